@@ -1,0 +1,28 @@
+"""What went wrong, where, and what to do about it: one sentence a person can act on.
+
+No message ever holds text of a document; see ``Rejected`` in documents.py for records.
+"""
+
+
+class DxbeamError(Exception):
+    """A mistake the user can mend. ``str(error)`` says what, where and what to do."""
+
+
+class ConfigurationError(DxbeamError):
+    """An option, parameter or combination of them that cannot be used."""
+
+
+class EmbeddingFileError(DxbeamError):
+    """An embedding file that is missing, malformed or of the wrong format."""
+
+
+class ArtifactError(DxbeamError):
+    """A vocabulary artifact that is missing, damaged or from a newer version."""
+
+
+class CorpusError(DxbeamError):
+    """A corpus of which no document can be read."""
+
+
+class OutputError(DxbeamError):
+    """An output prefix that is not empty, or cannot be written."""

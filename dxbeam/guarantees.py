@@ -1,0 +1,60 @@
+"""What a configuration promises, in numbers and in a sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A privacy guarantee as a value; an entry never changes its meaning.
+
+    Attributes:
+      notion: the definition that is met, e.g. "metric differential privacy".
+      metric: the distance d in which it is stated.
+      epsilon: the factor of d in the exponent; infinite where nothing is guaranteed.
+      delta: the additive slack; 0 for a pure guarantee.
+      unit: what is protected.
+      composition: how the guarantees of many units add up.
+      evidence: "proved", "measured" or "published" (claimed in a paper, not verified by us).
+      citation: where the proof or the claim stands.
+      caveats: what the guarantee does not cover, one sentence each.
+    """
+
+    notion: str
+    metric: str
+    epsilon: float
+    delta: float
+    unit: str
+    composition: str
+    evidence: str
+    citation: str
+    caveats: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee as one sentence."""
+        if not math.isfinite(self.epsilon):
+            return f"Nothing is guaranteed for a {self.unit}."
+        slack = f", up to a probability of {self.delta:g}" if self.delta else ""
+        return (
+            f"Whoever sees one released {self.unit} can tell any two original {self.unit}s x and "
+            f"x' apart by a likelihood ratio of at most exp({self.epsilon:g} * d(x, x')){slack}, "
+            f"where d is the {self.metric}."
+        )
+
+    def with_caveats(self, *caveats: str) -> Guarantee:
+        """The same guarantee with more that it does not cover."""
+        return dataclasses.replace(self, caveats=self.caveats + caveats)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields and the sentence, ready for JSON."""
+        return {
+            "sentence": self.sentence,
+            **dataclasses.asdict(self),
+            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+            "caveats": list(self.caveats),
+        }

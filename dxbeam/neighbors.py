@@ -1,0 +1,209 @@
+"""Exact nearest neighbour, i-th neighbour and close radius.
+
+Searches run in float32, thousands of queries at a time, and whatever float32 cannot decide is
+decided in float64, ties by the lower id. So a result depends neither on the batch a query came in
+nor on the kernel that served it.
+
+How far float32 can be trusted: with unit roundoff u = 2^-24, a query q and words w with
+|w| <= R, an n-term dot product errs by at most about n u |q| R in any order of summation
+(Higham 2002, section 3.1), so |w|^2 - 2 q.w errs by at most u (n + 5) (R^2 + 2 |q| R), the
+rounding of q to float32 included. Two candidates further apart than twice that are in true order.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import faiss
+import numpy as np
+import numpy.typing as npt
+
+from dxbeam.vocabulary import UNKNOWN, Vocabulary
+
+CLOSE_RANK = 100
+"""A released word is close if it is among the first 100 neighbours of the original."""
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_UNIT_ROUNDOFF = 2.0**-24
+_SCORES_A_BLOCK = 1 << 23  # float32 scores held at once: 32 MiB
+_APPROXIMATE_CANDIDATES = 8
+
+# faiss leaves the BLAS path, and becomes 10-20 times slower, for batches below this threshold
+# (queries times dimensions).
+faiss.cvar.distance_compute_blas_threshold = 1
+
+
+class NeighborSearch:
+    """Neighbour queries over one vocabulary.
+
+    Holds nothing but the vocabulary and values derived from it; safe to share between threads.
+    """
+
+    def __init__(self, vocabulary: Vocabulary):
+        self.vocabulary = vocabulary
+        self._vectors = vocabulary.vectors
+
+    @cached_property
+    def _squared_norms(self) -> npt.NDArray[np.float32]:
+        blocks = (
+            np.square(block, dtype=np.float64).sum(axis=1)
+            for block in np.array_split(self._vectors, len(self._vectors) // 4096 + 1)
+        )
+        return np.concatenate(list(blocks)).astype(np.float32)
+
+    @cached_property
+    def _largest_norm(self) -> float:
+        return float(np.sqrt(self._squared_norms.max(initial=0.0))) * (1 + 1e-6)
+
+    def nearest(self, queries: Floats) -> Ids:
+        """The id of the word nearest to each query, the lowest on ties: float64 [B, n] -> [B].
+
+        With an approximate index, the nearest among the candidates that the index finds.
+        """
+        if not len(queries):
+            return np.empty(0, np.int64)
+        if self.vocabulary.index is not None:
+            return self._nearest_by_index(queries)
+        if len(self._vectors) == 1:
+            return np.zeros(len(queries), np.int64)
+        distances, ids = faiss.knn(queries.astype(np.float32), self._vectors, 2)
+        nearest: Ids = ids[:, 0].astype(np.int64)
+        lengths = np.linalg.norm(queries, axis=1)
+        # faiss adds |q|^2 in float32, which costs three more roundings of the whole distance.
+        trusted = (
+            2 * self._error(lengths) + 6 * _UNIT_ROUNDOFF * (lengths + self._largest_norm) ** 2
+        )
+        # Negated so that a NaN counts as undecided.
+        undecided = np.flatnonzero(~(distances[:, 1] - distances[:, 0] > trusted))
+        nearest[undecided] = self._at_rank(queries[undecided], np.zeros(len(undecided), np.int64))
+        return nearest
+
+    def _nearest_by_index(self, queries: Floats) -> Ids:
+        candidates = min(_APPROXIMATE_CANDIDATES, len(self._vectors))
+        _, ids = self.vocabulary.index.search(queries.astype(np.float32), candidates)
+        vectors = self._vectors[np.maximum(ids, 0)]
+        distances = np.square(vectors - queries[:, None, :]).sum(axis=2)
+        distances[ids < 0] = np.inf
+        order = np.lexsort((ids, distances), axis=1)[:, 0]
+        nearest: Ids = np.take_along_axis(ids, order[:, None], axis=1)[:, 0].astype(np.int64)
+        # An index may come back empty-handed (an IVF list without words): search exactly then.
+        empty = np.flatnonzero((ids < 0).all(axis=1))
+        nearest[empty] = self._at_rank(queries[empty], np.zeros(len(empty), np.int64))
+        return nearest
+
+    def neighbor(self, ids: Ids, ranks: Ids) -> Ids:
+        """The word at a rank among all words around a word: [B], [B] -> [B].
+
+        Rank 0 is the word itself, rank 1 its nearest neighbour, …, rank N - 1 the farthest word;
+        words at equal distance are ranked by id.
+        """
+        table = self.vocabulary.neighbor_ids
+        depth = 0 if table is None else table.shape[1]
+        result = ids.copy()
+        tabled = (ranks > 0) & (ranks <= depth)
+        if table is not None:
+            result[tabled] = table[ids[tabled], ranks[tabled] - 1]
+        deep = np.flatnonzero(ranks > depth)
+        queries = self._vectors[ids[deep]].astype(np.float64)
+        result[deep] = self._at_rank(queries, ranks[deep], ids[deep])
+        return result
+
+    def is_close(self, originals: Ids, released: Ids) -> npt.NDArray[np.bool_]:
+        """Whether each released word is within the close radius of its original (both known)."""
+        distances = _distances(self._vectors[originals], self._vectors[released])
+        return distances <= self.close_radius(originals)
+
+    def close_radius(self, ids: Ids) -> Floats:
+        """Distance from each word to its 100th neighbour, or the last one if there are fewer."""
+        if self.vocabulary.close_radius is not None:
+            return self.vocabulary.close_radius[ids]
+        unique, inverse = np.unique(ids, return_inverse=True)
+        rank = min(CLOSE_RANK, len(self._vectors) - 1)
+        farthest = self.neighbor(unique, np.full(len(unique), rank, np.int64))
+        return _distances(self._vectors[unique], self._vectors[farthest])[inverse]
+
+    def table(self, ids: Ids, depth: int) -> tuple[npt.NDArray[np.int32], Floats]:
+        """The neighbour table and close radii of some words.
+
+        Args:
+          ids: int64 [B].
+          depth: K, neighbours a word (at most N - 1).
+
+        Returns:
+          int32 [B, K] neighbours, nearest first, ties by id, the word itself excluded; and
+          float64 [B] close radii.
+        """
+        close_rank = min(CLOSE_RANK, len(self._vectors) - 1)
+        depth = min(depth, len(self._vectors) - 1)
+        neighbors = np.empty((len(ids), depth), np.int32)
+        radii = np.empty(len(ids))
+        rows = max(1, _SCORES_A_BLOCK // 8 // len(self._vectors))
+        for start in range(0, len(ids), rows):
+            block = slice(start, start + rows)
+            queries = self._vectors[ids[block]].astype(np.float64)
+            scores = self._scores(queries, ids[block])
+            margins = 2 * self._error(np.linalg.norm(queries, axis=1))
+            for row, own in enumerate(ids[block]):
+                last = max(depth, close_rank)
+                limit = np.partition(scores[row], last)[last] + margins[row]
+                near = np.flatnonzero(scores[row] <= limit)
+                near = near[near != own]
+                distances = _distances(self._vectors[near], queries[row])
+                order = np.lexsort((near, distances))
+                neighbors[start + row] = near[order[:depth]]
+                radii[start + row] = distances[order[close_rank - 1]] if close_rank else 0.0
+        return neighbors, radii
+
+    def _error(self, lengths: Floats) -> Floats:
+        """Bound on the float32 error of |w|^2 - 2 q.w for queries of these lengths."""
+        terms = self.vocabulary.dimensions + 5
+        norm = self._largest_norm
+        return _UNIT_ROUNDOFF * terms * (norm * norm + 2 * norm * lengths)
+
+    def _scores(self, queries: Floats, own: Ids | None = None) -> npt.NDArray[np.float32]:
+        """|w|^2 - 2 q.w in float32, [B, N]: squared distances less |q|^2; -inf for own words."""
+        scores: npt.NDArray[np.float32] = queries.astype(np.float32) @ self._vectors.T
+        scores *= -2
+        scores += self._squared_norms
+        if own is not None:
+            scores[np.arange(len(own)), own] = -np.inf
+        return scores
+
+    def _at_rank(self, queries: Floats, ranks: Ids, own: Ids | None = None) -> Ids:
+        """The word at each rank (0: nearest) by (float64 distance, id); ``own`` words come first.
+
+        In float32 the word at a rank has a score v. What scores below v by more than the error
+        surely comes before it, what scores above by more comes after; the rest is sorted in
+        float64.
+        """
+        result = np.empty(len(queries), np.int64)
+        margins = 2 * self._error(np.linalg.norm(queries, axis=1))
+        rows = max(1, _SCORES_A_BLOCK // len(self._vectors))
+        for start in range(0, len(queries), rows):
+            block = slice(start, start + rows)
+            scores = self._scores(queries[block], None if own is None else own[block])
+            for row in range(len(scores)):
+                rank, margin = int(ranks[start + row]), margins[start + row]
+                value = np.partition(scores[row], rank)[rank]
+                before = int(np.count_nonzero(scores[row] < value - margin))
+                near = np.flatnonzero(
+                    (scores[row] >= value - margin) & (scores[row] <= value + margin)
+                )
+                distances = _distances(self._vectors[near], queries[start + row])
+                result[start + row] = near[np.lexsort((near, distances))[rank - before]]
+        return result
+
+
+def _distances(a: npt.NDArray[np.float32], b: npt.NDArray[np.floating]) -> Floats:
+    """Euclidean distances of rows in float64; each row is summed alike whatever the batch."""
+    difference = a.astype(np.float64) - b
+    distances: Floats = np.sqrt(np.square(difference).sum(axis=-1))
+    return distances
+
+
+def is_known(ids: Ids) -> npt.NDArray[np.bool_]:
+    """Which ids are words of the vocabulary."""
+    known: npt.NDArray[np.bool_] = ids != UNKNOWN
+    return known

@@ -1,0 +1,133 @@
+"""A secret key and a document -> that document's random numbers.
+
+The numbers of a document are a pure function of (secret key, configuration digest, document id,
+text, position of the word), so a retried or duplicated bundle draws the same ones, and two
+configurations or two texts never share any. They are the AES-256-CTR keystream under a key
+derived with keyed BLAKE2b. Each word owns a fixed stretch of the keystream, found by seeking,
+so neither batches nor slices of a long document matter.
+
+Mechanisms take these uint64 numbers as an argument and hold no generator: there is nothing to
+seed, to pickle or to share by mistake.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from dxbeam import storage
+from dxbeam.errors import ConfigurationError
+
+KEY_BYTES = 32
+_AES_BLOCK_BYTES = 16
+
+Random = npt.NDArray[np.uint64]
+"""uint64 [B, draws]: uniform, independent numbers, one row a word."""
+
+
+def draw_key() -> bytes:
+    """A new secret key from the operating system."""
+    return os.urandom(KEY_BYTES)
+
+
+def read_key(uri: str) -> bytes:
+    """The secret key that ``uri`` names.
+
+    Args:
+      uri: ``env:NAME`` for an environment variable, else a local path, file:// or gs://. The
+        content is 32 raw bytes, or 64 hexadecimal digits, or base64 of 32 bytes.
+
+    Raises:
+      ConfigurationError: nothing there, or not a key. The content is never shown.
+    """
+    if uri.startswith("env:"):
+        value = os.environ.get(uri[len("env:") :])
+        if value is None:
+            raise ConfigurationError(f"--key_uri {uri}: this environment variable is not set")
+        content = value.encode()
+    else:
+        try:
+            content = storage.read(uri)
+        except OSError as error:
+            raise ConfigurationError(
+                f"--key_uri {uri}: cannot be read ({type(error).__name__}); "
+                "make one with: openssl rand -hex 32"
+            ) from None
+    key = _decode_key(content)
+    if key is None:
+        raise ConfigurationError(
+            f"--key_uri {uri}: not a key; it must hold 32 random bytes, as they are, as 64 "
+            "hexadecimal digits or in base64; make one with: openssl rand -hex 32"
+        )
+    if len(set(key)) < 8:  # 32 random bytes have so few distinct values once in 10^47
+        raise ConfigurationError(f"--key_uri {uri}: this is not a random key; make another one")
+    return key
+
+
+def _decode_key(content: bytes) -> bytes | None:
+    if len(content) == KEY_BYTES:
+        return content
+    stripped = content.strip()
+    decoders = (binascii.unhexlify, lambda text: base64.b64decode(text, validate=True))
+    for decode in decoders:
+        try:
+            key = decode(stripped)
+        except (binascii.Error, ValueError):
+            continue
+        if len(key) == KEY_BYTES:
+            return key
+    return None
+
+
+def fingerprint(key: bytes) -> str:
+    """16 hexadecimal digits that name a key and reveal nothing of it."""
+    return hashlib.blake2b(key=key, digest_size=8, person=b"dxbeam print").hexdigest()
+
+
+def document_key(key: bytes, configuration: str, document_id: str, text: str) -> bytes:
+    """The key of one document under one configuration: keyed BLAKE2b, 32 bytes.
+
+    Args:
+      key: the secret key.
+      configuration: the configuration digest.
+      document_id: the document's id.
+      text: the document's text, of which a digest enters.
+    """
+    mac = hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"dxbeam noise")
+    for part in (
+        configuration.encode(),
+        document_id.encode("utf-8", "surrogatepass"),
+        hashlib.sha256(text.encode()).digest(),
+    ):
+        mac.update(len(part).to_bytes(8, "little"))  # no two lists of parts look alike
+        mac.update(part)
+    return mac.digest()
+
+
+def draws_a_word(needed: int) -> int:
+    """``needed`` uint64 numbers rounded up to whole AES blocks, so that words can be sought."""
+    return needed + needed % 2
+
+
+def fill(key: bytes, first_word: int, out: Random) -> None:
+    """Fills ``out`` with the random numbers of words first_word, first_word + 1, … of a document.
+
+    Args:
+      key: the document's key.
+      first_word: position of the first word within the document.
+      out: uint64 [B, draws], C order, with an even number of draws.
+    """
+    assert out.flags.c_contiguous
+    assert out.shape[1] % 2 == 0
+    first_block = first_word * out.shape[1] * 8 // _AES_BLOCK_BYTES
+    counter = first_block.to_bytes(_AES_BLOCK_BYTES, "big")
+    stream = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
+    stream.update_into(bytes(out.nbytes), out.data.cast("B"))
+    if not np.little_endian:  # pragma: no cover
+        out.byteswap(inplace=True)

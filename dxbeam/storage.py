@@ -1,0 +1,166 @@
+"""Bytes at local or gs:// paths, and writes that succeed for one writer only.
+
+Everything goes through Beam's file systems, so any scheme they know can be read; only
+``create_once`` needs more than they offer and speaks to Cloud Storage itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from apache_beam.io.filesystem import CompressionTypes
+from apache_beam.io.filesystems import FileSystems
+
+from dxbeam.errors import OutputError
+
+_BLOCK = 1 << 20
+
+
+def without_file_scheme(path: str) -> str:
+    """``file:///x`` as ``/x``, everything else as it is: Beam knows no file:// scheme."""
+    return path[len("file://") :] if path.startswith("file://") else path
+
+
+def is_local(path: str) -> bool:
+    """Whether ``path`` is on this machine's file system."""
+    return "://" not in without_file_scheme(path)
+
+
+def join(directory: str, *names: str) -> str:
+    """``directory/names…`` in the path style of ``directory``."""
+    return cast(str, FileSystems.join(without_file_scheme(directory), *names))
+
+
+def open_read(path: str, decompress: bool = False) -> BinaryIO:
+    """Opens ``path`` for reading; by its suffix decompressed where asked."""
+    compression = CompressionTypes.AUTO if decompress else CompressionTypes.UNCOMPRESSED
+    path = without_file_scheme(path)
+    if is_local(path) and not decompress:
+        return Path(path).open("rb")
+    return cast(BinaryIO, FileSystems.open(path, compression_type=compression))
+
+
+def open_write(path: str) -> BinaryIO:
+    """Opens ``path`` for writing as it is, making its directory where there is such a thing."""
+    path = without_file_scheme(path)
+    if is_local(path):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    return cast(BinaryIO, FileSystems.create(path, compression_type=CompressionTypes.UNCOMPRESSED))
+
+
+def read(path: str) -> bytes:
+    """All bytes of ``path``."""
+    with open_read(path) as file:
+        return file.read()
+
+
+def exists(path: str) -> bool:
+    """Whether a file (not a directory) lies at ``path``."""
+    return bool(FileSystems.exists(without_file_scheme(path)))
+
+
+def match(pattern: str) -> list[tuple[str, int]]:
+    """Paths and sizes in bytes of the files that match a glob, in order of path."""
+    [result] = FileSystems.match([without_file_scheme(pattern)])
+    return sorted((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
+
+
+def first_file_below(directory: str) -> str | None:
+    """The path of one file anywhere below ``directory``, or None."""
+    path = without_file_scheme(directory)
+    if is_local(path):
+        found = (str(entry) for entry in Path(path).rglob("*") if not entry.is_dir())
+        return next(found, None)
+    prefix = path if path.endswith("/") else path + "/"
+    [result] = FileSystems.match([prefix + "**"], limits=[1])
+    return result.metadata_list[0].path if result.metadata_list else None
+
+
+def delete(path: str) -> None:
+    """Deletes the file or everything below the directory ``path``; silent where there is none."""
+    path = without_file_scheme(path)
+    if is_local(path):
+        if Path(path).is_dir():
+            shutil.rmtree(path)
+        else:
+            Path(path).unlink(missing_ok=True)
+    elif exists(path) or first_file_below(path):
+        FileSystems.delete([path])
+
+
+def sha256(path: str) -> tuple[str, int]:
+    """Hex SHA-256 and size in bytes of the file at ``path``, streaming."""
+    digest, size = hashlib.sha256(), 0
+    with open_read(path) as file:
+        for block in _blocks(file):
+            digest.update(block)
+            size += len(block)
+    return digest.hexdigest(), size
+
+
+def copy(source: str, target: str) -> None:
+    """Copies one file, streaming, between any two places."""
+    with open_read(source) as reader, open_write(target) as writer:
+        for block in _blocks(reader):
+            writer.write(block)
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    while block := file.read(_BLOCK):
+        yield block
+
+
+def create_once(path: str, content: bytes) -> None:
+    """Writes ``content`` to ``path``, whole or not at all, for the first writer only.
+
+    Locally a hard link is made to a finished temporary file; on Cloud Storage the upload
+    carries the precondition that no object is there.
+
+    Raises:
+      OutputError: ``path`` exists already, with other content. The same content is accepted, so
+        that a retried write succeeds.
+    """
+    path = without_file_scheme(path)
+    try:
+        if is_local(path):
+            _create_local_once(Path(path), content)
+        else:
+            _create_blob_once(path, content)
+    except FileExistsError:
+        if read(path) != content:
+            raise OutputError(
+                f"{path} was written by another run; choose another --output"
+            ) from None
+
+
+def _create_local_once(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        os.link(temporary, path)
+    finally:
+        Path(temporary).unlink()
+
+
+def _create_blob_once(path: str, content: bytes) -> None:
+    from google.api_core.exceptions import PreconditionFailed
+    from google.cloud import storage
+
+    bucket, _, name = path[len("gs://") :].partition("/")
+    try:
+        storage.Client().bucket(bucket).blob(name).upload_from_string(
+            content, if_generation_match=0
+        )
+    except PreconditionFailed:
+        raise FileExistsError(path) from None

@@ -1,0 +1,105 @@
+"""Words, their ids and their vectors; the public vector of every unknown word."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dxbeam.errors import ConfigurationError
+
+UNKNOWN = -1
+"""The id of every word outside the vocabulary."""
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """A public set of words embedded in R^n.
+
+    The vocabulary must not be built from the private corpus: its words are what a release may
+    contain, so a private one voids the guarantee.
+
+    Attributes:
+      words: N distinct words; a word's position is its id.
+      vectors: float32 [N, n], C order; may be memory-mapped.
+      lowercase: whether words are lower-case, so that text is lower-cased before the look-up.
+      unknown_vector: float32 [n]: the one public vector that stands for every word outside the
+        vocabulary, so that the guarantee covers every string. The mean of ``vectors`` if None.
+      neighbor_ids: int32 [N, K] or None: the first K neighbours of each word, itself excluded,
+        nearest first, ties by id.
+      close_radius: float64 [N] or None: distance to the 100th neighbour (the last one where
+        there are fewer).
+      index: a FAISS index over ``vectors`` that replaces exact search, or None.
+      digest: names the content; the artifact's SHA-256, or "" for a vocabulary made in memory.
+
+    Raises:
+      ConfigurationError: words and vectors that do not fit each other, or repeated words.
+    """
+
+    words: Sequence[str]
+    vectors: npt.NDArray[np.float32]
+    lowercase: bool = False
+    unknown_vector: npt.NDArray[np.float32] | None = None
+    neighbor_ids: npt.NDArray[np.int32] | None = None
+    close_radius: npt.NDArray[np.float64] | None = None
+    index: Any = None
+    digest: str = ""
+
+    def __post_init__(self) -> None:
+        if self.vectors.ndim != 2 or self.vectors.dtype != np.float32:
+            raise ConfigurationError(
+                f"a vocabulary's vectors are float32 [N, n]; these are {self.vectors.dtype} "
+                f"{list(self.vectors.shape)}"
+            )
+        if len(self.words) != len(self.vectors) or not len(self.words):
+            raise ConfigurationError(
+                f"a vocabulary needs one vector a word and at least one word; it has "
+                f"{len(self.words)} words and {len(self.vectors)} vectors"
+            )
+        if self.unknown_vector is None:
+            mean = self.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
+            object.__setattr__(self, "unknown_vector", mean)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def dimensions(self) -> int:
+        """The n of R^n."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def content_digest(self) -> str:
+        """``digest``, or for a vocabulary made in memory the SHA-256 of its words and vectors."""
+        if self.digest:
+            return self.digest
+        digest = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass"))
+        digest.update(np.ascontiguousarray(self.vectors).data)
+        digest.update(np.ascontiguousarray(self.unknown_vector).data)
+        return digest.hexdigest()
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        ids = {word: i for i, word in enumerate(self.words)}
+        if len(ids) != len(self.words):
+            raise ConfigurationError("a vocabulary's words must be distinct; some are repeated")
+        return ids
+
+    def id_of(self, word: str) -> int:
+        """The id of ``word``, lower-cased first where the vocabulary is; UNKNOWN if it has none."""
+        return self._ids.get(word.lower() if self.lowercase else word, UNKNOWN)
+
+    def ids_of(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
+        """The ids of ``words``, int64 [B]; UNKNOWN where there is none."""
+        return np.fromiter((self.id_of(word) for word in words), np.int64)
+
+    def vectors_of(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """The vectors of ``ids`` as float64 [B, n]; the unknown word's where an id is UNKNOWN."""
+        vectors = self.vectors[np.maximum(ids, 0)].astype(np.float64)
+        vectors[ids == UNKNOWN] = self.unknown_vector
+        return vectors
