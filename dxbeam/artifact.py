@@ -41,6 +41,8 @@ DEMO = "demo"
 MANIFEST, WORDS, VECTORS = "manifest.json", "words.parquet", "vectors.npy"
 UNKNOWN_VECTOR, CLOSE_RADIUS = "unknown_vector.npy", "close_radius.npy"
 NEIGHBORS, INDEX = "neighbors.npy", "index.faiss"
+PIECES = "table-pieces"
+"""Folder of the neighbour table's pieces while it is built."""
 
 _REQUIRED = (WORDS, VECTORS, UNKNOWN_VECTOR, CLOSE_RADIUS, NEIGHBORS)
 
@@ -62,10 +64,11 @@ class VocabularyHandle(NamedTuple):
 
 
 class WordsAndVectors(NamedTuple):
-    """What ``write_words_and_vectors`` has written."""
+    """What ``write_words_and_vectors`` has written: N, n, and the SHA-256 of vectors.npy."""
 
     words: int
     dimensions: int
+    digest: str
 
 
 def write_words_and_vectors(
@@ -94,7 +97,7 @@ def write_words_and_vectors(
             stored = chunk.astype(dtype)
             if not rows:
                 total = np.zeros(chunk.shape[1])
-                _write_header(vectors, stored.dtype, (0, len(total)))
+                write_header(vectors, stored.dtype, (0, len(total)))
             words.write_table(pa.table([chunk_words], schema=schema))
             vectors.write(stored.tobytes())
             total += stored.sum(axis=0, dtype=np.float64)
@@ -102,12 +105,13 @@ def write_words_and_vectors(
         if not rows:
             raise ArtifactError(f"{directory}: there are no words to write")
         vectors.seek(0)  # numpy leaves room in the header for any number of rows
-        _write_header(vectors, stored.dtype, (rows, len(total)))
+        write_header(vectors, stored.dtype, (rows, len(total)))
     np.save(directory / UNKNOWN_VECTOR, (total / rows).astype(np.float32))
-    return WordsAndVectors(rows, len(total))
+    return WordsAndVectors(rows, len(total), storage.sha256(str(directory / VECTORS))[0])
 
 
-def _write_header(file: Any, dtype: np.dtype[Any], shape: tuple[int, int]) -> None:
+def write_header(file: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """Writes the header of a .npy file, of the same size for any number of rows."""
     header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)
 
@@ -214,7 +218,7 @@ def open_vocabulary(handle: VocabularyHandle) -> Vocabulary:
         )
     directory = resolve(handle.uri)
     if not storage.is_local(directory):
-        directory = _copy_to_host(directory, manifest)
+        directory = _copy_to_host(directory, manifest["digest"], manifest["files"])
     for name, expected in manifest["files"].items():
         _check_file(Path(directory) / name, expected)
     try:
@@ -224,6 +228,17 @@ def open_vocabulary(handle: VocabularyHandle) -> Vocabulary:
             f"--vocabulary {handle.uri}: the files are whole but do not fit together "
             f"({type(error).__name__}); build it again with pipelines.build_vocabulary"
         ) from None
+
+
+def open_draft(uri: str, digest: str) -> Vocabulary:
+    """Words and vectors of an artifact that is still being built; the words are left blank."""
+    directory = storage.without_file_scheme(uri)
+    if not storage.is_local(directory):
+        directory = _copy_to_host(directory, digest, [VECTORS])
+    vectors = np.load(Path(directory) / VECTORS, mmap_mode="r", allow_pickle=False)
+    if vectors.dtype != np.float32:
+        vectors = vectors.astype(np.float32)
+    return Vocabulary(range(len(vectors)), vectors, unknown_vector=vectors[0])  # type: ignore[arg-type]
 
 
 def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
@@ -262,15 +277,15 @@ def _check_file(path: Path, expected: dict[str, Any]) -> None:
         raise ArtifactError(f"{path} is damaged (its SHA-256 does not match); {rebuild}")
 
 
-def _copy_to_host(prefix: str, manifest: dict[str, Any]) -> str:
+def _copy_to_host(prefix: str, name: str, files: Iterable[str]) -> str:
     """Copies an artifact's files to this host, unless they are here; the copy appears at once."""
     home = Path(tempfile.gettempdir()) / f"dxbeam-{os.getuid()}"
-    target = home / manifest["digest"]
+    target = home / name
     if not target.exists():
         home.mkdir(mode=0o700, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=home) as partial:
-            for name in manifest["files"]:
-                storage.copy(storage.join(prefix, name), str(Path(partial) / "copy" / name))
+            for file in files:
+                storage.copy(storage.join(prefix, file), str(Path(partial) / "copy" / file))
             try:
                 (Path(partial) / "copy").rename(target)
             except OSError:

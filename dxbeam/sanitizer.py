@@ -163,13 +163,14 @@ class Batch:
             if waiting >= _WORDS_A_SEARCH:
                 self._runs.append((opened, waiting - before))
                 self._release()
+                self._hand_back(self._waiting[:-1])
                 waiting = before = 0
         if waiting > before:
             self._runs.append((opened, waiting - before))
-        if self._characters >= _CHARACTERS_A_BATCH or waiting >= _WORDS_A_SEARCH:
+        if waiting == 0:
+            self._hand_back(self._waiting)
+        elif self._characters >= _CHARACTERS_A_BATCH:
             self._finish()
-        elif waiting == 0:
-            self._hand_back()
 
     def take(self) -> list[Sanitized]:
         """The documents that are ready, in the order in which they were added."""
@@ -183,7 +184,7 @@ class Batch:
 
     def _finish(self) -> None:
         self._release()
-        self._hand_back()
+        self._hand_back(self._waiting)
 
     def _release(self) -> None:
         """Releases all words that wait and writes them to their documents."""
@@ -214,13 +215,13 @@ class Batch:
         outcomes[changed[close]] = _CLOSE
         return outcomes
 
-    def _hand_back(self) -> None:
-        for opened in self._waiting:
+    def _hand_back(self, complete: list[_Open]) -> None:
+        for opened in complete:
+            self._characters -= len(opened.document.text)
             opened.text.write(opened.end)
             text = opened.text.getvalue()
             self._done.append(Sanitized(opened.document._replace(text=text), self._tally(opened)))
-        self._waiting.clear()
-        self._characters = 0
+        self._waiting = self._waiting[len(complete) :]
 
     def _tally(self, opened: _Open) -> Tally:
         original, close, distant, unknown = opened.counts.tolist()

@@ -82,6 +82,12 @@ def first_file_below(directory: str) -> str | None:
     return result.metadata_list[0].path if result.metadata_list else None
 
 
+def local_directories(directory: str, pattern: str) -> list[str]:
+    """Directories right below a local ``directory`` whose names match a glob."""
+    found = Path(without_file_scheme(directory)).glob(pattern)
+    return sorted(str(entry) for entry in found if entry.is_dir())
+
+
 def delete(path: str) -> None:
     """Deletes the file or everything below the directory ``path``; silent where there is none."""
     path = without_file_scheme(path)

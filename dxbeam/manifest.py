@@ -1,0 +1,190 @@
+"""release.json: compose it, verify a release against it, and claim a fresh prefix.
+
+The manifest is written last and only once. A prefix without one is not a release.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from typing import Any, NamedTuple
+
+from dxbeam import storage
+from dxbeam.artifact import VocabularyHandle
+from dxbeam.configuration import Configuration
+from dxbeam.errors import CorpusError, OutputError
+from dxbeam.tally import Tally
+
+RELEASE = "release.json"
+FORMAT = "dxbeam-release"
+VERSION = 1
+SHARD_PREFIX = "part"
+
+_CLAIM = "unfinished-run"
+_PACKAGES = ("dxbeam", "apache-beam", "faiss-cpu", "numpy", "pyarrow", "cryptography")
+
+
+class Shard(NamedTuple):
+    """One file of a release: its name below the prefix, documents, bytes and hex SHA-256."""
+
+    name: str
+    documents: int
+    bytes: int
+    sha256: str
+
+
+def versions() -> dict[str, str]:
+    """Versions of all that may influence a result."""
+    return {"python": platform.python_version(), **{p: metadata.version(p) for p in _PACKAGES}}
+
+
+def claim(prefix: str, run: str) -> None:
+    """Takes an empty prefix, of a release or its metrics, for one of the runs that may try.
+
+    Args:
+      prefix: the output directory or gs:// prefix.
+      run: a name that no other run has.
+
+    Raises:
+      OutputError: the prefix is not empty, or another run took it.
+    """
+    found = storage.first_file_below(prefix)
+    if found is not None:
+        unfinished = not storage.exists(storage.join(prefix, RELEASE))
+        mend = (
+            "it looks like a run that is under way or did not finish: if none is under way, "
+            "delete the directory"
+            if unfinished and storage.exists(storage.join(prefix, _CLAIM))
+            else "choose a fresh one"
+        )
+        raise OutputError(f"{prefix} is not empty (it holds {found}); {mend}")
+    try:
+        storage.create_once(storage.join(prefix, _CLAIM), (run + "\n").encode())
+    except OutputError:
+        raise OutputError(
+            f"{prefix}: another run has just started to write here; let it finish, or "
+            "choose a fresh prefix"
+        ) from None
+    except OSError as error:
+        raise OutputError(
+            f"{prefix} cannot be written ({type(error).__name__}: {error.strerror})"
+        ) from None
+
+
+def give_up_claim(prefix: str) -> None:
+    """Says that the run which had claimed a prefix is over."""
+    storage.delete(storage.join(prefix, _CLAIM))
+
+
+def abandon(prefix: str) -> None:
+    """Deletes what a failed run has written below a prefix that it had claimed."""
+    for pattern in ("part-*", "metrics.*", "dead_letters*", "beam-temp-*/*"):
+        for path, _ in storage.match(storage.join(prefix, pattern)):
+            storage.delete(path)
+    if storage.is_local(prefix):
+        for path in storage.local_directories(prefix, "beam-temp-*"):
+            storage.delete(path)
+    give_up_claim(prefix)
+
+
+def compose(
+    configuration: Configuration,
+    vocabulary: VocabularyHandle,
+    key_fingerprint: str,
+    key_kept: bool,
+    tally: Tally,
+    rejected: int,
+    shards: Iterable[Shard],
+    facts: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The content of release.json.
+
+    Args:
+      configuration: what was run.
+      vocabulary: with what words.
+      key_fingerprint: names the key.
+      key_kept: whether the key was given from outside, so that the noise can be drawn again.
+      tally: counts over all documents that were released.
+      rejected: records that went to the dead letters.
+      shards: the files.
+      facts: further entries.
+
+    Raises:
+      CorpusError: no document was read, or all were rejected.
+      OutputError: the shards do not hold as many documents as were sanitized.
+    """
+    files = sorted(shards)
+    if not tally.documents:
+        raise CorpusError(
+            f"no document could be released: {rejected} records were rejected (see the dead "
+            "letters for where and why)"
+            if rejected
+            else "no document could be released: the corpus holds none"
+        )
+    written = sum(shard.documents for shard in files)
+    if written != tally.documents:
+        raise OutputError(
+            f"the shards hold {written} documents but {tally.documents} were sanitized; nothing "
+            "is released, run the job again"
+        )
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "guarantee": configuration.guarantee().as_dict(),
+        "unprotected": list(configuration.unprotected),
+        "configuration": configuration.as_dict(),
+        "configuration_digest": configuration.digest(vocabulary.digest),
+        "vocabulary": {
+            "digest": vocabulary.digest,
+            "words": vocabulary.words,
+            "dimensions": vocabulary.dimensions,
+        },
+        "key": {"fingerprint": key_fingerprint, "kept": key_kept},
+        "documents_in": tally.documents + rejected,
+        "documents_out": tally.documents,
+        "dead_letters": rejected,
+        "tokens": tally.tokens,
+        **facts,
+        "shards": [shard._asdict() for shard in files],
+        "versions": versions(),
+    }
+
+
+def write(prefix: str, manifest: Mapping[str, Any]) -> None:
+    """Writes release.json, once, and so completes the release; gives the claim up."""
+    content = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    storage.create_once(storage.join(prefix, RELEASE), content.encode())
+    give_up_claim(prefix)
+
+
+def read(prefix: str) -> dict[str, Any]:
+    """The manifest of a release.
+
+    Raises:
+      OutputError: there is none, so the release is not complete.
+    """
+    try:
+        manifest: dict[str, Any] = json.loads(storage.read(storage.join(prefix, RELEASE)))
+    except OSError:
+        raise OutputError(f"{prefix}: there is no {RELEASE}, so this is no whole release") from None
+    return manifest
+
+
+def verify(prefix: str) -> dict[str, Any]:
+    """Checks every shard of a release against its manifest, and returns the manifest.
+
+    Raises:
+      OutputError: a shard is missing or not what was written, or there is a file too many.
+    """
+    manifest = read(prefix)
+    expected = {shard["name"]: shard["sha256"] for shard in manifest["shards"]}
+    for name, digest in expected.items():
+        path = storage.join(prefix, name)
+        if not storage.exists(path) or storage.sha256(path)[0] != digest:
+            raise OutputError(f"{path} is missing or not the file that was released")
+    for path, _ in storage.match(storage.join(prefix, f"{SHARD_PREFIX}-*")):
+        if path.rpartition("/")[2] not in expected:
+            raise OutputError(f"{path} is not part of the release that {RELEASE} describes")
+    return manifest

@@ -1,0 +1,109 @@
+"""What a run would do, promise and take: the text of --dry_run."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dxbeam import corpus
+from dxbeam.configuration import Configuration
+from dxbeam.corpus import CorpusFile, CorpusFormat, Split
+from dxbeam.documents import Document
+from dxbeam.neighbors import Ids
+from dxbeam.sanitizer import Sanitizer
+from dxbeam.tokenization import words
+from dxbeam.vocabulary import Vocabulary
+
+_SAMPLED_DOCUMENTS = 200
+_TIMED_WORDS = 1024
+
+
+class Estimate(NamedTuple):
+    """A forecast from a sample: words in the corpus, and words a second of one search thread."""
+
+    tokens: int
+    tokens_a_second: float
+
+    @property
+    def core_seconds(self) -> float:
+        """Time for one core."""
+        return self.tokens / self.tokens_a_second
+
+
+def estimate(
+    files: Sequence[CorpusFile],
+    corpus_format: CorpusFormat,
+    vocabulary: Vocabulary,
+    configuration: Configuration,
+) -> Estimate:
+    """Counts words in a sample of the first file and times a search with a throw-away key."""
+    file = max(files, key=lambda file: file.size)
+    documents = list(itertools.islice(_documents(file, corpus_format), _SAMPLED_DOCUMENTS))
+    sampled = sum(len(words(document.text)) for document in documents)
+    read = sum(len(document.text.encode()) for document in documents) or 1
+    total = sum(file.size for file in files) * (3 if corpus.is_compressed(file.path) else 1)
+    sanitizer = Sanitizer(
+        vocabulary,
+        configuration.mechanism,
+        configuration.resampling,
+        configuration.unknown_words,
+    )
+    ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)
+    run = [(bytes(32), 0, len(ids))]
+    sanitizer.release(run, ids)  # the first search also sets things up
+    start = time.perf_counter()
+    sanitizer.release(run, ids)
+    return Estimate(int(total * sampled / read), len(ids) / (time.perf_counter() - start))
+
+
+def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> list[Document]:
+    splits = corpus.splits(file, corpus_format)
+    first = next((split for split in splits if isinstance(split, Split)), None)
+    if first is None:
+        return []
+    found = itertools.islice(corpus.read(first, corpus_format), _SAMPLED_DOCUMENTS)
+    return [document for document in found if isinstance(document, Document)]
+
+
+def describe(
+    files: Sequence[CorpusFile],
+    configuration: Configuration,
+    vocabulary: Vocabulary,
+    forecast: Estimate,
+    output: str,
+    metrics_output: str,
+) -> str:
+    """The plan as a person reads it."""
+    guarantee = configuration.guarantee()
+    parameters = configuration.as_dict()
+    size = sum(file.size for file in files)
+    lines = [
+        "Plan",
+        f"  read      {len(files):,} file(s), {size:,} bytes, about {forecast.tokens:,} tokens",
+        f"  mechanism {parameters['mechanism']}",
+        f"  resample  {parameters['rank_resampling'] or 'no'}",
+        f"  words     {len(vocabulary):,} words in {vocabulary.dimensions} dimensions; "
+        f"others: {configuration.unknown_words}",
+        f"  write     {output} (metrics: {metrics_output})",
+        "Guarantee",
+        f"  {guarantee.sentence}",
+        f"  {guarantee.composition}",
+        *(f"  Note: {caveat}" for caveat in guarantee.caveats),
+        "Estimate",
+        f"  about {_duration(forecast.core_seconds)} of one core "
+        f"({forecast.tokens_a_second:,.0f} tokens a second), less with more cores",
+        "Nothing was written (--dry_run).",
+    ]
+    return "\n".join(lines)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} seconds"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:,.1f} hours"

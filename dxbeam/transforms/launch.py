@@ -1,0 +1,110 @@
+"""What all launchers share: threads, running, and telling a person what went wrong."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import NoReturn
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import (
+    DirectOptions,
+    PipelineOptions,
+    StandardOptions,
+    WorkerOptions,
+)
+
+from dxbeam.errors import DxbeamError, OutputError
+from dxbeam.transforms.options import LOCAL_RUNNER, CommonOptions
+
+MISTAKE, FAILURE = 2, 1
+"""Exit codes: the user can mend it; the run failed."""
+
+
+def search_threads(options: PipelineOptions) -> int:
+    """Threads a search may use: the flag, or locally the cores divided by the workers, or 1."""
+    given = options.view_as(CommonOptions).search_threads
+    if given:
+        return int(given)
+    if options.view_as(StandardOptions).runner != LOCAL_RUNNER:
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    workers = options.view_as(DirectOptions).direct_num_workers or cores
+    return max(1, (cores or 1) // (workers or 1))
+
+
+def log_quietly(options: PipelineOptions) -> None:
+    """Lets workers report their progress, and Beam's machinery only what is amiss."""
+    worker = options.view_as(WorkerOptions)
+    if worker.default_sdk_harness_log_level is None:
+        worker.default_sdk_harness_log_level = "WARNING"
+    if worker.sdk_harness_log_level_overrides is None:
+        worker.sdk_harness_log_level_overrides = {"dxbeam": "INFO"}
+
+
+def run(pipeline: beam.Pipeline) -> None:
+    """Runs to the end.
+
+    Raises:
+      OutputError: the place to write to is full.
+      DxbeamError: what a worker refused to do.
+    """
+    try:
+        result = pipeline.run()
+        result.wait_until_finish()
+    except DxbeamError:
+        raise
+    except Exception as error:
+        # Runners wrap what a worker raised in their own exceptions, with its text inside.
+        if "No space left on device" in str(error):
+            raise OutputError(
+                "the disk filled up before the release was complete; nothing was released. Make "
+                "room, or choose another --output, and run again"
+            ) from error
+        raise
+
+
+def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None = None) -> NoReturn:
+    """Runs a launcher as a program: exits 0, or with one clear sentence and 1 or 2."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", force=True)
+    for chatty in ("apache_beam", "google", "faiss"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    from_workers = logging.getLogger("apache_beam.runners.portability.local_job_service")
+    from_workers.setLevel(logging.INFO)
+    from_workers.addFilter(_as_sentence)
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        launcher(sys.argv[1:] if argv is None else argv)
+    except DxbeamError as error:
+        print(f"dxbeam: {error}", file=sys.stderr)  # noqa: T201
+        sys.exit(MISTAKE)
+    except KeyboardInterrupt:
+        print("dxbeam: interrupted; nothing was released", file=sys.stderr)  # noqa: T201
+        sys.exit(FAILURE)
+    except Exception as error:
+        logging.getLogger(__name__).debug("the run failed", exc_info=True)
+        last = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+        print(  # noqa: T201
+            f"dxbeam: the run failed and nothing was released: {last[0]}", file=sys.stderr
+        )
+        sys.exit(FAILURE)
+    sys.exit(0)
+
+
+def _as_sentence(record: logging.LogRecord) -> bool:
+    """Turns what a worker process logs, which arrives as a protocol buffer, into its message."""
+    entry = str(record.args[0]) if isinstance(record.args, tuple) and record.args else ""
+    message = re.search(r'message: "(.*?)" *(?:trace|log_location|thread)', entry)
+    if not message or "semi_persistent_directory" in entry:
+        return False
+    record.msg, record.args = message[1], ()
+    return True
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt

@@ -1,0 +1,114 @@
+"""The neighbour table and close radii of a vocabulary, as a pipeline.
+
+Each worker takes a few hundred words, searches the whole vocabulary for their neighbours, and
+writes a piece of the table. One worker joins the pieces at the end, a piece at a time.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import apache_beam as beam
+import faiss
+import numpy as np
+import threadpoolctl
+from apache_beam import pvalue
+from apache_beam.metrics import Metrics
+from apache_beam.utils.shared import Shared
+
+from dxbeam import artifact, storage
+from dxbeam.artifact import WordsAndVectors
+from dxbeam.neighbors import NeighborSearch
+
+_WORDS_A_PIECE = 512
+
+Piece = tuple[int, str, str]
+"""First word, file of neighbours, file of radii."""
+
+
+class WriteNeighborTable(beam.PTransform):
+    """Writes neighbors.npy and close_radius.npy beside the words and vectors at a prefix.
+
+    PBegin -> PCollection[int], one element: the number of words, once both files are complete.
+
+    Args:
+      uri: where ``artifact.write_words_and_vectors`` put its files, as every worker sees it.
+      shape: N and n.
+      depth: K, neighbours a word.
+      search_threads: threads a search uses in each worker process.
+    """
+
+    def __init__(self, uri: str, shape: WordsAndVectors, depth: int, search_threads: int = 1):
+        super().__init__()
+        self._uri = uri
+        self._shape = shape
+        self._depth = depth
+        self._search_threads = search_threads
+
+    def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
+        """Spreads words over workers, then joins."""
+        pieces = (
+            begin
+            | "Pieces" >> beam.Create(range(0, self._shape.words, _WORDS_A_PIECE), reshuffle=False)
+            | "Spread" >> beam.Reshuffle()
+            | "Search"
+            >> beam.ParDo(_SearchPiece(self._uri, self._shape, self._depth, self._search_threads))
+        )
+        return (
+            begin
+            | "Once" >> beam.Create([self._uri])
+            | "Join"
+            >> beam.Map(_join, pvalue.AsIter(pieces), self._shape.words).with_output_types(int)
+        )
+
+
+@beam.typehints.with_output_types(Piece)
+class _SearchPiece(beam.DoFn):
+    def __init__(self, uri: str, shape: WordsAndVectors, depth: int, search_threads: int):
+        self._uri = uri
+        self._shape = shape
+        self._depth = depth
+        self._search_threads = search_threads
+        self._shared = Shared()
+        self._words = Metrics.counter("dxbeam", "table_words")
+
+    def setup(self) -> None:
+        faiss.omp_set_num_threads(self._search_threads)
+        threadpoolctl.threadpool_limits(self._search_threads)
+        self._search: NeighborSearch = self._shared.acquire(
+            lambda: NeighborSearch(artifact.open_draft(self._uri, self._shape.digest)),
+            tag=self._shape.digest,
+        )
+
+    def process(self, first: int) -> Iterator[Piece]:
+        ids = np.arange(first, min(first + _WORDS_A_PIECE, self._shape.words))
+        neighbors, radii = self._search.table(ids, self._depth)
+        self._words.inc(len(ids))
+        # A name of its own for each attempt: a bundle may run twice at the same time.
+        stem = storage.join(self._uri, artifact.PIECES, f"{first:09d}-{uuid.uuid4().hex}")
+        yield first, _save(f"{stem}-neighbors.npy", neighbors), _save(f"{stem}-radii.npy", radii)
+
+
+def _save(path: str, array: np.ndarray[Any, Any]) -> str:
+    with storage.open_write(path) as file:
+        np.save(file, array, allow_pickle=False)
+    return path
+
+
+def _join(uri: str, pieces: Iterable[Piece], words: int) -> int:
+    """Joins pieces in the order of their words into the two files of the artifact."""
+    ordered = sorted(pieces)
+    for name, column in ((artifact.NEIGHBORS, 1), (artifact.CLOSE_RADIUS, 2)):
+        with storage.open_write(storage.join(uri, name)) as target:
+            written = 0
+            for piece in ordered:
+                with storage.open_read(str(piece[column])) as file:
+                    array = np.load(file, allow_pickle=False)
+                if not written:
+                    artifact.write_header(target, array.dtype, (words, *array.shape[1:]))
+                target.write(array.tobytes())
+                written += len(array)
+        assert written == words
+    return words

@@ -1,0 +1,291 @@
+"""Every flag of dxbeam's own, declared once, and strict parsing.
+
+Beam drops a flag it does not know with a warning, so a misspelt --epsilom would run at a default.
+``parse`` refuses it. Each flag stands in one class, right below PipelineOptions: Beam parses all of
+these for every pipeline, and a flag declared twice breaks every pipeline of the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import yaml
+from apache_beam.options.pipeline_options import (
+    PipelineOptions,
+    StandardOptions,
+    _BeamArgumentParser,
+)
+
+from dxbeam import corpus, storage
+from dxbeam.configuration import UNKNOWN_WORDS
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms import MECHANISMS
+
+LOCAL_RUNNER = "FnApiRunner"
+"""Runs where no --runner is given. Beam's own default may fetch a binary and behaves otherwise."""
+
+OUTPUT_FORMATS = corpus.FORMATS
+COMPRESSIONS = {"none": "", "gzip": ".gz", "zstd": ".zst"}
+
+
+class CommonOptions(PipelineOptions):
+    """Flags of every launcher."""
+
+    @classmethod
+    def _add_argparse_args(cls, parser: Any) -> None:
+        parser.add_argument(
+            "--output", metavar="DIR", help="fresh directory or gs:// prefix to write to"
+        )
+        parser.add_argument(
+            "--config",
+            metavar="FILE",
+            help="YAML file of flags, e.g. 'epsilon: 10'; flags on the command line come first",
+        )
+        parser.add_argument(
+            "--search_threads",
+            type=int,
+            metavar="N",
+            help="threads a search uses in each worker process (default: locally all cores "
+            "divided by --direct_num_workers, elsewhere 1)",
+        )
+
+
+class BuildVocabularyOptions(PipelineOptions):
+    """Flags of pipelines.build_vocabulary."""
+
+    @classmethod
+    def _add_argparse_args(cls, parser: Any) -> None:
+        parser.add_argument(
+            "--embeddings",
+            metavar="FILE",
+            help="GloVe, word2vec or fastText file; plain, .gz, or FILE.zip or FILE.zip!MEMBER",
+        )
+        parser.add_argument(
+            "--embeddings_format",
+            default="auto",
+            help="glove, word2vec-text, word2vec-binary, or auto to find out (default)",
+        )
+        parser.add_argument(
+            "--max_words", type=int, metavar="N", help="keep the first N words of the file"
+        )
+        parser.add_argument(
+            "--lowercase",
+            action="store_true",
+            help="lower-case the words; of those that become equal the first is kept. Text is then "
+            "lower-cased too",
+        )
+        parser.add_argument(
+            "--index_factory",
+            default="Flat",
+            metavar="FACTORY",
+            help="FAISS factory string. Flat (default) searches exactly; an approximate index "
+            "keeps the privacy but changes the output, and its recall goes into the manifest",
+        )
+        parser.add_argument(
+            "--neighbors",
+            type=int,
+            default=256,
+            metavar="K",
+            help="neighbours stored a word, for rank resampling (default 256); deeper ranks are "
+            "searched when they are drawn",
+        )
+        parser.add_argument(
+            "--vector_dtype",
+            default="float32",
+            choices=["float32", "float16"],
+            help="how vectors are stored; float16 halves the artifact and is opened into memory",
+        )
+
+
+class SanitizeOptions(PipelineOptions):
+    """Flags of pipelines.sanitize."""
+
+    @classmethod
+    def _add_argparse_args(cls, parser: Any) -> None:
+        parser.add_argument(
+            "--input", metavar="GLOB", help="corpus files, local or gs://; .gz and .zst are read"
+        )
+        parser.add_argument(
+            "--input_format",
+            default="jsonl",
+            help=f"{', '.join(corpus.FORMATS)} (default jsonl)",
+        )
+        parser.add_argument(
+            "--document_per",
+            default="line",
+            help="for text: whether a document is a 'line' (default) or a 'file'",
+        )
+        parser.add_argument(
+            "--text_field", default="text", help="field or column of the text (default text)"
+        )
+        parser.add_argument(
+            "--id_field",
+            default="id",
+            help="field or column of the document id (default id); a document without one gets "
+            "FILE:POSITION. Ids are released",
+        )
+        parser.add_argument(
+            "--keep_fields",
+            default="",
+            metavar="A,B",
+            help="further fields to release as they are, separated by commas",
+        )
+        parser.add_argument(
+            "--group_by", metavar="FIELD", help="count metrics apart for each value of this field"
+        )
+        parser.add_argument(
+            "--largest_document",
+            type=int,
+            default=256 << 20,
+            metavar="BYTES",
+            help="longer documents go to the dead letters (default 256 MiB)",
+        )
+        parser.add_argument(
+            "--vocabulary",
+            metavar="DIR",
+            help="what pipelines.build_vocabulary wrote, or 'demo' for the small one that comes "
+            "with dxbeam",
+        )
+        parser.add_argument(
+            "--mechanism",
+            default="laplace",
+            help=f"{', '.join(MECHANISMS)} (default laplace)",
+        )
+        parser.add_argument(
+            "--epsilon",
+            type=float,
+            help="privacy loss per unit of distance between word vectors; smaller is more private",
+        )
+        parser.add_argument(
+            "--rank_c",
+            type=float,
+            help="resample each released word among its neighbours with probability proportional "
+            "to exp(-epsilon * c * rank); costs no privacy (default: no resampling)",
+        )
+        parser.add_argument(
+            "--unknown_words",
+            default="noise",
+            help="words outside the vocabulary: noise (default, protected), mask, drop or keep; "
+            + "; ".join(f"{name}: {what}" for name, what in UNKNOWN_WORDS.items()),
+        )
+        parser.add_argument(
+            "--key_uri",
+            help="file, gs:// object or env:NAME that holds a secret key of 32 bytes, for a "
+            "release that can be repeated (default: a new key that nobody keeps)",
+        )
+        parser.add_argument(
+            "--output_format",
+            help=f"{', '.join(OUTPUT_FORMATS)} (default: as the input)",
+        )
+        parser.add_argument(
+            "--compression",
+            default="none",
+            help=f"{', '.join(COMPRESSIONS)}, for jsonl and text shards (default none)",
+        )
+        parser.add_argument(
+            "--num_shards",
+            type=int,
+            default=0,
+            metavar="N",
+            help="number of output files (default: as the workers happen to write, which needs "
+            "no shuffle and the least memory)",
+        )
+        parser.add_argument(
+            "--metrics_output",
+            metavar="DIR",
+            help="where metrics and dead letters go; they are computed from the raw text and are "
+            "not covered by the guarantee (default: OUTPUT-metrics)",
+        )
+
+
+class _Parser(_BeamArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ConfigurationError(f"{message}; --help lists the flags")
+
+
+def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> PipelineOptions:
+    """Parses a command line, refusing what neither dxbeam nor Beam knows.
+
+    Args:
+      argv: the arguments, without the program's name.
+      own: the launcher's own flags.
+      manual: the launcher's docstring, shown with --help.
+
+    Raises:
+      ConfigurationError: an unknown or malformed flag, or an unreadable --config file.
+      SystemExit: after --help.
+    """
+    if "--help" in argv or "-h" in argv:
+        _print_help(own, manual)
+    argv = _with_config(list(argv))
+    parser = _Parser(allow_abbrev=False, add_help=False)
+    others = {CommonOptions, BuildVocabularyOptions, SanitizeOptions} - {CommonOptions, own}
+    for options in set(PipelineOptions.__subclasses__()) - others:
+        options._add_argparse_args(parser)
+    _, unknown = parser.parse_known_args(argv)
+    if unknown:
+        raise ConfigurationError(f"unknown flag {unknown[0].split('=')[0]}; --help lists the flags")
+    parsed = PipelineOptions(argv)
+    if parsed.view_as(StandardOptions).runner is None:
+        parsed.view_as(StandardOptions).runner = LOCAL_RUNNER
+    return parsed
+
+
+def require(options: PipelineOptions, *names: str) -> None:
+    """Refuses options that were left out.
+
+    Raises:
+      ConfigurationError: names the flag that is missing.
+    """
+    for name in names:
+        if getattr(options, name) in (None, ""):
+            raise ConfigurationError(f"--{name} is needed; --help says what it is")
+
+
+def _print_help(own: type[PipelineOptions], manual: str) -> NoReturn:
+    parser = argparse.ArgumentParser(
+        description=manual,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="python -m pipelines.NAME --flag value …",
+        epilog="Every flag of Beam and its runners is accepted too, e.g. "
+        "--direct_running_mode=multi_processing --direct_num_workers=0 for all cores.",
+    )
+    own._add_argparse_args(parser)
+    CommonOptions._add_argparse_args(parser)
+    # Beam declares this one itself, among its options for tests.
+    parser.add_argument("--dry_run", action="store_true", help="say what would be done, do nothing")
+    parser.print_help()
+    sys.exit(0)
+
+
+def _with_config(argv: list[str]) -> list[str]:
+    """The arguments of a --config file, followed by those of the command line."""
+    finder = _Parser(allow_abbrev=False, add_help=False)
+    finder.add_argument("--config")
+    path = finder.parse_known_args(argv)[0].config
+    if path is None:
+        return argv
+    try:
+        settings = yaml.safe_load(storage.read(path))
+    except OSError as error:
+        raise ConfigurationError(
+            f"--config {path}: cannot be read ({type(error).__name__})"
+        ) from None
+    except yaml.YAMLError:
+        raise ConfigurationError(f"--config {path}: not valid YAML") from None
+    if not isinstance(settings, dict):
+        raise ConfigurationError(f"--config {path}: must be a mapping of flags to values")
+    given: list[str] = []
+    for name, value in settings.items():
+        if isinstance(value, list) and all(isinstance(item, (str, int, float)) for item in value):
+            value = ",".join(map(str, value))
+        if isinstance(value, (dict, list)):
+            raise ConfigurationError(f"--config {path}: {name} must be a single value or a list")
+        if value is True:
+            given.append(f"--{name}")
+        elif value is not False and value is not None:
+            given.append(f"--{name}={value}")
+    return given + argv

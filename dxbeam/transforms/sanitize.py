@@ -1,0 +1,228 @@
+"""SanitizeDocuments: the Sanitizer as a Beam transform.
+
+The DoFn buffers documents until their words fill a search, and hands each back with the window
+and timestamp it came with. It carries neither the key nor the vocabulary: the key arrives as a
+side input, the vocabulary is opened once per process and memory-mapped.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import faiss
+import threadpoolctl
+from apache_beam import pvalue, typehints
+from apache_beam.metrics import Metrics
+from apache_beam.typehints.row_type import RowTypeConstraint
+from apache_beam.utils.shared import Shared
+from apache_beam.utils.windowed_value import WindowedValue
+
+from dxbeam import artifact
+from dxbeam.artifact import VocabularyHandle
+from dxbeam.configuration import Configuration
+from dxbeam.documents import Document, Rejected, why_unusable
+from dxbeam.randomness import draw_key, fingerprint, read_key
+from dxbeam.sanitizer import Batch, Sanitized, Sanitizer
+from dxbeam.tally import Tally
+from dxbeam.transforms.sources import REJECTED
+from dxbeam.vocabulary import Vocabulary
+
+_LOG = logging.getLogger(__name__)
+_SECONDS_A_REPORT = 10.0
+
+TALLIES = "tallies"
+FINGERPRINT = "fingerprint"
+
+beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
+
+
+class SanitizeDocuments(beam.PTransform):
+    """Sanitizes rows with an ``id`` and a ``text``.
+
+    Args:
+      configuration: mechanism, rank resampling and the treatment of unknown words.
+      vocabulary: URI of a vocabulary artifact that every worker can read, or ``"demo"``.
+      key_uri: where the secret key lies (see ``randomness.read_key``); by default a new key is
+        drawn inside the job, broadcast, and forgotten.
+      keep_fields: further attributes of the rows to pass on as they are.
+      group_by: an attribute whose values are counted apart, or None.
+      search_threads: threads a search uses in each worker process.
+
+    Takes a PCollection of rows (``beam.Row`` or a NamedTuple) and returns a dictionary:
+      ``"documents"``: rows of id, sanitized text and the kept fields.
+      ``"rejected"``: ``Rejected``, records that could not be used; where and why, never the text.
+      ``"tallies"``: ``tuple[str, Tally]``, the group and the counts of each document.
+      ``"fingerprint"``: str, one element that names the key.
+    """
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        vocabulary: str,
+        key_uri: str | None = None,
+        keep_fields: Sequence[str] = (),
+        group_by: str | None = None,
+        search_threads: int = 1,
+    ):
+        super().__init__()
+        self._configuration = configuration
+        self._handle = artifact.handle(vocabulary)
+        self._key_uri = key_uri
+        self._keep_fields = tuple(keep_fields)
+        self._group_by = group_by
+        self._search_threads = search_threads
+
+    def expand(self, documents: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
+        """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
+        pipeline = documents.pipeline
+        # The reshuffle makes runners agree on one key before anything uses it.
+        key = (
+            pipeline
+            | "KeyUri" >> beam.Create([self._key_uri or ""])
+            | "ObtainKey" >> beam.Map(_obtain_key).with_output_types(bytes)
+            | "AgreeOnKey" >> beam.Reshuffle()
+        )
+        handle = pipeline | "VocabularyHandle" >> beam.Create([self._handle])
+        sanitize = _SanitizeDoFn(
+            self._configuration, self._keep_fields, self._group_by, self._search_threads
+        )
+        results = documents | "Sanitize" >> beam.ParDo(
+            sanitize, pvalue.AsSingleton(key), pvalue.AsSingleton(handle)
+        ).with_outputs(REJECTED, TALLIES, main="documents")
+        results["documents"].element_type = self._row_type(documents.element_type)
+        results[REJECTED].element_type = Rejected
+        results[TALLIES].element_type = typehints.Tuple[str, Tally]
+        return {
+            "documents": results["documents"],
+            REJECTED: results[REJECTED],
+            TALLIES: results[TALLIES],
+            FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
+        }
+
+    def _row_type(self, element_type: Any) -> RowTypeConstraint:
+        given = RowTypeConstraint.from_user_type(element_type)
+        types = dict(given._fields) if given is not None else {}
+        if given is not None and not {"id", "text", *self._keep_fields} <= set(types):
+            raise TypeError(
+                f"SanitizeDocuments needs rows with the fields id, text"
+                f"{''.join(f', {name}' for name in self._keep_fields)}; these have {sorted(types)}"
+            )
+        kept = [(name, types.get(name, Any)) for name in self._keep_fields]
+        return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])
+
+
+def _obtain_key(uri: str) -> bytes:
+    return read_key(uri) if uri else draw_key()
+
+
+class _Origin(NamedTuple):
+    """What is remembered of a row while its words wait."""
+
+    where: WindowedValue  # the row's window and timestamp, with no value
+    group: str
+    kept: dict[str, Any]
+
+
+class _SanitizeDoFn(beam.DoFn):
+    def __init__(
+        self,
+        configuration: Configuration,
+        keep_fields: tuple[str, ...],
+        group_by: str | None,
+        search_threads: int,
+    ):
+        self._configuration = configuration
+        self._keep_fields = keep_fields
+        self._group_by = group_by
+        self._search_threads = search_threads
+        self._shared = Shared()  # made here, so that the threads of a process share one
+        self._documents = Metrics.counter("dxbeam", "documents")
+        self._tokens = Metrics.counter("dxbeam", "tokens")
+        self._rejected = Metrics.counter("dxbeam", "rejected")
+
+    def setup(self) -> None:
+        faiss.omp_set_num_threads(self._search_threads)
+        threadpoolctl.threadpool_limits(self._search_threads)
+        self._sanitizer: Sanitizer | None = None
+        self._progress = _Progress()
+
+    def start_bundle(self) -> None:
+        self._batch: Batch | None = None
+        self._origins: deque[_Origin] = deque()
+
+    def process(
+        self,
+        row: Any,
+        key: bytes,
+        handle: VocabularyHandle,
+        timestamp: Any = beam.DoFn.TimestampParam,
+        window: Any = beam.DoFn.WindowParam,
+    ) -> Iterator[Any]:
+        reason = why_unusable(row.text)
+        if reason is not None:
+            self._rejected.inc()
+            yield pvalue.TaggedOutput(REJECTED, Rejected(row.id, reason))
+            return
+        if self._batch is None:
+            self._batch = Batch(self._open(key, handle))
+        group = str(getattr(row, self._group_by)) if self._group_by else ""
+        kept = {name: getattr(row, name) for name in self._keep_fields}
+        self._origins.append(_Origin(WindowedValue(None, timestamp, (window,)), group, kept))
+        self._batch.add(Document(row.id, row.text))
+        yield from self._emit(self._batch.take())
+
+    def finish_bundle(self) -> Iterator[Any]:
+        if self._batch is not None:
+            yield from self._emit(self._batch.finish())
+
+    def _open(self, key: bytes, handle: VocabularyHandle) -> Sanitizer:
+        """The sanitizer, made once per DoFn instance over the process's one vocabulary."""
+        if self._sanitizer is None:
+            self._vocabulary: Vocabulary = self._shared.acquire(
+                lambda: artifact.open_vocabulary(handle), tag=handle.digest
+            )
+            self._sanitizer = Sanitizer(
+                self._vocabulary,
+                self._configuration.mechanism,
+                self._configuration.resampling,
+                self._configuration.unknown_words,
+                key,
+            )
+        return self._sanitizer
+
+    def _emit(self, results: Iterable[Sanitized]) -> Iterator[Any]:
+        for document, tally in results:
+            origin = self._origins.popleft()
+            self._documents.inc()
+            self._tokens.inc(tally.tokens)
+            self._progress.count(tally)
+            released = beam.Row(id=document.id, text=document.text, **origin.kept)
+            yield origin.where.with_value(released)
+            yield pvalue.TaggedOutput(TALLIES, origin.where.with_value((origin.group, tally)))
+
+
+class _Progress:
+    """Logs how far this worker is, every ten seconds at most; numbers only."""
+
+    def __init__(self) -> None:
+        self._start = self._last = time.monotonic()
+        self._documents = self._tokens = 0
+
+    def count(self, tally: Tally) -> None:
+        self._documents += tally.documents
+        self._tokens += tally.tokens
+        now = time.monotonic()
+        if now - self._last >= _SECONDS_A_REPORT:
+            self._last = now
+            rate = self._tokens / (now - self._start)
+            _LOG.info(
+                "this worker: %s documents, %s tokens, %s tokens/s",
+                f"{self._documents:,}",
+                f"{self._tokens:,}",
+                f"{rate:,.0f}",
+            )

@@ -1,0 +1,1 @@
+"""Launchers: each parses its options, assembles transforms and runs."""
