@@ -154,6 +154,12 @@ def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def abandon(uri: str) -> None:
+    """Deletes the files of an artifact that was not completed, at a prefix that was empty."""
+    for name in (*_REQUIRED, INDEX, PIECES):
+        storage.delete(storage.join(uri, name))
+
+
 def resolve(uri: str) -> str:
     """Where the artifact lies: the package's own for DEMO, else ``uri`` itself."""
     if uri == DEMO:

@@ -101,7 +101,7 @@ class NeighborSearch:
         """
         table = self.vocabulary.neighbor_ids
         depth = 0 if table is None else table.shape[1]
-        result = ids.copy()
+        result: Ids = ids.copy()
         tabled = (ranks > 0) & (ranks <= depth)
         if table is not None:
             result[tabled] = table[ids[tabled], ranks[tabled] - 1]

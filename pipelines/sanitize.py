@@ -87,7 +87,6 @@ def build(options: PipelineOptions) -> beam.Pipeline:
     output_format = own.output_format or (
         "jsonl" if read_as.document_per == "file" else read_as.name
     )
-    launch.log_quietly(options)
     pipeline = beam.Pipeline(options=options)
     # The corpus is read twice: first for its ids alone, so that documents are neither shuffled nor
     # held while ids are compared. Reading costs a thousandth of sanitizing.

@@ -16,7 +16,6 @@ from apache_beam.options.pipeline_options import (
     DirectOptions,
     PipelineOptions,
     StandardOptions,
-    WorkerOptions,
 )
 
 from dxbeam.errors import DxbeamError, OutputError
@@ -36,15 +35,6 @@ def search_threads(options: PipelineOptions) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     workers = options.view_as(DirectOptions).direct_num_workers or cores
     return max(1, (cores or 1) // (workers or 1))
-
-
-def log_quietly(options: PipelineOptions) -> None:
-    """Lets workers report their progress, and Beam's machinery only what is amiss."""
-    worker = options.view_as(WorkerOptions)
-    if worker.default_sdk_harness_log_level is None:
-        worker.default_sdk_harness_log_level = "WARNING"
-    if worker.sdk_harness_log_level_overrides is None:
-        worker.sdk_harness_log_level_overrides = {"dxbeam": "INFO"}
 
 
 def run(pipeline: beam.Pipeline) -> None:
@@ -99,8 +89,10 @@ def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None =
 def _as_sentence(record: logging.LogRecord) -> bool:
     """Turns what a worker process logs, which arrives as a protocol buffer, into its message."""
     entry = str(record.args[0]) if isinstance(record.args, tuple) and record.args else ""
-    message = re.search(r'message: "(.*?)" *(?:trace|log_location|thread)', entry)
-    if not message or "semi_persistent_directory" in entry:
+    message = re.search(r'message: "((?:[^"\\]|\\.)*)"', entry)
+    if not message or ("severity: INFO" in entry and "/dxbeam/" not in entry):
+        return False
+    if "semi_persistent_directory" in entry:  # of no concern where there is no container
         return False
     record.msg, record.args = message[1], ()
     return True

@@ -1,0 +1,138 @@
+r"""Turns an embedding file into a vocabulary artifact.
+
+    python -m pipelines.build_vocabulary --embeddings glove.840B.300d.zip --lowercase \
+        --output vocabularies/glove
+
+reads GloVe text, word2vec text or binary, or fastText .vec; plain, .gz or in a .zip; local or
+gs://. It stores the vectors, computes for each word its nearest neighbours and the radius within
+which a released word counts as close, and writes manifest.json last. Neighbours are computed as a
+Beam pipeline, so --runner and its flags spread a large vocabulary over workers; these must then be
+able to read and write --output.
+
+    --max_words 100000            keep the first words of the file (the most frequent, as a rule)
+    --index_factory IVF256,Flat   search approximately; see the recall in the manifest
+    --vector_dtype float16        half the size
+
+The embedding file must be public: a vocabulary made from the private corpus voids the guarantee.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import faiss
+import numpy as np
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from dxbeam import artifact, manifest, storage
+from dxbeam.approximate_index import EXACT, build_index, check_factory, measure_recall
+from dxbeam.artifact import WordsAndVectors
+from dxbeam.embeddings import ReadingReport, read_embeddings
+from dxbeam.errors import ConfigurationError
+from dxbeam.transforms import launch
+from dxbeam.transforms.neighbor_table import WriteNeighborTable
+from dxbeam.transforms.options import BuildVocabularyOptions, CommonOptions, parse, require
+
+
+def store_words(
+    options: BuildVocabularyOptions, output: str, report: ReadingReport
+) -> WordsAndVectors:
+    """Streams words and vectors from the embedding file to ``output``."""
+
+    def chunks() -> Iterator[tuple[list[str], Any]]:
+        reading = read_embeddings(
+            options.embeddings,
+            file_format=options.embeddings_format,
+            max_words=options.max_words,
+            lowercase=options.lowercase,
+            report=report,
+        )
+        for chunk in reading:
+            if not report.words - len(chunk.words):
+                check_factory(options.index_factory, chunk.vectors.shape[1])
+            yield chunk.words, chunk.vectors
+
+    dtype = np.float16 if options.vector_dtype == "float16" else np.float32
+    if storage.is_local(output):
+        return artifact.write_words_and_vectors(chunks(), Path(output), dtype)
+    with tempfile.TemporaryDirectory() as local:
+        shape = artifact.write_words_and_vectors(chunks(), Path(local), dtype)
+        for name in (artifact.WORDS, artifact.VECTORS, artifact.UNKNOWN_VECTOR):
+            storage.copy(str(Path(local) / name), storage.join(output, name))
+    return shape
+
+
+def build(options: PipelineOptions, shape: WordsAndVectors) -> beam.Pipeline:
+    """Assembles the computation of the neighbour table; nothing runs yet."""
+    pipeline = beam.Pipeline(options=options)
+    pipeline | "WriteNeighborTable" >> WriteNeighborTable(
+        options.view_as(CommonOptions).output,
+        shape,
+        options.view_as(BuildVocabularyOptions).neighbors,
+        launch.search_threads(options),
+    )
+    return pipeline
+
+
+def store_index(output: str, shape: WordsAndVectors, factory: str) -> dict[str, Any]:
+    """Builds the FAISS index that was asked for; what the manifest should say of it."""
+    if factory == EXACT:
+        return {"index": {"factory": EXACT, "exact": True}}
+    vocabulary = artifact.open_draft(output, shape.digest)
+    index = build_index(vocabulary, factory)
+    with tempfile.TemporaryDirectory() as local:
+        path = str(Path(local) / artifact.INDEX)
+        faiss.write_index(index, path)
+        storage.copy(path, storage.join(output, artifact.INDEX))
+    recall = measure_recall(vocabulary, index)
+    return {"index": {"factory": factory, "exact": False, "recall_by_epsilon": recall}}
+
+
+def build_vocabulary(argv: Sequence[str]) -> None:
+    """Reads, stores, computes, and says what was written."""
+    options = parse(argv, BuildVocabularyOptions, __doc__ or "")
+    own, output = options.view_as(BuildVocabularyOptions), options.view_as(CommonOptions).output
+    require(own, "embeddings")
+    require(options.view_as(CommonOptions), "output")
+    if own.neighbors < 1:
+        raise ConfigurationError(f"--neighbors must be at least 1, not {own.neighbors}")
+    started = time.monotonic()
+    manifest.claim(output, uuid.uuid4().hex)
+    report = ReadingReport()
+    try:
+        shape = store_words(own, output, report)
+        print(f"Read {shape.words:,} words in {shape.dimensions} dimensions; now their neighbours")
+        launch.run(build(options, shape))
+        storage.delete(storage.join(output, artifact.PIECES))
+        index = store_index(output, shape, own.index_factory)
+    except BaseException:
+        artifact.abandon(output)
+        manifest.give_up_claim(output)
+        raise
+    source = {
+        "name": report.source,
+        "format": report.file_format,
+        "sha256": storage.sha256(own.embeddings.partition(".zip!")[0] + ".zip")[0]
+        if ".zip!" in own.embeddings
+        else storage.sha256(own.embeddings)[0],
+        "duplicates": report.duplicates,
+        "undecodable": report.undecodable,
+        "max_words": own.max_words,
+    }
+    handle = artifact.write_manifest(output, shape, own.lowercase, source, **index)
+    manifest.give_up_claim(output)
+    print(
+        f"Wrote a vocabulary of {handle.words:,} words to {output} in "
+        f"{time.monotonic() - started:.0f} seconds ({report.duplicates:,} duplicates and "
+        f"{report.undecodable:,} undecodable words left out)"
+    )
+
+
+if __name__ == "__main__":
+    launch.main(build_vocabulary)
