@@ -38,8 +38,10 @@ def position_id(file: str, position: int) -> str:
     return f"{file}:{position}"
 
 
-def why_unusable(text: str) -> str | None:
+def why_unusable(text: object) -> str | None:
     """Why ``text`` cannot be sanitized and written again, or None if it can."""
+    if not isinstance(text, str):
+        return "the text is not a string"
     if "\0" in text:
         return "the text holds a null byte, so it is probably not text; remove it from the record"
     try:

@@ -41,7 +41,7 @@ def versions() -> dict[str, str]:
 
 
 def claim(prefix: str, run: str) -> None:
-    """Takes an empty prefix, of a release or its metrics, for one of the runs that may try.
+    """Takes an empty prefix for one of the runs that may try.
 
     Args:
       prefix: the output directory or gs:// prefix.
@@ -80,13 +80,22 @@ def give_up_claim(prefix: str) -> None:
 
 def abandon(prefix: str) -> None:
     """Deletes what a failed run has written below a prefix that it had claimed."""
-    for pattern in ("part-*", "metrics.*", "dead_letters*", "beam-temp-*/*"):
-        for path, _ in storage.match(storage.join(prefix, pattern)):
-            storage.delete(path)
-    if storage.is_local(prefix):
-        for path in storage.local_directories(prefix, "beam-temp-*"):
-            storage.delete(path)
+    _delete(prefix, f"{SHARD_PREFIX}-*")
+    _delete_temporary(prefix)
     give_up_claim(prefix)
+
+
+def _delete_temporary(prefix: str) -> None:
+    """Deletes what repeated bundles and failed runs leave of Beam's temporary shards."""
+    _delete(prefix, f"beam-temp-{SHARD_PREFIX}-*/*")
+    if storage.is_local(prefix):
+        for path in storage.local_directories(prefix, f"beam-temp-{SHARD_PREFIX}-*"):
+            storage.delete(path)
+
+
+def _delete(prefix: str, pattern: str) -> None:
+    for path, _ in storage.match(storage.join(prefix, pattern)):
+        storage.delete(path)
 
 
 def compose(
@@ -154,6 +163,7 @@ def compose(
 
 def write(prefix: str, manifest: Mapping[str, Any]) -> None:
     """Writes release.json, once, and so completes the release; gives the claim up."""
+    _delete_temporary(prefix)
     content = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     storage.create_once(storage.join(prefix, RELEASE), content.encode())
     give_up_claim(prefix)

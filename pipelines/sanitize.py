@@ -29,17 +29,17 @@ from collections.abc import Sequence
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, corpus, manifest, plan, randomness
+from dxbeam import artifact, corpus, manifest, plan, randomness, storage
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.resampling import RankResampling
 from dxbeam.transforms import launch
 from dxbeam.transforms.metrics import TallyGroups
 from dxbeam.transforms.options import CommonOptions, SanitizeOptions, parse, require
 from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES, SanitizeDocuments
-from dxbeam.transforms.sinks import WriteManifest, WriteMetrics, WriteShards
+from dxbeam.transforms.sinks import METRICS, WriteManifest, WriteMetrics, WriteShards
 from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
 
 _LOG = logging.getLogger(__name__)
@@ -152,21 +152,18 @@ def sanitize(argv: Sequence[str]) -> None:
         return
     del vocabulary  # workers open it for themselves
 
-    run = uuid.uuid4().hex
-    manifest.claim(output, run)
+    if storage.exists(storage.join(metrics_output, METRICS)):
+        raise OutputError(
+            f"--metrics_output {metrics_output} holds the metrics of another run; choose another"
+        )
+    manifest.claim(output, uuid.uuid4().hex)
     started = time.monotonic()
-    try:
-        manifest.claim(metrics_output, run)
-    except BaseException:
-        manifest.give_up_claim(output)
-        raise
     try:
         launch.run(build(options))
     except BaseException:
         manifest.abandon(output)
-        manifest.abandon(metrics_output)
+        storage.delete(storage.join(metrics_output, METRICS))  # dead letters may explain a failure
         raise
-    manifest.give_up_claim(metrics_output)
     release = manifest.read(output)
     seconds = time.monotonic() - started
     print(

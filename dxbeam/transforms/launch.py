@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import NoReturn
@@ -20,6 +21,9 @@ from apache_beam.options.pipeline_options import (
 
 from dxbeam.errors import DxbeamError, OutputError
 from dxbeam.transforms.options import LOCAL_RUNNER, CommonOptions
+
+_REFUSAL = re.compile(r"dxbeam\.errors\.\w+: (.*?)(?: \[while running|$)", re.MULTILINE)
+_DISK_FULL = "No space left on device"
 
 MISTAKE, FAILURE = 2, 1
 """Exit codes: the user can mend it; the run failed."""
@@ -41,20 +45,20 @@ def run(pipeline: beam.Pipeline) -> None:
     """Runs to the end.
 
     Raises:
-      OutputError: the place to write to is full.
-      DxbeamError: what a worker refused to do.
+      DxbeamError: what a worker refused to do, or the place to write to is full.
     """
     try:
         result = pipeline.run()
         result.wait_until_finish()
-    except DxbeamError:
-        raise
     except Exception as error:
-        # Runners wrap what a worker raised in their own exceptions, with its text inside.
-        if "No space left on device" in str(error):
+        # Runners wrap what a worker raised in exceptions of their own, with its text inside.
+        refusal = _REFUSAL.search(f"{type(error).__module__}.{type(error).__name__}: {error}")
+        if refusal:
+            raise DxbeamError(refusal[1]) from error
+        if _DISK_FULL in str(error):
             raise OutputError(
-                "the disk filled up before the release was complete; nothing was released. Make "
-                "room, or choose another --output, and run again"
+                "the disk filled up before the run was complete; nothing was released. Make room, "
+                "or choose another --output, and run again"
             ) from error
         raise
 
@@ -64,6 +68,8 @@ def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None =
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", force=True)
     for chatty in ("apache_beam", "google", "faiss"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_not_told_anyway)
     from_workers = logging.getLogger("apache_beam.runners.portability.local_job_service")
     from_workers.setLevel(logging.INFO)
     from_workers.addFilter(_as_sentence)
@@ -84,6 +90,14 @@ def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None =
         )
         sys.exit(FAILURE)
     sys.exit(0)
+
+
+def _not_told_anyway(record: logging.LogRecord) -> bool:
+    """Leaves out tracebacks of what is told in a sentence at the end."""
+    message = record.getMessage()
+    if record.exc_info:
+        message += "".join(traceback.format_exception(*record.exc_info))
+    return not (_REFUSAL.search(message) or _DISK_FULL in message)
 
 
 def _as_sentence(record: logging.LogRecord) -> bool:

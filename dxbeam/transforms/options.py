@@ -220,7 +220,7 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
     """
     if "--help" in argv or "-h" in argv:
         _print_help(own, manual)
-    argv = _with_config(list(argv))
+    argv = [_beams_dry_run(argument) for argument in _with_config(list(argv))]
     parser = _Parser(allow_abbrev=False, add_help=False)
     others = {CommonOptions, BuildVocabularyOptions, SanitizeOptions} - {CommonOptions, own}
     for options in set(PipelineOptions.__subclasses__()) - others:
@@ -243,6 +243,11 @@ def require(options: PipelineOptions, *names: str) -> None:
     for name in names:
         if getattr(options, name) in (None, ""):
             raise ConfigurationError(f"--{name} is needed; --help says what it is")
+
+
+def _beams_dry_run(argument: str) -> str:
+    """``--dry_run`` as Beam, which declares this flag with a value, wants to have it."""
+    return "--dry_run=true" if argument == "--dry_run" else argument
 
 
 def _print_help(own: type[PipelineOptions], manual: str) -> NoReturn:

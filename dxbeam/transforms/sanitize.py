@@ -164,9 +164,11 @@ class _SanitizeDoFn(beam.DoFn):
         window: Any = beam.DoFn.WindowParam,
     ) -> Iterator[Any]:
         reason = why_unusable(row.text)
+        if not isinstance(row.id, str):
+            reason = "the id is not a string"
         if reason is not None:
             self._rejected.inc()
-            yield pvalue.TaggedOutput(REJECTED, Rejected(row.id, reason))
+            yield pvalue.TaggedOutput(REJECTED, Rejected(str(row.id), reason))
             return
         if self._batch is None:
             self._batch = Batch(self._open(key, handle))

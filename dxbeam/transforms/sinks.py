@@ -25,7 +25,7 @@ NOT_COVERED = (
     "Computed from the original text: these figures are not covered by the guarantee of the "
     "release and do not belong with it."
 )
-DEAD_LETTERS = "dead_letters"
+DEAD_LETTERS, METRICS = "dead_letters", "metrics.json"
 
 beam.coders.registry.register_coder(Shard, beam.coders.RowCoder)
 
@@ -98,11 +98,20 @@ class WriteShards(beam.PTransform):
                     compression_type=_COMPRESSION_TYPES[self._compression],
                 )
             )
+        # A retried finalization finds its files in place and names none of them again, so the names
+        # only say when to look, and what is there is taken for what was written.
         return (
-            names
+            rows.pipeline
+            | "Prefix" >> beam.Create([path])
+            | "List" >> beam.FlatMap(_list_shards, pvalue.AsIter(names)).with_output_types(str)
             | "Spread" >> beam.Reshuffle()
             | "Describe" >> beam.Map(_describe, self._prefix).with_output_types(Shard)
         )
+
+
+def _list_shards(prefix: str, written: Iterable[str]) -> list[str]:
+    list(written)
+    return [path for path, _ in storage.match(prefix + "-*")]
 
 
 def _json_line(row: Any) -> bytes:
@@ -211,7 +220,7 @@ def _write_metrics(
         buffer = io.BytesIO()
         pq.write_table(table, buffer)
         _write(storage.join(directory, "metrics.parquet"), buffer.getvalue())
-    path = storage.join(directory, "metrics.json")
+    path = storage.join(directory, METRICS)
     _write(path, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
     return path
 

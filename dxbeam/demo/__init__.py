@@ -1,0 +1,1 @@
+"""The bundled vocabulary and sample corpus, and how they were made."""

@@ -1,0 +1,58 @@
+"""What the README shows was really produced: its paragraphs are drawn again and compared."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dxbeam.documents import Document
+from dxbeam.embeddings import read_embeddings
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.resampling import RankResampling
+from dxbeam.sanitizer import Sanitized, Sanitizer
+from dxbeam.vocabulary import Vocabulary
+
+README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+KEY = hashlib.sha256(b"dxbeam README 6").digest()
+"""A published key, for this table alone."""
+
+
+@pytest.fixture(scope="module")
+def glove(real_data: Path) -> Vocabulary:
+    path = real_data / "embeddings" / "glove.840B.300d.33k.w2v.txt.gz"
+    chunks = list(read_embeddings(str(path), lowercase=True))
+    words = [word for chunk in chunks for word in chunk.words]
+    # The digest that keys the noise is fixed, so that the table outlives changes of the artifact.
+    return Vocabulary(
+        words,
+        np.concatenate([chunk.vectors for chunk in chunks]),
+        lowercase=True,
+        digest="glove.840B.300d.33k",
+    )
+
+
+def table(vocabulary: Vocabulary) -> Iterator[str]:
+    paragraph = " ".join(re.findall(r"^> (.*)$", README, re.MULTILINE))
+    yield "| ε | | released |"
+    yield "|---|---|---|"
+    for epsilon in (5, 10, 20, 40):
+        for c in (None, 0.05):
+            sanitizer = Sanitizer(
+                vocabulary, Laplace(epsilon), RankResampling(c) if c else None, key=KEY
+            )
+            [result] = sanitizer.sanitize([Document("maria", paragraph)])
+            assert isinstance(result, Sanitized)
+            resampled = f"rank_c {c}" if c else ""
+            yield f"| {epsilon} | {resampled} | {result.document.text} |"
+
+
+def test_the_paragraphs_are_what_the_code_produces(glove: Vocabulary) -> None:
+    shown = README.partition("<!-- paragraphs: begin -->")[2].partition("<!-- paragraphs: end -->")[
+        0
+    ]
+    assert shown.strip() == "\n".join(table(glove))
