@@ -156,10 +156,11 @@ def sanitize(argv: Sequence[str]) -> None:
         raise OutputError(
             f"--metrics_output {metrics_output} holds the metrics of another run; choose another"
         )
+    pipeline = build(options)
     manifest.claim(output, uuid.uuid4().hex)
     started = time.monotonic()
     try:
-        launch.run(build(options))
+        launch.run(pipeline)
     except BaseException:
         manifest.abandon(output)
         storage.delete(storage.join(metrics_output, METRICS))  # dead letters may explain a failure

@@ -27,9 +27,6 @@ from dxbeam.mechanisms import MECHANISMS
 LOCAL_RUNNER = "FnApiRunner"
 """Runs where no --runner is given. Beam's own default may fetch a binary and behaves otherwise."""
 
-OUTPUT_FORMATS = corpus.FORMATS
-COMPRESSIONS = {"none": "", "gzip": ".gz", "zstd": ".zst"}
-
 
 class CommonOptions(PipelineOptions):
     """Flags of every launcher."""
@@ -178,12 +175,12 @@ class SanitizeOptions(PipelineOptions):
         )
         parser.add_argument(
             "--output_format",
-            help=f"{', '.join(OUTPUT_FORMATS)} (default: as the input)",
+            help=f"{', '.join(corpus.FORMATS)} (default: as the input)",
         )
         parser.add_argument(
             "--compression",
             default="none",
-            help=f"{', '.join(COMPRESSIONS)}, for jsonl and text shards (default none)",
+            help="none, gzip or zstd, for jsonl and text shards (default none)",
         )
         parser.add_argument(
             "--num_shards",

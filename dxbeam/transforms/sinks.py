@@ -17,7 +17,9 @@ from apache_beam.io.filesystem import CompressionTypes
 from dxbeam import manifest, storage
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.configuration import Configuration
+from dxbeam.corpus import FORMATS
 from dxbeam.documents import Rejected
+from dxbeam.errors import ConfigurationError
 from dxbeam.manifest import Shard
 from dxbeam.tally import Tally, total
 
@@ -47,6 +49,9 @@ class WriteShards(beam.PTransform):
       keep_fields: names of the kept fields, for the Parquet schema; they are strings there.
       compression: "none", "gzip" or "zstd", for jsonl and text.
       num_shards: number of files; 0 writes a file a bundle, without a shuffle.
+
+    Raises:
+      ConfigurationError: no such format or compression, or a negative number of shards.
     """
 
     def __init__(
@@ -58,6 +63,16 @@ class WriteShards(beam.PTransform):
         num_shards: int = 0,
     ):
         super().__init__()
+        if output_format not in FORMATS:
+            raise ConfigurationError(
+                f"--output_format is one of {', '.join(FORMATS)}, not {output_format!r}"
+            )
+        if compression not in _SUFFIXES:
+            raise ConfigurationError(
+                f"--compression is one of {', '.join(_SUFFIXES)}, not {compression!r}"
+            )
+        if num_shards < 0:
+            raise ConfigurationError(f"--num_shards must not be negative, as {num_shards} is")
         self._prefix = prefix
         self._format = output_format
         self._keep_fields = keep_fields

@@ -1,0 +1,298 @@
+"""Bad input: refused in one sentence before work starts, or sent to the dead letters.
+
+Covered: records (JSON, fields, encoding, null bytes, length, duplicate ids), files (missing, empty,
+truncated, of the wrong schema), parameters, artifacts, output prefixes, keys, and a disk that fills
+up.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from dxbeam import storage
+from dxbeam.errors import DxbeamError
+from tests import tiny
+
+GOOD = [{"id": "a", "text": "w1 w2"}, {"id": "b", "text": "w3"}]
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (b'{"id": "x", "text": "secret', "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b'["secret"]', "not a JSON object"),
+        ({"id": "x"}, "no field 'text'"),
+        ({"id": "x", "text": None}, "no field 'text'"),
+        ({"id": "x", "text": 7}, "not a string"),
+        ({"id": ["secret"], "text": "w1"}, "neither a string nor an integer"),
+        (b'{"id": "x", "text": "secret \xff"}', "not valid UTF-8 at byte 28"),
+        (b'{"id": "x", "text": "sec\x00ret"}', "not valid JSON"),
+        (b'{"id": "x", "text": "sec\\u0000ret"}', "null byte"),
+        (b'{"id": "x", "text": "secret \\ud800"}', "surrogate"),
+        ({"id": "x", "text": "secret " * 100}, "longer than 500 bytes"),
+    ],
+)
+def test_a_record_that_cannot_be_used_goes_to_the_dead_letters(
+    uri: str, tmp_path: Path, record: object, reason: str
+) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", [GOOD[0], record, GOOD[1]])  # type: ignore[list-item]
+    release = tiny.run(
+        uri,
+        corpus,
+        tmp_path / "out",
+        "--largest_document=500" if "500" in reason else "--largest_document=1000000",
+    )
+    assert set(tiny.released(tmp_path / "out")) == {"a", "b"}
+    [letter] = tiny.dead_letters(tmp_path / "out")
+    assert reason in letter["reason"]
+    assert letter["where"] == f"corpus.jsonl:{len(json.dumps(GOOD[0])) + 1}"
+    assert "secret" not in json.dumps(letter)
+    assert (release["documents_in"], release["documents_out"], release["dead_letters"]) == (3, 2, 1)
+
+
+def test_a_document_of_50_megabytes_on_one_line(uri: str, tmp_path: Path) -> None:
+    word = "w7" + "x" * 4998  # long words: the length is what is tried, not the patience
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": f"{word} " * 10_000}])
+    assert corpus.stat().st_size > 50_000_000
+    assert tiny.run(uri, corpus, tmp_path / "out")["tokens"] == 10_000
+
+
+def test_an_id_with_two_texts_rejects_all_of_them(uri: str, tmp_path: Path) -> None:
+    records = [*GOOD, {"id": "a", "text": "w9"}]
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", records)
+    release = tiny.run(uri, corpus, tmp_path / "out")
+    assert set(tiny.released(tmp_path / "out")) == {"b"}
+    assert [letter["where"] for letter in tiny.dead_letters(tmp_path / "out")] == ["a", "a"]
+    assert (release["documents_in"], release["documents_out"]) == (3, 1)
+
+
+def test_an_id_twice_with_one_text_is_released_twice_and_alike(uri: str, tmp_path: Path) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [*GOOD, GOOD[0]])
+    assert tiny.run(uri, corpus, tmp_path / "out")["documents_out"] == 3
+    lines = [line for shard in (tmp_path / "out").glob("part-*") for line in shard.open()]
+    assert len(lines) == 3
+    assert len(set(lines)) == 2
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_a_truncated_file_is_named_and_the_rest_goes_on(
+    uri: str, tmp_path: Path, suffix: str
+) -> None:
+    many = tiny.write_jsonl(
+        tmp_path / "plain", ({"id": str(i), "text": f"w{i % 300} {i * i}"} for i in range(20_000))
+    ).read_bytes()
+    packed = gzip.compress(many) if suffix == ".gz" else zstandard.compress(many)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / f"cut.jsonl{suffix}").write_bytes(packed[: len(packed) * 2 // 3])
+    tiny.write_jsonl(tmp_path / "in" / "good.jsonl", GOOD)
+    release = tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out")
+    letters = tiny.dead_letters(tmp_path / "out")
+    assert [letter["where"] for letter in letters] == [f"cut.jsonl{suffix}"]
+    assert "truncated" in letters[0]["reason"]
+    assert {"a", "b"} <= set(tiny.released(tmp_path / "out"))
+    assert release["documents_in"] == release["documents_out"] + 1
+
+
+def test_a_second_parquet_file_of_another_schema(uri: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.table({"id": ["a"], "text": ["w1"]}), tmp_path / "in" / "1.parquet")
+    pq.write_table(pa.table({"id": ["b"], "body": ["w1"]}), tmp_path / "in" / "2.parquet")
+    (tmp_path / "in" / "3.parquet").write_bytes((tmp_path / "in" / "1.parquet").read_bytes()[:-9])
+    release = tiny.run(
+        uri, f"{tmp_path}/in/*", tmp_path / "out", "--input_format=parquet", "--output_format=jsonl"
+    )
+    reasons = {letter["where"]: letter["reason"] for letter in tiny.dead_letters(tmp_path / "out")}
+    assert "no column 'text'" in reasons["2.parquet"]
+    assert "cannot be read" in reasons["3.parquet"]
+    assert (release["documents_in"], release["documents_out"]) == (3, 1)
+
+
+def _refuse(path: str) -> BinaryIO:
+    raise PermissionError(errno.EACCES, "Permission denied", path)
+
+
+def _refusal(uri: str, corpus: Path | str, output: Path, *flags: str) -> str:
+    before = _contents(output.parent)
+    with pytest.raises(DxbeamError) as refusal:
+        tiny.run(uri, corpus, output, *flags)
+    assert not (output / "release.json").exists()
+    assert _contents(output.parent) == before, "a refused run leaves nothing behind"
+    return str(refusal.value)
+
+
+def _contents(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--epsilon=0", "epsilon must be a positive"),
+        ("--epsilon=-1", "epsilon must be a positive"),
+        ("--epsilon=nan", "epsilon must be a positive"),
+        ("--epsilon=inf", "epsilon must be a positive"),
+        ("--epsilon=1e-9", "only noise"),
+        ("--epsilon=1e9", "the original text"),
+        ("--epsilon=many", "invalid float value"),
+        ("--rank_c=-0.1", "rank_c must be a positive"),
+        ("--rank_c=0", "rank_c must be a positive"),
+        ("--rank_c=nan", "rank_c must be a positive"),
+        ("--epsilom=5", "unknown flag --epsilom"),
+        ("--mechanism=magic", "no such mechanism"),
+        ("--unknown_words=publish", "unknown_words is one of"),
+        ("--input_format=xml", "--input_format is one of"),
+        ("--keep_fields=text", "never"),
+        ("--metrics_output=OUT/metrics", "is within --output"),
+        ("--key_uri=/nowhere/key", "cannot be read"),
+        ("--key_uri=env:DXBEAM_NO_SUCH", "not set"),
+        ("--config=/nowhere.yaml", "cannot be read"),
+        ("--output_format=docx", "--output_format is one of"),
+        ("--compression=rar", "--compression is one of"),
+        ("--num_shards=-1", "--num_shards must"),
+    ],
+)
+def test_flags_that_cannot_be_used(uri: str, tmp_path: Path, flag: str, said: str) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", GOOD)
+    flag = flag.replace("OUT", str(tmp_path / "out"))
+    assert said in _refusal(uri, corpus, tmp_path / "out", flag)
+
+
+@pytest.mark.parametrize("content", [b"short", bytes(32), b"0" * 64], ids=["short", "0", "hex 0"])
+def test_a_key_that_is_none(uri: str, tmp_path: Path, content: bytes) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", GOOD)
+    (tmp_path / "key").write_bytes(content)
+    said = _refusal(uri, corpus, tmp_path / "out", f"--key_uri={tmp_path / 'key'}")
+    assert "key" in said
+    assert "0000" not in said
+
+
+def test_corpora_that_cannot_be_read(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    assert "no file matches" in _refusal(uri, f"{tmp_path}/*.nothing", out)
+    (tmp_path / "empty.jsonl").touch()
+    assert "the corpus is empty" in _refusal(uri, tmp_path / "empty.jsonl", out)
+    (tmp_path / "in").mkdir()
+    tiny.write_jsonl(tmp_path / "in" / "good.jsonl", GOOD)
+    with monkeypatch.context() as patch:  # file modes would not stop root
+        patch.setattr(storage, "open_read", _refuse)
+        assert "good.jsonl cannot be read" in _refusal(uri, f"{tmp_path}/in/*", out)
+    pq.write_table(pa.table({"body": ["w1"]}), tmp_path / "a.parquet")
+    said = _refusal(uri, tmp_path / "a.parquet", out, "--input_format=parquet")
+    assert "no column 'text'" in said
+    pq.write_table(pa.table({"text": [1]}), tmp_path / "b.parquet")
+    said = _refusal(uri, tmp_path / "b.parquet", out, "--input_format=parquet")
+    assert "holds int64, not strings" in said
+
+
+def test_a_corpus_without_one_document_is_no_release(uri: str, tmp_path: Path) -> None:
+    (tmp_path / "blank.jsonl").write_text("\n\n\n")
+    with pytest.raises(DxbeamError, match="the corpus holds none"):
+        tiny.run(uri, tmp_path / "blank.jsonl", tmp_path / "out")
+    assert not _contents(tmp_path / "out")
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a"}])
+    with pytest.raises(DxbeamError, match="1 records were rejected"):
+        tiny.run(uri, corpus, tmp_path / "out2")
+    assert not _contents(tmp_path / "out2")
+    assert len(tiny.dead_letters(tmp_path / "out2")) == 1, "they say what was wrong"
+
+
+def test_artifacts_that_are_missing_newer_truncated_or_damaged(uri: str, tmp_path: Path) -> None:
+    corpus, out = tiny.write_jsonl(tmp_path / "c.jsonl", GOOD), tmp_path / "out"
+    assert "no vocabulary here" in _refusal(str(tmp_path / "none"), corpus, out)
+    for number, name in enumerate(sorted(path.name for path in Path(uri).iterdir())):
+        damaged = tmp_path / f"flipped{number}"
+        shutil.copytree(uri, damaged)
+        content = bytearray((damaged / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (damaged / name).write_bytes(content)
+        assert "damaged" in _refusal(str(damaged), corpus, out), name
+        (damaged / name).write_bytes(content[:-5])
+        said = _refusal(str(damaged), corpus, out)
+        assert "bytes where the manifest says" in said or "damaged" in said
+        (damaged / name).unlink()
+        assert "build" in _refusal(str(damaged), corpus, out)
+    newer = tmp_path / "newer"
+    shutil.copytree(uri, newer)
+    manifest = json.loads((newer / "manifest.json").read_text())
+    (newer / "manifest.json").write_text(json.dumps({**manifest, "version": 2}))
+    assert "format version 2" in _refusal(str(newer), corpus, out)
+
+
+def test_an_output_that_is_not_empty_is_left_alone(uri: str, tmp_path: Path) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", GOOD)
+    out = tmp_path / "out"
+    tiny.run(uri, corpus, out)
+    shutil.rmtree(tmp_path / "out-metrics")
+    assert "is not empty" in _refusal_keeping(uri, corpus, out)
+    (out / "release.json").rename(out / "unfinished-run")
+    assert "did not finish" in _refusal_keeping(uri, corpus, out)
+
+
+def _refusal_keeping(uri: str, corpus: Path, output: Path) -> str:
+    before = {path: path.read_bytes() for path in _contents(output)}
+    with pytest.raises(DxbeamError) as refusal:
+        tiny.run(uri, corpus, output)
+    assert {path: path.read_bytes() for path in _contents(output)} == before
+    return str(refusal.value)
+
+
+def test_metrics_of_another_run_are_left_alone(uri: str, tmp_path: Path) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", GOOD)
+    tiny.run(uri, corpus, tmp_path / "one", f"--metrics_output={tmp_path / 'metrics'}")
+    said = _refusal(uri, corpus, tmp_path / "two", f"--metrics_output={tmp_path / 'metrics'}")
+    assert "metrics of another run" in said
+
+
+def test_a_refusal_is_one_sentence_and_a_non_zero_exit(uri: str, tmp_path: Path) -> None:
+    finished = tiny.program(uri, tmp_path / "none.jsonl", tmp_path / "out")
+    assert finished.returncode == 2
+    [line] = finished.stderr.splitlines()
+    assert line.startswith("dxbeam: --input")
+    assert not finished.stdout
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
+    if (
+        not shutil.which("mount")
+        or subprocess.run(mount, check=False, capture_output=True).returncode
+    ):
+        pytest.skip("mounting a small tmpfs is not permitted here")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_disk_that_fills_up(uri: str, tmp_path: Path, small_disk: Path) -> None:
+    records = [{"id": str(i), "text": "w1 w2 w3 " * 40} for i in range(2000)]
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", records)
+    metrics = f"--metrics_output={tmp_path / 'metrics'}"
+    finished = tiny.program(uri, corpus, small_disk / "out", metrics)
+    assert finished.returncode == 2
+    assert "the disk filled up" in finished.stderr.splitlines()[-1]
+    assert "Traceback" not in finished.stderr
+    assert not _contents(small_disk), "what was written is cleared away"
+    subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)
+    assert tiny.run(uri, corpus, small_disk / "out", metrics)["documents_out"] == 2000

@@ -1,0 +1,169 @@
+"""No raw word leaves a run by any way but the mechanism.
+
+A corpus of secrets, random strings that no vocabulary holds, goes through a normal run and through
+every error path. Then all that was written anywhere (shards, metrics, dead letters, manifest,
+temporary files), printed or logged is searched for any of them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import random
+import string
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from dxbeam.errors import DxbeamError
+from dxbeam.mechanisms.laplace import Laplace
+from tests import tiny
+
+_RANDOM = random.Random(5)
+SECRETS = ["".join(_RANDOM.choices(string.ascii_letters, k=12)) for _ in range(300)]
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> str:
+    """Files with good and with bad records of every kind, all of secrets."""
+    folder = tmp_path / "in"
+    secret = iter(SECRETS)
+
+    def text() -> str:
+        return " ".join(next(secret) for _ in range(6))
+
+    records = [
+        *({"id": f"doc{i}", "text": f"{text()}, W{i}"} for i in range(10)),
+        {"id": "twice", "text": text()},
+        {"id": "twice", "text": text()},
+        f'{{"id": "x", "text": "{text()}'.encode(),
+        f'["{text()}"]'.encode(),
+        text().encode(),
+        {"id": "y", "body": text()},
+        {"id": "z", "text": [text()]},
+        {"id": {"inner": text()}, "text": text()},
+        b'{"id": "u", "text": "' + text().encode() + b'\xff"}',
+        f'{{"id": "v", "text": "{text()} \\u0000"}}'.encode(),
+        f'{{"id": "w", "text": "{text()} \\ud800"}}'.encode(),
+        {"id": "long", "text": " ".join([text()] * 200)},
+    ]
+    lines = tiny.write_jsonl(folder / "a.jsonl", records).read_bytes()
+    packed = gzip.compress(lines * 50)
+    (folder / "cut.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    return f"{folder}/*"
+
+
+def _found(content: bytes) -> set[str]:
+    lowered = content.lower()
+    return {secret for secret in SECRETS if secret.lower().encode() in lowered}
+
+
+def _leaks(folder: Path, *but: Path) -> dict[str, set[str]]:
+    """Secrets in names and contents of the files below a folder, packed ones unpacked."""
+    leaks = {}
+    for path in folder.rglob("*"):
+        if any(path.is_relative_to(other) for other in but) or not path.is_file():
+            continue
+        content = path.read_bytes()
+        if path.suffix == ".gz":
+            content += gzip.decompress(content)
+        if path.suffix == ".zst":
+            content += zstandard.ZstdDecompressor().stream_reader(content).read()
+        if path.suffix == ".parquet":
+            content += json.dumps(pq.read_table(path).to_pylist()).encode()
+        if found := _found(content + str(path).encode()):
+            leaks[str(path)] = found
+    return leaks
+
+
+@pytest.fixture
+def in_fresh_tmpdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    return temporary
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
+        ("--unknown_words=mask", "--output_format=parquet"),
+        ("--unknown_words=drop", "--compression=gzip", "--num_shards=2"),
+        ("--rank_c=0.05", "--compression=zstd", "--direct_runner_bundle_repeat=1"),
+    ],
+    ids=["processes", "mask", "drop", "resampled"],
+)
+def test_no_secret_leaves_a_run(
+    uri: str, corpus: str, tmp_path: Path, in_fresh_tmpdir: Path, flags: tuple[str, ...]
+) -> None:
+    output = tmp_path / "out"
+    finished = tiny.program(uri, corpus, output, "--largest_document=5000", *flags)
+    assert finished.returncode == 0, finished.stderr
+    assert len(tiny.dead_letters(output)) >= 13
+    assert not _found((finished.stdout + finished.stderr).encode())
+    assert not _leaks(tmp_path, tmp_path / "in")
+
+
+def test_the_search_finds_what_is_kept_on_purpose(uri: str, corpus: str, tmp_path: Path) -> None:
+    for number, flags in enumerate(
+        [("--compression=gzip",), ("--compression=zstd",), ("--output_format=parquet",)]
+    ):
+        tiny.run(uri, corpus, tmp_path / f"out{number}", "--unknown_words=keep", *flags)
+        leaks = _leaks(tmp_path / f"out{number}")
+        assert set().union(*leaks.values()) >= set(SECRETS[:60])
+
+
+def test_no_secret_is_in_logs_even_at_their_most_talkative(
+    uri: str,
+    corpus: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with caplog.at_level(logging.DEBUG, logger="dxbeam"):
+        tiny.run(uri, corpus, tmp_path / "out", "--largest_document=5000")
+    printed = capfd.readouterr()
+    assert not _found((caplog.text + printed.out + printed.err).encode())
+
+
+@pytest.mark.parametrize("error", [RuntimeError("broken"), DxbeamError("broken")])
+def test_no_secret_is_in_what_a_crash_leaves(
+    uri: str,
+    corpus: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+) -> None:
+    def crash(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Laplace, "release", crash)
+    with pytest.raises(Exception, match="broken") as crashed:
+        tiny.run(uri, corpus, tmp_path / "out")
+    printed = capfd.readouterr()
+    assert not _found((str(crashed.value) + caplog.text + printed.out + printed.err).encode())
+    assert not _leaks(tmp_path, tmp_path / "in")
+    assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
+
+
+def test_a_crash_within_parquet_leaves_nothing_either(uri: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    table = pa.table({"id": [str(i) for i in range(100)], "text": SECRETS[:100]})
+    pq.write_table(table, tmp_path / "in" / "a.parquet", row_group_size=10, compression="none")
+    content = bytearray((tmp_path / "in" / "a.parquet").read_bytes())
+    content[200:400] = bytes(200)
+    (tmp_path / "in" / "b.parquet").write_bytes(content)
+    tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", "--input_format=parquet")
+    assert not _leaks(tmp_path, tmp_path / "in")
