@@ -1,0 +1,124 @@
+"""What is released does not depend on how the work was divided.
+
+One key, one corpus: processes, threads, repeated bundles, input and output shards, compression, and
+no Beam at all give the same bytes and the same metrics.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dxbeam import artifact
+from dxbeam.documents import Document
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.resampling import RankResampling
+from dxbeam.sanitizer import Sanitized, Sanitizer
+from tests import tiny
+
+TEXTS = [*tiny.texts(60), "w1 w2 strange " * 2000]  # the last is longer than one search
+RECORDS = [{"id": f"doc{i}", "text": text, "label": str(i % 3)} for i, text in enumerate(TEXTS)]
+FLAGS = ("--epsilon=3", "--rank_c=0.05", "--group_by=label")
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
+
+
+@pytest.fixture(scope="module")
+def key(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("key") / "key"
+    path.write_text(tiny.KEY.hex())
+    return f"--key_uri=file://{path}"
+
+
+@pytest.fixture(scope="module")
+def expected(uri: str) -> dict[str, str]:
+    """Without Beam."""
+    vocabulary = artifact.open_vocabulary(artifact.handle(uri))
+    sanitizer = Sanitizer(vocabulary, Laplace(3.0), RankResampling(0.05), key=tiny.KEY)
+    results = sanitizer.sanitize(Document(r["id"], r["text"]) for r in RECORDS)
+    return {
+        result.document.id: result.document.text
+        for result in results
+        if isinstance(result, Sanitized)
+    }
+
+
+@pytest.fixture(scope="module")
+def metrics(uri: str, key: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("plain")
+    corpus = tiny.write_jsonl(folder / "in.jsonl", RECORDS)
+    tiny.run(uri, corpus, folder / "out", key, *FLAGS)
+    return (folder / "out-metrics" / "metrics.json").read_text()
+
+
+@pytest.mark.parametrize("shards", [1, 7])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        (),
+        ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
+        ("--direct_running_mode=multi_threading", "--direct_num_workers=3"),
+        ("--direct_runner_bundle_repeat=1",),
+        ("--num_shards=3", "--compression=none", "--search_threads=2"),
+    ],
+    ids=["memory", "processes", "threads", "repeated", "sharded"],
+)
+def test_the_same_bytes(
+    uri: str,
+    key: str,
+    tmp_path: Path,
+    expected: dict[str, str],
+    metrics: str,
+    shards: int,
+    flags: tuple[str, ...],
+) -> None:
+    for shard in range(shards):
+        tiny.write_jsonl(tmp_path / "in" / f"{shard}.jsonl", RECORDS[shard::shards])
+    tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *flags)
+    assert tiny.released(tmp_path / "out") == expected
+    assert (tmp_path / "out-metrics" / "metrics.json").read_text() == metrics
+
+
+def test_another_key_epsilon_or_c_gives_another_release(
+    uri: str, key: str, tmp_path: Path, expected: dict[str, str]
+) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    others = {
+        "key": (*FLAGS,),
+        "epsilon": (key, "--epsilon=3.0001", "--rank_c=0.05"),
+        "c": (key, "--epsilon=3", "--rank_c=0.0500001"),
+    }
+    for name, flags in others.items():
+        tiny.run(uri, corpus, tmp_path / name, *flags)
+        # The settings all but agree, so equal noise would give all but equal words.
+        words = zip(
+            tiny.released(tmp_path / name)["doc60"].split(), expected["doc60"].split(), strict=True
+        )
+        assert sum(a == b for a, b in words) < 3000, name
+
+
+def test_metrics_describe_what_was_written(
+    uri: str, expected: dict[str, str], metrics: str
+) -> None:
+    counts = json.loads(metrics)
+    pairs = [
+        (before.lower(), after)
+        for record in RECORDS
+        for before, after in zip(
+            record["text"].replace(",", " ").replace("!", " ").split(),
+            expected[record["id"]].replace(",", " ").replace("!", " ").split(),
+            strict=True,
+        )
+    ]
+    assert counts["tokens"] == len(pairs)
+    assert counts["original"] == sum(before == after for before, after in pairs)
+    assert counts["unknown"] == sum(before.startswith("strange") for before, _ in pairs)
+    parts = ("original", "close", "distant", "unknown")
+    assert sum(counts[part] for part in parts) == counts["tokens"]
+    for part in parts:
+        assert counts[part] == sum(group[part] for group in counts["groups"].values())

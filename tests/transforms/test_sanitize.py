@@ -1,0 +1,154 @@
+"""SanitizeDocuments as a public transform: rows in, rows out, windows kept, no key in the job."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from pathlib import Path
+from typing import NamedTuple
+
+import apache_beam as beam
+import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.testing.test_pipeline import TestPipeline
+from apache_beam.testing.util import assert_that, equal_to
+from apache_beam.transforms.window import FixedWindows, TimestampedValue
+
+from dxbeam.configuration import Configuration
+from dxbeam.documents import Document
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.randomness import fingerprint
+from dxbeam.sanitizer import Sanitizer
+from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES, SanitizeDocuments
+from dxbeam.transforms.sources import REJECTED
+from pipelines.sanitize import build
+from tests import tiny
+
+# Noise far smaller than the words' distances: what comes out is known, the way there is the same.
+QUIET = Configuration(Laplace(5000.0))
+
+
+class Review(NamedTuple):
+    id: str
+    text: str
+    stars: int
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
+
+
+@pytest.fixture(scope="module")
+def key_uri(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("key") / "key"
+    path.write_bytes(tiny.KEY)
+    return str(path)
+
+
+def _pipeline() -> TestPipeline:
+    return TestPipeline(runner="FnApiRunner", options=PipelineOptions([]))
+
+
+def test_rows_keep_their_id_and_the_fields_that_are_asked_for(uri: str) -> None:
+    reviews = [Review("a", "W1, w2!", 5), Review("b", "", 1)]
+    with _pipeline() as pipeline:
+        rows = pipeline | beam.Create(reviews).with_output_types(Review)
+        result = rows | SanitizeDocuments(QUIET, uri, keep_fields=["stars"], group_by="stars")
+        fields = result["documents"].element_type._fields
+        assert [(name, kind) for name, kind in fields] == [
+            ("id", str),
+            ("text", str),
+            ("stars", int),
+        ]
+        assert_that(
+            result["documents"] | beam.Map(lambda row: (row.id, row.text, row.stars)),
+            equal_to([("a", "w1, w2!", 5), ("b", "", 1)]),
+        )
+        counts = result[TALLIES] | beam.MapTuple(lambda group, tally: (group, tally.original))
+        assert_that(counts, equal_to([("5", 2), ("1", 0)]), label="tallies")
+
+
+def test_beam_rows_serve_as_well(uri: str) -> None:
+    with _pipeline() as pipeline:
+        rows = pipeline | beam.Create(["w1", "w2"]) | beam.Map(lambda w: beam.Row(id=w, text=w))
+        result = rows | SanitizeDocuments(QUIET, uri)
+        texts = result["documents"] | beam.Map(lambda row: row.text)
+        assert_that(texts, equal_to(["w1", "w2"]))
+
+
+def test_rows_without_what_is_needed_are_refused_when_the_pipeline_is_built(uri: str) -> None:
+    with pytest.raises(TypeError, match="SanitizeDocuments needs rows with the fields id, text, x"):
+        (
+            _pipeline()
+            | beam.Create([Review("a", "w1", 5)]).with_output_types(Review)
+            | SanitizeDocuments(QUIET, uri, keep_fields=["x"])
+        )
+
+
+def test_rejected_rows_say_why_and_not_what(uri: str) -> None:
+    with _pipeline() as pipeline:
+        rows = pipeline | beam.Create([Review("a", "secret\0", 5)]).with_output_types(Review)
+        result = rows | SanitizeDocuments(QUIET, uri)
+        assert_that(result["documents"], equal_to([]))
+        said = result[REJECTED] | beam.Map(lambda r: (r.where, "null byte" in r.reason))
+        assert_that(said, equal_to([("a", True)]), label="rejected")
+        assert_that(
+            result[REJECTED] | beam.Filter(lambda r: "secret" in str(r)), equal_to([]), label="no"
+        )
+
+
+def test_each_document_keeps_its_window_and_timestamp(uri: str) -> None:
+    class Where(beam.DoFn):
+        def process(
+            self,
+            row: beam.Row,
+            timestamp: object = beam.DoFn.TimestampParam,
+            window: object = beam.DoFn.WindowParam,
+        ) -> list[tuple[str, int, int]]:
+            return [(row.text, int(timestamp), int(window.start))]  # type: ignore[call-overload, attr-defined]
+
+    with _pipeline() as pipeline:
+        rows = (
+            pipeline
+            | beam.Create(range(0, 100, 7))
+            | beam.Map(lambda t: TimestampedValue(Document(str(t), f"w{t}"), t)).with_output_types(
+                Document
+            )
+            | beam.WindowInto(FixedWindows(10))
+        )
+        result = rows | SanitizeDocuments(QUIET, uri)
+        expected = [(f"w{t}", t, t // 10 * 10) for t in range(0, 100, 7)]
+        assert_that(result["documents"] | beam.ParDo(Where()), equal_to(expected))
+
+
+def test_the_key_is_named_and_never_carried(uri: str, key_uri: str) -> None:
+    with _pipeline() as pipeline:
+        rows = pipeline | beam.Create([Review("a", "w1", 5)]).with_output_types(Review)
+        result = rows | SanitizeDocuments(QUIET, uri, key_uri)
+        assert_that(result[FINGERPRINT], equal_to([fingerprint(tiny.KEY)]))
+        graph = pipeline.to_runner_api().SerializeToString()
+    assert tiny.KEY not in graph
+    assert tiny.KEY.hex().encode() not in graph
+    with pytest.raises(TypeError, match="secret key"):
+        pickle.dumps(Sanitizer(tiny.vocabulary(), Laplace(5.0)))
+
+
+def test_the_job_is_small_builds_without_a_warning_and_holds_no_text(
+    uri: str, key_uri: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": "secret words"}])
+    arguments = [
+        f"--input={corpus}",
+        f"--vocabulary={uri}",
+        f"--output={tmp_path / 'out'}",
+        f"--key_uri={key_uri}",
+        "--epsilon=5",
+        "--group_by=label",
+    ]
+    with caplog.at_level(logging.WARNING):
+        graph = build(PipelineOptions(arguments)).to_runner_api().SerializeToString()
+    assert not caplog.records
+    assert len(graph) < 300_000
+    assert b"secret" not in graph
+    assert tiny.KEY not in graph
