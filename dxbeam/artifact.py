@@ -12,7 +12,7 @@ The manifest is written last; a directory without one is not an artifact. Pipeli
 ``VocabularyHandle``; each process opens the artifact once and shares the memory-mapped pages.
 """
 
-from __future__ import annotations
+# No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
 import hashlib
 import importlib.resources

@@ -9,7 +9,7 @@ Whatever is wrong with a record or a file comes out as ``Rejected``, which says 
 never quotes the record.
 """
 
-from __future__ import annotations
+# No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
 import io
 import json

@@ -1,6 +1,6 @@
 """A document, a rejected record, and the rule for ids."""
 
-from __future__ import annotations
+# No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
 from typing import NamedTuple
 

@@ -3,7 +3,7 @@
 The manifest is written last and only once. A prefix without one is not a release.
 """
 
-from __future__ import annotations
+# No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
 import json
 import platform

@@ -1,6 +1,6 @@
 """Mergeable counts of what happened to words."""
 
-from __future__ import annotations
+# No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Tally(NamedTuple):
     unknown: int = 0
     unchanged: int = 0
 
-    def merge(self, other: Tally) -> Tally:
+    def merge(self, other: "Tally") -> "Tally":
         """The counts of both."""
         return Tally(*(a + b for a, b in zip(self, other, strict=True)))
 

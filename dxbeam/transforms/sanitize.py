@@ -11,7 +11,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import apache_beam as beam
 import faiss
@@ -107,6 +107,10 @@ class SanitizeDocuments(beam.PTransform):
     def _row_type(self, element_type: Any) -> RowTypeConstraint:
         given = RowTypeConstraint.from_user_type(element_type)
         types = dict(given._fields) if given is not None else {}
+        if isinstance(element_type, type):  # annotations may have been kept as text
+            types |= {
+                name: kind for name, kind in get_type_hints(element_type).items() if name in types
+            }
         if given is not None and not {"id", "text", *self._keep_fields} <= set(types):
             raise TypeError(
                 f"SanitizeDocuments needs rows with the fields id, text"
