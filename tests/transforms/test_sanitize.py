@@ -13,12 +13,17 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.test_pipeline import TestPipeline
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import FixedWindows, TimestampedValue
+from apache_beam.typehints.row_type import RowTypeConstraint
 
+from dxbeam.artifact import VocabularyHandle
 from dxbeam.configuration import Configuration
-from dxbeam.documents import Document
+from dxbeam.corpus import Split
+from dxbeam.documents import Document, Rejected
+from dxbeam.manifest import Shard
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.randomness import fingerprint
 from dxbeam.sanitizer import Sanitizer
+from dxbeam.tally import Tally
 from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES, SanitizeDocuments
 from dxbeam.transforms.sources import REJECTED
 from pipelines.sanitize import build
@@ -48,6 +53,14 @@ def key_uri(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def _pipeline() -> TestPipeline:
     return TestPipeline(runner="FnApiRunner", options=PipelineOptions([]))
+
+
+@pytest.mark.parametrize("row", [Document, Rejected, Split, Shard, Tally, VocabularyHandle])
+def test_what_travels_between_workers_has_a_schema(row: type) -> None:
+    """No pickled fields: they are slow, and opaque to every other language's runner."""
+    fields = RowTypeConstraint.from_user_type(row)._fields
+    assert {kind for _, kind in fields} <= {str, int}
+    assert isinstance(beam.coders.registry.get_coder(row), beam.coders.RowCoder)
 
 
 def test_rows_keep_their_id_and_the_fields_that_are_asked_for(uri: str) -> None:

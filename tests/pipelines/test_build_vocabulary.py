@@ -1,0 +1,153 @@
+"""Embedding files to artifacts, by outcome; and the bundled vocabulary."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dxbeam import artifact
+from dxbeam.errors import DxbeamError
+from dxbeam.neighbors import NeighborSearch
+from dxbeam.vocabulary import Vocabulary
+from pipelines.build_vocabulary import build_vocabulary
+from tests import tiny
+
+WORDS = ["Apple", "pear", "apple", "x y", "plum", *(f"w{i}" for i in range(700))]
+VECTORS = np.random.default_rng(0).normal(size=(len(WORDS), 6)).astype(np.float32)
+
+
+@pytest.fixture
+def embeddings(tmp_path: Path) -> Path:
+    rows = [f"{w} " + " ".join(map(repr, v.tolist())) for w, v in zip(WORDS, VECTORS, strict=True)]
+    path = tmp_path / "vectors.txt.gz"
+    path.write_bytes(gzip.compress("\n".join(rows).replace("Apple", "Apple", 1).encode()))
+    return path
+
+
+def _build(embeddings: Path, output: Path, *flags: str) -> Vocabulary:
+    build_vocabulary([f"--embeddings={embeddings}", f"--output={output}", *flags])
+    return artifact.open_vocabulary(artifact.handle(str(output)))
+
+
+def test_an_artifact_holds_the_words_vectors_and_neighbours(
+    embeddings: Path, tmp_path: Path
+) -> None:
+    built = _build(embeddings, tmp_path / "out", "--neighbors=20")
+    assert list(built.words) == WORDS
+    assert np.array_equal(built.vectors, VECTORS)
+    assert isinstance(built.vectors, np.memmap)
+    assert isinstance(built.neighbor_ids, np.memmap)
+    table, radii = NeighborSearch(Vocabulary(WORDS, VECTORS)).table(np.arange(len(WORDS)), 20)
+    assert np.array_equal(built.neighbor_ids, table)
+    assert np.array_equal(built.close_radius, radii)  # type: ignore[arg-type]
+    assert np.allclose(built.unknown_vector, VECTORS.mean(axis=0))  # type: ignore[arg-type]
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "manifest.json", "words.parquet", "vectors.npy", "unknown_vector.npy",
+        "neighbors.npy", "close_radius.npy",
+    }  # fmt: skip
+
+
+def test_lower_case_keeps_the_first_and_counts_the_rest(embeddings: Path, tmp_path: Path) -> None:
+    built = _build(embeddings, tmp_path / "out", "--lowercase", "--max_words=10")
+    assert list(built.words) == ["apple", "pear", "x y", "plum", *(f"w{i}" for i in range(6))]
+    assert np.array_equal(built.vectors[0], VECTORS[0])
+    assert built.id_of("APPLE") == 0
+    assert artifact.read_manifest(str(tmp_path / "out"))["source"]["duplicates"] == 1
+    assert built.neighbor_ids is not None
+    assert built.neighbor_ids.shape == (10, 9), "no word has more neighbours than there are"
+
+
+def test_half_precision_and_an_approximate_index(embeddings: Path, tmp_path: Path) -> None:
+    flags = ("--vector_dtype=float16", "--index_factory=IVF4,Flat")
+    built = _build(embeddings, tmp_path / "out", *flags)
+    assert np.array_equal(built.vectors, VECTORS.astype(np.float16).astype(np.float32))
+    index = artifact.read_manifest(str(tmp_path / "out"))["index"]
+    assert index["exact"] is False
+    assert set(index["recall_by_epsilon"]) == {"1", "5", "10", "20"}
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": "pear plum w3"}])
+    tiny.run(str(tmp_path / "out"), corpus, tmp_path / "release", "--epsilon=5000")
+    assert tiny.released(tmp_path / "release") == {"a": "pear plum w3"}
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--index_factory=Magic", "FAISS knows no such index"),
+        ("--neighbors=0", "--neighbors must be at least 1"),
+        ("--max_words=0", "max_words"),
+        ("--embeddings=/nowhere.txt", "nowhere.txt"),
+        ("--embeddings_format=magic", "magic"),
+    ],
+)
+def test_what_cannot_be_built_leaves_nothing(
+    embeddings: Path, tmp_path: Path, flag: str, said: str
+) -> None:
+    with pytest.raises(DxbeamError, match=said):
+        _build(embeddings, tmp_path / "out", flag)
+    assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
+
+
+def test_two_builds_are_the_same_to_the_byte(embeddings: Path, tmp_path: Path) -> None:
+    one, two = (
+        _build(embeddings, tmp_path / name, *flags).digest
+        for name, flags in {
+            "one": (),
+            "two": ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
+        }.items()
+    )
+    assert one == two
+
+
+def test_a_handle_does_not_open_another_artifact(embeddings: Path, tmp_path: Path) -> None:
+    _build(embeddings, tmp_path / "out")
+    handle = artifact.handle(str(tmp_path / "out"))
+    with pytest.raises(DxbeamError, match="replaced in between"):
+        artifact.open_vocabulary(handle._replace(digest="0" * 64))
+
+
+def test_files_that_are_whole_but_do_not_fit_together(embeddings: Path, tmp_path: Path) -> None:
+    _build(embeddings, tmp_path / "out")
+    np.save(tmp_path / "out" / "vectors.npy", VECTORS[:, :3])
+    shape = artifact.WordsAndVectors(len(WORDS), 6, "")
+    artifact.write_manifest(str(tmp_path / "out"), shape, False, {})
+    with pytest.raises(DxbeamError, match="do not fit together"):
+        artifact.open_vocabulary(artifact.handle(str(tmp_path / "out")))
+
+
+def test_an_artifact_elsewhere_is_copied_to_this_host_once(
+    embeddings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _build(embeddings, tmp_path / "out")
+    monkeypatch.setattr(artifact.storage, "is_local", lambda path: False)
+    monkeypatch.setattr(artifact.tempfile, "gettempdir", lambda: str(tmp_path / "host"))
+    (tmp_path / "host").mkdir()
+    handle = artifact.handle(str(tmp_path / "out"))
+    copied: list[str] = []
+    copy = artifact.storage.copy
+
+    def counted(source: str, target: str) -> None:
+        copied.append(source)
+        copy(source, target)
+
+    monkeypatch.setattr(artifact.storage, "copy", counted)
+    for _ in range(2):
+        assert list(artifact.open_vocabulary(handle).words) == WORDS
+    assert len(copied) == 5
+    assert [path.name for path in (tmp_path / "host").glob("*/*")] == [handle.digest]
+
+
+def test_the_bundled_vocabulary_is_small_and_knows_its_words() -> None:
+    folder = Path(artifact.resolve("demo"))
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 6_000_000
+    bundled = artifact.open_vocabulary(artifact.handle("demo"))
+    assert len(bundled) >= 15_000
+    assert bundled.dimensions == 100
+    assert json.loads((folder / "manifest.json").read_text())["lowercase"]
+    search = NeighborSearch(bundled)
+    for word, near in {"january": "february", "seven": "eight", "germany": "austria"}.items():
+        first = search.neighbor(np.full(5, bundled.id_of(word)), np.arange(1, 6))
+        assert near in [bundled.words[i] for i in first]

@@ -1,0 +1,175 @@
+"""The launcher by its outcome: formats in and out, options, the manifest, the plan."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from dxbeam import artifact, manifest
+from dxbeam.documents import Document
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.randomness import fingerprint
+from dxbeam.sanitizer import Sanitized, Sanitizer
+from pipelines.sanitize import sanitize
+from tests import tiny
+
+TEXTS = [text.replace("\n", " ") for text in tiny.texts(12)]
+RECORDS = [{"id": f"d{i}", "text": text, "label": "ab"[i % 2]} for i, text in enumerate(TEXTS)]
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> str:
+    (tmp_path / "key").write_text(tiny.KEY.hex())
+    return f"--key_uri={tmp_path / 'key'}"
+
+
+def _expected(uri: str, documents: list[tuple[str, str]]) -> dict[str, str]:
+    vocabulary = artifact.open_vocabulary(artifact.handle(uri))
+    results = Sanitizer(vocabulary, Laplace(5.0), key=tiny.KEY).sanitize(
+        Document(name, text) for name, text in documents
+    )
+    return {r.document.id: r.document.text for r in results if isinstance(r, Sanitized)}
+
+
+def _rows(output: Path) -> list[dict[str, str]]:
+    [shard] = output.glob("part-*")
+    if shard.suffix == ".parquet":
+        rows: list[dict[str, str]] = pq.read_table(shard).to_pylist()
+        return rows
+    content = shard.read_bytes()
+    if shard.suffix == ".gz":
+        content = gzip.decompress(content)
+    if shard.suffix == ".zst":
+        content = zstandard.ZstdDecompressor().stream_reader(content).read()
+    lines = content.decode().splitlines()
+    return (
+        [json.loads(line) for line in lines]
+        if ".jsonl" in shard.name
+        else [{"text": x} for x in lines]
+    )
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".zst"])
+@pytest.mark.parametrize(
+    "flags",
+    [(), ("--compression=gzip",), ("--compression=zstd",), ("--output_format=parquet",)],
+)
+def test_json_lines_in_and_every_format_out(
+    uri: str, key: str, tmp_path: Path, packed: str, flags: tuple[str, ...]
+) -> None:
+    plain = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    path = tmp_path / f"in.jsonl{packed}"
+    pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[packed]
+    path.write_bytes(pack(plain.read_bytes()))
+    tiny.run(uri, path, tmp_path / "out", key, "--keep_fields=label", *flags)
+    expected = _expected(uri, [(r["id"], r["text"]) for r in RECORDS])
+    rows = _rows(tmp_path / "out")
+    assert {row["id"]: row["text"] for row in rows} == expected
+    assert {row["id"]: row["label"] for row in rows} == {r["id"]: r["label"] for r in RECORDS}
+    assert all(set(row) == {"id", "text", "label"} for row in rows)
+
+
+def test_parquet_in_and_out(uri: str, key: str, tmp_path: Path) -> None:
+    columns = {name: [record[name] for record in RECORDS] for name in RECORDS[0]}
+    pq.write_table(pa.table(columns), tmp_path / "in.parquet", row_group_size=5)
+    tiny.run(uri, tmp_path / "in.parquet", tmp_path / "out", key, "--input_format=parquet")
+    rows = {row["id"]: row["text"] for row in _rows(tmp_path / "out")}
+    assert rows == _expected(uri, [(r["id"], r["text"]) for r in RECORDS])
+
+
+def test_plain_text_in_and_out(uri: str, key: str, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("w1 w2\n\nw3, odd\n")
+    tiny.run(uri, tmp_path / "in.txt", tmp_path / "out", key, "--input_format=text")
+    expected = _expected(uri, [("in.txt:0", "w1 w2"), ("in.txt:6", ""), ("in.txt:7", "w3, odd")])
+    assert sorted(row["text"] for row in _rows(tmp_path / "out")) == sorted(expected.values())
+    flags = ("--input_format=text", "--document_per=file")
+    tiny.run(uri, tmp_path / "in.txt", tmp_path / "whole", key, *flags)
+    [row] = _rows(tmp_path / "whole")
+    assert {row["id"]: row["text"]} == _expected(uri, [("in.txt", "w1 w2\n\nw3, odd\n")])
+
+
+def test_the_manifest_says_what_was_done(uri: str, key: str, tmp_path: Path) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    flags = ("--rank_c=0.05", "--unknown_words=mask", "--num_shards=3", "--keep_fields=label")
+    release = tiny.run(uri, corpus, tmp_path / "out", key, *flags)
+    assert manifest.verify(str(tmp_path / "out")) == release
+    assert release["guarantee"]["epsilon"] == 5
+    assert release["configuration"]["rank_resampling"] == {"c": 0.05}
+    assert "words outside the vocabulary (mask)" in release["unprotected"]
+    assert release["key"] == {"fingerprint": fingerprint(tiny.KEY), "kept": True}
+    assert release["vocabulary"]["digest"] == artifact.handle(uri).digest
+    assert len(release["shards"]) == 3
+    assert release["kept_fields"] == ["label"]
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "key"]
+    assert not any(tiny.KEY.hex().encode() in path.read_bytes() for path in written)
+
+
+def test_metrics_for_each_group(uri: str, tmp_path: Path) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    tiny.run(uri, corpus, tmp_path / "out", "--group_by=label")
+    counts = json.loads((tmp_path / "out-metrics" / "metrics.json").read_text())
+    rows = pq.read_table(tmp_path / "out-metrics" / "metrics.parquet").to_pylist()
+    assert {row.pop("group"): row for row in rows} == counts["groups"]
+    assert sum(row["tokens"] for row in rows) == counts["tokens"]
+    assert "not covered by the guarantee" in counts["note"]
+
+
+def test_documents_without_an_id_get_the_same_one_each_time(uri: str, tmp_path: Path) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"text": "w1"}, {"text": "w1"}])
+    for name in ("one", "two"):
+        tiny.run(uri, corpus, tmp_path / name)
+        assert set(tiny.released(tmp_path / name)) == {"in.jsonl:0", "in.jsonl:15"}
+
+
+def test_flags_from_a_file(uri: str, tmp_path: Path) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    (tmp_path / "job.yaml").write_text(
+        f"input: {corpus}\nvocabulary: {uri}\nepsilon: 7\noutput: {tmp_path}/unused\n"
+        "keep_fields: [label]\nnum_shards: 2\n"
+    )
+    sanitize([f"--config={tmp_path}/job.yaml", "--epsilon=9", f"--output={tmp_path}/out"])
+    release = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert release["guarantee"]["epsilon"] == 9, "the command line comes first"
+    assert (len(release["shards"]), release["kept_fields"]) == (2, ["label"])
+
+
+def test_a_dry_run_says_what_would_be_and_writes_nothing(
+    uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    before = set(tmp_path.rglob("*"))
+    given = {"input": corpus, "vocabulary": uri, "epsilon": 5, "output": f"{tmp_path}/out"}
+    sanitize([*(f"--{name}={value}" for name, value in given.items()), "--dry_run"])
+    said = capsys.readouterr().out
+    assert "exp(5 * d(x, x'))" in said
+    assert "tokens a second" in said
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_help_names_every_flag_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        sanitize(["--help"])
+    said = capsys.readouterr().out
+    for flag in ("input", "vocabulary", "epsilon", "rank_c", "key_uri", "dry_run", "config"):
+        assert f"--{flag}" in said
+
+
+def test_the_demo_is_worth_looking_at(tmp_path: Path) -> None:
+    from dxbeam.demo.show import show
+
+    corpus = Path(artifact.resolve("demo")).parent / "sample_corpus.jsonl"
+    tiny.run("demo", corpus, tmp_path / "out", "--epsilon=10", "--rank_c=0.02")
+    said = show(corpus, tmp_path / "out", tmp_path / "out-metrics")
+    for part in ("Maria Gonzalez", "Before", "After", "release.json", "Guarantee", "close"):
+        assert part in said

@@ -1,0 +1,113 @@
+"""Batched search against brute force in float64, ties and near ties included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dxbeam import neighbors
+from dxbeam.approximate_index import build_index, measure_recall
+from dxbeam.neighbors import NeighborSearch
+from dxbeam.vocabulary import Vocabulary
+from tests import tiny
+
+
+def _vocabulary(vectors: np.ndarray) -> Vocabulary:
+    return Vocabulary([f"w{i}" for i in range(len(vectors))], vectors.astype(np.float32))
+
+
+def _brute(vocabulary: Vocabulary, query: np.ndarray) -> np.ndarray:
+    """Ids by (distance, id)."""
+    difference = vocabulary.vectors.astype(np.float64) - query
+    return np.argsort(np.sqrt(np.square(difference).sum(axis=1)), kind="stable")
+
+
+@st.composite
+def _crowded(draw: st.DrawFn) -> tuple[Vocabulary, np.ndarray]:
+    """Duplicates, near duplicates and wild scales, and queries near and far."""
+    generator = np.random.default_rng(draw(st.integers(0, 10_000)))
+    words, n = draw(st.integers(1, 60)), draw(st.integers(1, 20))
+    vectors = generator.normal(size=(words, n))
+    copies = generator.integers(0, words, words // 2)
+    nearness = draw(st.sampled_from([0.0, 1e-7, 1e-4]))
+    vectors[: len(copies)] = vectors[copies] + nearness * generator.normal(size=(len(copies), n))
+    vectors *= draw(st.sampled_from([1e-3, 1.0, 1e3]))
+    reach = draw(st.sampled_from([0.0, 1.0, 1e4]))
+    rows = generator.integers(0, words, 40)
+    return _vocabulary(vectors), vectors[rows] + reach * generator.normal(size=(40, n))
+
+
+@settings(max_examples=150, deadline=None)
+@given(_crowded())
+def test_nearest_is_exact_with_ties_to_the_lower_id(case: tuple[Vocabulary, np.ndarray]) -> None:
+    vocabulary, queries = case
+    found = NeighborSearch(vocabulary).nearest(queries)
+    assert found.tolist() == [_brute(vocabulary, query)[0] for query in queries]
+
+
+@settings(max_examples=60, deadline=None)
+@given(_crowded(), st.integers(0, 10))
+def test_every_rank_is_exact_with_and_without_a_table(
+    case: tuple[Vocabulary, np.ndarray], depth: int
+) -> None:
+    vocabulary, _ = case
+    search = NeighborSearch(vocabulary)
+    words = len(vocabulary)
+    table, radii = search.table(np.arange(words), depth)
+    tabled = NeighborSearch(
+        Vocabulary(vocabulary.words, vocabulary.vectors, neighbor_ids=table, close_radius=radii)
+    )
+    ids = np.arange(words).repeat(words)
+    ranks = np.tile(np.arange(words), words)
+    expected = []
+    for word in range(words):
+        others = _brute(vocabulary, vocabulary.vectors[word].astype(np.float64))
+        expected += [word, *(other for other in others if other != word)]
+    assert search.neighbor(ids, ranks).tolist() == expected
+    assert tabled.neighbor(ids, ranks).tolist() == expected
+    assert np.array_equal(search.close_radius(np.arange(words)), radii)
+
+
+def test_the_batch_has_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
+    vocabulary = tiny.vocabulary()
+    queries = vocabulary.vectors_of(np.arange(300)) + np.random.default_rng(0).normal(
+        0, 5, (300, 8)
+    )
+    together = NeighborSearch(vocabulary).nearest(queries)
+    alone = [int(NeighborSearch(vocabulary).nearest(query[None])[0]) for query in queries]
+    assert together.tolist() == alone
+    monkeypatch.setattr(neighbors, "_SCORES_A_BLOCK", 1000)
+    assert NeighborSearch(vocabulary).nearest(queries).tolist() == alone
+
+
+def test_close_is_within_the_first_hundred_neighbours() -> None:
+    search = NeighborSearch(tiny.vocabulary())
+    ids = np.full(300, 7)
+    released = search.neighbor(ids, np.arange(300))
+    assert np.flatnonzero(search.is_close(ids, released)).tolist() == list(range(101))
+
+
+def test_an_approximate_index_answers_with_words_and_tells_its_recall() -> None:
+    exact = tiny.vocabulary()
+    index = build_index(exact, "IVF8,Flat")
+    approximate = Vocabulary(exact.words, exact.vectors, index=index)
+    queries = exact.vectors_of(np.arange(300)) + 3.0
+    found = NeighborSearch(approximate).nearest(queries)
+    assert ((found >= 0) & (found < 300)).all()
+    recall = measure_recall(exact, index)
+    assert all(0 < share <= 1 for share in recall.values())
+    index.nprobe = 8  # looks everywhere
+    assert set(measure_recall(exact, index).values()) == {1.0}
+
+
+def test_an_index_that_finds_nothing_is_helped_out() -> None:
+    class Empty:
+        def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+            return np.full((len(queries), k), np.inf), np.full((len(queries), k), -1)
+
+    exact = tiny.vocabulary()
+    queries = exact.vectors_of(np.arange(20)) + 1.0
+    helped = NeighborSearch(Vocabulary(exact.words, exact.vectors, index=Empty()))
+    assert np.array_equal(helped.nearest(queries), NeighborSearch(exact).nearest(queries))

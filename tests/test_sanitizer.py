@@ -1,0 +1,145 @@
+"""The Sanitizer: what comes out, what stays, what is counted; batching has no influence."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dxbeam import sanitizer as module
+from dxbeam.documents import Document, Rejected
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.resampling import RankResampling
+from dxbeam.sanitizer import MASK, Sanitized, Sanitizer
+from dxbeam.tally import Tally, total
+from dxbeam.tokenization import PUNCTUATION, WHITE_SPACE, split, words
+from tests import tiny
+
+TEXTS = [*tiny.texts(40), "w1 strange " * 3000, "", "...", " \n"]
+DOCUMENTS = [Document(f"d{i}", text) for i, text in enumerate(TEXTS)]
+
+
+def _sanitizer(unknown_words: str = "noise", epsilon: float = 3.0) -> Sanitizer:
+    return Sanitizer(
+        tiny.vocabulary(), Laplace(epsilon), RankResampling(0.05), unknown_words, tiny.KEY
+    )
+
+
+def _texts(maker: Sanitizer, documents: list[Document]) -> dict[str, str]:
+    results = list(maker.sanitize(documents))
+    assert all(isinstance(result, Sanitized) for result in results)
+    return {result.document.id: result.document.text for result in results}  # type: ignore[union-attr]
+
+
+@given(st.text())
+def test_text_is_split_into_gaps_and_words_and_joined_again(text: str) -> None:
+    pairs = list(split(text))
+    assert "".join(gap + word for gap, word in pairs) == text
+    assert [word for _, word in pairs[:-1]] == words(text)
+    passed = set(PUNCTUATION + WHITE_SPACE)
+    assert all(set(gap) <= passed and not set(word) & passed for gap, word in pairs)
+
+
+def test_everything_but_the_closed_list_is_a_word() -> None:
+    assert words("Don't, naïve 3.5% 東京 😀\x07x — end…") == [
+        "Don", "t", "naïve", "3", "5", "東京", "😀\x07x", "end"
+    ]  # fmt: skip
+
+
+def test_white_space_and_punctuation_stay_and_words_are_of_the_vocabulary() -> None:
+    vocabulary = set(tiny.vocabulary().words)
+    for document, text in zip(DOCUMENTS, _texts(_sanitizer(), DOCUMENTS).values(), strict=True):
+        before, after = list(split(document.text)), list(split(text))
+        assert [gap for gap, _ in before] == [gap for gap, _ in after]
+        assert {word for _, word in after} <= vocabulary | {""}
+
+
+def test_order_batches_and_slices_have_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = _texts(_sanitizer(), DOCUMENTS)
+    shuffled = random.Random(1).sample(DOCUMENTS, len(DOCUMENTS))
+    assert _texts(_sanitizer(), shuffled) == expected
+    for document in DOCUMENTS:
+        assert _texts(_sanitizer(), [document]) == {document.id: expected[document.id]}
+    for size in (1, 7, 1000):
+        monkeypatch.setattr(module, "_WORDS_A_SEARCH", size)
+        assert _texts(_sanitizer(), DOCUMENTS[:40]) == {
+            document.id: expected[document.id] for document in DOCUMENTS[:40]
+        }
+    monkeypatch.setattr(module, "_CHARACTERS_A_BATCH", 1)
+    assert _texts(_sanitizer(), DOCUMENTS[:40])["d3"] == expected["d3"]
+
+
+def test_documents_come_back_in_order_and_not_late() -> None:
+    maker = _sanitizer()
+    assert [r.document.id for r in maker.sanitize(DOCUMENTS) if isinstance(r, Sanitized)] == [
+        document.id for document in DOCUMENTS
+    ]
+    batch = module.Batch(maker)
+    batch.add(Document("small", "w1"))
+    batch.add(Document("large", "w1 " * 5000))
+    assert [result.document.id for result in batch.take()] == ["small"]
+    assert [result.document.id for result in batch.finish()] == ["large"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "released"),
+    [("mask", f"x {MASK}, {MASK}!"), ("drop", "x , !"), ("keep", "x Strange, odd!")],
+)
+def test_rules_for_unknown_words(rule: str, released: str) -> None:
+    [result] = _sanitizer(rule, 5000.0).sanitize([Document("a", "W1 Strange, odd!")])
+    assert isinstance(result, Sanitized)
+    assert result.document.text == released.replace("x", "w1")
+    assert result.tally.unknown == 2
+    assert result.tally.unchanged == (3 if rule == "keep" else 1)
+
+
+def test_unknown_words_are_noised_around_one_public_vector() -> None:
+    [first] = _sanitizer(epsilon=5000.0).sanitize([Document("a", "Strange odd 東京")])
+    assert isinstance(first, Sanitized)
+    assert len(set(first.document.text.split())) == 1, "all of them are the same word to it"
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.text(alphabet="w123 strang,.\n", max_size=60), max_size=8))
+def test_tallies_add_up(texts: list[str]) -> None:
+    results = _sanitizer().sanitize([Document(str(i), text) for i, text in enumerate(texts)])
+    tally = total(result.tally for result in results if isinstance(result, Sanitized))
+    assert tally.documents == len(texts)
+    assert tally.tokens == sum(len(words(text)) for text in texts)
+    assert tally.original + tally.close + tally.distant + tally.unknown == tally.tokens
+
+
+def test_a_tally_knows_its_proportions() -> None:
+    one, other = Tally(1, 10, 4, 3, 2, 1, 4), Tally(2, 10, 0, 0, 10, 0, 0)
+    assert one.merge(other) == other.merge(one) == total([one, other])
+    shares = one.merge(other).as_dict()
+    assert (shares["share_original"], shares["share_unknown"], shares["n_w"]) == (0.2, 0.05, 0.2)
+    assert Tally().as_dict()["n_w"] is None
+
+
+def test_what_cannot_be_written_again_is_rejected_without_its_text() -> None:
+    documents = [Document("a", "w1"), Document("b", "secret\0"), Document("c", "secret\ud800")]
+    results = list(_sanitizer().sanitize([*documents, Document("d", None)]))  # type: ignore[arg-type]
+    assert isinstance(results[0], Sanitized)
+    assert [result.where for result in results[1:] if isinstance(result, Rejected)] == list("bcd")
+    assert "secret" not in str(results[1:])
+
+
+def test_a_fixed_key_gives_these_words_for_ever() -> None:
+    """Pins the stream: a release made with a kept key must stay repeatable."""
+    maker = Sanitizer(tiny.vocabulary(), Laplace(1.5), RankResampling(0.1), key=tiny.KEY)
+    [result] = maker.sanitize([Document("golden", "w0 w1 w2 w3 w4 w5 unknown w7")])
+    assert isinstance(result, Sanitized)
+    assert result.document.text == "w24 w13 w39 w133 w137 w11 w184 w65"
+
+
+def test_in_two_hundred_runs_no_two_keys_are_alike() -> None:
+    document = Document("a", "w1 " * 50)
+    texts = {
+        _texts(Sanitizer(tiny.vocabulary(), Laplace(1.0)), [document])["a"] for _ in range(200)
+    }
+    assert len(texts) == 200
+    assert np.unique([len(text.split()) for text in texts]).tolist() == [50]
