@@ -1,0 +1,233 @@
+"""The whole job against the limit that its search sets, alternating in one run.
+
+    python benchmarks/throughput.py --vocabulary vocabularies/glove corpus/*.jsonl.gz
+    python benchmarks/throughput.py --vocabulary … --copies 4 …          # memory at 4x the corpus
+    python benchmarks/throughput.py --vocabulary … --scaling …           # two workers against one
+
+The limit is ``faiss.IndexFlatL2.search`` alone: batches of 4,096 noisy word vectors, one nearest
+word, all cores. The job is ``python -m pipelines.sanitize`` from start to end, with and without
+rank resampling, with as many worker processes as cores. Tokens are words that go through the
+mechanism.
+Each job is compared with the mean of the limits measured right before and right after it.
+
+Memory is the largest sum over the job's processes of their proportional set sizes (PSS, sampled
+twice a second), in which a page that several processes share counts once. The index line says how
+much of vectors.npy each worker has mapped and how much memory that is in all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+MEBIBYTE = 1 << 20
+LIMIT = """
+import sys, time
+import faiss, numpy as np
+from dxbeam import artifact
+from dxbeam.noise import laplace, laplace_draws
+vocabulary = artifact.open_vocabulary(artifact.handle(sys.argv[1]))
+epsilon, seconds = float(sys.argv[2]), float(sys.argv[3])
+generator = np.random.default_rng(0)
+ids = generator.integers(0, len(vocabulary), 4096)
+random = generator.integers(0, 2**64, (4096, laplace_draws(vocabulary.dimensions)), dtype=np.uint64)
+queries = vocabulary.vectors_of(ids) + laplace(random, vocabulary.dimensions, epsilon)
+queries = queries.astype(np.float32)
+index = faiss.IndexFlatL2(vocabulary.dimensions)
+index.add(np.ascontiguousarray(vocabulary.vectors))
+index.search(queries, 1)
+start, searched = time.perf_counter(), 0
+while time.perf_counter() - start < seconds:
+    index.search(queries, 1)
+    searched += len(queries)
+print(searched / (time.perf_counter() - start))
+"""
+
+
+@dataclass
+class Memory:
+    """What a job's processes held at most."""
+
+    pss: int = 0
+    index: dict[int, int] = field(default_factory=dict)
+
+    def sample(self, job: psutil.Process) -> None:
+        """Looks once at all processes of a job."""
+        total, index = 0, {}
+        for process in [job, *job.children(recursive=True)]:
+            try:
+                total += process.memory_full_info().pss
+                mapped = _pss_of(process.pid, "vectors.npy")
+            except (psutil.Error, OSError):  # it has ended
+                continue
+            if mapped:
+                index[process.pid] = mapped
+        self.pss = max(self.pss, total)
+        if len(index) >= len(self.index) and sum(index.values()) > sum(self.index.values()):
+            self.index = index
+
+
+def _pss_of(pid: int, name: str) -> int:
+    """Bytes of the PSS of a process that belong to a mapped file of this name."""
+    total, wanted = 0, False
+    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        first = line.split(maxsplit=1)[0]
+        if not first.endswith(":"):
+            wanted = line.endswith(name)
+        elif wanted and first == "Pss:":
+            total += int(line.split()[1]) * 1024
+    return total
+
+
+def limit(vocabulary: str, epsilon: float, seconds: float) -> float:
+    """Queries a second of faiss alone, in a process of its own."""
+    command = [sys.executable, "-c", LIMIT, vocabulary, str(epsilon), str(seconds)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def job(corpus: Path, arguments: argparse.Namespace, workers: int, *flags: str) -> dict[str, float]:
+    """Runs the launcher; tokens a second from start to end, and memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable, "-m", "pipelines.sanitize",
+            f"--input={corpus}/*.jsonl", f"--vocabulary={arguments.vocabulary}",
+            f"--epsilon={arguments.epsilon}", f"--output={folder}/release",
+            "--direct_running_mode=multi_processing", f"--direct_num_workers={workers}",
+            "--search_threads=1", *flags,
+        ]  # fmt: skip
+        memory = Memory()
+        start = time.perf_counter()
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ) as running:
+            errors: list[bytes] = []
+            assert running.stderr
+            reader = threading.Thread(target=lambda: errors.append(running.stderr.read()))
+            reader.start()
+            process = psutil.Process(running.pid)
+            while running.poll() is None:
+                memory.sample(process)
+                time.sleep(0.5)
+            reader.join()
+        seconds = time.perf_counter() - start
+        if running.returncode:
+            sys.exit(errors[0].decode())
+        release = json.loads(Path(folder, "release", "release.json").read_text())
+        metrics = json.loads(Path(folder, "release-metrics", "metrics.json").read_text())
+    index = ", ".join(f"{pss / MEBIBYTE:.1f}" for pss in memory.index.values())
+    print(
+        f"    {release['documents_out']:,} documents, {release['tokens']:,} tokens, "
+        f"{seconds:.1f} s; original {metrics['share_original']:.1%}, close {metrics['share_close']:.1%}\n"
+        f"    peak PSS of all processes {memory.pss / MEBIBYTE:,.0f} MiB; vectors.npy: "
+        f"{index} MiB PSS, together {sum(memory.index.values()) / MEBIBYTE:.1f} MiB",
+        flush=True,
+    )
+    return {
+        "tokens_a_second": release["tokens"] / seconds,
+        "tokens": release["tokens"],
+        "peak_pss_mib": memory.pss / MEBIBYTE,
+        "index_pss_mib": sum(memory.index.values()) / MEBIBYTE,
+        "processes_with_index": len(memory.index),
+    }
+
+
+def documents(paths: list[Path], most: int | None) -> Iterator[dict[str, str]]:
+    """The documents of JSON Lines files."""
+    for path in paths:
+        opened = gzip.open if path.suffix == ".gz" else open
+        with opened(path, "rt", encoding="utf-8") as file:
+            for number, line in enumerate(file):
+                if most is not None and number >= most:
+                    break
+                yield json.loads(line)
+
+
+def write_corpus(arguments: argparse.Namespace, folder: Path) -> None:
+    """The corpus, so many times, with ids of their own."""
+    with (folder / "corpus.jsonl").open("w", encoding="utf-8") as file:
+        words = 0
+        for copy in range(arguments.copies):
+            for document in documents(arguments.corpora, 20 if arguments.quick else None):
+                words += len(document["text"].split())
+                record = {"id": f"{copy}-{document['id']}", "text": document["text"]}
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    print(f"corpus: {words:,} pieces between white space", flush=True)
+
+
+def throughput(corpus: Path, arguments: argparse.Namespace) -> list[dict[str, float]]:
+    """The job without and with rank resampling, between measurements of the limit."""
+    results = []
+    seconds = 3.0 if arguments.quick else 30.0
+
+    def searched() -> float:
+        found = limit(arguments.vocabulary, arguments.epsilon, seconds)
+        print(f"  faiss.IndexFlatL2.search alone: {found:,.0f} tokens a second", flush=True)
+        return found
+
+    before = searched()
+    for _ in range(arguments.rounds):
+        for flags in ((), (f"--rank_c={arguments.rank_c}",)):
+            print(f"  job {' '.join(flags) or 'without rank resampling'}", flush=True)
+            result = job(corpus, arguments, arguments.workers, *flags)
+            after = searched()
+            result["limit"] = (before + after) / 2
+            result["ratio"] = result["tokens_a_second"] / result["limit"]
+            print(
+                f"  => {result['tokens_a_second']:,.0f} tokens a second from start to end, "
+                f"{result['ratio']:.3f} of the limit",
+                flush=True,
+            )
+            results.append(result)
+            before = after
+    return results
+
+
+def scaling(corpus: Path, arguments: argparse.Namespace) -> list[dict[str, float]]:
+    """One worker process and two, one search thread each, alternating."""
+    results = []
+    for _ in range(arguments.rounds):
+        one, two = (job(corpus, arguments, workers) for workers in (1, 2))
+        two["speed_up"] = two["tokens_a_second"] / one["tokens_a_second"]
+        print(f"  => two workers are {two['speed_up']:.2f} times as fast as one", flush=True)
+        results += [one, two]
+    return results
+
+
+def main() -> None:
+    """Prepares the corpus and measures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("corpora", nargs="+", type=Path, help="JSON Lines files, .gz or plain")
+    parser.add_argument("--vocabulary", required=True)
+    parser.add_argument("--epsilon", type=float, default=10.0)
+    parser.add_argument("--rank_c", type=float, default=0.02)
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--copies", type=int, default=1)
+    parser.add_argument("--scaling", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="20 documents a file: a rehearsal")
+    parser.add_argument("--json", type=Path, help="where to write the figures as well")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        write_corpus(arguments, Path(folder))
+        measure = scaling if arguments.scaling else throughput
+        results = measure(Path(folder), arguments)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
