@@ -127,9 +127,10 @@ def job(corpus: Path, arguments: argparse.Namespace, workers: int, *flags: str) 
         release = json.loads(Path(folder, "release", "release.json").read_text())
         metrics = json.loads(Path(folder, "release-metrics", "metrics.json").read_text())
     index = ", ".join(f"{pss / MEBIBYTE:.1f}" for pss in memory.index.values())
+    shares = f"original {metrics['share_original']:.1%}, close {metrics['share_close']:.1%}"
     print(
         f"    {release['documents_out']:,} documents, {release['tokens']:,} tokens, "
-        f"{seconds:.1f} s; original {metrics['share_original']:.1%}, close {metrics['share_close']:.1%}\n"
+        f"{seconds:.1f} s; {shares}\n"
         f"    peak PSS of all processes {memory.pss / MEBIBYTE:,.0f} MiB; vectors.npy: "
         f"{index} MiB PSS, together {sum(memory.index.values()) / MEBIBYTE:.1f} MiB",
         flush=True,
@@ -178,7 +179,7 @@ def throughput(corpus: Path, arguments: argparse.Namespace) -> list[dict[str, fl
 
     before = searched()
     for _ in range(arguments.rounds):
-        for flags in ((), (f"--rank_c={arguments.rank_c}",)):
+        for flags in ((), (f"--rank_c={arguments.rank_c}",))[: 2 if arguments.rank_c else 1]:
             print(f"  job {' '.join(flags) or 'without rank resampling'}", flush=True)
             result = job(corpus, arguments, arguments.workers, *flags)
             after = searched()
@@ -213,7 +214,7 @@ def main() -> None:
     parser.add_argument("corpora", nargs="+", type=Path, help="JSON Lines files, .gz or plain")
     parser.add_argument("--vocabulary", required=True)
     parser.add_argument("--epsilon", type=float, default=10.0)
-    parser.add_argument("--rank_c", type=float, default=0.02)
+    parser.add_argument("--rank_c", type=float, default=0.02, help="0: only without resampling")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--copies", type=int, default=1)

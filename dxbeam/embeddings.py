@@ -111,7 +111,8 @@ def read_embeddings(
 
     Args:
       path: the file, or ``archive.zip!member``.
-      file_format: one of ``FORMATS``, or "auto": by the first two lines and the suffix.
+      file_format: one of ``FORMATS``, or "auto": two integers in the first line are a header, the
+        second line tells text from binary.
       max_words: stops once so many words are kept; what follows is not looked at.
       lowercase: lower-cases words, before they are compared.
       report: a fresh one, to be filled.
@@ -131,7 +132,7 @@ def read_embeddings(
     seen: set[str] = set()
     last_log = time.monotonic()
     with _open(path) as source:
-        report.source = source.short_name
+        report.source = re.sub(r"^[^!]*/", "", source.name)
         report.file_format = _detect(source) if file_format == "auto" else file_format
         reader: _TextReader | _BinaryReader
         if report.file_format == "word2vec_binary":
@@ -189,8 +190,7 @@ class _Source:
     """An open embedding file: its decompressed bytes, and how far along reading is."""
 
     name: str
-    short_name: str
-    file: io.BufferedReader
+    file: BinaryIO
     position: Callable[[], int]  # in bytes of which there are ``size``
     size: int
     unit: str = "line"
@@ -226,10 +226,10 @@ def _open(path: str) -> Iterator[_Source]:
             gzipped = path.lower().endswith(".gz")
             inner = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if gzipped else raw
             position, suffix = raw.tell, ""
-        file = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, inner), _BLOCK))
+        buffered = io.BufferedReader(cast(io.RawIOBase, inner), _BLOCK)
+        file = stack.enter_context(cast(BinaryIO, buffered))
         name = container + suffix
-        short_name = container.rsplit("/", 1)[-1] + suffix
-        source = _Source(name, short_name, file, position, size)
+        source = _Source(name, file, position, size)
         try:
             mark = file.read(len(codecs.BOM_UTF8))
             if not mark:
@@ -284,7 +284,7 @@ def _find_member(
 
 
 def _detect(source: _Source) -> str:
-    """The format: by the first two lines; by the suffix where there is no header."""
+    """The format: by the first two lines, and by the suffix where there is no header."""
     first, second = (_stripped(source.file.readline(_LONGEST_LINE)) for _ in range(2))
     source.file.seek(source.start)
     header = _HEADER.fullmatch(first)
@@ -305,9 +305,10 @@ def _header(source: _Source) -> tuple[int, int]:
     header = _HEADER.fullmatch(_stripped(source.file.readline(_LONGEST_LINE)))
     if not header:
         source.fail("no header 'N n' (from a fastText model take the .vec file, not the .bin)")
-    if int(header[1]) < 1:
-        source.fail(f"the header promises {int(header[1])} words")
-    return int(header[2]), int(header[1])
+    promised, n = int(header[1]), int(header[2])
+    if promised < 1:
+        source.fail(f"the header promises {promised} words")
+    return _possible(n, source), promised
 
 
 def _most_common_length(source: _Source) -> int:
@@ -317,11 +318,19 @@ def _most_common_length(source: _Source) -> int:
     taken: the longer lines then have a number too many, which is an error, never a misreading.
     """
     lines = (_stripped(source.file.readline(_LONGEST_LINE)) for _ in range(_LINES_TO_DEDUCE_FROM))
-    lengths = Counter(line.count(b" ") for line in lines if line)
+    counts = [line.count(b" ") for line in lines if line]
     source.file.seek(source.start)
-    if not lengths:
+    if not counts:
         raise EmbeddingFileError(f"{source.name} has only blank lines; check where it comes from")
-    return min(lengths, key=lambda length: (-lengths[length], length))
+    lengths = Counter(filter(None, counts)) or {0: 1}
+    n = min(lengths, key=lambda length: (-lengths[length], length))
+    return _possible(n, source)
+
+
+def _possible(n: int, source: _Source) -> int:
+    if not 1 <= n <= _LONGEST_VECTOR:
+        source.fail(f"vectors of {n} values where 1 to {_LONGEST_VECTOR} are possible", 1)
+    return n
 
 
 class _TextReader:
@@ -334,12 +343,12 @@ class _TextReader:
             self.n, self.promised = _header(source)
         else:
             self.n = _most_common_length(source)
-        _check_length(source, self.n)
 
     def read(self, count: int) -> _Entries:
         """The next ``count`` words, fewer only at the end, and their vectors, float32 [B, n]."""
         source, promised = self.source, self.promised
-        first, lines = source.number + 1, list[bytes]()
+        lines: list[bytes] = []
+        first = source.number + 1
         limit = _LONGEST_WORD + self.n * _LONGEST_VALUE
         while len(lines) < count and (line := source.file.readline(limit)):
             source.number += 1
@@ -367,14 +376,15 @@ class _BinaryReader:
 
     def __init__(self, source: _Source) -> None:
         self.n, self.promised = _header(source)
-        _check_length(source, self.n)
         self.source, self.rows = source, 0
         source.unit, source.number = "word", 0
         self._buffer, self._at = b"", 0
 
     def read(self, count: int) -> _Entries:
         """The next ``count`` words, fewer only at the end, and their vectors, float32 [B, n]."""
-        source, words, vectors = self.source, list[bytes](), list[bytes]()
+        source = self.source
+        words: list[bytes] = []
+        vectors: list[bytes] = []
         if self.rows == self.promised and (self._buffer[self._at :] + source.file.read(2)).strip():
             source.fail(f"more bytes after it, the last of the {self.promised} words in the header")
         for number in range(self.rows + 1, min(self.rows + count, self.promised) + 1):
@@ -408,11 +418,6 @@ class _BinaryReader:
                     f"the file ends before it does; the header promises {self.promised} words"
                 )
             self._buffer, self._at = self._buffer[self._at :] + block, 0
-
-
-def _check_length(source: _Source, n: int) -> None:
-    if not 1 <= n <= _LONGEST_VECTOR:
-        source.fail(f"vectors of {n} values; they must have from 1 to {_LONGEST_VECTOR}", 1)
 
 
 def _parse(lines: list[bytes], n: int) -> _Entries | None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from functools import cached_property
 
-import faiss
 import numpy as np
 import numpy.typing as npt
 
@@ -27,12 +26,9 @@ Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _UNIT_ROUNDOFF = 2.0**-24
+_TILE_QUERIES, _TILE_WORDS = 512, 2048  # measured: the fastest shape on two kinds of processor
 _SCORES_A_BLOCK = 1 << 23  # float32 scores held at once: 32 MiB
 _APPROXIMATE_CANDIDATES = 8
-
-# faiss leaves the BLAS path, and becomes 10-20 times slower, for batches below this threshold
-# (queries times dimensions).
-faiss.cvar.distance_compute_blas_threshold = 1
 
 
 class NeighborSearch:
@@ -66,19 +62,43 @@ class NeighborSearch:
             return np.empty(0, np.int64)
         if self.vocabulary.index is not None:
             return self._nearest_by_index(queries)
-        if len(self._vectors) == 1:
-            return np.zeros(len(queries), np.int64)
-        distances, ids = faiss.knn(queries.astype(np.float32), self._vectors, 2)
-        nearest: Ids = ids[:, 0].astype(np.int64)
-        lengths = np.linalg.norm(queries, axis=1)
-        # faiss adds |q|^2 in float32, which costs three more roundings of the whole distance.
-        trusted = (
-            2 * self._error(lengths) + 6 * _UNIT_ROUNDOFF * (lengths + self._largest_norm) ** 2
-        )
+        nearest, gaps = self._best_and_gap(queries)
+        trusted = 2 * self._error(np.linalg.norm(queries, axis=1))
         # Negated so that a NaN counts as undecided.
-        undecided = np.flatnonzero(~(distances[:, 1] - distances[:, 0] > trusted))
+        undecided = np.flatnonzero(~(gaps > trusted))
         nearest[undecided] = self._at_rank(queries[undecided], np.zeros(len(undecided), np.int64))
         return nearest
+
+    def _best_and_gap(self, queries: Floats) -> tuple[Ids, npt.NDArray[np.float32]]:
+        """The word of the smallest float32 score, and by how much the second smallest is larger.
+
+        A tile of queries and words at a time, so that scores are looked at while they are in the
+        processor's cache. numpy's OpenBLAS does the products, as it is years younger than the one
+        inside faiss, which knows no recent processor.
+        """
+        best_ids, gaps = np.empty(len(queries), np.int64), np.empty(len(queries), np.float32)
+        tile = np.empty((_TILE_QUERIES, _TILE_WORDS), np.float32)
+        for start in range(0, len(queries), _TILE_QUERIES):
+            block = queries[start : start + _TILE_QUERIES].astype(np.float32) * np.float32(-2)
+            rows = np.arange(len(block))
+            ids = np.zeros(len(block), np.int64)
+            best = np.full(len(block), np.inf, np.float32)
+            second = best.copy()
+            for first in range(0, len(self._vectors), _TILE_WORDS):
+                words = self._vectors[first : first + _TILE_WORDS]
+                scores = np.matmul(block, words.T, out=tile[: len(block), : len(words)])
+                scores += self._squared_norms[first : first + _TILE_WORDS]
+                lowest = scores.argmin(axis=1)
+                here = scores[rows, lowest]
+                scores[rows, lowest] = np.inf
+                better = here < best
+                second = np.minimum(np.where(better, best, here), second)
+                second = np.minimum(second, scores.min(axis=1))
+                ids[better] = first + lowest[better]
+                best = np.where(better, here, best)
+            best_ids[start : start + len(block)] = ids
+            gaps[start : start + len(block)] = second - best
+        return best_ids, gaps
 
     def _nearest_by_index(self, queries: Floats) -> Ids:
         candidates = min(_APPROXIMATE_CANDIDATES, len(self._vectors))
