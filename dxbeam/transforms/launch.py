@@ -14,12 +14,14 @@ from typing import NoReturn
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
+    DebugOptions,
     DirectOptions,
     PipelineOptions,
     StandardOptions,
+    TypeOptions,
 )
 
-from dxbeam.errors import DxbeamError, OutputError
+from dxbeam.errors import ConfigurationError, DxbeamError, OutputError
 from dxbeam.transforms.options import LOCAL_RUNNER, CommonOptions
 
 _REFUSAL = re.compile(r"dxbeam\.errors\.\w+: (.*?)(?: \[while running|$)", re.MULTILINE)
@@ -39,6 +41,25 @@ def search_threads(options: PipelineOptions) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     workers = options.view_as(DirectOptions).direct_num_workers or cores
     return max(1, (cores or 1) // (workers or 1))
+
+
+def refuse_quoting(options: PipelineOptions) -> None:
+    """Refuses Beam's flags that let elements, which are raw text, into messages and samples.
+
+    Raises:
+      ConfigurationError: such a flag is set.
+    """
+    types, debug = options.view_as(TypeOptions), options.view_as(DebugOptions)
+    if types.runtime_type_check or types.performance_runtime_type_check:
+        raise ConfigurationError(
+            "--runtime_type_check quotes elements, which are raw text, in messages; leave it out"
+        )
+    sampling = [name for name in debug.experiments or [] if "data_sampling" in name]
+    if sampling:
+        raise ConfigurationError(
+            f"--experiments={sampling[0]} shows elements, which are raw text, outside the job; "
+            "leave it out"
+        )
 
 
 def run(pipeline: beam.Pipeline) -> None:

@@ -6,6 +6,8 @@ writes a piece of the table. One worker joins the pieces at the end, a piece at 
 
 from __future__ import annotations
 
+import logging
+import time
 import uuid
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -23,6 +25,8 @@ from dxbeam.artifact import WordsAndVectors
 from dxbeam.neighbors import NeighborSearch
 
 _WORDS_A_PIECE = 512
+_SECONDS_A_REPORT = 10.0
+_LOG = logging.getLogger(__name__)
 
 Piece = tuple[int, str, str]
 """First word, file of neighbours, file of radii."""
@@ -75,6 +79,7 @@ class _SearchPiece(beam.DoFn):
         self._words = Metrics.counter("dxbeam", "table_words")
 
     def setup(self) -> None:
+        self._done, self._reported = 0, time.monotonic()
         faiss.omp_set_num_threads(self._search_threads)
         threadpoolctl.threadpool_limits(self._search_threads)
         self._search: NeighborSearch = self._shared.acquire(
@@ -86,6 +91,10 @@ class _SearchPiece(beam.DoFn):
         ids = np.arange(first, min(first + _WORDS_A_PIECE, self._shape.words))
         neighbors, radii = self._search.table(ids, self._depth)
         self._words.inc(len(ids))
+        self._done += len(ids)
+        if time.monotonic() - self._reported >= _SECONDS_A_REPORT:
+            self._reported = time.monotonic()
+            _LOG.info("this worker: neighbours of %s words", f"{self._done:,}")
         # A name of its own for each attempt: a bundle may run twice at the same time.
         stem = storage.join(self._uri, artifact.PIECES, f"{first:09d}-{uuid.uuid4().hex}")
         yield first, _save(f"{stem}-neighbors.npy", neighbors), _save(f"{stem}-radii.npy", radii)

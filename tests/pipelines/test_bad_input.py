@@ -167,6 +167,8 @@ def _contents(folder: Path) -> set[Path]:
         ("--output_format=docx", "--output_format is one of"),
         ("--compression=rar", "--compression is one of"),
         ("--num_shards=-1", "--num_shards must"),
+        ("--runtime_type_check", "quotes elements"),
+        ("--experiments=enable_data_sampling", "shows elements"),
     ],
 )
 def test_flags_that_cannot_be_used(uri: str, tmp_path: Path, flag: str, said: str) -> None:
@@ -266,7 +268,9 @@ def test_metrics_of_another_run_are_left_alone(uri: str, tmp_path: Path) -> None
 def test_a_refusal_is_one_sentence_and_a_non_zero_exit(uri: str, tmp_path: Path) -> None:
     finished = tiny.program(uri, tmp_path / "none.jsonl", tmp_path / "out")
     assert finished.returncode == 2
-    [line] = finished.stderr.splitlines()
+    assert "Traceback" not in finished.stderr
+    # A library may warn of its own on some Python; we say one thing.
+    [line] = [line for line in finished.stderr.splitlines() if line.startswith("dxbeam")]
     assert line.startswith("dxbeam: --input")
     assert not finished.stdout
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
-from apache_beam.testing.test_pipeline import TestPipeline
+from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import FixedWindows, TimestampedValue
 from apache_beam.typehints.row_type import RowTypeConstraint
@@ -51,8 +51,8 @@ def key_uri(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def _pipeline() -> TestPipeline:
-    return TestPipeline(runner="FnApiRunner", options=PipelineOptions([]))
+def _pipeline() -> beam.Pipeline:
+    return test_pipeline.TestPipeline(runner="FnApiRunner", options=PipelineOptions([]))
 
 
 @pytest.mark.parametrize("row", [Document, Rejected, Split, Shard, Tally, VocabularyHandle])

@@ -1,0 +1,102 @@
+"""What determines a release: refused values, and a digest that misses nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from dxbeam import tokenization
+from dxbeam.configuration import UNKNOWN_WORDS, Configuration
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.parameters import LARGEST_EPSILON, SMALLEST_EPSILON
+from dxbeam.resampling import RankResampling
+
+NO_NUMBERS = [0, 0.0, -1, float("nan"), float("inf"), float("-inf"), "5", True, None, [1.0]]
+
+
+@pytest.mark.parametrize("epsilon", [*NO_NUMBERS, 1e-9, 1e9])
+def test_an_epsilon_without_a_useful_promise_is_refused(epsilon: Any) -> None:
+    with pytest.raises(ConfigurationError, match="epsilon"):
+        Laplace(epsilon)
+
+
+@pytest.mark.parametrize("c", NO_NUMBERS)
+def test_a_c_that_is_no_positive_number_is_refused(c: Any) -> None:
+    with pytest.raises(ConfigurationError, match="rank_c"):
+        RankResampling(c)
+
+
+@pytest.mark.parametrize("epsilon", [SMALLEST_EPSILON, 1, 10.0, LARGEST_EPSILON])
+def test_a_useful_epsilon_is_taken(epsilon: float) -> None:
+    assert Laplace(epsilon).epsilon == epsilon
+
+
+def test_mechanisms_are_made_by_name() -> None:
+    assert {name: mechanism.name for name, mechanism in MECHANISMS.items()} == {
+        name: name for name in MECHANISMS
+    }
+    assert make_mechanism("laplace", 3.0) == Laplace(3.0)
+    with pytest.raises(ConfigurationError, match="choose from laplace"):
+        make_mechanism("gauss", 3.0)
+
+
+def test_an_unknown_rule_for_unknown_words_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="unknown_words is one of noise, mask, drop, keep"):
+        Configuration(Laplace(3.0), unknown_words="Keep")
+
+
+def test_every_part_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two configurations with one digest would share noise."""
+    made = [
+        Configuration(Laplace(epsilon), resampling, rule)
+        for epsilon in (3.0, 3.0000000000000004)
+        for resampling in (None, RankResampling(0.02), RankResampling(0.020000000000000004))
+        for rule in UNKNOWN_WORDS
+    ]
+    digests = [made.digest(vocabulary) for made in made for vocabulary in ("", "a", "b")]
+    monkeypatch.setattr(tokenization, "RULE", "another")
+    digests += [made.digest(vocabulary) for made in made for vocabulary in ("", "a", "b")]
+    assert len(set(digests)) == len(digests) == 2 * 2 * 3 * 4 * 3
+
+
+def test_the_digest_of_today_is_the_digest_of_tomorrow() -> None:
+    """Pins the canonical form: a scheduled release with a kept key must not draw new noise."""
+    configuration = Configuration(Laplace(10.0), RankResampling(0.02))
+    assert configuration.digest("v") == (
+        "048a5deed2ba069bf25028cb3c86fce1aab9c193cce8a384d82b21134b7df356"
+    )
+
+
+def test_every_parameter_can_be_written_as_json() -> None:
+    configuration = Configuration(Laplace(10.0), RankResampling(0.02), "mask")
+    assert json.loads(json.dumps(configuration.as_dict(), allow_nan=False)) == {
+        "mechanism": {"name": "laplace", "epsilon": 10.0},
+        "rank_resampling": {"c": 0.02},
+        "unknown_words": "mask",
+        "tokenization": tokenization.RULE,
+    }
+    assert Configuration(Laplace(10.0)).as_dict()["rank_resampling"] is None
+
+
+@pytest.mark.parametrize("rule", UNKNOWN_WORDS)
+def test_what_stays_visible_is_said(rule: str) -> None:
+    configuration = Configuration(Laplace(10.0), unknown_words=rule)
+    said = " ".join(configuration.guarantee().caveats)
+    for visible in ("number and order of words", "punctuation", "ids", "must be public"):
+        assert visible in said
+    covered = rule == "noise"
+    assert ("outside the vocabulary" not in said) == covered
+    assert any("vocabulary" in passed for passed in configuration.unprotected) != covered
+
+
+def test_resampling_costs_no_privacy() -> None:
+    plain, resampled = (
+        Configuration(Laplace(10.0), resampling).guarantee()
+        for resampling in (None, RankResampling(0.02))
+    )
+    assert plain == resampled
+    assert (plain.epsilon, plain.delta) == (10.0, 0.0)
