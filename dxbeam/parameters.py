@@ -8,15 +8,17 @@ from dxbeam.errors import ConfigurationError
 
 SMALLEST_EPSILON = 1e-3
 LARGEST_EPSILON = 1e4
+SMALLEST_RANK_C = 1e-10
 
 
-def check_epsilon(epsilon: float) -> None:
-    """Refuses an epsilon that is not a number, or of which no useful promise can come.
+def checked_epsilon(epsilon: float) -> float:
+    """Epsilon as a float; refused if it is no number or no useful promise can come of it.
 
     Raises:
       ConfigurationError: epsilon is 0, negative, NaN, infinite, or outside the limits above.
     """
-    if not _is_number(epsilon) or not math.isfinite(epsilon) or epsilon <= 0:
+    epsilon = _as_float(epsilon)
+    if not math.isfinite(epsilon) or epsilon <= 0:
         raise ConfigurationError(
             f"epsilon must be a positive, finite number, not {epsilon}; it is the privacy loss "
             "per unit of distance between word vectors, and 5 to 20 is usual for GloVe"
@@ -27,20 +29,30 @@ def check_epsilon(epsilon: float) -> None:
             f"epsilon = {epsilon:g} is outside {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}: it "
             f"would release {meaning}; 5 to 20 is usual for GloVe"
         )
+    return epsilon
 
 
-def check_rank_c(c: float) -> None:
-    """Refuses a rank resampling parameter that is not a positive, finite number.
+def checked_rank_c(c: float) -> float:
+    """The rank resampling parameter as a float; refused unless positive, finite and not tiny.
 
     Raises:
-      ConfigurationError: c is 0, negative, NaN or infinite.
+      ConfigurationError: c is 0, negative, NaN, infinite, or so small that ranks could not be
+        told apart in float64.
     """
-    if not _is_number(c) or not math.isfinite(c) or c <= 0:
+    c = _as_float(c)
+    if not math.isfinite(c) or c < SMALLEST_RANK_C:
         raise ConfigurationError(
             f"rank_c must be a positive, finite number, not {c}; leave it out for no rank "
             "resampling, and smaller values spread more (0.02 to 0.05 is usual)"
         )
+    return c
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _as_float(value: object) -> float:
+    """A number as a float, so that 10 and 10.0 are one configuration; NaN for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

@@ -50,7 +50,7 @@ def read_key(uri: str) -> bytes:
         value = os.environ.get(uri[len("env:") :])
         if value is None:
             raise ConfigurationError(f"--key_uri {uri}: this environment variable is not set")
-        content = value.encode()
+        content = os.fsencode(value)  # which never fails, nor quotes the key in an error
     else:
         try:
             content = storage.read(uri)
@@ -72,7 +72,8 @@ def read_key(uri: str) -> bytes:
 
 def _decode_key(content: bytes) -> bytes | None:
     if len(content) == KEY_BYTES:
-        return content
+        # A random key is printable once in 10^13; a passphrase always is, and is no key.
+        return None if content.isascii() and content.decode().isprintable() else content
     stripped = content.strip()
     decoders = (binascii.unhexlify, lambda text: base64.b64decode(text, validate=True))
     for decode in decoders:

@@ -17,7 +17,7 @@ import numpy as np
 
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.noise import uniform
-from dxbeam.parameters import check_rank_c
+from dxbeam.parameters import checked_rank_c
 from dxbeam.randomness import Random
 
 
@@ -32,7 +32,7 @@ class RankResampling:
     c: float
 
     def __post_init__(self) -> None:
-        check_rank_c(self.c)
+        object.__setattr__(self, "c", checked_rank_c(self.c))
 
     def draws(self) -> int:
         """Random numbers a word."""

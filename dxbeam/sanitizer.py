@@ -15,9 +15,10 @@ import numpy as np
 
 from dxbeam.configuration import Configuration
 from dxbeam.documents import Document, Rejected, why_unusable
+from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import Mechanism
 from dxbeam.neighbors import Ids, NeighborSearch, is_known
-from dxbeam.randomness import document_key, draw_key, draws_a_word, fill
+from dxbeam.randomness import KEY_BYTES, document_key, draw_key, draws_a_word, fill
 from dxbeam.resampling import RankResampling
 from dxbeam.tally import Tally
 from dxbeam.tokenization import split
@@ -59,7 +60,12 @@ class Sanitizer:
     ):
         self.configuration = Configuration(mechanism, resampling, unknown_words)
         self.search = NeighborSearch(vocabulary)
-        self._key = key or draw_key()
+        if key is not None and (not isinstance(key, bytes) or len(key) != KEY_BYTES):
+            raise ConfigurationError(
+                f"a secret key is {KEY_BYTES} bytes from a cryptographic source, such as "
+                "secrets.token_bytes(32); leave it out for a new one"
+            )
+        self._key = draw_key() if key is None else key
         self._digest = self.configuration.digest(vocabulary.content_digest)
 
     def __reduce__(self) -> str | tuple[object, ...]:
@@ -107,9 +113,12 @@ class Sanitizer:
         return document_key(self._key, self._digest, document.id, document.text)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Open:
-    """A document under way: its noise key, what is written of it, and what was counted."""
+    """A document under way: its noise key, what is written of it, and what was counted.
+
+    It has no repr, as that would show the key and the text.
+    """
 
     document: Document
     key: bytes

@@ -38,7 +38,8 @@ class Vocabulary:
       digest: names the content; the artifact's SHA-256, or "" for a vocabulary made in memory.
 
     Raises:
-      ConfigurationError: words and vectors that do not fit each other, or repeated words.
+      ConfigurationError: words and vectors that do not fit each other, or vectors that are not
+        finite; and at the first look-up, repeated words.
     """
 
     words: Sequence[str]
@@ -64,6 +65,14 @@ class Vocabulary:
         if self.unknown_vector is None:
             mean = self.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
             object.__setattr__(self, "unknown_vector", mean)
+        elif self.unknown_vector.shape != (self.dimensions,):
+            raise ConfigurationError(
+                f"the unknown word's vector is float32 [{self.dimensions}], as every word's is; "
+                f"this one is {list(self.unknown_vector.shape)}"
+            )
+        # An artifact's vectors were checked when they were read, and may be too many to look at.
+        if not self.digest and not np.isfinite(self.vectors).all():
+            raise ConfigurationError("a vocabulary's vectors must be finite; one of these is not")
 
     def __len__(self) -> int:
         return len(self.words)
@@ -81,6 +90,7 @@ class Vocabulary:
         digest = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass"))
         digest.update(np.ascontiguousarray(self.vectors).data)
         digest.update(np.ascontiguousarray(self.unknown_vector).data)
+        digest.update(b"lowercase" if self.lowercase else b"cased")
         return digest.hexdigest()
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,14 @@ def test_what_is_no_key_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ConfigurationError, match="not a key") as refusal:
         read_key("env:DXBEAM_TEST_KEY")
     assert "topsecret" not in str(refusal.value)
+
+
+def test_raw_bytes_and_passphrases_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environb, b"DXBEAM_TEST_KEY", bytes(range(128, 160)))
+    assert read_key("env:DXBEAM_TEST_KEY") == bytes(range(128, 160))
+    monkeypatch.setenv("DXBEAM_TEST_KEY", "correct horse battery staple pwd")
+    with pytest.raises(ConfigurationError, match="not a key"):
+        read_key("env:DXBEAM_TEST_KEY")
 
 
 def test_a_fingerprint_names_a_key_and_is_not_part_of_it() -> None:

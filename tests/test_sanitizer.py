@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dxbeam import sanitizer as module
 from dxbeam.documents import Document, Rejected
+from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.resampling import RankResampling
 from dxbeam.sanitizer import MASK, Sanitized, Sanitizer
@@ -135,7 +136,29 @@ def test_a_fixed_key_gives_these_words_for_ever() -> None:
     maker = Sanitizer(tiny.vocabulary(), Laplace(1.5), RankResampling(0.1), key=tiny.KEY)
     [result] = maker.sanitize([Document("golden", "w0 w1 w2 w3 w4 w5 unknown w7")])
     assert isinstance(result, Sanitized)
-    assert result.document.text == "w24 w13 w39 w133 w137 w11 w184 w65"
+    assert result.document.text == "w277 w1 w25 w15 w67 w177 w171 w95"
+
+
+@pytest.mark.parametrize("key", [b"", b"x", bytes(33), "x" * 32])
+def test_what_is_no_key_is_refused_by_the_sanitizer_too(key: bytes) -> None:
+    with pytest.raises(ConfigurationError, match="32 bytes"):
+        Sanitizer(tiny.vocabulary(), Laplace(3.0), key=key)
+
+
+def test_a_document_under_way_does_not_show_itself() -> None:
+    batch = module.Batch(_sanitizer())
+    batch.add(Document("a", "secret words"))
+    assert "secret" not in repr(vars(batch)["_waiting"])
+
+
+def test_ten_and_ten_point_zero_are_one_configuration() -> None:
+    """Else a kept key would spend its budget twice on one release."""
+    document = Document("a", "w1 w2 w3 " * 30)
+    one, other = (
+        Sanitizer(tiny.vocabulary(), Laplace(e), RankResampling(c), key=tiny.KEY)
+        for e, c in ((2, 1), (2.0, 1.0))
+    )
+    assert _texts(one, [document]) == _texts(other, [document])
 
 
 def test_in_two_hundred_runs_no_two_keys_are_alike() -> None:

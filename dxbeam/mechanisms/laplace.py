@@ -17,7 +17,7 @@ from typing import ClassVar
 from dxbeam.guarantees import Guarantee
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.noise import laplace, laplace_draws
-from dxbeam.parameters import check_epsilon
+from dxbeam.parameters import checked_epsilon
 from dxbeam.randomness import Random
 
 
@@ -34,7 +34,7 @@ class Laplace:
     name: ClassVar[str] = "laplace"
 
     def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
 
     def draws(self, dimensions: int) -> int:
         """Random numbers a word."""

@@ -155,6 +155,7 @@ def _contents(folder: Path) -> set[Path]:
         ("--rank_c=-0.1", "rank_c must be a positive"),
         ("--rank_c=0", "rank_c must be a positive"),
         ("--rank_c=nan", "rank_c must be a positive"),
+        ("--rank_c=1e-300", "rank_c must be a positive"),
         ("--epsilom=5", "unknown flag --epsilom"),
         ("--mechanism=magic", "no such mechanism"),
         ("--unknown_words=publish", "unknown_words is one of"),

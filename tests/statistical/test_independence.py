@@ -27,6 +27,7 @@ HALF = 2000
 POSITIONS = (np.arange(2 * HALF + 1, dtype=np.float32) - HALF) / 10
 LINE = Vocabulary(["o" if i == HALF else f"p{i}" for i in range(2 * HALF + 1)], POSITIONS[:, None])
 IDS = {word: i for i, word in enumerate(LINE.words)}
+LOWERCASE_LINE = Vocabulary(LINE.words, LINE.vectors, lowercase=True)
 OTHER_LINE = Vocabulary(LINE.words, LINE.vectors * np.float32(1.0001))
 
 WORDS = 6000
@@ -94,6 +95,10 @@ def vocabularies() -> tuple[Floats, Floats]:
     return noise(), noise(vocabulary=OTHER_LINE)
 
 
+def casings() -> tuple[Floats, Floats]:
+    return noise(), noise(vocabulary=LOWERCASE_LINE)
+
+
 def words() -> tuple[Floats, Floats]:
     drawn = noise()
     return drawn[1:], drawn[:-1]
@@ -106,7 +111,8 @@ def slices() -> tuple[Floats, Floats]:
 
 
 PAIRS = (
-    documents, texts, keys, epsilons, resamplings, unknown_word_rules, vocabularies, words, slices
+    documents, texts, keys, epsilons, resamplings, unknown_word_rules, vocabularies, casings, words,
+    slices,
 )  # fmt: skip
 
 
