@@ -111,10 +111,11 @@ class SanitizeDocuments(beam.PTransform):
             types |= {
                 name: kind for name, kind in get_type_hints(element_type).items() if name in types
             }
-        if given is not None and not {"id", "text", *self._keep_fields} <= set(types):
+        needed = ["id", "text", *self._keep_fields, *([self._group_by] if self._group_by else [])]
+        if given is not None and not set(needed) <= set(types):
             raise TypeError(
-                f"SanitizeDocuments needs rows with the fields id, text"
-                f"{''.join(f', {name}' for name in self._keep_fields)}; these have {sorted(types)}"
+                f"SanitizeDocuments needs rows with the fields {', '.join(needed)}; these have "
+                f"{sorted(types)}"
             )
         kept = [(name, types.get(name, Any)) for name in self._keep_fields]
         return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])

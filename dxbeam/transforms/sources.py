@@ -53,6 +53,8 @@ class ReadDocuments(beam.PTransform):
             | "Read"
             >> beam.ParDo(_ReadSplit(self._format)).with_outputs(REJECTED, main="documents")
         )
+        for results in (splits, read):  # Beam takes tagged outputs for Any, and would pickle them
+            results[REJECTED].element_type = Rejected
         rejected = (splits[REJECTED], read[REJECTED]) | "AllRejected" >> beam.Flatten()
         return {"documents": read["documents"], REJECTED: rejected}
 
@@ -130,9 +132,11 @@ class RejectConflicts(beam.PTransform):
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
         """Looks each id up among the conflicts, which are few."""
         ids = beam.pvalue.AsDict(self._conflicts | "Mark" >> beam.Map(lambda name: (name, True)))
-        return documents | "Reject" >> beam.ParDo(_RejectConflict(), ids).with_outputs(
+        results = documents | "Reject" >> beam.ParDo(_RejectConflict(), ids).with_outputs(
             REJECTED, main="documents"
         )
+        results[REJECTED].element_type = Rejected
+        return results
 
 
 @beam.typehints.with_output_types(Document)

@@ -6,12 +6,13 @@ no Beam at all give the same bytes and the same metrics.
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 
-from dxbeam import artifact
+from dxbeam import artifact, corpus, sanitizer
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.resampling import RankResampling
@@ -64,9 +65,10 @@ def metrics(uri: str, key: str, tmp_path_factory: pytest.TempPathFactory) -> str
         ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
         ("--direct_running_mode=multi_threading", "--direct_num_workers=3"),
         ("--direct_runner_bundle_repeat=1",),
+        ("--num_shards=1",),
         ("--num_shards=3", "--compression=none", "--search_threads=2"),
     ],
-    ids=["memory", "processes", "threads", "repeated", "sharded"],
+    ids=["memory", "processes", "threads", "repeated", "one", "sharded"],
 )
 def test_the_same_bytes(
     uri: str,
@@ -82,6 +84,28 @@ def test_the_same_bytes(
     tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *flags)
     assert tiny.released(tmp_path / "out") == expected
     assert (tmp_path / "out-metrics" / "metrics.json").read_text() == metrics
+
+
+def test_the_same_bytes_from_packed_and_from_smaller_pieces(
+    uri: str,
+    key: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    expected: dict[str, str],
+    metrics: str,
+) -> None:
+    """Files that several workers share, searches of a few words, batches of a few documents."""
+    monkeypatch.setattr(corpus, "_SPLIT_BYTES", 4000)
+    monkeypatch.setattr(sanitizer, "_WORDS_A_SEARCH", 97)
+    monkeypatch.setattr(sanitizer, "_CHARACTERS_A_BATCH", 1000)
+    plain = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    packed = tmp_path / "in.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    for path in (plain, packed):
+        output = tmp_path / f"out{path.suffix}"
+        tiny.run(uri, path, output, key, *FLAGS)
+        assert tiny.released(output) == expected
+        assert Path(f"{output}-metrics", "metrics.json").read_text() == metrics
 
 
 def test_another_key_epsilon_or_c_gives_another_release(
@@ -100,6 +124,18 @@ def test_another_key_epsilon_or_c_gives_another_release(
             tiny.released(tmp_path / name)["doc60"].split(), expected["doc60"].split(), strict=True
         )
         assert sum(a == b for a, b in words) < 3000, name
+
+
+def test_another_text_or_id_gives_another_release(uri: str, expected: dict[str, str]) -> None:
+    vocabulary = artifact.open_vocabulary(artifact.handle(uri))
+    made = Sanitizer(vocabulary, Laplace(3.0), RankResampling(0.05), key=tiny.KEY)
+    last = TEXTS[-1]
+    others = [Document("doc60", last + " "), Document("doc60", last[:-3]), Document("doc61", last)]
+    before = expected["doc60"].split()
+    for result in made.sanitize(others):
+        assert isinstance(result, Sanitized)
+        words = zip(result.document.text.split(), before, strict=False)
+        assert sum(a == b for a, b in words) < 3000
 
 
 def test_metrics_describe_what_was_written(

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import pickle
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 import pytest
+from apache_beam.metrics import MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
-from apache_beam.transforms.window import FixedWindows, TimestampedValue
+from apache_beam.transforms.window import FixedWindows, SlidingWindows, TimestampedValue
 from apache_beam.typehints.row_type import RowTypeConstraint
 
 from dxbeam.artifact import VocabularyHandle
@@ -133,6 +134,77 @@ def test_each_document_keeps_its_window_and_timestamp(uri: str) -> None:
         result = rows | SanitizeDocuments(QUIET, uri)
         expected = [(f"w{t}", t, t // 10 * 10) for t in range(0, 100, 7)]
         assert_that(result["documents"] | beam.ParDo(Where()), equal_to(expected))
+
+
+def test_a_document_in_several_windows_comes_out_in_each(uri: str) -> None:
+    with _pipeline() as pipeline:
+        rows = (
+            pipeline
+            | beam.Create([5, 25])
+            | beam.Map(lambda t: TimestampedValue(Document(str(t), f"w{t}"), t)).with_output_types(
+                Document
+            )
+            | beam.WindowInto(SlidingWindows(20, 10))
+        )
+        result = rows | SanitizeDocuments(QUIET, uri)
+        counted = result["documents"] | beam.Map(lambda row: (row.text, 1))
+        windows = counted | beam.CombinePerKey(sum) | beam.ParDo(_Start())
+        assert_that(windows, equal_to([("w5", -10), ("w5", 0), ("w25", 10), ("w25", 20)]))
+        tallies = result[TALLIES] | beam.MapTuple(lambda group, tally: ("", tally.tokens))
+        sums = tallies | "Sum" >> beam.CombinePerKey(sum) | "Where" >> beam.ParDo(_Start())
+        assert_that(sums, equal_to([("", start) for start in (-10, 0, 10, 20)]), label="tallies")
+
+
+class _Start(beam.DoFn):
+    """The key of a pair and the start of its window."""
+
+    def process(
+        self, pair: tuple[str, int], window: Any = beam.DoFn.WindowParam
+    ) -> list[tuple[str, int]]:
+        return [(pair[0], int(window.start))]
+
+
+def test_counters_agree_with_what_comes_out(uri: str) -> None:
+    pipeline = _pipeline()
+    reviews = [Review("a", "w1, w2!", 5), Review("b", "", 1), Review("c", "\0", 1)]
+    rows = pipeline | beam.Create(reviews).with_output_types(Review)
+    rows | SanitizeDocuments(QUIET, uri)
+    counters = pipeline.run().metrics().query(MetricsFilter().with_namespace("dxbeam"))["counters"]
+    counts = {counter.key.metric.name: counter.committed for counter in counters}
+    assert counts == {"documents": 2, "tokens": 2, "rejected": 1}
+
+
+def test_ids_that_are_not_strings_are_rejected(uri: str) -> None:
+    with _pipeline() as pipeline:
+        rows = pipeline | beam.Create([7]) | beam.Map(lambda n: beam.Row(id=n, text="w1"))
+        result = rows | SanitizeDocuments(QUIET, uri)
+        assert_that(result["documents"], equal_to([]))
+        rejected = [Rejected("7", "the id is not a string")]
+        assert_that(result[REJECTED], equal_to(rejected), label="rejected")
+
+
+def test_without_a_key_nobody_draws_the_same_noise_again(uri: str, tmp_path: Path) -> None:
+    prints, texts = set(), set()
+    for number in range(2):
+        with _pipeline() as pipeline:
+            rows = pipeline | beam.Create([Document("a", "w1 w2 w3 " * 30)])
+            result = rows | SanitizeDocuments(Configuration(Laplace(1.0)), uri)
+            for name, lines in {
+                "print": result[FINGERPRINT],
+                "text": result["documents"] | beam.Map(lambda row: row.text),
+            }.items():
+                lines | f"Write{name}" >> beam.io.WriteToText(
+                    f"{tmp_path}/{name}{number}", shard_name_template="", num_shards=1
+                )
+        prints.add((tmp_path / f"print{number}").read_text())
+        texts.add((tmp_path / f"text{number}").read_text())
+    assert len(prints) == len(texts) == 2
+
+
+def test_rows_without_the_group_are_refused_when_the_pipeline_is_built(uri: str) -> None:
+    rows = _pipeline() | beam.Create([Review("a", "w1", 5)]).with_output_types(Review)
+    with pytest.raises(TypeError, match="SanitizeDocuments needs rows with the fields"):
+        rows | SanitizeDocuments(QUIET, uri, group_by="label")
 
 
 def test_the_key_is_named_and_never_carried(uri: str, key_uri: str) -> None:

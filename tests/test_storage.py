@@ -1,0 +1,157 @@
+"""Bytes at a path, and writes that succeed for one writer only."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import multiprocessing
+import os
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import google.cloud.storage
+import pytest
+from google.api_core.exceptions import PreconditionFailed
+
+from dxbeam import storage
+from dxbeam.errors import OutputError
+
+
+@pytest.mark.parametrize(
+    ("path", "plain", "local"),
+    [
+        ("/a/b", "/a/b", True),
+        ("a/b", "a/b", True),
+        ("file:///a/b", "/a/b", True),
+        ("gs://bucket/b", "gs://bucket/b", False),
+    ],
+)
+def test_paths_of_this_machine_are_known(path: str, plain: str, local: bool) -> None:
+    assert storage.without_file_scheme(path) == plain
+    assert storage.is_local(path) == local
+
+
+@pytest.mark.parametrize("directory", ["/a", "/a/", "file:///a", "gs://b/a", "gs://b/a/"])
+def test_names_are_joined_in_the_style_of_their_directory(directory: str) -> None:
+    root = "gs://b/a" if directory.startswith("gs:") else "/a"
+    assert storage.join(directory, "sub", "name") == f"{root}/sub/name"
+
+
+def test_a_file_is_read_and_written_as_it_is(tmp_path: Path) -> None:
+    content = gzip.compress(b"text\n")
+    target = tmp_path / "new" / "folder" / "a.gz"
+    with storage.open_write(f"file://{target}") as file:
+        file.write(content)
+    assert storage.read(f"file://{target}") == target.read_bytes() == content
+    with storage.open_read(str(target), decompress=True) as file:
+        assert file.read() == b"text\n"
+
+
+@pytest.mark.parametrize("size", [0, 1, (1 << 20) - 1, 1 << 20, (2 << 20) + 1])
+def test_digests_and_copies_of_every_size(tmp_path: Path, size: int) -> None:
+    content = os.urandom(size)
+    (tmp_path / "a").write_bytes(content)
+    storage.copy(str(tmp_path / "a"), str(tmp_path / "below" / "b"))
+    expected = (hashlib.sha256(content).hexdigest(), size)
+    assert storage.sha256(str(tmp_path / "below" / "b")) == expected
+
+
+def test_matches_come_in_order_with_their_sizes(tmp_path: Path) -> None:
+    for name, size in {"b.txt": 2, "a.txt": 3, "c.log": 1}.items():
+        (tmp_path / name).write_bytes(bytes(size))
+    found = storage.match(f"file://{tmp_path}/*.txt")
+    assert found == [(f"{tmp_path}/a.txt", 3), (f"{tmp_path}/b.txt", 2)]
+    assert storage.match(f"{tmp_path}/*.none") == []
+
+
+def test_a_file_counts_as_there_and_a_directory_does_not(tmp_path: Path) -> None:
+    (tmp_path / "folder" / "empty").mkdir(parents=True)
+    assert storage.first_file_below(str(tmp_path)) is None
+    assert storage.first_file_below(str(tmp_path / "missing")) is None
+    hidden = tmp_path / "folder" / ".hidden"
+    hidden.touch()
+    assert storage.exists(str(hidden))
+    assert storage.first_file_below(f"file://{tmp_path}") == str(hidden)
+    assert storage.local_directories(str(tmp_path), "f*") == [str(tmp_path / "folder")]
+
+
+def test_files_directories_and_nothing_can_be_deleted(tmp_path: Path) -> None:
+    (tmp_path / "folder" / "below").mkdir(parents=True)
+    (tmp_path / "folder" / "below" / "a").touch()
+    (tmp_path / "b").touch()
+    for name in ("folder", "b", "missing"):
+        storage.delete(str(tmp_path / name))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_writer_wins_and_a_repeat_is_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "below" / "once"
+    storage.create_once(str(path), b"one")
+    storage.create_once(f"file://{path}", b"one")
+    with pytest.raises(OutputError, match="another run"):
+        storage.create_once(str(path), b"two")
+    assert path.read_bytes() == b"one"
+    assert [entry.name for entry in path.parent.iterdir()] == ["once"]
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def _attempt(path: str, number: int) -> bool:
+    try:
+        storage.create_once(path, b"%d" % number * 100_000)
+    except OutputError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        lambda: ThreadPoolExecutor(16),
+        lambda: ProcessPoolExecutor(2, multiprocessing.get_context("spawn")),
+    ],
+    ids=["threads", "processes"],
+)
+def test_of_many_writers_at_once_one_wins(tmp_path: Path, pool: type[Executor]) -> None:
+    path = tmp_path / "once"
+    with pool() as writers:
+        won = list(writers.map(_attempt, [str(path)] * 32, range(32)))
+    assert sum(won) == 1
+    assert path.read_bytes() == b"%d" % won.index(True) * 100_000
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(storage.os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        storage.create_once(str(tmp_path / "once"), b"one")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_in_cloud_storage_the_upload_asks_that_nothing_be_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    objects: dict[str, bytes] = {}
+
+    def blob(bucket: str, name: str) -> SimpleNamespace:
+        def upload_from_string(content: bytes, if_generation_match: int) -> None:
+            assert if_generation_match == 0
+            if f"gs://{bucket}/{name}" in objects:
+                raise PreconditionFailed("it is there")
+            objects[f"gs://{bucket}/{name}"] = content
+
+        return SimpleNamespace(upload_from_string=upload_from_string)
+
+    def bucket(of: str) -> SimpleNamespace:
+        return SimpleNamespace(blob=lambda name: blob(of, name))
+
+    monkeypatch.setattr(google.cloud.storage, "Client", lambda: SimpleNamespace(bucket=bucket))
+    monkeypatch.setattr(storage, "read", objects.__getitem__)
+    storage.create_once("gs://b/folder/once", b"one")
+    storage.create_once("gs://b/folder/once", b"one")
+    with pytest.raises(OutputError, match="another run"):
+        storage.create_once("gs://b/folder/once", b"two")
+    assert objects == {"gs://b/folder/once": b"one"}

@@ -1,0 +1,193 @@
+"""Shards, metrics, dead letters and the manifest, each from the elements that are written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.testing import test_pipeline
+
+from dxbeam import manifest, storage
+from dxbeam.artifact import VocabularyHandle
+from dxbeam.configuration import Configuration
+from dxbeam.documents import Rejected
+from dxbeam.errors import ConfigurationError
+from dxbeam.manifest import Shard
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.tally import Tally
+from dxbeam.transforms.sinks import NOT_COVERED, WriteManifest, WriteMetrics, WriteShards
+
+RELEASED = [(f"d{i:02}", f"w{i}\nw{i}\u2028é" if i else "", {"n": i}) for i in range(25)]
+TALLIES = [
+    ("b", Tally(2, 10, original=1, close=2, distant=3, unknown=4, unchanged=1)),
+    ("a", Tally(1, 6, original=6, unchanged=6)),
+]
+REJECTED = [Rejected("a.jsonl:0", "not valid JSON"), Rejected("a.jsonl:9", "é")]
+
+
+def _pipeline() -> beam.Pipeline:
+    return test_pipeline.TestPipeline(runner="FnApiRunner", options=PipelineOptions([]))
+
+
+def _rows(pipeline: beam.Pipeline, released: Sequence[tuple[str, str, Any]] = RELEASED) -> Any:
+    def to_row(name: str, text: str, fields: dict[str, Any]) -> beam.Row:
+        return beam.Row(id=name, text=text, fields=json.dumps(fields))
+
+    return pipeline | beam.Create(list(released)) | beam.MapTuple(to_row)
+
+
+def _write(output: Path, *arguments: Any, released: Any = RELEASED, **options: Any) -> list[Shard]:
+    """Writes shards and returns how they are described."""
+    described = output.parent / "described"
+    with _pipeline() as pipeline:
+        shards = _rows(pipeline, released) | WriteShards(str(output), *arguments, **options)
+        lines = shards | beam.Map(lambda shard: json.dumps(shard._asdict()))
+        lines | beam.io.WriteToText(str(described), num_shards=1, shard_name_template="")
+    return [Shard(**json.loads(line)) for line in described.read_text().splitlines()]
+
+
+UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "none": bytes,
+    "gzip": gzip.decompress,
+    "zstd": lambda packed: zstandard.ZstdDecompressor().decompressobj().decompress(packed),
+}
+
+
+@pytest.mark.parametrize("num_shards", [0, 1, 3])
+@pytest.mark.parametrize("compression", UNPACK)
+@pytest.mark.parametrize("kind", ["jsonl", "text"])
+def test_each_document_is_one_line_and_each_file_is_described(
+    tmp_path: Path, kind: str, compression: str, num_shards: int
+) -> None:
+    output = tmp_path / "out"
+    shards = _write(output, kind, ("n",), compression, num_shards)
+    lines: list[str] = []
+    for shard in shards:
+        path = output / shard.name
+        assert (shard.sha256, shard.bytes) == storage.sha256(str(path))
+        # Only "\n" ends a line: a reader by Unicode's rules would cut texts in two.
+        found = UNPACK[compression](path.read_bytes()).decode().split("\n")[:-1]
+        assert len(found) == shard.documents
+        lines += found
+    assert sorted(shard.name for shard in shards) == sorted(p.name for p in output.iterdir())
+    assert not num_shards or len(shards) == num_shards
+    if kind == "jsonl":
+        records = [{"id": name, "text": text, **fields} for name, text, fields in RELEASED]
+        assert sorted(map(json.loads, lines), key=lambda record: record["id"]) == records
+    else:
+        assert sorted(lines) == sorted(" ".join(text.splitlines()) for _, text, _ in RELEASED)
+
+
+@pytest.mark.parametrize("num_shards", [1, 3])
+def test_parquet_keeps_fields_as_strings(tmp_path: Path, num_shards: int) -> None:
+    released = [
+        ("a", "w1", {"label": "x", "n": 1.5}),
+        ("b", "w2", {"n": True}),
+        ("c", "", {"label": None, "n": 7}),
+    ]
+    output = tmp_path / "out"
+    shards = _write(output, "parquet", ("label", "n"), num_shards=num_shards, released=released)
+    assert sum(shard.documents for shard in shards) == 3
+    assert len(shards) == num_shards
+    rows = [row for shard in shards for row in pq.read_table(output / shard.name).to_pylist()]
+    assert sorted(rows, key=lambda row: row["id"]) == [
+        {"id": "a", "text": "w1", "label": "x", "n": "1.5"},
+        {"id": "b", "text": "w2", "label": None, "n": "true"},
+        {"id": "c", "text": "", "label": None, "n": "7"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (("csv",), "--output_format is one of"),
+        (("jsonl", (), "bzip2"), "--compression is one of"),
+        (("jsonl", (), "none", -1), "--num_shards must not be negative"),
+    ],
+)
+def test_shards_that_cannot_be_written(settings: tuple[Any, ...], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        WriteShards("out", *settings)
+
+
+def _write_metrics(folder: Path, by_group: bool) -> dict[str, Any]:
+    with _pipeline() as pipeline:
+        rejected = pipeline | "Rejected" >> beam.Create(REJECTED)
+        tallies = pipeline | "Tallies" >> beam.Create(TALLIES)
+        tallies | WriteMetrics(str(folder), rejected, by_group)
+    content: dict[str, Any] = json.loads((folder / "metrics.json").read_text())
+    return content
+
+
+def test_metrics_are_sums_and_say_that_they_are_not_covered(tmp_path: Path) -> None:
+    content = _write_metrics(tmp_path, by_group=False)
+    whole = TALLIES[0][1].merge(TALLIES[1][1])
+    assert content == {
+        "note": NOT_COVERED,
+        "documents_in": 5,
+        "dead_letters": 2,
+        **whole.as_dict(),
+    }
+    assert not (tmp_path / "metrics.parquet").exists()
+
+
+def test_groups_have_metrics_of_their_own(tmp_path: Path) -> None:
+    content = _write_metrics(tmp_path, by_group=True)
+    assert content["groups"] == {group: tally.as_dict() for group, tally in TALLIES}
+    assert list(content["groups"]) == ["a", "b"]
+    assert pq.read_table(tmp_path / "metrics.parquet").to_pylist() == [
+        {"group": group, **tally.as_dict()} for group, tally in sorted(TALLIES)
+    ]
+
+
+def test_dead_letters_say_where_and_why(tmp_path: Path) -> None:
+    _write_metrics(tmp_path, by_group=False)
+    [file] = tmp_path.glob("dead_letters-*.jsonl")
+    letters = [json.loads(line) for line in file.read_text().splitlines()]
+    assert sorted(letters, key=lambda letter: letter["where"]) == [r._asdict() for r in REJECTED]
+
+
+def _release(output: Path, released: Sequence[tuple[str, str, Any]]) -> None:
+    with _pipeline() as pipeline:
+        tallies = pipeline | "Tallies" >> beam.Create([("", Tally(25, tokens=50))])
+        rejected = pipeline | "Rejected" >> beam.Create(REJECTED)
+        fingerprint = pipeline | "Fingerprint" >> beam.Create(["ff"])
+        written = pipeline | "Written" >> beam.Create(["metrics.json"])
+        (
+            _rows(pipeline, released)
+            | WriteShards(str(output), "jsonl")
+            | WriteManifest(
+                str(output),
+                Configuration(Laplace(5.0)),
+                VocabularyHandle("somewhere", "00", 10, 2),
+                False,
+                {"kept_fields": ["n"]},
+                tallies=tallies,
+                rejected=rejected,
+                fingerprint=fingerprint,
+                written=written,
+            )
+        )
+
+
+def test_the_manifest_completes_a_release_that_can_be_verified(tmp_path: Path) -> None:
+    _release(tmp_path / "out", RELEASED)
+    content = manifest.verify(str(tmp_path / "out"))
+    counts = ("documents_in", "documents_out", "dead_letters", "tokens")
+    assert [content[name] for name in counts] == [27, 25, 2, 50]
+    assert content["key"] == {"fingerprint": "ff", "kept": False}
+    assert content["kept_fields"] == ["n"]
+
+
+def test_a_document_that_was_not_written_keeps_the_manifest_back(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="the shards hold 24 documents but 25 were sanitized"):
+        _release(tmp_path / "out", RELEASED[:-1])
+    assert not (tmp_path / "out" / "release.json").exists()
