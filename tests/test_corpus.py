@@ -194,6 +194,14 @@ def test_kept_fields_are_single_values(tmp_path: Path, given: str) -> None:
     assert rejected.reason.startswith("a kept field is neither")
 
 
+@pytest.mark.xfail(reason="they are released as NaN and Infinity, which is not JSON")
+@pytest.mark.parametrize("given", ["NaN", "1e999"])
+def test_kept_fields_are_values_that_json_knows(tmp_path: Path, given: str) -> None:
+    path = tiny.write_jsonl(tmp_path / "c.jsonl", [f'{{"x": {given}, "text": "a"}}'.encode()])
+    [result] = _read(path, CorpusFormat("jsonl", keep_fields=("x",)))
+    assert isinstance(result, Rejected) or json.loads(result.fields) == {"x": None}
+
+
 def test_other_names_for_text_and_id(tmp_path: Path) -> None:
     (tmp_path / "c.jsonl").write_text('{"key": "k", "body": "a"}\n')
     read_as = CorpusFormat("jsonl", text_field="body", id_field="key")
@@ -215,15 +223,20 @@ def test_a_file_can_be_a_document(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())]
 )
-def test_parquet_row_groups(tmp_path: Path, kind: pa.DataType) -> None:
+def test_parquet_row_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: pa.DataType
+) -> None:
+    monkeypatch.setattr(corpus, "_ROWS_A_READ", 3)
     texts = [None if i == 5 else f"w{i}" for i in range(23)]
     table = pa.table({"text": pa.array(texts).cast(kind), "label": list(range(23)), "x": [0] * 23})
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=4)
     read_as = CorpusFormat("parquet", keep_fields=("label",))
     results = _read(tmp_path / "a.parquet", read_as)
-    assert len(results) == 23
-    assert results[5] == Rejected("a.parquet:5", "there is no field 'text', or it is null")
-    assert results[22] == Document("a.parquet:22", "w22", '{"label": 22}')
+    expected: list[Document | Rejected] = [
+        Document(f"a.parquet:{i}", f"w{i}", f'{{"label": {i}}}') for i in range(23)
+    ]
+    expected[5] = Rejected("a.parquet:5", "there is no field 'text', or it is null")
+    assert results == expected
 
 
 def test_parquet_ids_and_empty_files(tmp_path: Path) -> None:

@@ -7,12 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apache_beam.options.pipeline_options import (
-    DirectOptions,
-    PipelineOptions,
-    StandardOptions,
-    TestOptions,
-)
+from apache_beam.options import pipeline_options
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, StandardOptions
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.transforms.options import (
@@ -133,8 +129,8 @@ def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
 
 def test_a_file_can_ask_for_a_dry_run(config: Callable[[str], str]) -> None:
     for argv in (["--dry_run"], [config("dry_run: true")]):
-        assert _parse(*argv).view_as(TestOptions).dry_run
-    assert not _parse().view_as(TestOptions).dry_run
+        assert _parse(*argv).view_as(pipeline_options.TestOptions).dry_run
+    assert not _parse().view_as(pipeline_options.TestOptions).dry_run
 
 
 def test_what_is_left_out_is_named() -> None:

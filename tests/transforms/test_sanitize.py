@@ -149,19 +149,21 @@ def test_a_document_in_several_windows_comes_out_in_each(uri: str) -> None:
         result = rows | SanitizeDocuments(QUIET, uri)
         counted = result["documents"] | beam.Map(lambda row: (row.text, 1))
         windows = counted | beam.CombinePerKey(sum) | beam.ParDo(_Start())
-        assert_that(windows, equal_to([("w5", -10), ("w5", 0), ("w25", 10), ("w25", 20)]))
+        assert_that(
+            windows, equal_to([("w5", 1, -10), ("w5", 1, 0), ("w25", 1, 10), ("w25", 1, 20)])
+        )
         tallies = result[TALLIES] | beam.MapTuple(lambda group, tally: ("", tally.tokens))
         sums = tallies | "Sum" >> beam.CombinePerKey(sum) | "Where" >> beam.ParDo(_Start())
-        assert_that(sums, equal_to([("", start) for start in (-10, 0, 10, 20)]), label="tallies")
+        assert_that(sums, equal_to([("", 1, start) for start in (-10, 0, 10, 20)]), label="tallies")
 
 
 class _Start(beam.DoFn):
-    """The key of a pair and the start of its window."""
+    """A pair and the start of its window."""
 
     def process(
         self, pair: tuple[str, int], window: Any = beam.DoFn.WindowParam
-    ) -> list[tuple[str, int]]:
-        return [(pair[0], int(window.start))]
+    ) -> list[tuple[str, int, int]]:
+        return [(*pair, int(window.start))]
 
 
 def test_counters_agree_with_what_comes_out(uri: str) -> None:
