@@ -1,8 +1,8 @@
 """Exact nearest neighbour, i-th neighbour and close radius.
 
-Searches run in float32, thousands of queries at a time, and whatever float32 cannot decide is
-decided in float64, ties by the lower id. So a result depends neither on the batch a query came in
-nor on the kernel that served it.
+Searches run in 8-bit integers (integer_search.py) or in float32, thousands of queries at a time,
+and whatever these cannot decide is decided in float64, ties by the lower id. So a result depends
+neither on the batch a query came in nor on the kernel that served it.
 
 How far float32 can be trusted: with unit roundoff u = 2^-24, a query q and words w with
 |w| <= R, an n-term dot product errs by at most about n u |q| R in any order of summation
@@ -12,12 +12,15 @@ rounding of q to float32 included. Two candidates further apart than twice that 
 
 from __future__ import annotations
 
-from functools import cached_property
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.integer_search import QUERIES_A_TILE, IntegerSearch
+from dxbeam.vocabulary import UNKNOWN, Vocabulary, distances
 
 CLOSE_RANK = 100
 """A released word is close if it is among the first 100 neighbours of the original."""
@@ -35,11 +38,24 @@ class NeighborSearch:
     """Neighbour queries over one vocabulary.
 
     Holds nothing but the vocabulary and values derived from it; safe to share between threads.
+
+    Args:
+      vocabulary: the words to search.
+      threads: threads of a search by integers; all cores by default. Searches by float32 and by
+        FAISS use as many as BLAS and OpenMP are set to.
     """
 
-    def __init__(self, vocabulary: Vocabulary):
+    def __init__(self, vocabulary: Vocabulary, threads: int | None = None):
         self.vocabulary = vocabulary
         self._vectors = vocabulary.vectors
+        self._threads = threads or os.cpu_count() or 1
+
+    @cached_property
+    def _integers(self) -> IntegerSearch | None:
+        try:
+            return IntegerSearch(self._vectors)
+        except (ImportError, ArithmeticError):  # not installed, or not for this processor
+            return None
 
     @cached_property
     def _squared_norms(self) -> npt.NDArray[np.float32]:
@@ -62,6 +78,47 @@ class NeighborSearch:
             return np.empty(0, np.int64)
         if self.vocabulary.index is not None:
             return self._nearest_by_index(queries)
+        return self._tiled(queries, 1)[:, 0]
+
+    def nearest_two(self, queries: Floats) -> tuple[Ids, Floats]:
+        """The two words nearest to each query by (distance, id), and their distances.
+
+        Exact whatever index the vocabulary has.
+
+        Args:
+          queries: float64 [B, n]; the vocabulary has at least two words.
+
+        Returns:
+          int64 [B, 2] and float64 [B, 2].
+        """
+        ids = self._tiled(queries, 2)
+        return ids, distances(self._vectors[ids], queries[:, None, :])
+
+    def _tiled(self, queries: Floats, count: int) -> Ids:
+        """The ``count`` (1 or 2) words nearest to each query, int64 [B, count]; on all threads."""
+        if self._integers is None:
+            return self._in_float32(queries, count)
+        tiles = [queries[i : i + QUERIES_A_TILE] for i in range(0, len(queries), QUERIES_A_TILE)]
+        search = partial(self._tile, count=count)
+        if self._threads == 1 or len(tiles) < 2:
+            found = list(map(search, tiles))
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                found = list(pool.map(search, tiles))
+        return np.concatenate([np.empty((0, count), np.int64), *found])
+
+    def _tile(self, queries: Floats, count: int) -> Ids:
+        assert self._integers is not None
+        found = self._integers.nearest(queries, count)
+        return self._in_float32(queries, count) if found is None else found
+
+    def _in_float32(self, queries: Floats, count: int) -> Ids:
+        first = self._nearest_in_float32(queries)
+        if count == 1:
+            return first[:, None]
+        return np.column_stack([first, self._at_rank(queries, np.ones(len(queries), np.int64))])
+
+    def _nearest_in_float32(self, queries: Floats) -> Ids:
         nearest, gaps = self._best_and_gap(queries)
         trusted = 2 * self._error(np.linalg.norm(queries, axis=1))
         # Negated so that a NaN counts as undecided.
@@ -104,9 +161,9 @@ class NeighborSearch:
         candidates = min(_APPROXIMATE_CANDIDATES, len(self._vectors))
         _, ids = self.vocabulary.index.search(queries.astype(np.float32), candidates)
         vectors = self._vectors[np.maximum(ids, 0)]
-        distances = np.square(vectors - queries[:, None, :]).sum(axis=2)
-        distances[ids < 0] = np.inf
-        order = np.lexsort((ids, distances), axis=1)[:, 0]
+        squares = np.square(vectors - queries[:, None, :]).sum(axis=2)
+        squares[ids < 0] = np.inf
+        order = np.lexsort((ids, squares), axis=1)[:, 0]
         nearest: Ids = np.take_along_axis(ids, order[:, None], axis=1)[:, 0].astype(np.int64)
         # An index may come back empty-handed (an IVF list without words): search exactly then.
         empty = np.flatnonzero((ids < 0).all(axis=1))
@@ -132,8 +189,8 @@ class NeighborSearch:
 
     def is_close(self, originals: Ids, released: Ids) -> npt.NDArray[np.bool_]:
         """Whether each released word is within the close radius of its original (both known)."""
-        distances = _distances(self._vectors[originals], self._vectors[released])
-        return distances <= self.close_radius(originals)
+        exact = distances(self._vectors[originals], self._vectors[released])
+        return exact <= self.close_radius(originals)
 
     def close_radius(self, ids: Ids) -> Floats:
         """Distance from each word to its 100th neighbour, or the last one if there are fewer."""
@@ -142,7 +199,7 @@ class NeighborSearch:
         unique, inverse = np.unique(ids, return_inverse=True)
         rank = min(CLOSE_RANK, len(self._vectors) - 1)
         farthest = self.neighbor(unique, np.full(len(unique), rank, np.int64))
-        return _distances(self._vectors[unique], self._vectors[farthest])[inverse]
+        return distances(self._vectors[unique], self._vectors[farthest])[inverse]
 
     def table(self, ids: Ids, depth: int) -> tuple[npt.NDArray[np.int32], Floats]:
         """The neighbour table and close radii of some words.
@@ -170,10 +227,10 @@ class NeighborSearch:
                 limit = np.partition(scores[row], last)[last] + margins[row]
                 near = np.flatnonzero(scores[row] <= limit)
                 near = near[near != own]
-                distances = _distances(self._vectors[near], queries[row])
-                order = np.lexsort((near, distances))
+                exact = distances(self._vectors[near], queries[row])
+                order = np.lexsort((near, exact))
                 neighbors[start + row] = near[order[:depth]]
-                radii[start + row] = distances[order[close_rank - 1]] if close_rank else 0.0
+                radii[start + row] = exact[order[close_rank - 1]] if close_rank else 0.0
         return neighbors, radii
 
     def _error(self, lengths: Floats) -> Floats:
@@ -211,16 +268,9 @@ class NeighborSearch:
                 near = np.flatnonzero(
                     (scores[row] >= value - margin) & (scores[row] <= value + margin)
                 )
-                distances = _distances(self._vectors[near], queries[start + row])
-                result[start + row] = near[np.lexsort((near, distances))[rank - before]]
+                exact = distances(self._vectors[near], queries[start + row])
+                result[start + row] = near[np.lexsort((near, exact))[rank - before]]
         return result
-
-
-def _distances(a: npt.NDArray[np.float32], b: npt.NDArray[np.floating]) -> Floats:
-    """Euclidean distances of rows in float64; each row is summed alike whatever the batch."""
-    difference = a.astype(np.float64) - b
-    distances: Floats = np.sqrt(np.square(difference).sum(axis=-1))
-    return distances
 
 
 def is_known(ids: Ids) -> npt.NDArray[np.bool_]:

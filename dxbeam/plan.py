@@ -13,7 +13,7 @@ from dxbeam import corpus
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFile, CorpusFormat, Split
 from dxbeam.documents import Document
-from dxbeam.neighbors import Ids
+from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.sanitizer import Sanitizer
 from dxbeam.tokenization import words
 from dxbeam.vocabulary import Vocabulary
@@ -47,7 +47,7 @@ def estimate(
     read = sum(len(document.text.encode()) for document in documents) or 1
     total = sum(file.size for file in files) * (3 if corpus.is_compressed(file.path) else 1)
     sanitizer = Sanitizer(
-        vocabulary,
+        NeighborSearch(vocabulary, threads=1),
         configuration.mechanism,
         configuration.resampling,
         configuration.unknown_words,

@@ -42,7 +42,8 @@ class Sanitizer:
     """Replaces every word of documents by a differentially private one.
 
     Args:
-      vocabulary: the public words and vectors.
+      vocabulary: the public words and vectors; or a search over them, to share it or to choose
+        its threads.
       mechanism: what releases a word for a word.
       resampling: rank resampling of what the mechanism releases, or None.
       unknown_words: what is done with words outside the vocabulary; see configuration.py.
@@ -52,21 +53,23 @@ class Sanitizer:
 
     def __init__(
         self,
-        vocabulary: Vocabulary,
+        vocabulary: Vocabulary | NeighborSearch,
         mechanism: Mechanism,
         resampling: RankResampling | None = None,
         unknown_words: str = "noise",
         key: bytes | None = None,
     ):
         self.configuration = Configuration(mechanism, resampling, unknown_words)
-        self.search = NeighborSearch(vocabulary)
+        self.search = (
+            vocabulary if isinstance(vocabulary, NeighborSearch) else NeighborSearch(vocabulary)
+        )
         if key is not None and (not isinstance(key, bytes) or len(key) != KEY_BYTES):
             raise ConfigurationError(
                 f"a secret key is {KEY_BYTES} bytes from a cryptographic source, such as "
                 "secrets.token_bytes(32); leave it out for a new one"
             )
         self._key = draw_key() if key is None else key
-        self._digest = self.configuration.digest(vocabulary.content_digest)
+        self._digest = self.configuration.digest(self.search.vocabulary.content_digest)
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("a Sanitizer holds a secret key and is not pickled; make it where it runs")

@@ -113,3 +113,10 @@ class Vocabulary:
         vectors = self.vectors[np.maximum(ids, 0)].astype(np.float64)
         vectors[ids == UNKNOWN] = self.unknown_vector
         return vectors
+
+
+def distances(a: npt.NDArray[np.float32], b: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    """Euclidean distances of rows in float64; each row is summed alike whatever the batch."""
+    difference = a.astype(np.float64) - b
+    result: npt.NDArray[np.float64] = np.sqrt(np.square(difference).sum(axis=-1))
+    return result

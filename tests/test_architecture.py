@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = """
 errors guarantees documents tally
 storage
-vocabulary embeddings neighbors artifact
+vocabulary embeddings integer_search neighbors artifact
 randomness noise approximate_index parameters mechanisms.laplace mechanisms resampling
 tokenization configuration corpus sanitizer
 manifest plan

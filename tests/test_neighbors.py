@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dxbeam import neighbors
@@ -13,6 +13,15 @@ from dxbeam.neighbors import NeighborSearch
 from dxbeam.vocabulary import Vocabulary
 from tests import tiny
 from tests.vocabularies import grid_vocabulary, of
+
+_ONE_PATH_A_TEST = [HealthCheck.function_scoped_fixture]
+
+
+@pytest.fixture(autouse=True, params=["integers", "float32"])
+def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test both ways: with the extra ``fast`` and without."""
+    if request.param == "float32":
+        monkeypatch.setattr(NeighborSearch, "_integers", None)
 
 
 def _vocabulary(vectors: np.ndarray) -> Vocabulary:
@@ -40,7 +49,7 @@ def _crowded(draw: st.DrawFn) -> tuple[Vocabulary, np.ndarray]:
     return _vocabulary(vectors), vectors[rows] + reach * generator.normal(size=(40, n))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=_ONE_PATH_A_TEST)
 @given(_crowded())
 def test_nearest_is_exact_with_ties_to_the_lower_id(case: tuple[Vocabulary, np.ndarray]) -> None:
     vocabulary, queries = case
@@ -48,7 +57,7 @@ def test_nearest_is_exact_with_ties_to_the_lower_id(case: tuple[Vocabulary, np.n
     assert found.tolist() == [_brute(vocabulary, query)[0] for query in queries]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=_ONE_PATH_A_TEST)
 @given(_crowded(), st.integers(0, 10))
 def test_every_rank_is_exact_with_and_without_a_table(
     case: tuple[Vocabulary, np.ndarray], depth: int
@@ -114,7 +123,7 @@ def test_an_index_that_finds_nothing_is_helped_out() -> None:
     assert np.array_equal(helped.nearest(queries), NeighborSearch(exact).nearest(queries))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, suppress_health_check=_ONE_PATH_A_TEST)
 @given(_crowded(), st.integers(1, 9), st.integers(1, 9))
 def test_nearest_is_exact_whatever_the_tiles(
     case: tuple[Vocabulary, np.ndarray], queries_a_tile: int, words_a_tile: int

@@ -26,11 +26,11 @@ from dxbeam import artifact
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.configuration import Configuration
 from dxbeam.documents import Document, Rejected, why_unusable
+from dxbeam.neighbors import NeighborSearch
 from dxbeam.randomness import draw_key, fingerprint, read_key
 from dxbeam.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.tally import Tally
 from dxbeam.transforms.sources import REJECTED
-from dxbeam.vocabulary import Vocabulary
 
 _LOG = logging.getLogger(__name__)
 _SECONDS_A_REPORT = 10.0
@@ -190,11 +190,12 @@ class _SanitizeDoFn(beam.DoFn):
     def _open(self, key: bytes, handle: VocabularyHandle) -> Sanitizer:
         """The sanitizer, made once per DoFn instance over the process's one vocabulary."""
         if self._sanitizer is None:
-            self._vocabulary: Vocabulary = self._shared.acquire(
-                lambda: artifact.open_vocabulary(handle), tag=handle.digest
+            search: NeighborSearch = self._shared.acquire(
+                lambda: NeighborSearch(artifact.open_vocabulary(handle), self._search_threads),
+                tag=handle.digest,
             )
             self._sanitizer = Sanitizer(
-                self._vocabulary,
+                search,
                 self._configuration.mechanism,
                 self._configuration.resampling,
                 self._configuration.unknown_words,
