@@ -35,9 +35,14 @@ class Guarantee:
     caveats: tuple[str, ...] = ()
 
     @property
+    def sound(self) -> bool:
+        """Whether anything is guaranteed at all."""
+        return math.isfinite(self.epsilon)
+
+    @property
     def sentence(self) -> str:
         """The guarantee as one sentence."""
-        if not math.isfinite(self.epsilon):
+        if not self.sound:
             return f"Nothing is guaranteed for a {self.unit}."
         slack = f", up to a probability of {self.delta:g}" if self.delta else ""
         return (
@@ -55,6 +60,6 @@ class Guarantee:
         return {
             "sentence": self.sentence,
             **dataclasses.asdict(self),
-            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+            "epsilon": self.epsilon if self.sound else None,
             "caveats": list(self.caveats),
         }

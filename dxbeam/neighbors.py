@@ -13,8 +13,10 @@ rounding of q to float32 included. Two candidates further apart than twice that 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +29,8 @@ CLOSE_RANK = 100
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+T = TypeVar("T")
 
 _UNIT_ROUNDOFF = 2.0**-24
 _TILE_QUERIES, _TILE_WORDS = 512, 2048  # measured: the fastest shape on two kinds of processor
@@ -49,6 +53,19 @@ class NeighborSearch:
         self.vocabulary = vocabulary
         self._vectors = vocabulary.vectors
         self._threads = threads or os.cpu_count() or 1
+        self._derived: dict[Hashable, Any] = {}
+
+    def derived(self, owner: Hashable, make: Callable[[Vocabulary], T]) -> T:
+        """What ``make`` derives from the vocabulary for ``owner``, made once and kept.
+
+        Args:
+          owner: names it, e.g. a frozen mechanism; equal owners share one.
+          make: a pure function of the vocabulary.
+        """
+        if owner not in self._derived:
+            self._derived[owner] = make(self.vocabulary)
+        kept: T = self._derived[owner]
+        return kept
 
     @cached_property
     def _integers(self) -> IntegerSearch | None:

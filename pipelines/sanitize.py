@@ -33,7 +33,7 @@ from dxbeam import artifact, corpus, manifest, plan, randomness, storage
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat
 from dxbeam.errors import ConfigurationError, OutputError
-from dxbeam.mechanisms import make_mechanism
+from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.resampling import RankResampling
 from dxbeam.transforms import launch
 from dxbeam.transforms.metrics import TallyGroups
@@ -46,9 +46,18 @@ _LOG = logging.getLogger(__name__)
 
 
 def configuration(options: SanitizeOptions) -> Configuration:
-    """The settings of the release; refuses parameters out of range."""
+    """The settings of the release; refuses parameters out of range, and unsound mechanisms."""
+    parameters = parse_parameters(options.parameters)
+    if "epsilon" in parameters:
+        raise ConfigurationError("--parameters: epsilon has a flag of its own, --epsilon")
+    mechanism = make_mechanism(options.mechanism, epsilon=options.epsilon, **parameters)
+    if not mechanism.guarantee().sound and not options.allow_unsound:
+        raise ConfigurationError(
+            f"--mechanism {options.mechanism} guarantees nothing "
+            f"({mechanism.guarantee().citation}); add --allow_unsound to run it all the same"
+        )
     return Configuration(
-        make_mechanism(options.mechanism, options.epsilon),
+        mechanism,
         RankResampling(options.rank_c) if options.rank_c is not None else None,
         options.unknown_words,
     )

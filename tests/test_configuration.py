@@ -10,7 +10,7 @@ import pytest
 from dxbeam import tokenization
 from dxbeam.configuration import UNKNOWN_WORDS, Configuration
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.mechanisms import MECHANISMS, make_mechanism, parse_parameters
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.parameters import LARGEST_EPSILON, SMALLEST_EPSILON
 from dxbeam.resampling import RankResampling
@@ -39,9 +39,32 @@ def test_mechanisms_are_made_by_name() -> None:
     assert {name: mechanism.name for name, mechanism in MECHANISMS.items()} == {
         name: name for name in MECHANISMS
     }
-    assert make_mechanism("laplace", 3.0) == Laplace(3.0)
+    assert make_mechanism("laplace", epsilon="3") == Laplace(3.0)
     with pytest.raises(ConfigurationError, match="choose from laplace"):
-        make_mechanism("gauss", 3.0)
+        make_mechanism("gauss", epsilon=3.0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"epsilon": 3.0, "delta": 0.1}, "has no parameter delta; it has epsilon"),
+        ({"epsilon": None}, "needs the parameter epsilon"),
+        ({"epsilon": "three"}, "the parameter epsilon must be a number, not three"),
+    ],
+)
+def test_parameters_that_a_mechanism_lacks_are_refused(
+    parameters: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        make_mechanism("laplace", **parameters)
+
+
+def test_parameters_are_written_name_equals_value() -> None:
+    assert parse_parameters("delta=1e-6, clip = 5") == {"delta": "1e-6", "clip": "5"}
+    assert parse_parameters("") == {}
+    for text in ("delta", "delta=", "=5", "delta=1,delta=2"):
+        with pytest.raises(ConfigurationError, match="name=value"):
+            parse_parameters(text)
 
 
 def test_an_unknown_rule_for_unknown_words_is_refused() -> None:

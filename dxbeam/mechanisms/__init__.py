@@ -6,7 +6,8 @@ no vocabulary: word ids and random numbers come in, word ids go out.
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+import dataclasses
+from typing import Any, ClassVar, Protocol
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
@@ -24,6 +25,8 @@ class Mechanism(Protocol):
     """
 
     name: ClassVar[str]
+
+    def __init__(self, **parameters: Any): ...
 
     @property
     def epsilon(self) -> float: ...  # noqa: D102
@@ -51,18 +54,58 @@ class Mechanism(Protocol):
         ...
 
 
-MECHANISMS: dict[str, type[Laplace]] = {Laplace.name: Laplace}
+MECHANISMS: dict[str, type[Mechanism]] = {made.name: made for made in (Laplace,)}
 """Every mechanism by its name."""
 
 
-def make_mechanism(name: str, epsilon: float) -> Mechanism:
+def make_mechanism(name: str, **parameters: float | str | None) -> Mechanism:
     """The mechanism of this name.
 
+    Args:
+      name: a key of MECHANISMS.
+      parameters: its fields; numbers may come as text, and None leaves a field at its default.
+
     Raises:
-      ConfigurationError: no such mechanism, or a parameter out of range.
+      ConfigurationError: no such mechanism, a parameter that it does not have, lacks or that is
+        out of range.
     """
     if name not in MECHANISMS:
         raise ConfigurationError(
             f"--mechanism {name}: there is no such mechanism; choose from {', '.join(MECHANISMS)}"
         )
-    return MECHANISMS[name](epsilon)
+    made = MECHANISMS[name]
+    fields = {field.name: field for field in dataclasses.fields(made)}  # type: ignore[arg-type]
+    given = {key: value for key, value in parameters.items() if value is not None}
+    for key in given:
+        if key not in fields:
+            raise ConfigurationError(
+                f"--mechanism {name} has no parameter {key}; it has {', '.join(fields)}"
+            )
+    for key, field in fields.items():
+        if key not in given and field.default is dataclasses.MISSING:
+            raise ConfigurationError(f"--mechanism {name} needs the parameter {key}")
+    return made(**{key: _number(key, value) for key, value in given.items()})
+
+
+def parse_parameters(text: str) -> dict[str, str]:
+    """``"delta=1e-6,clip=5"`` as a mapping.
+
+    Raises:
+      ConfigurationError: not of this form, or a name twice.
+    """
+    parameters: dict[str, str] = {}
+    for part in filter(None, text.split(",")):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (name and equals and value) or name in parameters:
+            raise ConfigurationError(
+                f"--parameters {text}: write it as name=value,name=value, each name once"
+            )
+        parameters[name] = value
+    return parameters
+
+
+def _number(name: str, value: float | str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise ConfigurationError(f"the parameter {name} must be a number, not {value}") from None

@@ -157,6 +157,17 @@ class SanitizeOptions(PipelineOptions):
             help="privacy loss per unit of distance between word vectors; smaller is more private",
         )
         parser.add_argument(
+            "--parameters",
+            default="",
+            metavar="NAME=VALUE,…",
+            help="further parameters of the mechanism, e.g. 'delta=1e-6'; README.md lists them",
+        )
+        parser.add_argument(
+            "--allow_unsound",
+            action="store_true",
+            help="run a mechanism that guarantees nothing, to reproduce what was published",
+        )
+        parser.add_argument(
             "--rank_c",
             type=float,
             help="resample each released word among its neighbours with probability proportional "
