@@ -1,0 +1,95 @@
+"""How many tokens a core-hour releases, by size of the vocabulary, and what a large corpus costs.
+
+    python benchmarks/sizing.py --vocabulary vocabularies/glove
+    python benchmarks/sizing.py --vocabulary … --sizes 33860,400000,3000000 --price 0.05
+
+Times dxbeam's Sanitizer (tokenizing, noise, search, tallies; no reading or writing, which cost a
+few percent) on one thread. A vocabulary larger than the given one is made from it: its words again
+and again, each copy moved by as much as a word is from its nearest neighbour, so that searches
+meet the crowding of a real vocabulary. Prints a table in Markdown. The cost of a corpus is tokens
+divided by the rate, an extrapolation: it leaves out idle workers and start-up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+from dxbeam import artifact
+from dxbeam.documents import Document
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.neighbors import NeighborSearch
+from dxbeam.sanitizer import Sanitizer
+from dxbeam.vocabulary import Vocabulary
+
+WORDS_A_DOCUMENT = 200
+
+
+def enlarged(vocabulary: Vocabulary, words: int) -> Vocabulary:
+    """A vocabulary of this many words with the geometry of the given one, and no words to read."""
+    vectors = np.empty((words, vocabulary.dimensions), np.float32)
+    given = vocabulary.vectors[:words]
+    vectors[: len(given)] = given
+    nearest, _ = NeighborSearch(vocabulary).table(np.arange(0, len(vocabulary), 100), 1)
+    apart = np.linalg.norm(vocabulary.vectors[nearest[:, 0]] - vocabulary.vectors[::100], axis=1)
+    spread = np.median(apart) / np.sqrt(vocabulary.dimensions)
+    generator = np.random.default_rng(0)  # a benchmark: protects nothing
+    for start in range(len(given), words, len(given)):
+        copy = vectors[start : start + len(given)]
+        copy[:] = given[: len(copy)] + spread * generator.standard_normal(copy.shape, np.float32)
+    radii = np.full(words, 2 * np.median(apart))
+    return Vocabulary([f"w{i}" for i in range(words)], vectors, close_radius=radii)
+
+
+def microseconds_a_token(vocabulary: Vocabulary, epsilon: float, tokens: int) -> float:
+    """Best of two runs over documents of random words, on one thread."""
+    sanitizer = Sanitizer(NeighborSearch(vocabulary, threads=1), Laplace(epsilon))
+    ids = np.random.default_rng(1).integers(0, len(vocabulary), tokens)
+    documents = [
+        Document(str(i), " ".join(f"w{j}" for j in ids[i : i + WORDS_A_DOCUMENT]))
+        for i in range(0, tokens, WORDS_A_DOCUMENT)
+    ]
+    for _ in sanitizer.sanitize(documents[:1]):
+        pass  # the first search sets things up
+    seconds = []
+    for _ in range(2):
+        start = time.perf_counter()
+        for _ in sanitizer.sanitize(documents):
+            pass
+        seconds.append(time.perf_counter() - start)
+    return min(seconds) / tokens * 1e6
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--vocabulary", required=True)
+    parser.add_argument("--sizes", default="33860,400000,3000000")
+    parser.add_argument("--epsilon", type=float, default=10.0)
+    parser.add_argument("--price", type=float, default=0.05, help="of a core-hour (default 0.05)")
+    parser.add_argument("--tokens", type=int, default=40_960, help="timed at the smallest size")
+    arguments = parser.parse_args()
+    given = artifact.open_vocabulary(artifact.handle(arguments.vocabulary))
+    sizes = [int(size) for size in arguments.sizes.split(",")]
+    print(
+        "| words | µs a token and core | tokens a core-hour | 10⁹ tokens, core-hours | 10¹² tokens, "
+        "core-hours |\n|---|---|---|---|---|"
+    )
+    for words in sizes:
+        tokens = max(4096, arguments.tokens * sizes[0] // words)
+        cost = microseconds_a_token(enlarged(given, words), arguments.epsilon, tokens)
+        hours = cost * 1e-6 * 1e9 / 3600
+        print(
+            f"| {words:,} | {cost:,.0f} | {3600e6 / cost / 1e6:,.2f} million | {hours:,.0f} "
+            f"({hours * arguments.price:,.2f}) | {hours * 1000:,.0f} "
+            f"({hours * 1000 * arguments.price:,.0f}) |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
