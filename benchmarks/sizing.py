@@ -76,8 +76,8 @@ def main() -> None:
     given = artifact.open_vocabulary(artifact.handle(arguments.vocabulary))
     sizes = [int(size) for size in arguments.sizes.split(",")]
     print(
-        "| words | µs a token and core | tokens a core-hour | 10⁹ tokens, core-hours | 10¹² tokens, "
-        "core-hours |\n|---|---|---|---|---|"
+        "| words | µs a token and core | tokens a core-hour | core-hours for 10⁹ tokens | "
+        "for 10¹² tokens |\n|---|---|---|---|---|"
     )
     for words in sizes:
         tokens = max(4096, arguments.tokens * sizes[0] // words)
