@@ -22,6 +22,8 @@ class Guarantee:
       evidence: "proved", "measured" or "published" (claimed in a paper, not verified by us).
       citation: where the proof or the claim stands.
       caveats: what the guarantee does not cover, one sentence each.
+      euclidean_epsilon: the factor of the Euclidean distance between word vectors that the
+        exponent never exceeds, whatever the metric; None where there is none to name.
     """
 
     notion: str
@@ -33,6 +35,7 @@ class Guarantee:
     evidence: str
     citation: str
     caveats: tuple[str, ...] = ()
+    euclidean_epsilon: float | None = None
 
     @property
     def sound(self) -> bool:

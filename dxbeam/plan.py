@@ -11,6 +11,7 @@ import numpy as np
 
 from dxbeam import corpus
 from dxbeam.configuration import Configuration
+from dxbeam.context import in_context
 from dxbeam.corpus import CorpusFile, CorpusFormat, Split
 from dxbeam.documents import Document
 from dxbeam.neighbors import Ids, NeighborSearch
@@ -79,6 +80,7 @@ def describe(
 ) -> str:
     """The plan as a person reads it."""
     guarantee = configuration.guarantee()
+    search = NeighborSearch(vocabulary)
     parameters = configuration.as_dict()
     size = sum(file.size for file in files)
     lines = [
@@ -92,6 +94,7 @@ def describe(
         "Guarantee",
         f"  {guarantee.sentence}",
         f"  {guarantee.composition}",
+        *(f"  In context: {neighbor.sentence}." for neighbor in in_context(guarantee, search)),
         *(f"  Note: {caveat}" for caveat in guarantee.caveats),
         "Estimate",
         f"  about {_duration(forecast.core_seconds)} of one core "

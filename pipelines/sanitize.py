@@ -29,11 +29,12 @@ from collections.abc import Sequence
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, corpus, manifest, plan, randomness, storage
+from dxbeam import artifact, context, corpus, manifest, plan, randomness, storage
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.neighbors import NeighborSearch
 from dxbeam.resampling import RankResampling
 from dxbeam.transforms import launch
 from dxbeam.transforms.metrics import TallyGroups
@@ -123,7 +124,10 @@ def build(options: PipelineOptions) -> beam.Pipeline:
     written = tallies | "WriteMetrics" >> WriteMetrics(
         metrics_output, rejected, by_group=bool(own.group_by)
     )
+    handle = artifact.handle(own.vocabulary)
+    search = NeighborSearch(artifact.open_vocabulary(handle))
     facts = {
+        "in_context": context.as_dicts(context.in_context(settings.guarantee(), search)),
         "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "kept_fields": list(read_as.keep_fields),
         "output_format": output_format,
@@ -131,7 +135,7 @@ def build(options: PipelineOptions) -> beam.Pipeline:
     shards | "WriteManifest" >> WriteManifest(
         output,
         settings,
-        artifact.handle(own.vocabulary),
+        handle,
         own.key_uri is not None,
         facts,
         tallies=tallies,

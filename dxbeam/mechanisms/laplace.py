@@ -61,4 +61,5 @@ class Laplace:
             ),
             evidence="proved",
             citation="Fernandes et al. 2019, section 4; Feyisetan et al. 2020, theorem 1",
+            euclidean_epsilon=self.epsilon,
         )

@@ -1,0 +1,72 @@
+"""What an epsilon means in a vocabulary: the factor at the distance of neighbours.
+
+exp(epsilon * d) says little before one knows how far apart words are. At the median distance of a
+word's nearest neighbour, and of its 100th, it is the factor by which a released word may speak for
+the original against that neighbour: near e^0 says nothing, e^30 is no protection by itself, and
+what is left then is what the law of the noise makes likely.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dxbeam.guarantees import Guarantee
+from dxbeam.neighbors import CLOSE_RANK, NeighborSearch
+from dxbeam.vocabulary import distances
+
+_SAMPLED_WORDS = 1000
+
+
+class Neighbor(NamedTuple):
+    """A typical neighbour, and what a guarantee says about telling it from a word.
+
+    Attributes:
+      rank: 1 for the nearest neighbour.
+      distance: median Euclidean distance, over words spread evenly through the vocabulary.
+      exponent: epsilon * distance; the factor is e to this power.
+    """
+
+    rank: int
+    distance: float
+    exponent: float
+
+    @property
+    def sentence(self) -> str:
+        """For a person to read."""
+        which = "nearest" if self.rank == 1 else f"{self.rank}th nearest"
+        factor = f"e^{self.exponent:.3g}"
+        if self.exponent < 9:
+            factor += f" = {math.exp(self.exponent):.3g}"
+        return (
+            f"against its {which} word (median distance {self.distance:.2g}) a released word may "
+            f"speak for the original by a factor of up to {factor}"
+        )
+
+
+def in_context(guarantee: Guarantee, search: NeighborSearch) -> list[Neighbor]:
+    """The guarantee at the nearest and at the 100th neighbour; [] where it has no such reading."""
+    words = len(search.vocabulary)
+    if guarantee.euclidean_epsilon is None or words < 2:
+        return []
+    ids = np.unique(np.linspace(0, words - 1, min(words, _SAMPLED_WORDS)).astype(np.int64))
+    nearest = search.neighbor(ids, np.ones(len(ids), np.int64))
+    vectors = search.vocabulary.vectors
+    typical = {
+        1: np.median(distances(vectors[ids], vectors[nearest])),
+        min(CLOSE_RANK, words - 1): np.median(search.close_radius(ids)),
+    }
+    return [
+        Neighbor(rank, float(distance), guarantee.euclidean_epsilon * float(distance))
+        for rank, distance in typical.items()
+    ]
+
+
+def as_dicts(neighbors: list[Neighbor]) -> list[dict[str, Any]]:
+    """Ready for JSON."""
+    return [
+        {"neighbor_rank": rank, "median_distance": distance, "exponent": exponent}
+        for rank, distance, exponent in neighbors
+    ]
