@@ -143,12 +143,9 @@ class FlinkCluster:
     ) -> None:
         opened = [f"--add-opens={package}=ALL-UNNAMED" for package in OPENED]
         given = [part for setting in settings for part in ("-D", setting)]
-        # Flink alone: Beam's half travels with each job, as to any cluster.
-        libraries = sorted((self._jar.parent / "lib").glob("*.jar"))
-        path = ":".join(str(jar) for jar in libraries if not jar.name.startswith("beam-"))
         self._start(
             name,
-            ["java", *opened, *flags, "-cp", path, main]
+            ["java", *opened, *flags, "-cp", str(self._jar), main]
             + ["--configDir", str(self._folder), *given],
         )
 
@@ -201,6 +198,8 @@ taskmanager.memory.task.off-heap.size: 0m
 taskmanager.memory.managed.size: 128m
 taskmanager.memory.network.min: 192m
 taskmanager.memory.network.max: 192m
+# Beam keeps workers from one stage to the next only where it is part of Flink, not of the job.
+classloader.resolve-order: parent-first
 # The job has many shuffles, most of them tiny; by default each takes 16 MiB of network memory.
 taskmanager.network.sort-shuffle.min-buffers: 64
 taskmanager.memory.jvm-metaspace.size: 256m
