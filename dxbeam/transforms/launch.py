@@ -28,7 +28,7 @@ _REFUSAL = re.compile(r"dxbeam\.errors\.\w+: (.*?)(?: \[while running|$)", re.MU
 _DISK_FULL = "No space left on device"
 
 _JOB_SERVERS = ("FlinkJarJobServer", "SparkJarJobServer", "PrismJobServer")
-"""Loggers that pass on thousands of lines of an engine's own; what went wrong is told at the end."""
+"""Loggers that pass on thousands of an engine's lines; what went wrong is told at the end."""
 
 MISTAKE, FAILURE = 2, 1
 """Exit codes: the user can mend it; the run failed."""

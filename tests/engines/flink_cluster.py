@@ -7,6 +7,7 @@ one name that a job's --environment_config can give, by a hosts file of its own.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -46,7 +47,8 @@ class FlinkCluster:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._task_managers = task_managers
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "config.yaml").write_text(_CONFIGURATION.format(rest=self._rest, rpc=rpc, folder=folder))
+        settings = _CONFIGURATION.format(rest=self._rest, rpc=rpc, folder=folder)
+        (folder / "config.yaml").write_text(settings)
 
     def __enter__(self) -> FlinkCluster:
         try:
@@ -110,13 +112,16 @@ class FlinkCluster:
             PATH=f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
         )
 
+    def start(self, name: str) -> None:
+        """Starts a process again that was killed."""
+        kind, _, number = name.rpartition("-")
+        {"task-manager": self.start_task_manager, "pool": self.start_pool}[kind](int(number))
+
     def kill(self, name: str) -> None:
         """SIGKILL for a process and its children: "task-manager-0", "pool-1"."""
         process = self._processes.pop(name)
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.wait()
 
     def await_task_managers(self) -> None:
@@ -142,11 +147,11 @@ class FlinkCluster:
         self, name: str, main: str, address: str, *flags: str, settings: tuple[str, ...] = ()
     ) -> None:
         opened = [f"--add-opens={package}=ALL-UNNAMED" for package in OPENED]
-        given = [part for setting in settings for part in ("-D", setting)]
+        given = ["--configDir", str(self._folder)]
+        given += [part for setting in settings for part in ("-D", setting)]
         self._start(
             name,
-            ["java", *opened, *flags, "-cp", str(self._jar), main]
-            + ["--configDir", str(self._folder), *given],
+            ["java", *opened, *flags, "-cp", str(self._jar), main, *given],
         )
 
     def _start(self, name: str, command: list[str], **environment: str) -> None:

@@ -28,14 +28,14 @@ OPENED = tuple(
     f"java.base/{package}"
     for package in (
         "java.io java.lang java.lang.invoke java.net java.nio java.time java.util "
-        "java.util.concurrent java.util.concurrent.atomic sun.nio.ch sun.nio.cs sun.security.action "
-        "sun.util.calendar"
+        "java.util.concurrent java.util.concurrent.atomic sun.nio.ch sun.nio.cs "
+        "sun.security.action sun.util.calendar"
     ).split()
 )
 """What Flink and Spark reach into since Java 17 keeps its insides to itself."""
 
 
-class Unavailable(Exception):
+class Unavailable(Exception):  # noqa: N818
     """Why an engine cannot be had on this machine."""
 
 
@@ -63,7 +63,10 @@ FLINK = JobServer(
         ("org.apache.beam:beam-runners-flink-1.19:2.62.0", _LOGGER),
     ),
 )
-_SPARK_ITSELF = ("org.apache.spark:spark-streaming_2.12:3.5.7", "org.apache.spark:spark-sql_2.12:3.5.7")
+_SPARK_ITSELF = (
+    "org.apache.spark:spark-streaming_2.12:3.5.7",
+    "org.apache.spark:spark-sql_2.12:3.5.7",
+)
 SPARK = JobServer(
     "spark",
     "org.apache.beam.runners.spark.SparkJobServerDriver",

@@ -66,9 +66,7 @@ class TestEveryEngine:
             "twice",
         ]
 
-    def test_the_release_is_whole_and_nothing_else_is_left(
-        self, run: Run, small: Corpus
-    ) -> None:
+    def test_the_release_is_whole_and_nothing_else_is_left(self, run: Run, small: Corpus) -> None:
         release = manifest.verify(str(run.output))
         assert release["documents_out"] == len(small.documents)
         assert release["documents_in"] == len(small.documents) + small.dead
