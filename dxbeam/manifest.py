@@ -21,8 +21,11 @@ RELEASE = "release.json"
 FORMAT = "dxbeam-release"
 VERSION = 1
 SHARD_PREFIX = "part"
+PIECES = "unfinished-parts"
+"""Folder below a release's prefix for shards that are still being written."""
 
 _CLAIM = "unfinished-run"
+_RUN = ("started", "configuration_digest")  # what two runs into one prefix do not share
 _PACKAGES = ("dxbeam", "apache-beam", "faiss-cpu", "numpy", "pyarrow", "cryptography")
 
 
@@ -80,22 +83,19 @@ def give_up_claim(prefix: str) -> None:
 
 def abandon(prefix: str) -> None:
     """Deletes what a failed run has written below a prefix that it had claimed."""
-    _delete(prefix, f"{SHARD_PREFIX}-*")
-    _delete_temporary(prefix)
+    _tidy(prefix, set())
     give_up_claim(prefix)
 
 
-def _delete_temporary(prefix: str) -> None:
-    """Deletes what repeated bundles and failed runs leave of Beam's temporary shards."""
-    _delete(prefix, f"beam-temp-{SHARD_PREFIX}-*/*")
-    if storage.is_local(prefix):
-        for path in storage.local_directories(prefix, f"beam-temp-{SHARD_PREFIX}-*"):
+def _tidy(prefix: str, shards: set[str]) -> None:
+    """Deletes what repeated bundles and failed runs left: pieces, and all but these shards."""
+    for path, _ in [
+        *storage.match(storage.join(prefix, f"{SHARD_PREFIX}-*")),
+        *storage.match(storage.join(prefix, PIECES, "*")),
+    ]:
+        if path.rpartition("/")[2] not in shards:
             storage.delete(path)
-
-
-def _delete(prefix: str, pattern: str) -> None:
-    for path, _ in storage.match(storage.join(prefix, pattern)):
-        storage.delete(path)
+    storage.delete(storage.join(prefix, PIECES))  # the folder, where there is such a thing
 
 
 def compose(
@@ -162,10 +162,23 @@ def compose(
 
 
 def write(prefix: str, manifest: Mapping[str, Any]) -> None:
-    """Writes release.json, once, and so completes the release; gives the claim up."""
-    _delete_temporary(prefix)
+    """Writes release.json, once, and so completes the release; gives the claim up.
+
+    An engine may repeat the whole run after that, when it loses a worker at the last moment. The
+    release that was complete first stays, as somebody may have read it.
+
+    Raises:
+      OutputError: another run's release.json is there.
+    """
+    path = storage.join(prefix, RELEASE)
+    if storage.exists(path):
+        found = read(prefix)
+        if any(found.get(name) != manifest.get(name) for name in _RUN):
+            raise OutputError(f"{path} was written by another run; choose another --output")
+        manifest = found
+    _tidy(prefix, {shard["name"] for shard in manifest["shards"]})
     content = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-    storage.create_once(storage.join(prefix, RELEASE), content.encode())
+    storage.create_once(path, content.encode())
     give_up_claim(prefix)
 
 

@@ -46,12 +46,13 @@ def open_read(path: str, decompress: bool = False) -> BinaryIO:
     return cast(BinaryIO, FileSystems.open(path, compression_type=compression))
 
 
-def open_write(path: str) -> BinaryIO:
-    """Opens ``path`` for writing as it is, making its directory where there is such a thing."""
+def open_write(path: str, compress: bool = False) -> BinaryIO:
+    """Opens ``path`` for writing, making its directory; by its suffix compressed where asked."""
     path = without_file_scheme(path)
     if is_local(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-    return cast(BinaryIO, FileSystems.create(path, compression_type=CompressionTypes.UNCOMPRESSED))
+    compression = CompressionTypes.AUTO if compress else CompressionTypes.UNCOMPRESSED
+    return cast(BinaryIO, FileSystems.create(path, compression_type=compression))
 
 
 def read(path: str) -> bytes:
@@ -115,6 +116,11 @@ def copy(source: str, target: str) -> None:
     with open_read(source) as reader, open_write(target) as writer:
         for block in _blocks(reader):
             writer.write(block)
+
+
+def move(source: str, target: str) -> None:
+    """Moves one file within a file system, replacing what is there."""
+    FileSystems.rename([without_file_scheme(source)], [without_file_scheme(target)])
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:

@@ -40,7 +40,8 @@ from dxbeam.transforms import launch
 from dxbeam.transforms.metrics import TallyGroups
 from dxbeam.transforms.options import CommonOptions, SanitizeOptions, parse, require
 from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES, SanitizeDocuments
-from dxbeam.transforms.sinks import METRICS, WriteManifest, WriteMetrics, WriteShards
+from dxbeam.transforms.shards import WriteShards
+from dxbeam.transforms.sinks import METRICS, WriteManifest, WriteMetrics
 from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
 
 _LOG = logging.getLogger(__name__)

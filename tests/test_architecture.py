@@ -17,7 +17,7 @@ randomness noise approximate_index parameters mechanisms.laplace mechanisms resa
 tokenization configuration corpus sanitizer
 context manifest plan
 transforms.options transforms.launch transforms.sources transforms.neighbor_table
-transforms.sanitize transforms.metrics transforms.sinks transforms
+transforms.sanitize transforms.metrics transforms.shards transforms.sinks transforms
 demo.show demo.train_vectors demo
 """
 """Every module of the package; each may import only from those before it."""

@@ -74,7 +74,7 @@ def test_a_prefix_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 def test_an_abandoned_prefix_holds_what_was_not_the_runs_own(tmp_path: Path) -> None:
     manifest.claim(str(tmp_path), "one")
-    for name in ("part-00000-of-00001.jsonl", "beam-temp-part-1/a", "mine.txt", "below/part-1"):
+    for name in ("part-00000-of-00001.jsonl", "unfinished-parts/a", "mine.txt", "below/part-1"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     manifest.abandon(str(tmp_path))
@@ -117,14 +117,20 @@ def test_no_document_is_no_release(rejected: int, said: str) -> None:
 def test_a_release_is_completed_once(tmp_path: Path) -> None:
     prefix = str(tmp_path)
     manifest.claim(prefix, "one")
-    (tmp_path / "beam-temp-part-1").mkdir()
-    content = _compose(3, 0, Shard("part-0", 3, 9, ""), note="é")
+    content = _compose(3, 0, Shard("part-0", 3, 9, ""), note="é", started="now")
+    for name in ("part-0", "part-1", "unfinished-parts/part-2"):  # two are left of failed attempts
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
     manifest.write(prefix, content)
-    assert _names(tmp_path) == ["release.json"]
+    assert _names(tmp_path) == ["part-0", "release.json"]
     assert manifest.read(prefix) == content
     manifest.write(prefix, content)  # a retried bundle
+    (tmp_path / "part-3").touch()
+    repeated = _compose(3, 0, Shard("part-3", 3, 9, ""), note="é", started="now")
+    manifest.write(prefix, repeated)  # the whole run again: what was complete first stays
+    assert _names(tmp_path) == ["part-0", "release.json"]
     with pytest.raises(OutputError, match="another run"):
-        manifest.write(prefix, {**content, "tokens": 21})
+        manifest.write(prefix, {**content, "started": "later"})
     assert manifest.read(prefix) == content
 
 

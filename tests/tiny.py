@@ -96,5 +96,5 @@ def released(output: Path) -> dict[str, str]:
 
 def dead_letters(output: Path) -> list[dict[str, str]]:
     """The rejected records of a run with its metrics in the usual place."""
-    files = Path(f"{output}-metrics").glob("dead_letters-*")
-    return [json.loads(line) for file in files for line in file.open()]
+    with Path(f"{output}-metrics/dead_letters.jsonl").open() as file:
+        return [json.loads(line) for line in file]

@@ -27,6 +27,9 @@ from dxbeam.transforms.options import LOCAL_RUNNER, CommonOptions
 _REFUSAL = re.compile(r"dxbeam\.errors\.\w+: (.*?)(?: \[while running|$)", re.MULTILINE)
 _DISK_FULL = "No space left on device"
 
+_JOB_SERVERS = ("FlinkJarJobServer", "SparkJarJobServer", "PrismJobServer")
+"""Loggers that pass on thousands of an engine's lines; what went wrong is told at the end."""
+
 MISTAKE, FAILURE = 2, 1
 """Exit codes: the user can mend it; the run failed."""
 
@@ -68,9 +71,14 @@ def run(pipeline: beam.Pipeline) -> None:
     Raises:
       DxbeamError: what a worker refused to do, or the place to write to is full.
     """
+    result = None
     try:
         result = pipeline.run()
         result.wait_until_finish()
+    except KeyboardInterrupt:
+        if result is not None:  # a cluster would go on, and release what we say is not released
+            result.cancel()
+        raise
     except Exception as error:
         # Runners wrap what a worker raised in exceptions of their own, with its text inside.
         refusal = _REFUSAL.search(f"{type(error).__module__}.{type(error).__name__}: {error}")
@@ -87,7 +95,7 @@ def run(pipeline: beam.Pipeline) -> None:
 def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None = None) -> NoReturn:
     """Runs a launcher as a program: exits 0, or with one clear sentence and 1 or 2."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", force=True)
-    for chatty in ("apache_beam", "google", "faiss"):
+    for chatty in ("apache_beam", "google", "faiss", *_JOB_SERVERS):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     for handler in logging.getLogger().handlers:
         handler.addFilter(_not_told_anyway)

@@ -1,4 +1,4 @@
-"""Shards, metrics and dead letters; the manifest last."""
+"""Metrics and dead letters; the manifest last."""
 
 from __future__ import annotations
 
@@ -11,15 +11,11 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam import pvalue
-from apache_beam.io import parquetio, textio
-from apache_beam.io.filesystem import CompressionTypes
 
 from dxbeam import manifest, storage
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.configuration import Configuration
-from dxbeam.corpus import FORMATS
 from dxbeam.documents import Rejected
-from dxbeam.errors import ConfigurationError
 from dxbeam.manifest import Shard
 from dxbeam.tally import Tally, total
 
@@ -27,149 +23,14 @@ NOT_COVERED = (
     "Computed from the original text: these figures are not covered by the guarantee of the "
     "release and do not belong with it."
 )
-DEAD_LETTERS, METRICS = "dead_letters", "metrics.json"
-
-beam.coders.registry.register_coder(Shard, beam.coders.RowCoder)
-
-_COMPRESSION_TYPES = {
-    "none": CompressionTypes.UNCOMPRESSED,
-    "gzip": CompressionTypes.GZIP,
-    "zstd": CompressionTypes.ZSTD,
-}
-_SUFFIXES = {"none": "", "gzip": ".gz", "zstd": ".zst"}
-
-
-class WriteShards(beam.PTransform):
-    """Writes sanitized rows below a prefix: rows of id, text, fields -> PCollection[Shard].
-
-    Args:
-      prefix: directory or gs:// prefix of the release.
-      output_format: "jsonl", "parquet" or "text" (the texts alone, a line each; line breaks
-        within a text become spaces).
-      keep_fields: names of the kept fields, for the Parquet schema; they are strings there.
-      compression: "none", "gzip" or "zstd", for jsonl and text.
-      num_shards: number of files; 0 writes a file a bundle, without a shuffle.
-
-    Raises:
-      ConfigurationError: no such format or compression, or a negative number of shards.
-    """
-
-    def __init__(
-        self,
-        prefix: str,
-        output_format: str,
-        keep_fields: tuple[str, ...] = (),
-        compression: str = "none",
-        num_shards: int = 0,
-    ):
-        super().__init__()
-        if output_format not in FORMATS:
-            raise ConfigurationError(
-                f"--output_format is one of {', '.join(FORMATS)}, not {output_format!r}"
-            )
-        if compression not in _SUFFIXES:
-            raise ConfigurationError(
-                f"--compression is one of {', '.join(_SUFFIXES)}, not {compression!r}"
-            )
-        if num_shards < 0:
-            raise ConfigurationError(f"--num_shards must not be negative, as {num_shards} is")
-        self._prefix = prefix
-        self._format = output_format
-        self._keep_fields = keep_fields
-        self._compression = compression
-        self._num_shards = num_shards
-
-    def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
-        """Encodes, writes, and reads each file again for its digest."""
-        path = storage.join(self._prefix, manifest.SHARD_PREFIX)
-        if self._format == "parquet":
-            fields = [("id", pa.string()), ("text", pa.string())]
-            schema = pa.schema(fields + [(name, pa.string()) for name in self._keep_fields])
-            names = (
-                rows
-                | "ToParquetRow" >> beam.Map(_parquet_row, self._keep_fields)
-                | "Write"
-                >> parquetio.WriteToParquet(
-                    path,
-                    schema,
-                    row_group_buffer_size=8 << 20,
-                    codec="zstd",
-                    file_name_suffix=".parquet",
-                    num_shards=self._num_shards,
-                )
-            )
-        else:
-            encode = _json_line if self._format == "jsonl" else _text_line
-            suffix = {"jsonl": ".jsonl", "text": ".txt"}[self._format]
-            names = (
-                rows
-                | "ToLine" >> beam.Map(encode).with_output_types(bytes)
-                | "Write"
-                >> textio.WriteToText(
-                    path,
-                    file_name_suffix=suffix + _SUFFIXES[self._compression],
-                    num_shards=self._num_shards,
-                    coder=beam.coders.BytesCoder(),
-                    compression_type=_COMPRESSION_TYPES[self._compression],
-                )
-            )
-        # A retried finalization finds its files in place and names none of them again, so the names
-        # only say when to look, and what is there is taken for what was written.
-        return (
-            rows.pipeline
-            | "Prefix" >> beam.Create([path])
-            | "List" >> beam.FlatMap(_list_shards, pvalue.AsIter(names)).with_output_types(str)
-            | "Spread" >> beam.Reshuffle()
-            | "Describe" >> beam.Map(_describe, self._prefix).with_output_types(Shard)
-        )
-
-
-def _list_shards(prefix: str, written: Iterable[str]) -> list[str]:
-    list(written)
-    return [path for path, _ in storage.match(prefix + "-*")]
-
-
-def _json_line(row: Any) -> bytes:
-    record = {"id": row.id, "text": row.text, **json.loads(row.fields)}
-    return json.dumps(record, ensure_ascii=False).encode()
-
-
-def _text_line(row: Any) -> bytes:
-    encoded: bytes = " ".join(row.text.splitlines()).encode()
-    return encoded
-
-
-def _parquet_row(row: Any, keep_fields: tuple[str, ...]) -> dict[str, str | None]:
-    kept = json.loads(row.fields)
-    values = {name: kept.get(name) for name in keep_fields}
-    return {
-        "id": row.id,
-        "text": row.text,
-        **{
-            name: value if isinstance(value, (str, type(None))) else json.dumps(value)
-            for name, value in values.items()
-        },
-    }
-
-
-def _describe(path: str, prefix: str) -> Shard:
-    """Counts and digests a written file as it lies there."""
-    digest, size = storage.sha256(path)
-    if path.endswith(".parquet"):
-        with storage.open_read(path) as file:
-            documents = pq.ParquetFile(file).metadata.num_rows
-    else:
-        with storage.open_read(path, decompress=True) as file:
-            documents = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
-    name = path[len(storage.join(prefix, "x")) - 1 :]
-    return Shard(name, documents, size, digest)
+DEAD_LETTERS, METRICS = "dead_letters.jsonl", "metrics.json"
 
 
 class WriteMetrics(beam.PTransform):
     """Writes metrics and dead letters: -> PCollection[str], the files, once they are written.
 
     ``metrics.json`` holds counts and proportions; ``metrics.parquet`` a row per group, where
-    groups were asked for; ``dead_letters-….jsonl`` where and why records were rejected.
+    groups were asked for; ``dead_letters.jsonl`` where and why records were rejected.
 
     Args:
       directory: where to; a place apart from the release.
@@ -195,15 +56,16 @@ class WriteMetrics(beam.PTransform):
             ).with_output_types(str)
         )
         letters = (
-            self._rejected
-            | "ToLine" >> beam.Map(_dead_letter).with_output_types(bytes)
-            | "WriteDeadLetters"
-            >> textio.WriteToText(
-                storage.join(self._directory, DEAD_LETTERS),
-                file_name_suffix=".jsonl",
-                num_shards=1,
-                coder=beam.coders.BytesCoder(),
+            (
+                tallies.pipeline | "NoLetter" >> beam.Create([(None, b"")]),
+                self._rejected | "ToLine" >> beam.Map(_dead_letter),
             )
+            | "AllLetters" >> beam.Flatten()
+            | "Gather" >> beam.GroupByKey()
+            | "WriteDeadLetters"
+            >> beam.Map(
+                _write_group, storage.join(self._directory, DEAD_LETTERS)
+            ).with_output_types(str)
         )
         return (metrics, letters) | "Files" >> beam.Flatten()
 
@@ -213,8 +75,17 @@ def count_all(elements: pvalue.PCollection, label: str) -> pvalue.PCollection:
     return elements | label >> beam.combiners.Count.Globally()
 
 
-def _dead_letter(rejected: Rejected) -> bytes:
-    return json.dumps(rejected._asdict(), ensure_ascii=False).encode("utf-8", "replace")
+def _dead_letter(rejected: Rejected) -> tuple[None, bytes]:
+    line = json.dumps(rejected._asdict(), ensure_ascii=False) + "\n"
+    return None, line.encode("utf-8", "replace")
+
+
+def _write_group(group: tuple[None, Iterable[bytes]], path: str) -> str:
+    """Writes to a fixed place, so that a repetition replaces what it repeats."""
+    with storage.open_write(path) as file:
+        for line in group[1]:
+            file.write(line)
+    return path
 
 
 def _write_metrics(

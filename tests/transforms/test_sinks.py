@@ -19,11 +19,12 @@ from dxbeam import manifest, storage
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.configuration import Configuration
 from dxbeam.documents import Rejected
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.manifest import Shard
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.tally import Tally
-from dxbeam.transforms.sinks import NOT_COVERED, WriteManifest, WriteMetrics, WriteShards
+from dxbeam.transforms.shards import WriteShards, _publish
+from dxbeam.transforms.sinks import NOT_COVERED, WriteManifest, WriteMetrics
 
 RELEASED = [(f"d{i:02}", f"w{i}\nw{i}\u2028é" if i else "", {"n": i}) for i in range(25)]
 TALLIES = [
@@ -77,7 +78,8 @@ def test_each_document_is_one_line_and_each_file_is_described(
         found = UNPACK[compression](path.read_bytes()).decode().split("\n")[:-1]
         assert len(found) == shard.documents
         lines += found
-    assert sorted(shard.name for shard in shards) == sorted(p.name for p in output.iterdir())
+    files = [path for path in output.rglob("*") if path.is_file()]
+    assert {shard.name for shard in shards} == {str(path.relative_to(output)) for path in files}
     assert not num_shards or len(shards) == num_shards
     if kind == "jsonl":
         records = [{"id": name, "text": text, **fields} for name, text, fields in RELEASED]
@@ -118,6 +120,19 @@ def test_shards_that_cannot_be_written(settings: tuple[Any, ...], said: str) -> 
         WriteShards("out", *settings)
 
 
+def test_a_piece_is_published_once_however_often_it_is_tried(tmp_path: Path) -> None:
+    piece = tmp_path / manifest.PIECES / "part-1.jsonl"
+    piece.parent.mkdir()
+    piece.write_text("{}\n")
+    first, again = (_publish(str(piece), str(tmp_path)) for _ in range(2))
+    assert (
+        first == again == Shard("part-1.jsonl", 1, 3, storage.sha256(f"{tmp_path}/part-1.jsonl")[0])
+    )
+    assert not piece.exists()
+    with pytest.raises(OutputError, match="was lost before it could be published"):
+        _publish(str(piece.with_name("part-2.jsonl")), str(tmp_path))
+
+
 def _write_metrics(folder: Path, by_group: bool) -> dict[str, Any]:
     with _pipeline() as pipeline:
         rejected = pipeline | "Rejected" >> beam.Create(REJECTED)
@@ -150,7 +165,7 @@ def test_groups_have_metrics_of_their_own(tmp_path: Path) -> None:
 
 def test_dead_letters_say_where_and_why(tmp_path: Path) -> None:
     _write_metrics(tmp_path, by_group=False)
-    [file] = tmp_path.glob("dead_letters-*.jsonl")
+    file = tmp_path / "dead_letters.jsonl"
     letters = [json.loads(line) for line in file.read_text().splitlines()]
     assert sorted(letters, key=lambda letter: letter["where"]) == [r._asdict() for r in REJECTED]
 

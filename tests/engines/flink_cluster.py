@@ -1,0 +1,221 @@
+"""A standalone Flink cluster of separate processes on this machine's loopback addresses.
+
+A JobManager, and for each TaskManager an address of its own (127.0.0.1, 127.0.0.2, …) with a Beam
+worker pool beside it, as on hosts of their own: every TaskManager reaches its own pool under the
+one name that a job's --environment_config can give, by a hosts file of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.engines.installed import OPENED
+
+ROOT = Path(__file__).parent.parent.parent
+_POOL = "worker-pool"
+_JOB_MANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
+_TASK_MANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
+
+
+class FlinkCluster:
+    """Starts with ``with``, and ends all its processes after it.
+
+    Args:
+      jar: the Flink job server's, whose libraries hold Flink itself.
+      folder: for configuration and logs.
+      task_managers: how many.
+      slots: of each TaskManager.
+    """
+
+    def __init__(self, jar: Path, folder: Path, task_managers: int = 2, slots: int = 2):
+        self._jar = jar
+        self._folder = folder
+        self._slots = slots
+        self._rest, rpc, self._pool_port = _free_ports(3)
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._task_managers = task_managers
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = _CONFIGURATION.format(rest=self._rest, rpc=rpc, folder=folder)
+        (folder / "config.yaml").write_text(settings)
+
+    def __enter__(self) -> FlinkCluster:
+        try:
+            self._java("job-manager", _JOB_MANAGER, "127.0.0.1", "-Xmx512m")
+            for number in range(self._task_managers):
+                self.start_pool(number)
+                self.start_task_manager(number)
+            self.await_task_managers()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name in list(self._processes):
+            self.kill(name)
+
+    def flags(self, parallelism: int | None = None) -> tuple[str, ...]:
+        """Beam's flags that send a job here."""
+        return (
+            "--runner=FlinkRunner",
+            f"--flink_master=127.0.0.1:{self._rest}",
+            f"--flink_job_server_jar={self._jar}",
+            "--environment_type=EXTERNAL",
+            f"--environment_config={_POOL}:{self._pool_port}",
+            f"--parallelism={parallelism or self._task_managers * self._slots}",
+            "--environment_cache_millis=10000",
+        )
+
+    def start_task_manager(self, number: int) -> None:
+        """Starts the TaskManager of this number, which must not be running."""
+        address = f"127.0.0.{number + 1}"
+        hosts = self._folder / f"hosts-{number}"
+        names = ("localhost", "127.0.0.1"), (socket.gethostname(), address), (_POOL, address)
+        hosts.write_text("".join(f"{place} {name}\n" for name, place in names))
+        self._java(
+            f"task-manager-{number}",
+            _TASK_MANAGER,
+            address,
+            "-Xmx768m",
+            f"-Djdk.net.hosts.file={hosts}",
+            settings=(
+                f"taskmanager.host={address}",
+                f"taskmanager.bind-host={address}",
+                f"taskmanager.resource-id=task-manager-{number}-{time.monotonic_ns()}",
+                f"taskmanager.numberOfTaskSlots={self._slots}",
+            ),
+        )
+
+    def start_pool(self, number: int) -> None:
+        """Starts the worker pool beside the TaskManager of this number."""
+        bin_folder = str(Path(sys.executable).parent)
+        self._start(
+            f"pool-{number}",
+            [
+                sys.executable,
+                "-m",
+                "tests.engines.worker_pool",
+                f"127.0.0.{number + 1}:{self._pool_port}",
+            ],
+            PATH=f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+        )
+
+    def start(self, name: str) -> None:
+        """Starts a process again that was killed."""
+        kind, _, number = name.rpartition("-")
+        {"task-manager": self.start_task_manager, "pool": self.start_pool}[kind](int(number))
+
+    def kill(self, name: str) -> None:
+        """SIGKILL for a process and its children: "task-manager-0", "pool-1"."""
+        process = self._processes.pop(name)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def await_task_managers(self) -> None:
+        """Waits until every TaskManager has registered its slots."""
+        wanted = self._task_managers * self._slots
+        wait_for(lambda: (self.ask("/overview") or {}).get("slots-total", 0) >= wanted, "slots", 60)
+
+    def ask(self, path: str) -> Any:
+        """What Flink's REST interface says; None while it does not answer."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._rest}{path}", timeout=10) as said:
+                return json.load(said)
+        except (urllib.error.URLError, OSError, ValueError):
+            return None
+
+    def running_jobs(self) -> list[str]:
+        """Identifiers of the jobs that have not ended."""
+        jobs = (self.ask("/jobs") or {"jobs": []})["jobs"]
+        ended = ("FINISHED", "CANCELED", "FAILED")
+        return [job["id"] for job in jobs if job["status"] not in ended]
+
+    def _java(
+        self, name: str, main: str, address: str, *flags: str, settings: tuple[str, ...] = ()
+    ) -> None:
+        opened = [f"--add-opens={package}=ALL-UNNAMED" for package in OPENED]
+        given = ["--configDir", str(self._folder)]
+        given += [part for setting in settings for part in ("-D", setting)]
+        self._start(
+            name,
+            ["java", *opened, *flags, "-cp", str(self._jar), main, *given],
+        )
+
+    def _start(self, name: str, command: list[str], **environment: str) -> None:
+        with (self._folder / f"{name}.log").open("ab") as log:
+            self._processes[name] = subprocess.Popen(
+                command,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=ROOT,
+                env={**os.environ, **environment},
+                start_new_session=True,
+            )
+
+
+def wait_for(found: Callable[[], Any], what: str, seconds: float) -> Any:
+    """Looks every 50 ms until there is something, or fails after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if something := found():
+            return something
+        time.sleep(0.05)
+    raise AssertionError(f"no {what} within {seconds:.0f} s")
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+_CONFIGURATION = """\
+jobmanager.rpc.address: 127.0.0.1
+jobmanager.rpc.port: {rpc}
+jobmanager.bind-host: 127.0.0.1
+jobmanager.memory.process.size: 1g
+rest.address: 127.0.0.1
+rest.bind-address: 127.0.0.1
+rest.port: {rest}
+taskmanager.cpu.cores: 2
+taskmanager.memory.framework.heap.size: 128m
+taskmanager.memory.framework.off-heap.size: 128m
+taskmanager.memory.task.heap.size: 512m
+taskmanager.memory.task.off-heap.size: 0m
+taskmanager.memory.managed.size: 128m
+taskmanager.memory.network.min: 192m
+taskmanager.memory.network.max: 192m
+# Beam keeps workers from one stage to the next only where it is part of Flink, not of the job.
+classloader.resolve-order: parent-first
+# The job has many shuffles, most of them tiny; by default each takes 16 MiB of network memory.
+taskmanager.network.sort-shuffle.min-buffers: 64
+taskmanager.memory.jvm-metaspace.size: 256m
+taskmanager.memory.jvm-overhead.min: 192m
+taskmanager.memory.jvm-overhead.max: 192m
+io.tmp.dirs: {folder}
+process.working-dir: {folder}
+# A lost TaskManager is noticed within seconds, and the job starts again from its input.
+heartbeat.interval: 1000
+heartbeat.timeout: 8000
+restart-strategy.type: fixed-delay
+restart-strategy.fixed-delay.attempts: 20
+restart-strategy.fixed-delay.delay: 1 s
+"""
