@@ -18,6 +18,7 @@ import hashlib
 import importlib.resources
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -224,9 +225,9 @@ def open_vocabulary(handle: VocabularyHandle) -> Vocabulary:
         )
     directory = resolve(handle.uri)
     if not storage.is_local(directory):
-        directory = _copy_to_host(directory, manifest["digest"], manifest["files"])
-    for name, expected in manifest["files"].items():
-        _check_file(Path(directory) / name, expected)
+        directory = _checked_copy(directory, manifest)
+    else:
+        _check_files(directory, manifest["files"])
     try:
         return _load(Path(directory), manifest)
     except (OSError, ValueError, KeyError, RuntimeError, pa.ArrowException, DxbeamError) as error:
@@ -254,6 +255,12 @@ def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
     words = pq.read_table(directory / WORDS, memory_map=True)["word"].to_pylist()
     if vectors.shape != (manifest["words"], manifest["dimensions"]):
         raise ValueError("the vectors' shape is not the manifest's")
+    neighbors = np.load(directory / NEIGHBORS, mmap_mode="r", allow_pickle=False)
+    close_radius = np.load(directory / CLOSE_RADIUS, mmap_mode="r", allow_pickle=False)
+    if neighbors.ndim != 2 or len(neighbors) != len(vectors) or len(close_radius) != len(vectors):
+        raise ValueError("the neighbour table or the close radii do not have a row a word")
+    if neighbors.size and not (neighbors.min() >= 0 and neighbors.max() < len(vectors)):
+        raise ValueError("the neighbour table names words that are not there")
     index = None
     if INDEX in manifest["files"]:
         index = faiss.read_index(str(directory / INDEX), faiss.IO_FLAG_MMAP_IFC)
@@ -262,11 +269,16 @@ def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
         vectors=vectors,
         lowercase=manifest["lowercase"],
         unknown_vector=np.load(directory / UNKNOWN_VECTOR, allow_pickle=False),
-        neighbor_ids=np.load(directory / NEIGHBORS, mmap_mode="r", allow_pickle=False),
-        close_radius=np.load(directory / CLOSE_RADIUS, mmap_mode="r", allow_pickle=False),
+        neighbor_ids=neighbors,
+        close_radius=close_radius,
         index=index,
         digest=manifest["digest"],
     )
+
+
+def _check_files(directory: str, files: dict[str, Any]) -> None:
+    for name, expected in files.items():
+        _check_file(Path(directory) / name, expected)
 
 
 def _check_file(path: Path, expected: dict[str, Any]) -> None:
@@ -283,15 +295,47 @@ def _check_file(path: Path, expected: dict[str, Any]) -> None:
         raise ArtifactError(f"{path} is damaged (its SHA-256 does not match); {rebuild}")
 
 
+def _checked_copy(prefix: str, manifest: dict[str, Any]) -> str:
+    """The copy of an artifact on this host; one that was damaged since is made once more."""
+    for last_try in (False, True):
+        directory = _copy_to_host(prefix, manifest["digest"], manifest["files"])
+        try:
+            _check_files(directory, manifest["files"])
+        except ArtifactError:
+            if last_try:
+                raise
+            storage.delete(directory)
+        else:
+            break
+    return directory
+
+
 def _copy_to_host(prefix: str, name: str, files: Iterable[str]) -> str:
-    """Copies an artifact's files to this host, unless they are here; the copy appears at once."""
+    """Copies an artifact's files to this host, unless they are here; the copy appears at once.
+
+    Raises:
+      ArtifactError: they cannot be read, or the folder for copies is not this user's alone.
+    """
     home = Path(tempfile.gettempdir()) / f"dxbeam-{os.getuid()}"
     target = home / name
+    home.mkdir(mode=0o700, exist_ok=True)
+    status = home.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise ArtifactError(
+            f"{home}, where this host keeps copies of vocabularies, belongs to somebody else or "
+            "can be written by others; delete it, or set TMPDIR to a directory of your own"
+        )
     if not target.exists():
-        home.mkdir(mode=0o700, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=home) as partial:
             for file in files:
-                storage.copy(storage.join(prefix, file), str(Path(partial) / "copy" / file))
+                source = storage.join(prefix, file)
+                try:
+                    storage.copy(source, str(Path(partial) / "copy" / file))
+                except OSError as error:
+                    raise ArtifactError(
+                        f"{source} cannot be copied to this host ({type(error).__name__}); see "
+                        "that it is there, that this worker may read it, and that the disk has room"
+                    ) from None
             try:
                 (Path(partial) / "copy").rename(target)
             except OSError:

@@ -13,6 +13,7 @@ never quotes the record.
 
 import io
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -290,6 +291,8 @@ def _from_record(record: dict[str, Any], where: str, corpus: CorpusFormat) -> Do
     fields = {name: record[name] for name in corpus.keep_fields if name in record}
     if not all(isinstance(value, (str, int, float, type(None))) for value in fields.values()):
         return Rejected(where, "a kept field is neither a string, a number, a boolean nor null")
+    if any(isinstance(value, float) and not math.isfinite(value) for value in fields.values()):
+        return Rejected(where, "a kept field is not a finite number, which JSON cannot hold")
     group = record.get(corpus.group_by) if corpus.group_by else ""
     document = Document(
         id=where if own_id is None else str(own_id),

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dxbeam import artifact
-from dxbeam.artifact import MANIFEST, VECTORS, WORDS, WordsAndVectors
+from dxbeam.artifact import MANIFEST, NEIGHBORS, VECTORS, WORDS, WordsAndVectors
 from dxbeam.errors import ArtifactError
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.vocabulary import Vocabulary
@@ -246,20 +246,41 @@ def test_of_many_that_copy_at_once_all_find_one_whole_copy(folder: Path, host: P
 def test_a_copy_that_breaks_off_is_not_taken_for_a_whole_one(folder: Path, host: Path) -> None:
     handle = artifact.handle(elsewhere.uri(folder))
     elsewhere.Elsewhere.broken.add(VECTORS)
-    with pytest.raises((ArtifactError, OSError)):
+    with pytest.raises(ArtifactError, match=f"{VECTORS} cannot be copied to this host"):
         artifact.open_vocabulary(handle)
     assert _copies(host) == []
     elsewhere.Elsewhere.broken.clear()
     assert len(artifact.open_vocabulary(handle)) == 300
 
 
-@pytest.mark.xfail(reason="it is refused until somebody deletes it by hand")
 def test_a_copy_that_was_damaged_is_made_again(folder: Path, host: Path) -> None:
     handle = artifact.handle(elsewhere.uri(folder))
     artifact.open_vocabulary(handle)
     [copy] = host.glob("*/*")
     (copy / VECTORS).write_bytes(b"cut short")
     assert len(artifact.open_vocabulary(handle)) == 300
+
+
+def test_a_folder_of_copies_that_others_may_write_is_refused(folder: Path, host: Path) -> None:
+    handle = artifact.handle(elsewhere.uri(folder))
+    artifact.open_vocabulary(handle)
+    [home] = host.iterdir()
+    home.chmod(0o777)
+    with pytest.raises(ArtifactError, match="can be written by others"):
+        artifact.open_vocabulary(handle)
+
+
+@pytest.mark.parametrize("damage", ["short", "strangers"])
+def test_a_table_that_does_not_fit_the_words_is_refused(folder: Path, damage: str) -> None:
+    """Even if every digest is right."""
+    table = np.load(folder / NEIGHBORS)
+    table = table[:-1] if damage == "short" else np.full_like(table, 300)
+    np.save(folder / NEIGHBORS, table)
+    content = json.loads((folder / MANIFEST).read_text())
+    shape = artifact.WordsAndVectors(content["words"], content["dimensions"], "")
+    handle = artifact.write_manifest(str(folder), shape, content["lowercase"], content["source"])
+    with pytest.raises(ArtifactError, match="do not fit together"):
+        artifact.open_vocabulary(handle)
 
 
 def test_the_packaged_vocabulary_opens_and_is_small() -> None:

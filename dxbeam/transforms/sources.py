@@ -97,7 +97,7 @@ class ConflictingIds(beam.PTransform):
         return (
             documents
             | "Digest" >> beam.Map(_id_and_digest).with_output_types(tuple[str, bytes])
-            | "Compare" >> beam.CombinePerKey(_compare_digests)
+            | "Compare" >> beam.CombinePerKey(_compare_digests).with_output_types(tuple[str, bytes])
             | "Conflicts" >> beam.Filter(lambda item: item[1] == _SEVERAL)
             | "Ids" >> beam.Keys()
         )
