@@ -83,8 +83,8 @@ def give_up_claim(prefix: str) -> None:
 
 def abandon(prefix: str) -> None:
     """Deletes what a failed run has written below a prefix that it had claimed."""
+    give_up_claim(prefix)  # first, so that what an engine still does cannot complete a release
     _tidy(prefix, set())
-    give_up_claim(prefix)
 
 
 def _tidy(prefix: str, shards: set[str]) -> None:
@@ -161,14 +161,20 @@ def compose(
     }
 
 
-def write(prefix: str, manifest: Mapping[str, Any]) -> None:
+def write(prefix: str, manifest: Mapping[str, Any], run: str = "") -> None:
     """Writes release.json, once, and so completes the release; gives the claim up.
 
     An engine may repeat the whole run after that, when it loses a worker at the last moment. The
     release that was complete first stays, as somebody may have read it.
 
+    Args:
+      prefix: of the release.
+      manifest: its content.
+      run: the run that claimed the prefix; where it has been given up since, nothing is released,
+        as an engine may go on after its launcher has said that the run failed.
+
     Raises:
-      OutputError: another run's release.json is there.
+      OutputError: another run's release.json is there, or this run was given up.
     """
     path = storage.join(prefix, RELEASE)
     if storage.exists(path):
@@ -176,10 +182,17 @@ def write(prefix: str, manifest: Mapping[str, Any]) -> None:
         if any(found.get(name) != manifest.get(name) for name in _RUN):
             raise OutputError(f"{path} was written by another run; choose another --output")
         manifest = found
+    elif run and not _is_claimed_by(prefix, run):
+        raise OutputError(f"{prefix}: this run was given up; nothing is released")
     _tidy(prefix, {shard["name"] for shard in manifest["shards"]})
     content = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     storage.create_once(path, content.encode())
     give_up_claim(prefix)
+
+
+def _is_claimed_by(prefix: str, run: str) -> bool:
+    path = storage.join(prefix, _CLAIM)
+    return storage.exists(path) and storage.read(path) == (run + "\n").encode()
 
 
 def read(prefix: str) -> dict[str, Any]:

@@ -25,6 +25,8 @@ from dxbeam import storage
 from dxbeam.errors import ConfigurationError
 
 KEY_BYTES = 32
+NO_TAGS = bytes(32)
+"""The sum of no document tags."""
 _AES_BLOCK_BYTES = 16
 
 Random = npt.NDArray[np.uint64]
@@ -109,6 +111,21 @@ def document_key(key: bytes, configuration: str, document_id: str, text: str) ->
         mac.update(len(part).to_bytes(8, "little"))  # no two lists of parts look alike
         mac.update(part)
     return mac.digest()
+
+
+def document_tag(document: bytes) -> bytes:
+    """32 bytes that name a document under a key and configuration, and reveal nothing of it.
+
+    Args:
+      document: from ``document_key``; nobody without the secret key can compute the tag.
+    """
+    return hashlib.blake2b(key=document, digest_size=32, person=b"dxbeam corpus").digest()
+
+
+def add_tags(a: bytes, b: bytes) -> bytes:
+    """The sum modulo 2^256: names a collection of documents, in whatever order they are added."""
+    total = int.from_bytes(a, "little") + int.from_bytes(b, "little")
+    return (total % (1 << 256)).to_bytes(32, "little")
 
 
 def draws_a_word(needed: int) -> int:

@@ -6,13 +6,16 @@ Everything goes through Beam's file systems, so any scheme they know can be read
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
@@ -20,6 +23,7 @@ from apache_beam.io.filesystems import FileSystems
 from dxbeam.errors import OutputError
 
 _BLOCK = 1 << 20
+_APPEND_ATTEMPTS = 20
 
 
 def without_file_scheme(path: str) -> str:
@@ -151,6 +155,72 @@ def create_once(path: str, content: bytes) -> None:
             ) from None
 
 
+def append(path: str, addition: Callable[[bytes], bytes]) -> None:
+    """Appends to a small file that several writers share; no other writes in between.
+
+    Locally the file is locked; on Cloud Storage the upload carries the precondition that the object
+    is still the one that was read, and is tried again where it is not. A last line that a writer
+    was cut off in, so one that does not end, is replaced.
+
+    Args:
+      path: a local path or gs:// object; made where there is none.
+      addition: what is there -> what to append; what it raises, ends the attempt.
+
+    Raises:
+      OutputError: the place is of another kind, cannot be written, or others write all the time.
+    """
+    path = without_file_scheme(path)
+    try:
+        if is_local(path):
+            _append_local(Path(path), addition)
+        elif path.startswith("gs://"):
+            _append_blob(path, addition)
+        else:
+            raise OutputError(f"{path}: this must be a local file or a gs:// object")
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written ({type(error).__name__})") from None
+
+
+def _append_local(path: Path, addition: Callable[[bytes], bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        content = _whole_lines(file.read())
+        added = addition(content)
+        file.truncate(len(content))
+        file.write(added)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _append_blob(path: str, addition: Callable[[bytes], bytes]) -> None:
+    from google.api_core.exceptions import GoogleAPIError, NotFound, PreconditionFailed
+
+    for attempt in range(_APPEND_ATTEMPTS):
+        blob = _blob(path)
+        try:
+            blob.reload()
+            content, generation = blob.download_as_bytes(), blob.generation
+        except NotFound:
+            content, generation = b"", 0
+        try:
+            blob.upload_from_string(
+                content + addition(content), if_generation_match=generation, timeout=60
+            )
+        except PreconditionFailed:
+            time.sleep(min(2.0, 0.05 * 2**attempt))  # another writer was faster
+            continue
+        except GoogleAPIError as error:
+            raise OSError(f"{type(error).__name__}") from None
+        return
+    raise OutputError(f"{path}: others write to it all the time; try again later")
+
+
+def _whole_lines(content: bytes) -> bytes:
+    return content[: content.rfind(b"\n") + 1]
+
+
 def _create_local_once(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -166,13 +236,18 @@ def _create_local_once(path: Path, content: bytes) -> None:
 
 
 def _create_blob_once(path: str, content: bytes) -> None:
-    from google.api_core.exceptions import PreconditionFailed
+    from google.api_core.exceptions import GoogleAPIError, PreconditionFailed
+
+    try:
+        _blob(path).upload_from_string(content, if_generation_match=0, timeout=60)
+    except PreconditionFailed:
+        raise FileExistsError(path) from None
+    except GoogleAPIError as error:
+        raise OSError(errno.EIO, f"{type(error).__name__} from Cloud Storage", path) from None
+
+
+def _blob(path: str) -> Any:
     from google.cloud import storage
 
     bucket, _, name = path[len("gs://") :].partition("/")
-    try:
-        storage.Client().bucket(bucket).blob(name).upload_from_string(
-            content, if_generation_match=0
-        )
-    except PreconditionFailed:
-        raise FileExistsError(path) from None
+    return storage.Client().bucket(bucket).blob(name)

@@ -11,6 +11,7 @@ dead letters to release-metrics/. More of what it can do:
     --keep_fields label           release further fields as they are
     --group_by label              count metrics apart for each label
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
+    --ledger FILE --corpus_id C --max_epsilon 30    refuse what would pass the cap; docs/ledger.md
     --dry_run                     print the plan, the guarantee and an estimate; write nothing
     --config job.yaml             flags from a file, one 'flag: value' a line
 
@@ -29,7 +30,7 @@ from collections.abc import Sequence
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, context, corpus, manifest, plan, randomness, storage
+from dxbeam import artifact, context, corpus, ledger, manifest, plan, randomness, storage
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat
 from dxbeam.errors import ConfigurationError, OutputError
@@ -38,8 +39,14 @@ from dxbeam.neighbors import NeighborSearch
 from dxbeam.resampling import RankResampling
 from dxbeam.transforms import launch
 from dxbeam.transforms.metrics import TallyGroups
-from dxbeam.transforms.options import CommonOptions, SanitizeOptions, parse, require
-from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES, SanitizeDocuments
+from dxbeam.transforms.options import (
+    CommonOptions,
+    LedgerOptions,
+    SanitizeOptions,
+    parse,
+    require,
+)
+from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, TALLIES, SanitizeDocuments
 from dxbeam.transforms.shards import WriteShards
 from dxbeam.transforms.sinks import METRICS, WriteManifest, WriteMetrics
 from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
@@ -90,8 +97,50 @@ def places(options: PipelineOptions) -> tuple[str, str]:
     return output, metrics
 
 
-def build(options: PipelineOptions) -> beam.Pipeline:
-    """Assembles the job; nothing runs yet."""
+def ledger_entry(options: PipelineOptions, settings: Configuration, run: str) -> ledger.Entry:
+    """The first line of a run in the ledger; refuses flags that do not go together."""
+    asked, own = options.view_as(LedgerOptions), options.view_as(SanitizeOptions)
+    require(asked, "ledger", "corpus_id")
+    promise = settings.guarantee()
+    if not promise.sound or settings.unknown_words != "noise":
+        raise ConfigurationError(
+            "--ledger accounts for what is guaranteed; a mechanism that guarantees nothing, or "
+            f"--unknown_words {settings.unknown_words}, leaves it nothing to add up"
+        )
+    vocabulary = artifact.handle(own.vocabulary).digest
+    return ledger.Entry(
+        state=ledger.BEGUN,
+        run=run,
+        time=_now(),
+        corpus=asked.corpus_id,
+        output=options.view_as(CommonOptions).output,
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        metric=promise.metric,
+        mechanism=settings.mechanism.name,
+        configuration=settings.digest(vocabulary),
+        vocabulary=vocabulary,
+        key=randomness.fingerprint(randomness.read_key(own.key_uri)) if own.key_uri else "",
+    )
+
+
+def uses_ledger(asked: LedgerOptions) -> bool:
+    """Whether any of the ledger's flags is given."""
+    return any((asked.ledger, asked.corpus_id, asked.max_epsilon is not None))
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+
+
+def build(options: PipelineOptions, run: str = "", needed_digest: str = "") -> beam.Pipeline:
+    """Assembles the job; nothing runs yet.
+
+    Args:
+      options: the flags.
+      run: the run that claims the output.
+      needed_digest: what the corpus must be for a release to be made; "" for anything.
+    """
     own = options.view_as(SanitizeOptions)
     settings, read_as = configuration(own), corpus_format(own)
     output, metrics_output = places(options)
@@ -112,6 +161,7 @@ def build(options: PipelineOptions) -> beam.Pipeline:
         keep_fields=("fields",),
         group_by="group",
         search_threads=launch.search_threads(options),
+        digest_corpus=True,
     )
     rejected = (
         reading[REJECTED],
@@ -129,7 +179,7 @@ def build(options: PipelineOptions) -> beam.Pipeline:
     search = NeighborSearch(artifact.open_vocabulary(handle))
     facts = {
         "in_context": context.as_dicts(context.in_context(settings.guarantee(), search)),
-        "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "started": _now(),
         "kept_fields": list(read_as.keep_fields),
         "output_format": output_format,
     }
@@ -142,6 +192,9 @@ def build(options: PipelineOptions) -> beam.Pipeline:
         tallies=tallies,
         rejected=rejected,
         fingerprint=sanitized[FINGERPRINT],
+        corpus_digest=sanitized[CORPUS_DIGEST],
+        run=run,
+        needed_digest=needed_digest,
         written=written,
     )
     return pipeline
@@ -171,16 +224,24 @@ def sanitize(argv: Sequence[str]) -> None:
         raise OutputError(
             f"--metrics_output {metrics_output} holds the metrics of another run; choose another"
         )
-    pipeline = build(options)
-    manifest.claim(output, uuid.uuid4().hex)
+    run, book = uuid.uuid4().hex, options.view_as(LedgerOptions)
+    entry = ledger_entry(options, settings, run) if uses_ledger(book) else None
+    pipeline = build(options, run)  # whatever is wrong with the flags shows here
+    manifest.claim(output, run)
     started = time.monotonic()
     try:
+        if entry and (needed := ledger.begin(book.ledger, entry, book.max_epsilon)):
+            pipeline = build(options, run, needed)
         launch.run(pipeline)
     except BaseException:
         manifest.abandon(output)
         storage.delete(storage.join(metrics_output, METRICS))  # dead letters may explain a failure
+        if entry:
+            ledger.abandon(book.ledger, entry)
         raise
     release = manifest.read(output)
+    if entry:
+        ledger.end(book.ledger, entry, release["corpus_digest"], release["documents_out"])
     seconds = time.monotonic() - started
     print(
         f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "

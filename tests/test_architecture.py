@@ -15,7 +15,7 @@ storage
 vocabulary embeddings integer_search neighbors artifact
 randomness noise approximate_index parameters mechanisms.laplace mechanisms resampling
 tokenization configuration corpus sanitizer
-context manifest plan
+context manifest ledger plan
 transforms.options transforms.launch transforms.sources transforms.neighbor_table
 transforms.sanitize transforms.metrics transforms.shards transforms.sinks transforms
 demo.show demo.train_vectors demo

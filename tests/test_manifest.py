@@ -153,3 +153,18 @@ def test_verify_notices_every_change(tmp_path: Path) -> None:
     (tmp_path / "release.json").unlink()
     with pytest.raises(OutputError, match="no whole release"):
         manifest.verify(str(tmp_path))
+
+
+def test_a_run_that_was_given_up_releases_nothing(tmp_path: Path) -> None:
+    """An engine may go on after its launcher has said that the run failed."""
+    prefix = str(tmp_path / "out")
+    manifest.claim(prefix, "one")
+    manifest.abandon(prefix)
+    with pytest.raises(OutputError, match="this run was given up"):
+        manifest.write(prefix, {"shards": []}, "one")
+    manifest.claim(prefix, "two")
+    with pytest.raises(OutputError, match="this run was given up"):
+        manifest.write(prefix, {"shards": []}, "one")
+    for _ in range(2):  # an engine may repeat the last step
+        manifest.write(prefix, {"shards": []}, "two")
+    assert manifest.read(prefix) == {"shards": []}

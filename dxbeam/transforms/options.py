@@ -209,6 +209,30 @@ class SanitizeOptions(PipelineOptions):
         )
 
 
+class LedgerOptions(PipelineOptions):
+    """Flags of launchers that account for what they release."""
+
+    @classmethod
+    def _add_argparse_args(cls, parser: Any) -> None:
+        parser.add_argument(
+            "--ledger",
+            metavar="FILE",
+            help="record of all releases, a local file or gs:// object that is appended to; see "
+            "docs/ledger.md",
+        )
+        parser.add_argument(
+            "--corpus_id",
+            metavar="NAME",
+            help="what the ledger calls this corpus; the same for every release of it",
+        )
+        parser.add_argument(
+            "--max_epsilon",
+            type=float,
+            help="refuse a release with which those of this corpus would add up to more than this "
+            "(default: no cap)",
+        )
+
+
 class _Parser(_BeamArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise ConfigurationError(f"{message}; --help lists the flags")
@@ -230,7 +254,9 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
         _print_help(own, manual)
     argv = [_beams_dry_run(argument) for argument in _with_config(list(argv))]
     parser = _Parser(allow_abbrev=False, add_help=False)
-    others = {CommonOptions, BuildVocabularyOptions, SanitizeOptions} - {CommonOptions, own}
+    others = {BuildVocabularyOptions, SanitizeOptions, LedgerOptions} - {own}
+    if own is SanitizeOptions:
+        others -= {LedgerOptions}
     for options in set(PipelineOptions.__subclasses__()) - others:
         options._add_argparse_args(parser)
     _, unknown = parser.parse_known_args(argv)
@@ -267,6 +293,8 @@ def _print_help(own: type[PipelineOptions], manual: str) -> NoReturn:
         "--direct_running_mode=multi_processing --direct_num_workers=0 for all cores.",
     )
     own._add_argparse_args(parser)
+    if own is SanitizeOptions:
+        LedgerOptions._add_argparse_args(parser)
     CommonOptions._add_argparse_args(parser)
     # Beam declares this one itself, among its options for tests.
     parser.add_argument("--dry_run", action="store_true", help="say what would be done, do nothing")

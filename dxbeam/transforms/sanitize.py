@@ -7,6 +7,7 @@ side input, the vocabulary is opened once per process and memory-mapped.
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
 from collections import deque
@@ -18,6 +19,7 @@ import faiss
 import threadpoolctl
 from apache_beam import pvalue, typehints
 from apache_beam.metrics import Metrics
+from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
 from apache_beam.utils.shared import Shared
 from apache_beam.utils.windowed_value import WindowedValue
@@ -27,7 +29,15 @@ from dxbeam.artifact import VocabularyHandle
 from dxbeam.configuration import Configuration
 from dxbeam.documents import Document, Rejected, why_unusable
 from dxbeam.neighbors import NeighborSearch
-from dxbeam.randomness import draw_key, fingerprint, read_key
+from dxbeam.randomness import (
+    NO_TAGS,
+    add_tags,
+    document_key,
+    document_tag,
+    draw_key,
+    fingerprint,
+    read_key,
+)
 from dxbeam.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.tally import Tally
 from dxbeam.transforms.sources import REJECTED
@@ -37,6 +47,7 @@ _SECONDS_A_REPORT = 10.0
 
 TALLIES = "tallies"
 FINGERPRINT = "fingerprint"
+CORPUS_DIGEST = "corpus_digest"
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
 
@@ -52,12 +63,16 @@ class SanitizeDocuments(beam.PTransform):
       keep_fields: further attributes of the rows to pass on as they are.
       group_by: an attribute whose values are counted apart, or None.
       search_threads: threads a search uses in each worker process.
+      digest_corpus: whether to name the corpus as well; for bounded input only.
 
     Takes a PCollection of rows (``beam.Row`` or a NamedTuple) and returns a dictionary:
       ``"documents"``: rows of id, sanitized text and the kept fields.
       ``"rejected"``: ``Rejected``, records that could not be used; where and why, never the text.
       ``"tallies"``: ``tuple[str, Tally]``, the group and the counts of each document.
       ``"fingerprint"``: str, one element that names the key.
+      ``"corpus_digest"``, if asked for: str, one element that names the corpus under this key and
+        configuration, however it is ordered and divided. It is a sum of keyed digests, so without
+        the key it says nothing of the corpus.
     """
 
     def __init__(
@@ -68,8 +83,10 @@ class SanitizeDocuments(beam.PTransform):
         keep_fields: Sequence[str] = (),
         group_by: str | None = None,
         search_threads: int = 1,
+        digest_corpus: bool = False,
     ):
         super().__init__()
+        self._digest_corpus = digest_corpus
         self._configuration = configuration
         self._handle = artifact.handle(vocabulary)
         self._key_uri = key_uri
@@ -97,12 +114,25 @@ class SanitizeDocuments(beam.PTransform):
         results["documents"].element_type = self._row_type(documents.element_type)
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
-        return {
+        outputs = {
             "documents": results["documents"],
             REJECTED: results[REJECTED],
             TALLIES: results[TALLIES],
             FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
         }
+        if self._digest_corpus:
+            outputs[CORPUS_DIGEST] = (
+                documents
+                | "DigestDocuments"
+                >> beam.ParDo(
+                    _DigestDocuments(self._configuration.digest(self._handle.digest)),
+                    pvalue.AsSingleton(key),
+                )
+                | "AllWindows" >> beam.WindowInto(GlobalWindows())
+                | "AddDigests" >> beam.CombineGlobally(_sum_of_tags).with_output_types(bytes)
+                | "ToHex" >> beam.Map(bytes.hex).with_output_types(str)
+            )
+        return outputs
 
     def _row_type(self, element_type: Any) -> RowTypeConstraint:
         given = RowTypeConstraint.from_user_type(element_type)
@@ -123,6 +153,27 @@ class SanitizeDocuments(beam.PTransform):
 
 def _obtain_key(uri: str) -> bytes:
     return read_key(uri) if uri else draw_key()
+
+
+@beam.typehints.with_output_types(bytes)
+class _DigestDocuments(beam.DoFn):
+    def __init__(self, configuration: str):
+        self._configuration = configuration
+
+    def start_bundle(self) -> None:
+        self._sum = NO_TAGS
+
+    def process(self, row: Any, key: bytes) -> None:
+        if isinstance(row.id, str) and why_unusable(row.text) is None:
+            document = document_key(key, self._configuration, row.id, row.text)
+            self._sum = add_tags(self._sum, document_tag(document))
+
+    def finish_bundle(self) -> Iterator[WindowedValue]:
+        yield GlobalWindows.windowed_value(self._sum)
+
+
+def _sum_of_tags(tags: Iterable[bytes]) -> bytes:
+    return functools.reduce(add_tags, tags, NO_TAGS)
 
 
 class _Origin(NamedTuple):

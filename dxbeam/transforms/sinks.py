@@ -16,6 +16,7 @@ from dxbeam import manifest, storage
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.configuration import Configuration
 from dxbeam.documents import Rejected
+from dxbeam.errors import OutputError
 from dxbeam.manifest import Shard
 from dxbeam.tally import Tally, total
 
@@ -137,6 +138,9 @@ class WriteManifest(beam.PTransform):
       tallies: PCollection[tuple[str, Tally]], one a group.
       rejected: PCollection[Rejected].
       fingerprint: PCollection[str], one element.
+      corpus_digest: PCollection[str], one element.
+      run: the run that claimed the prefix; see ``manifest.write``.
+      needed_digest: what the corpus digest must be for a release to be made; "" for anything.
       written: PCollection[str] of files that must be complete before.
     """
 
@@ -151,10 +155,16 @@ class WriteManifest(beam.PTransform):
         tallies: pvalue.PCollection,
         rejected: pvalue.PCollection,
         fingerprint: pvalue.PCollection,
+        corpus_digest: pvalue.PCollection,
+        run: str = "",
+        needed_digest: str = "",
         written: pvalue.PCollection,
     ):
         super().__init__()
-        self._write = _WriteManifest(prefix, configuration, vocabulary, key_kept, dict(facts))
+        self._write = _WriteManifest(
+            prefix, configuration, vocabulary, key_kept, dict(facts), run, needed_digest
+        )
+        self._corpus_digest = corpus_digest
         self._tallies = tallies
         self._rejected = rejected
         self._fingerprint = fingerprint
@@ -172,6 +182,7 @@ class WriteManifest(beam.PTransform):
                 pvalue.AsIter(self._tallies),
                 pvalue.AsSingleton(count_all(self._rejected, "CountRejected")),
                 pvalue.AsSingleton(self._fingerprint),
+                pvalue.AsSingleton(self._corpus_digest),
                 pvalue.AsIter(self._written),
             )
         )
@@ -186,7 +197,11 @@ class _WriteManifest(beam.DoFn):
         vocabulary: VocabularyHandle,
         key_kept: bool,
         facts: dict[str, Any],
+        run: str,
+        needed_digest: str,
     ):
+        self._run = run
+        self._needed_digest = needed_digest
         self._prefix = prefix
         self._configuration = configuration
         self._vocabulary = vocabulary
@@ -200,9 +215,15 @@ class _WriteManifest(beam.DoFn):
         tallies: Iterable[tuple[str, Tally]],
         rejected: int,
         fingerprint: str,
+        corpus_digest: str,
         written: Iterable[str],
     ) -> Iterator[str]:
         list(written)  # nothing to read: it is here so that metrics and dead letters come first
+        if self._needed_digest not in ("", corpus_digest):
+            raise OutputError(
+                "the ledger has no epsilon left for this corpus but to repeat an earlier release, "
+                "and the corpus is no longer what it was then; nothing is released"
+            )
         content = manifest.compose(
             self._configuration,
             self._vocabulary,
@@ -211,7 +232,7 @@ class _WriteManifest(beam.DoFn):
             total(tally for _, tally in tallies),
             rejected,
             shards,
-            self._facts,
+            {"corpus_digest": corpus_digest, **self._facts},
         )
-        manifest.write(self._prefix, content)
+        manifest.write(self._prefix, content, self._run)
         yield storage.join(self._prefix, manifest.RELEASE)

@@ -175,6 +175,7 @@ def _release(output: Path, released: Sequence[tuple[str, str, Any]]) -> None:
         tallies = pipeline | "Tallies" >> beam.Create([("", Tally(25, tokens=50))])
         rejected = pipeline | "Rejected" >> beam.Create(REJECTED)
         fingerprint = pipeline | "Fingerprint" >> beam.Create(["ff"])
+        digest = pipeline | "CorpusDigest" >> beam.Create(["dd"])
         written = pipeline | "Written" >> beam.Create(["metrics.json"])
         (
             _rows(pipeline, released)
@@ -188,6 +189,7 @@ def _release(output: Path, released: Sequence[tuple[str, str, Any]]) -> None:
                 tallies=tallies,
                 rejected=rejected,
                 fingerprint=fingerprint,
+                corpus_digest=digest,
                 written=written,
             )
         )
@@ -200,6 +202,7 @@ def test_the_manifest_completes_a_release_that_can_be_verified(tmp_path: Path) -
     assert [content[name] for name in counts] == [27, 25, 2, 50]
     assert content["key"] == {"fingerprint": "ff", "kept": False}
     assert content["kept_fields"] == ["n"]
+    assert content["corpus_digest"] == "dd"
 
 
 def test_a_document_that_was_not_written_keeps_the_manifest_back(tmp_path: Path) -> None:
