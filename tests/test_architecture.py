@@ -14,10 +14,12 @@ errors guarantees documents tally
 storage
 vocabulary embeddings neighbors artifact
 randomness noise approximate_index parameters mechanisms.laplace mechanisms resampling
-tokenization configuration corpus sanitizer
+projections sensitivity
+tokenization configuration given_vectors corpus sanitizer vector_release
 manifest plan
 transforms.options transforms.launch transforms.sources transforms.neighbor_table
-transforms.sanitize transforms.metrics transforms.sinks transforms
+transforms.sensitivity transforms.sanitize transforms.metrics transforms.sinks transforms.vectors
+transforms
 analysis.noisy_dot_product analysis
 demo.show demo.train_vectors demo
 """
@@ -78,7 +80,7 @@ def test_the_package_does_not_know_who_uses_it() -> None:
 
 def test_what_releases_knows_no_analysis() -> None:
     """So a release needs neither scipy nor anything else of the extra ``analysis``."""
-    launchers = ("sanitize", "build_vocabulary")
+    launchers = ("sanitize", "build_vocabulary", "release_vectors")
     releasing = [path for name, path in _modules().items() if not name.startswith("analysis")]
     releasing += [ROOT / "pipelines" / f"{name}.py" for name in launchers]
     for path in releasing:

@@ -52,7 +52,7 @@ def cosine_survival(k: npt.ArrayLike, n: int) -> Floats:
     """P(K > k) = I_{1-k^2}((n-1)/2, 1/2) / 2 for k >= 0, and by symmetry elsewhere."""
     k = np.asarray(k, np.float64)
     upper = 0.5 * special.betainc((n - 1) / 2, 0.5, 1 - np.square(np.clip(k, -1, 1)))
-    return np.where(k >= 0, upper, 1 - upper)
+    return np.asarray(np.where(k >= 0, upper, 1 - upper))
 
 
 def cosine_moment(j: int, n: int) -> float:

@@ -16,11 +16,10 @@ from apache_beam.io.filesystem import CompressionTypes
 
 from dxbeam import manifest, storage
 from dxbeam.artifact import VocabularyHandle
-from dxbeam.configuration import Configuration
 from dxbeam.corpus import FORMATS
 from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError
-from dxbeam.manifest import Shard
+from dxbeam.manifest import Settings, Shard
 from dxbeam.tally import Tally, total
 
 NOT_COVERED = (
@@ -113,10 +112,28 @@ class WriteShards(beam.PTransform):
                     compression_type=_COMPRESSION_TYPES[self._compression],
                 )
             )
-        # A retried finalization finds its files in place and names none of them again, so the names
-        # only say when to look, and what is there is taken for what was written.
+        return names | "DescribeShards" >> DescribeShards(self._prefix)
+
+
+class DescribeShards(beam.PTransform):
+    """The shards of a release, once they are written: names of files -> PCollection[Shard].
+
+    A retried finalization finds its files in place and names none of them again, so the names only
+    say when to look, and what is there is taken for what was written.
+
+    Args:
+      prefix: directory or gs:// prefix of the release.
+    """
+
+    def __init__(self, prefix: str):
+        super().__init__()
+        self._prefix = prefix
+
+    def expand(self, names: pvalue.PCollection) -> pvalue.PCollection:
+        """Lists, counts and digests what lies there."""
+        path = storage.join(self._prefix, manifest.SHARD_PREFIX)
         return (
-            rows.pipeline
+            names.pipeline
             | "Prefix" >> beam.Create([path])
             | "List" >> beam.FlatMap(_list_shards, pvalue.AsIter(names)).with_output_types(str)
             | "Spread" >> beam.Reshuffle()
@@ -140,15 +157,16 @@ def _text_line(row: Any) -> bytes:
 
 
 def _parquet_row(row: Any, keep_fields: tuple[str, ...]) -> dict[str, str | None]:
-    kept = json.loads(row.fields)
+    return {"id": row.id, "text": row.text, **kept_columns(row.fields, keep_fields)}
+
+
+def kept_columns(fields: str, keep_fields: tuple[str, ...]) -> dict[str, str | None]:
+    """Kept fields as columns of strings; what is no string is written as JSON."""
+    kept = json.loads(fields)
     values = {name: kept.get(name) for name in keep_fields}
     return {
-        "id": row.id,
-        "text": row.text,
-        **{
-            name: value if isinstance(value, (str, type(None))) else json.dumps(value)
-            for name, value in values.items()
-        },
+        name: value if isinstance(value, (str, type(None))) else json.dumps(value)
+        for name, value in values.items()
     }
 
 
@@ -194,10 +212,27 @@ class WriteMetrics(beam.PTransform):
                 _write_metrics, pvalue.AsIter(tallies), rejected, self._by_group
             ).with_output_types(str)
         )
-        letters = (
-            self._rejected
+        letters = self._rejected | "WriteDeadLetters" >> WriteDeadLetters(self._directory)
+        return (metrics, letters) | "Files" >> beam.Flatten()
+
+
+class WriteDeadLetters(beam.PTransform):
+    """Writes where and why records were rejected: PCollection[Rejected] -> PCollection[str].
+
+    Args:
+      directory: where to; a place apart from the release.
+    """
+
+    def __init__(self, directory: str):
+        super().__init__()
+        self._directory = directory
+
+    def expand(self, rejected: pvalue.PCollection) -> pvalue.PCollection:
+        """Writes one file of a line a record, and passes its name on."""
+        return (
+            rejected
             | "ToLine" >> beam.Map(_dead_letter).with_output_types(bytes)
-            | "WriteDeadLetters"
+            | "Write"
             >> textio.WriteToText(
                 storage.join(self._directory, DEAD_LETTERS),
                 file_name_suffix=".jsonl",
@@ -205,7 +240,6 @@ class WriteMetrics(beam.PTransform):
                 coder=beam.coders.BytesCoder(),
             )
         )
-        return (metrics, letters) | "Files" >> beam.Flatten()
 
 
 def count_all(elements: pvalue.PCollection, label: str) -> pvalue.PCollection:
@@ -260,7 +294,7 @@ class WriteManifest(beam.PTransform):
     Args:
       prefix: of the release.
       configuration: what was run.
-      vocabulary: with what words.
+      vocabulary: with what words; None where there are none.
       key_kept: whether the key came from outside.
       facts: further entries of the manifest.
       tallies: PCollection[tuple[str, Tally]], one a group.
@@ -272,8 +306,8 @@ class WriteManifest(beam.PTransform):
     def __init__(
         self,
         prefix: str,
-        configuration: Configuration,
-        vocabulary: VocabularyHandle,
+        configuration: Settings,
+        vocabulary: VocabularyHandle | None,
         key_kept: bool,
         facts: Mapping[str, Any],
         *,
@@ -311,8 +345,8 @@ class _WriteManifest(beam.DoFn):
     def __init__(
         self,
         prefix: str,
-        configuration: Configuration,
-        vocabulary: VocabularyHandle,
+        configuration: Settings,
+        vocabulary: VocabularyHandle | None,
         key_kept: bool,
         facts: dict[str, Any],
     ):
