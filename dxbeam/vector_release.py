@@ -165,8 +165,8 @@ class VectorConfiguration:
         ]
         if mean_of_words:
             caveats.append(
-                "A text without words is treated as one unknown word. Words of a long text weigh "
-                "little in its mean, so a small epsilon there means little noise on each of them."
+                "Replacing one of a text's k words moves the mean by a k-th of the words' "
+                "distance; a text without words is treated as one unknown word."
             )
         if claimed:
             caveats.append(

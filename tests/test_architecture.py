@@ -20,7 +20,7 @@ manifest plan
 transforms.options transforms.launch transforms.sources transforms.neighbor_table
 transforms.sensitivity transforms.sanitize transforms.metrics transforms.sinks transforms.vectors
 transforms
-analysis.noisy_dot_product analysis
+analysis.noisy_dot_product analysis.attacks analysis
 demo.show demo.train_vectors demo
 """
 """Every module of the package; each may import only from those before it."""

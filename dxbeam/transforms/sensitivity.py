@@ -18,7 +18,8 @@ from dxbeam.artifact import VocabularyHandle
 from dxbeam.projections import Projection
 from dxbeam.sensitivity import ROWS_A_BLOCK, PairScan, Widest, certified
 
-beam.coders.registry.register_coder(Widest, beam.coders.RowCoder)
+Part = tuple[float, float, int, int]
+"""The fields of a ``Widest``."""
 
 
 class WriteExactSensitivity(beam.PTransform):
@@ -59,7 +60,7 @@ class WriteExactSensitivity(beam.PTransform):
         )
 
 
-@beam.typehints.with_output_types(Widest)
+@beam.typehints.with_output_types(Part)
 class _Scan(beam.DoFn):
     def __init__(self, vocabulary: VocabularyHandle, projection: Projection, threads: int):
         self._vocabulary = vocabulary
@@ -75,15 +76,17 @@ class _Scan(beam.DoFn):
         )
         self._found = Widest()  # what this worker has found before spares it work
 
-    def process(self, start: int) -> Iterator[Widest]:
+    def process(self, start: int) -> Iterator[Part]:
         self._found = self._scan.scan(start, self._found)
-        yield self._found
+        bound, ratio, first, second = self._found
+        yield bound, ratio, first, second
 
 
 def _write(
-    path: str, parts: Iterable[Widest], vocabulary: VocabularyHandle, projection: Projection
+    path: str, parts: Iterable[Part], vocabulary: VocabularyHandle, projection: Projection
 ) -> str:
-    found = certified(parts, artifact.open_vocabulary(vocabulary), projection)
+    widest = (Widest(*part) for part in parts)
+    found = certified(widest, artifact.open_vocabulary(vocabulary), projection)
     with storage.open_write(path) as file:
         file.write((json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n").encode())
     return path

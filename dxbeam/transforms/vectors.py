@@ -3,10 +3,10 @@
 As in sanitize.py, the key arrives as a side input and the vocabulary is opened once per process.
 """
 
-# No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
+from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import apache_beam as beam
 import numpy as np
@@ -14,6 +14,7 @@ import pyarrow as pa
 from apache_beam import pvalue, typehints
 from apache_beam.io import parquetio
 from apache_beam.metrics import Metrics
+from apache_beam.typehints.row_type import RowTypeConstraint
 from apache_beam.utils.shared import Shared
 
 from dxbeam import artifact, manifest, storage
@@ -29,15 +30,8 @@ from dxbeam.vector_release import VectorConfiguration, VectorReleaser
 VECTORS = "vectors"
 
 
-class VectorRow(NamedTuple):
-    """A released vector on its way to a file: little-endian float32 [m], and the kept fields."""
-
-    id: str
-    vector: bytes
-    fields: str
-
-
-beam.coders.registry.register_coder(VectorRow, beam.coders.RowCoder)
+ROW = RowTypeConstraint.from_fields([("id", str), ("vector", bytes), ("fields", str)])
+"""A vector on its way to a file: little-endian float32 [m], and the kept fields as JSON."""
 
 
 class ReleaseVectors(beam.PTransform):
@@ -49,7 +43,7 @@ class ReleaseVectors(beam.PTransform):
       key_uri: where the secret key lies; by default a new one is drawn inside the job.
 
     Takes a PCollection[Document] and returns a dictionary:
-      ``"vectors"``: ``VectorRow``.
+      ``"vectors"``: rows of ``ROW``.
       ``"rejected"``: ``Rejected``.
       ``"tallies"``: ``tuple[str, Tally]``, one document each and nothing else: how many words a
       text has is not released.
@@ -73,7 +67,7 @@ class ReleaseVectors(beam.PTransform):
         results = documents | "Release" >> beam.ParDo(
             _ReleaseDoFn(self._configuration, self._vocabulary), pvalue.AsSingleton(key)
         ).with_outputs(REJECTED, TALLIES, main=VECTORS)
-        results[VECTORS].element_type = VectorRow
+        results[VECTORS].element_type = ROW
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
         return {
@@ -101,7 +95,7 @@ class _ReleaseDoFn(beam.DoFn):
                 continue
             self._count.inc()
             vector = result.vector.astype("<f4").tobytes()
-            yield VectorRow(document.id, vector, document.fields)
+            yield beam.Row(id=document.id, vector=vector, fields=document.fields)
             yield pvalue.TaggedOutput(TALLIES, ("", Tally(documents=1)))
 
     def _open(self, key: bytes) -> VectorReleaser:
@@ -116,7 +110,7 @@ class _ReleaseDoFn(beam.DoFn):
 
 
 class WriteVectorShards(beam.PTransform):
-    """Writes vectors as Parquet: PCollection[VectorRow] -> PCollection[Shard].
+    """Writes vectors as Parquet: rows of ``ROW`` -> PCollection[Shard].
 
     Columns ``id`` (string), ``vector`` (fixed-size list of m float32), the kept fields (strings).
 
@@ -160,6 +154,6 @@ class WriteVectorShards(beam.PTransform):
         return names | "DescribeShards" >> DescribeShards(self._prefix)
 
 
-def _parquet_row(row: VectorRow, keep_fields: tuple[str, ...]) -> dict[str, Any]:
+def _parquet_row(row: Any, keep_fields: tuple[str, ...]) -> dict[str, Any]:
     vector = np.frombuffer(row.vector, "<f4")
     return {"id": row.id, "vector": vector, **kept_columns(row.fields, keep_fields)}
