@@ -39,6 +39,7 @@ ROWS_A_BLOCK = 512
 _COLUMNS_A_TILE = 2048
 _SETTLED_A_TILE = 2048
 _UNIT_ROUNDOFF = 2.0**-24
+_SLACK = 1e-30
 _MARGIN = 1e-6
 """Relative; far above the float64 error of a ratio, of a singular value and of P x itself."""
 
@@ -149,10 +150,13 @@ class PairScan:
         self._vectors = np.concatenate([vocabulary.vectors, unknown])
         self._projection = projection
         projected = projection.apply_all(self._vectors)
+        # A power of two that makes the largest coordinate about 1: ratios do not change, float32
+        # overflows nowhere, and what underflows is far below _SLACK.
+        unit = 2.0 ** -math.floor(math.log2(float(np.abs(self._vectors).max()) or 1.0))
         n, m = projection.dimensions, projection.projected
-        self._originals = _extended(self._vectors, 1 - 2 * _UNIT_ROUNDOFF * (n + 8))
+        self._originals = _extended(self._vectors, unit, 1 - 2 * _UNIT_ROUNDOFF * (n + 8), -_SLACK)
         # 8 more for the rounding of P x to float32.
-        self._projected = _extended(projected, 1 + 2 * _UNIT_ROUNDOFF * (m + 16))
+        self._projected = _extended(projected, unit, 1 + 2 * _UNIT_ROUNDOFF * (m + 16), _SLACK)
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -219,15 +223,21 @@ class PairScan:
         return Widest(0.0, float(ratios[best]), int(i[best]), int(j[best]))
 
 
-def _extended(vectors: npt.NDArray[np.floating], factor: float) -> tuple[Singles, Singles]:
-    """Rows whose products are ``factor (|x|^2 + |y|^2) - 2 x.y``: float32 [N, n + 2] twice."""
+def _extended(
+    vectors: npt.NDArray[np.floating], unit: float, factor: float, slack: float
+) -> tuple[Singles, Singles]:
+    """Rows whose products are ``factor (|x|^2 + |y|^2) + 2 slack - 2 x.y``: float32 [N, n + 2].
+
+    All in terms of ``unit`` times the vectors.
+    """
     count, n = vectors.shape
     left, right = np.empty((2, count, n + 2), np.float32)
-    right[:, :n] = vectors
-    left[:, :n] = right[:, :n] * np.float32(-2)
     for begin in range(0, count, ROWS_A_BLOCK):
         block = slice(begin, begin + ROWS_A_BLOCK)
-        right[block, n + 1] = factor * np.square(vectors[block], dtype=np.float64).sum(axis=1)
+        scaled = vectors[block].astype(np.float64) * unit
+        right[block, :n] = scaled
+        right[block, n + 1] = factor * np.square(scaled).sum(axis=1) + slack
+    left[:, :n] = right[:, :n] * np.float32(-2)
     left[:, n] = right[:, n + 1]
     left[:, n + 1] = right[:, n] = 1
     return left, right

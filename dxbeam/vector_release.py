@@ -15,9 +15,10 @@ a coordinate: between two grid points lie so many floating-point numbers that ev
 every grid point, and the rounding adds 0.02 % to the noise.
 
 How far float64 noise is from real noise. A coordinate of the noise is s G, G = L cos(angle) a
-Gaussian by Box-Muller and s the common scale. Computed with unit roundoff u = 2^-53 it is off by
-at most 2^-47 L s, L <= 9.42 (angle 16 u, cosine 2 u, length and scale under 40 u), and L below 1/8
-matters less than 2^-46 in all. The rounded coordinate differs only where the exact one lies that
+Gaussian by Box-Muller and s the common scale, the root of a Gamma variable. Computed with unit
+roundoff u = 2^-53 it is off by at most 2^-47 L s, L <= 9.42 (angle 16 u, cosine 2 u, length and
+scale under 40 u), but for L or that variable below 1/8, whose larger errors are so rare that they
+matter less than 2^-42 in all. The rounded coordinate differs only where the exact one lies that
 near a border between grid points, which are a step apart: with probability at most
 2 * 2^-47 * 9.42 (E[s]/step + 0.4) < 2^-37. Adding P x rounds once more, with less influence while
 P x is at most 1,000 standard deviations. So the law of what is released is within m * 2^-36 of the
