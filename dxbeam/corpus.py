@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dxbeam import storage
+from dxbeam import given_vectors, storage
 from dxbeam.documents import Document, Rejected, position_id, why_unusable
 from dxbeam.errors import ConfigurationError, CorpusError
 
@@ -48,6 +48,8 @@ class CorpusFormat:
       group_by: a field whose values are counted apart in the metrics, or None.
       document_per: whether a document of a text corpus is a "line" or a "file".
       largest_document: documents of more bytes than this are rejected without being read.
+      vector_dimensions: n, where ``text_field`` holds a vector of n numbers and no text; it is
+        passed on as text, see given_vectors.py.
     """
 
     name: str
@@ -57,6 +59,7 @@ class CorpusFormat:
     group_by: str | None = None
     document_per: str = "line"
     largest_document: int = 256 << 20
+    vector_dimensions: int | None = None
 
     def __post_init__(self) -> None:
         if self.name not in FORMATS:
@@ -66,6 +69,10 @@ class CorpusFormat:
         if self.document_per not in UNITS:
             raise ConfigurationError(
                 f"--document_per is one of {', '.join(UNITS)}, not {self.document_per!r}"
+            )
+        if self.name == "text" and self.vector_dimensions:
+            raise ConfigurationError(
+                "plain text holds no vectors; use --input_format jsonl or parquet"
             )
         if self.name == "text" and (self.keep_fields or self.group_by):
             raise ConfigurationError(
@@ -284,6 +291,11 @@ def _from_record(record: dict[str, Any], where: str, corpus: CorpusFormat) -> Do
     text, own_id = record.get(corpus.text_field), record.get(corpus.id_field)
     if text is None:
         return Rejected(where, f"there is no field {corpus.text_field!r}, or it is null")
+    if corpus.vector_dimensions:
+        try:
+            text = given_vectors.encode(text, corpus.vector_dimensions)
+        except ValueError as error:
+            return Rejected(where, f"the field {corpus.text_field!r} cannot be used: {error}")
     if not isinstance(text, str):
         return Rejected(where, f"the field {corpus.text_field!r} is not a string")
     if not isinstance(own_id, (str, int, type(None))) or isinstance(own_id, bool):
@@ -348,6 +360,10 @@ def wrong_schema(schema: pa.Schema, corpus: CorpusFormat) -> str | None:
         if column not in schema.names:
             return f"the Parquet file has no column {column!r}"
     kind = schema.field(corpus.text_field).type
+    if corpus.vector_dimensions:
+        if not _is_numbers(kind):
+            return f"the Parquet column {corpus.text_field!r} holds {kind}, not lists of numbers"
+        return None
     if not _is_string(kind):
         return f"the Parquet column {corpus.text_field!r} holds {kind}, not strings"
     return None
@@ -357,6 +373,13 @@ def _is_string(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_numbers(kind: pa.DataType) -> bool:
+    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if not any(is_list(kind) for is_list in lists):
+        return False
+    return bool(pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))
 
 
 def _read_row_group(split: Split, corpus: CorpusFormat) -> Iterator[Document | Rejected]:

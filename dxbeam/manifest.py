@@ -9,12 +9,12 @@ import json
 import platform
 from collections.abc import Iterable, Mapping
 from importlib import metadata
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from dxbeam import storage
 from dxbeam.artifact import VocabularyHandle
-from dxbeam.configuration import Configuration
 from dxbeam.errors import CorpusError, OutputError
+from dxbeam.guarantees import Guarantee
 from dxbeam.tally import Tally
 
 RELEASE = "release.json"
@@ -36,6 +36,27 @@ class Shard(NamedTuple):
     documents: int
     bytes: int
     sha256: str
+
+
+class Settings(Protocol):
+    """What a manifest asks of the settings of a release: Configuration or VectorConfiguration."""
+
+    def guarantee(self) -> Guarantee:
+        """What is promised."""
+        ...
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """What passes the mechanism by."""
+        ...
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every parameter, ready for JSON."""
+        ...
+
+    def digest(self, vocabulary: str) -> str:
+        """SHA-256 of all that determines the law, the vocabulary's digest among it."""
+        ...
 
 
 def versions() -> dict[str, str]:
@@ -99,8 +120,8 @@ def _tidy(prefix: str, shards: set[str]) -> None:
 
 
 def compose(
-    configuration: Configuration,
-    vocabulary: VocabularyHandle,
+    configuration: Settings,
+    vocabulary: VocabularyHandle | None,
     key_fingerprint: str,
     key_kept: bool,
     tally: Tally,
@@ -112,7 +133,7 @@ def compose(
 
     Args:
       configuration: what was run.
-      vocabulary: with what words.
+      vocabulary: with what words; None for given vectors that need none.
       key_fingerprint: names the key.
       key_kept: whether the key was given from outside, so that the noise can be drawn again.
       tally: counts over all documents that were released.
@@ -144,12 +165,14 @@ def compose(
         "guarantee": configuration.guarantee().as_dict(),
         "unprotected": list(configuration.unprotected),
         "configuration": configuration.as_dict(),
-        "configuration_digest": configuration.digest(vocabulary.digest),
+        "configuration_digest": configuration.digest(vocabulary.digest if vocabulary else ""),
         "vocabulary": {
             "digest": vocabulary.digest,
             "words": vocabulary.words,
             "dimensions": vocabulary.dimensions,
-        },
+        }
+        if vocabulary
+        else None,
         "key": {"fingerprint": key_fingerprint, "kept": key_kept},
         "documents_in": tally.documents + rejected,
         "documents_out": tally.documents,

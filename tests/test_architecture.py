@@ -14,17 +14,20 @@ errors guarantees documents tally
 storage
 vocabulary embeddings integer_search neighbors artifact
 randomness noise approximate_index parameters mechanisms.laplace mechanisms resampling
-tokenization configuration corpus sanitizer
+projections sensitivity
+tokenization configuration given_vectors corpus sanitizer vector_release
 context manifest ledger plan
 transforms.options transforms.launch transforms.sources transforms.neighbor_table
-transforms.sanitize transforms.metrics transforms.shards transforms.sinks transforms
+transforms.sensitivity transforms.sanitize transforms.metrics transforms.shards transforms.sinks
+transforms.vectors transforms
+analysis.noisy_dot_product analysis.attacks analysis
 demo.show demo.train_vectors demo
 """
 """Every module of the package; each may import only from those before it."""
 
 ORDER = ROOMS.split()
 
-MAY_IMPORT_BEAM = ("storage", "transforms.")
+MAY_IMPORT_BEAM = ("storage", "transforms.", "analysis.")
 
 MAY_SEED = {("approximate_index", "measure_recall")}
 """A measurement, which protects nothing. demo.train_vectors, which is no part of a run, may too."""
@@ -73,6 +76,16 @@ def test_the_package_does_not_know_who_uses_it() -> None:
     for name, path in _modules().items():
         for imported in _imports(_tree(path)):
             assert imported.split(".")[0] not in ("pipelines", "tests", "benchmarks"), name
+
+
+def test_what_releases_knows_no_analysis() -> None:
+    """So a release needs neither scipy nor anything else of the extra ``analysis``."""
+    launchers = ("sanitize", "build_vocabulary", "release_vectors")
+    releasing = [path for name, path in _modules().items() if not name.startswith("analysis")]
+    releasing += [ROOT / "pipelines" / f"{name}.py" for name in launchers]
+    for path in releasing:
+        for imported in _imports(_tree(path)):
+            assert not imported.startswith(("dxbeam.analysis", "scipy")), path
 
 
 def test_launchers_do_not_import_one_another() -> None:

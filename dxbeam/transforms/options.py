@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import yaml
 from apache_beam.options.pipeline_options import (
@@ -23,6 +23,8 @@ from dxbeam import corpus, storage
 from dxbeam.configuration import UNKNOWN_WORDS
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
+from dxbeam.projections import DEFAULT_SEED, KINDS
+from dxbeam.vector_release import UNITS
 
 LOCAL_RUNNER = "FnApiRunner"
 """Runs where no --runner is given. Beam's own default may fetch a binary and behaves otherwise."""
@@ -209,6 +211,78 @@ class SanitizeOptions(PipelineOptions):
         )
 
 
+class ReleaseVectorsOptions(PipelineOptions):
+    """Flags of pipelines.release_vectors, which takes some of pipelines.sanitize too."""
+
+    shared: ClassVar[tuple[str, ...]] = (
+        "--input",
+        "--input_format",
+        "--document_per",
+        "--text_field",
+        "--id_field",
+        "--keep_fields",
+        "--largest_document",
+        "--vocabulary",
+        "--epsilon",
+        "--key_uri",
+        "--num_shards",
+        "--metrics_output",
+    )
+
+    @classmethod
+    def _add_argparse_args(cls, parser: Any) -> None:
+        parser.add_argument(
+            "--unit",
+            default="text",
+            help="what a released vector stands for: "
+            + "; ".join(f"{name}: {what}" for name, what in UNITS.items())
+            + " (default text)",
+        )
+        parser.add_argument(
+            "--vector_field",
+            default="vector",
+            help="with --unit vector, the field or column of the vector (default vector)",
+        )
+        parser.add_argument(
+            "--dimensions",
+            type=int,
+            metavar="N",
+            help="with --unit vector, how many numbers a vector has (default: as the vocabulary's)",
+        )
+        parser.add_argument(
+            "--projection",
+            default="pca",
+            help="; ".join(f"{name}: {what}" for name, what in KINDS.items()) + " (default pca)",
+        )
+        parser.add_argument(
+            "--projected_dimensions",
+            type=int,
+            default=50,
+            metavar="M",
+            help="dimensions of a released vector (default 50; with --projection none, all)",
+        )
+        parser.add_argument(
+            "--projection_seed",
+            default=DEFAULT_SEED,
+            metavar="TEXT",
+            help=f"public seed of a random projection (default {DEFAULT_SEED}); the same seed "
+            "gives the same projection, and it is released",
+        )
+        parser.add_argument(
+            "--sensitivity",
+            help="bound on what the projection does to distances: exact, over all pairs of words "
+            "(default for words); spectral, for all vectors (default for texts and vectors); "
+            "published, 1 + beta with probability 1 - delta (PrivEmb)",
+        )
+        parser.add_argument(
+            "--projection_delta",
+            type=float,
+            default=1e-6,
+            metavar="DELTA",
+            help="delta of --sensitivity published (default 1e-6)",
+        )
+
+
 class LedgerOptions(PipelineOptions):
     """Flags of launchers that account for what they release."""
 
@@ -233,6 +307,32 @@ class LedgerOptions(PipelineOptions):
         )
 
 
+class _Only:
+    """Passes on to a parser the flags of these names only."""
+
+    def __init__(self, parser: Any, names: tuple[str, ...]):
+        self._parser = parser
+        self._names = names
+
+    def add_argument(self, name: str, *others: str, **settings: Any) -> None:
+        if name in self._names:
+            self._parser.add_argument(name, *others, **settings)
+
+
+LAUNCHERS = {BuildVocabularyOptions, SanitizeOptions, ReleaseVectorsOptions, LedgerOptions}
+"""The classes of flags of which a command line takes its own launcher's only."""
+
+
+def _add_own_flags(own: type[PipelineOptions], parser: Any) -> None:
+    """The launcher's own flags, and those that it shares with pipelines.sanitize."""
+    own._add_argparse_args(parser)
+    if own is SanitizeOptions:
+        LedgerOptions._add_argparse_args(parser)
+    shared = getattr(own, "shared", ())
+    if shared:
+        SanitizeOptions._add_argparse_args(_Only(parser, shared))
+
+
 class _Parser(_BeamArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise ConfigurationError(f"{message}; --help lists the flags")
@@ -254,11 +354,9 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
         _print_help(own, manual)
     argv = [_beams_dry_run(argument) for argument in _with_config(list(argv))]
     parser = _Parser(allow_abbrev=False, add_help=False)
-    others = {BuildVocabularyOptions, SanitizeOptions, LedgerOptions} - {own}
-    if own is SanitizeOptions:
-        others -= {LedgerOptions}
-    for options in set(PipelineOptions.__subclasses__()) - others:
+    for options in set(PipelineOptions.__subclasses__()) - LAUNCHERS:
         options._add_argparse_args(parser)
+    _add_own_flags(own, parser)
     _, unknown = parser.parse_known_args(argv)
     if unknown:
         raise ConfigurationError(f"unknown flag {unknown[0].split('=')[0]}; --help lists the flags")
@@ -292,9 +390,7 @@ def _print_help(own: type[PipelineOptions], manual: str) -> NoReturn:
         epilog="Every flag of Beam and its runners is accepted too, e.g. "
         "--direct_running_mode=multi_processing --direct_num_workers=0 for all cores.",
     )
-    own._add_argparse_args(parser)
-    if own is SanitizeOptions:
-        LedgerOptions._add_argparse_args(parser)
+    _add_own_flags(own, parser)
     CommonOptions._add_argparse_args(parser)
     # Beam declares this one itself, among its options for tests.
     parser.add_argument("--dry_run", action="store_true", help="say what would be done, do nothing")

@@ -97,13 +97,7 @@ class SanitizeDocuments(beam.PTransform):
     def expand(self, documents: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
         """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
         pipeline = documents.pipeline
-        # The reshuffle makes runners agree on one key before anything uses it.
-        key = (
-            pipeline
-            | "KeyUri" >> beam.Create([self._key_uri or ""])
-            | "ObtainKey" >> beam.Map(_obtain_key).with_output_types(bytes)
-            | "AgreeOnKey" >> beam.Reshuffle()
-        )
+        key = agreed_key(pipeline, self._key_uri)
         handle = pipeline | "VocabularyHandle" >> beam.Create([self._handle])
         sanitize = _SanitizeDoFn(
             self._configuration, self._keep_fields, self._group_by, self._search_threads
@@ -149,6 +143,17 @@ class SanitizeDocuments(beam.PTransform):
             )
         kept = [(name, types.get(name, Any)) for name in self._keep_fields]
         return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])
+
+
+def agreed_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollection:
+    """One element, the secret key: read where it lies, or drawn inside the job."""
+    # The reshuffle makes runners agree on one key before anything uses it.
+    return (
+        pipeline
+        | "KeyUri" >> beam.Create([key_uri or ""])
+        | "ObtainKey" >> beam.Map(_obtain_key).with_output_types(bytes)
+        | "AgreeOnKey" >> beam.Reshuffle()
+    )
 
 
 def _obtain_key(uri: str) -> bytes:

@@ -77,30 +77,56 @@ class WriteShards(beam.PTransform):
     def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
         """Encodes, writes pieces, and moves and describes those that were committed."""
         encoded, open_file, suffix = self._encoded(rows)
-        encoded = encoded | "Globally" >> beam.WindowInto(GlobalWindows())
-        if self._num_shards:
-            grouped = (
-                encoded
-                | "Deal" >> beam.ParDo(_Deal(self._num_shards))
-                | "Gather" >> beam.GroupByKey()
-            )
-            pieces = grouped | "Write" >> beam.ParDo(_WriteGroup(self._prefix, suffix, open_file))
-        else:
-            pieces = encoded | "Write" >> beam.ParDo(_WriteBundle(self._prefix, suffix, open_file))
-        return (
-            pieces
-            | "Commit" >> beam.Reshuffle()
-            | "Publish" >> beam.Map(_publish, self._prefix).with_output_types(Shard)
+        return encoded | "WritePieces" >> WritePieces(
+            self._prefix, suffix, open_file, self._num_shards
         )
 
     def _encoded(self, rows: pvalue.PCollection) -> tuple[pvalue.PCollection, _OpenFile, str]:
         if self._format == "parquet":
             to_row = beam.Map(_parquet_row, self._keep_fields)
             names = ("id", "text", *self._keep_fields)
-            return rows | "ToParquetRow" >> to_row, _OpenParquet(names), ".parquet"
+            schema = pa.schema([(name, pa.string()) for name in names])
+            return rows | "ToParquetRow" >> to_row, OpenParquet(schema), ".parquet"
         encode = _json_line if self._format == "jsonl" else _text_line
         suffix = {"jsonl": ".jsonl", "text": ".txt"}[self._format] + _SUFFIXES[self._compression]
         return rows | "ToLine" >> beam.Map(encode).with_output_types(bytes), _Lines, suffix
+
+
+class WritePieces(beam.PTransform):
+    """Writes encoded elements as the shards of a release: -> PCollection[Shard].
+
+    Args:
+      prefix: directory or gs:// prefix of the release.
+      suffix: of the files' names.
+      open_file: a path -> a file that takes the elements.
+      num_shards: number of files, if there are as many elements; 0 writes a file a bundle.
+    """
+
+    def __init__(self, prefix: str, suffix: str, open_file: _OpenFile, num_shards: int):
+        super().__init__()
+        self._prefix = prefix
+        self._suffix = suffix
+        self._open_file = open_file
+        self._num_shards = num_shards
+
+    def expand(self, encoded: pvalue.PCollection) -> pvalue.PCollection:
+        """Writes pieces, and moves and describes those that were committed."""
+        encoded = encoded | "Globally" >> beam.WindowInto(GlobalWindows())
+        where = (self._prefix, self._suffix, self._open_file)
+        if self._num_shards:
+            grouped = (
+                encoded
+                | "Deal" >> beam.ParDo(_Deal(self._num_shards))
+                | "Gather" >> beam.GroupByKey()
+            )
+            pieces = grouped | "Write" >> beam.ParDo(_WriteGroup(*where))
+        else:
+            pieces = encoded | "Write" >> beam.ParDo(_WriteBundle(*where))
+        return (
+            pieces
+            | "Commit" >> beam.Reshuffle()
+            | "Publish" >> beam.Map(_publish, self._prefix).with_output_types(Shard)
+        )
 
 
 class _File(Protocol):
@@ -127,14 +153,15 @@ class _Lines:
         self._file.close()
 
 
-class _OpenParquet:
-    """Opens Parquet files of string columns."""
+class OpenParquet:
+    """Opens Parquet files of a schema, for rows as dictionaries."""
 
-    def __init__(self, names: tuple[str, ...]):
-        self._names = names
+    def __init__(self, schema: pa.Schema):
+        self._schema = schema
 
     def __call__(self, path: str) -> _Parquet:
-        return _Parquet(path, pa.schema([(name, pa.string()) for name in self._names]))
+        """A new file at ``path``."""
+        return _Parquet(path, self._schema)
 
 
 class _Parquet:
@@ -144,12 +171,12 @@ class _Parquet:
         self._file = storage.open_write(path)
         self._writer = pq.ParquetWriter(self._file, schema, compression="zstd")
         self._schema = schema
-        self._rows: list[dict[str, str | None]] = []
+        self._rows: list[dict[str, Any]] = []
         self._characters = 0
 
-    def write(self, row: dict[str, str | None]) -> None:
+    def write(self, row: dict[str, Any]) -> None:
         self._rows.append(row)
-        self._characters += sum(len(value or "") for value in row.values())
+        self._characters += sum(len(value) for value in row.values() if value is not None)
         if self._characters >= _ROW_GROUP:
             self._write_group()
 
@@ -258,13 +285,14 @@ def _text_line(row: Any) -> bytes:
 
 
 def _parquet_row(row: Any, keep_fields: tuple[str, ...]) -> dict[str, str | None]:
-    kept = json.loads(row.fields)
+    return {"id": row.id, "text": row.text, **kept_columns(row.fields, keep_fields)}
+
+
+def kept_columns(fields: str, keep_fields: tuple[str, ...]) -> dict[str, str | None]:
+    """Kept fields as columns of strings; what is no string is written as JSON."""
+    kept = json.loads(fields)
     values = {name: kept.get(name) for name in keep_fields}
     return {
-        "id": row.id,
-        "text": row.text,
-        **{
-            name: value if isinstance(value, (str, type(None))) else json.dumps(value)
-            for name, value in values.items()
-        },
+        name: value if isinstance(value, (str, type(None))) else json.dumps(value)
+        for name, value in values.items()
     }

@@ -14,10 +14,9 @@ from apache_beam import pvalue
 
 from dxbeam import manifest, storage
 from dxbeam.artifact import VocabularyHandle
-from dxbeam.configuration import Configuration
 from dxbeam.documents import Rejected
 from dxbeam.errors import OutputError
-from dxbeam.manifest import Shard
+from dxbeam.manifest import Settings, Shard
 from dxbeam.tally import Tally, total
 
 NOT_COVERED = (
@@ -56,19 +55,35 @@ class WriteMetrics(beam.PTransform):
                 _write_metrics, pvalue.AsIter(tallies), rejected, self._by_group
             ).with_output_types(str)
         )
-        letters = (
+        letters = self._rejected | "WriteDeadLetters" >> WriteDeadLetters(self._directory)
+        return (metrics, letters) | "Files" >> beam.Flatten()
+
+
+class WriteDeadLetters(beam.PTransform):
+    """Writes where and why records were rejected: PCollection[Rejected] -> PCollection[str].
+
+    Args:
+      directory: where to; a place apart from the release.
+    """
+
+    def __init__(self, directory: str):
+        super().__init__()
+        self._directory = directory
+
+    def expand(self, rejected: pvalue.PCollection) -> pvalue.PCollection:
+        """Writes one file of a line a record, and passes its name on."""
+        return (
             (
-                tallies.pipeline | "NoLetter" >> beam.Create([(None, b"")]),
-                self._rejected | "ToLine" >> beam.Map(_dead_letter),
+                rejected.pipeline | "NoLetter" >> beam.Create([(None, b"")]),
+                rejected | "ToLine" >> beam.Map(_dead_letter),
             )
             | "AllLetters" >> beam.Flatten()
             | "Gather" >> beam.GroupByKey()
-            | "WriteDeadLetters"
+            | "Write"
             >> beam.Map(
                 _write_group, storage.join(self._directory, DEAD_LETTERS)
             ).with_output_types(str)
         )
-        return (metrics, letters) | "Files" >> beam.Flatten()
 
 
 def count_all(elements: pvalue.PCollection, label: str) -> pvalue.PCollection:
@@ -132,13 +147,13 @@ class WriteManifest(beam.PTransform):
     Args:
       prefix: of the release.
       configuration: what was run.
-      vocabulary: with what words.
+      vocabulary: with what words; None where there are none.
       key_kept: whether the key came from outside.
       facts: further entries of the manifest.
       tallies: PCollection[tuple[str, Tally]], one a group.
       rejected: PCollection[Rejected].
       fingerprint: PCollection[str], one element.
-      corpus_digest: PCollection[str], one element.
+      corpus_digest: PCollection[str], one element, or None to leave it out.
       run: the run that claimed the prefix; see ``manifest.write``.
       needed_digest: what the corpus digest must be for a release to be made; "" for anything.
       written: PCollection[str] of files that must be complete before.
@@ -147,15 +162,15 @@ class WriteManifest(beam.PTransform):
     def __init__(
         self,
         prefix: str,
-        configuration: Configuration,
-        vocabulary: VocabularyHandle,
+        configuration: Settings,
+        vocabulary: VocabularyHandle | None,
         key_kept: bool,
         facts: Mapping[str, Any],
         *,
         tallies: pvalue.PCollection,
         rejected: pvalue.PCollection,
         fingerprint: pvalue.PCollection,
-        corpus_digest: pvalue.PCollection,
+        corpus_digest: pvalue.PCollection | None = None,
         run: str = "",
         needed_digest: str = "",
         written: pvalue.PCollection,
@@ -172,6 +187,7 @@ class WriteManifest(beam.PTransform):
 
     def expand(self, shards: pvalue.PCollection) -> pvalue.PCollection:
         """One element, whose side inputs are everything that must be there first."""
+        digest = self._corpus_digest or shards.pipeline | "NoDigest" >> beam.Create([""])
         return (
             shards.pipeline
             | "Once" >> beam.Create([None])
@@ -182,7 +198,7 @@ class WriteManifest(beam.PTransform):
                 pvalue.AsIter(self._tallies),
                 pvalue.AsSingleton(count_all(self._rejected, "CountRejected")),
                 pvalue.AsSingleton(self._fingerprint),
-                pvalue.AsSingleton(self._corpus_digest),
+                pvalue.AsSingleton(digest),
                 pvalue.AsIter(self._written),
             )
         )
@@ -193,8 +209,8 @@ class _WriteManifest(beam.DoFn):
     def __init__(
         self,
         prefix: str,
-        configuration: Configuration,
-        vocabulary: VocabularyHandle,
+        configuration: Settings,
+        vocabulary: VocabularyHandle | None,
         key_kept: bool,
         facts: dict[str, Any],
         run: str,
@@ -232,7 +248,7 @@ class _WriteManifest(beam.DoFn):
             total(tally for _, tally in tallies),
             rejected,
             shards,
-            {"corpus_digest": corpus_digest, **self._facts},
+            {**({"corpus_digest": corpus_digest} if corpus_digest else {}), **self._facts},
         )
         manifest.write(self._prefix, content, self._run)
         yield storage.join(self._prefix, manifest.RELEASE)

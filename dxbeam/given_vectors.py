@@ -1,0 +1,44 @@
+"""Vectors that come as data, kept as text, the form in which documents are read and keyed.
+
+The text of such a document is the vector's little-endian float64 values in base64, so that equal
+vectors have equal texts and whatever holds for texts (keys of noise, conflicting ids, rejected
+records) holds for vectors.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+LARGEST = 1e30
+"""No number of a vector is larger, so that no sum of squares overflows."""
+
+
+def encode(values: object, dimensions: int) -> str:
+    """A list of numbers as text.
+
+    Args:
+      values: a sequence of ``dimensions`` finite numbers, as JSON or Parquet give it.
+      dimensions: n.
+
+    Raises:
+      ValueError: something else; says what, never the values.
+    """
+    if not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
+        raise ValueError("the vector is not a list of numbers")
+    if len(values) != dimensions:
+        raise ValueError(f"the vector has {len(values)} numbers where {dimensions} are expected")
+    if not all(type(value) in (int, float) for value in values):  # True is an int to isinstance
+        raise ValueError("the vector is not a list of numbers")
+    if not all(-LARGEST <= value <= LARGEST for value in values):
+        raise ValueError(f"the vector holds a NaN, or a number beyond {LARGEST:g}")
+    vector = np.array(values, "<f8")
+    return base64.b64encode((vector + 0.0).tobytes()).decode()  # -0 and 0 are one vector
+
+
+def decode(text: str) -> npt.NDArray[np.float64]:
+    """The vector of a text that ``encode`` made, float64 [n]."""
+    return np.frombuffer(base64.b64decode(text), "<f8").astype(np.float64)

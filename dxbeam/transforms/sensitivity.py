@@ -1,0 +1,92 @@
+"""The exact sensitivity of a projection, as a pipeline: all pairs of words, spread over workers.
+
+Everything here is public: it looks at the vocabulary and the projection, never at the corpus.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+import apache_beam as beam
+import threadpoolctl
+from apache_beam import pvalue
+from apache_beam.utils.shared import Shared
+
+from dxbeam import artifact, storage
+from dxbeam.artifact import VocabularyHandle
+from dxbeam.projections import Projection
+from dxbeam.sensitivity import ROWS_A_BLOCK, PairScan, Widest, certified
+
+Part = tuple[float, float, int, int]
+"""The fields of a ``Widest``."""
+
+
+class WriteExactSensitivity(beam.PTransform):
+    """Scans all pairs of words and writes what was found: PBegin -> PCollection[str], the file.
+
+    Args:
+      vocabulary: the handle of an artifact that every worker can read.
+      projection: the map.
+      path: the JSON file to write, see ``Sensitivity.as_dict``.
+      threads: threads a matrix product uses in each worker process.
+    """
+
+    def __init__(
+        self, vocabulary: VocabularyHandle, projection: Projection, path: str, threads: int = 1
+    ):
+        super().__init__()
+        self._vocabulary = vocabulary
+        self._projection = projection
+        self._path = path
+        self._threads = threads
+
+    def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
+        """Spreads blocks of rows, scans each, and writes the widest of all."""
+        rows = self._vocabulary.words + 1  # the unknown word's too
+        parts = (
+            begin
+            | "Blocks" >> beam.Create(range(0, rows, ROWS_A_BLOCK), reshuffle=False)
+            | "Spread" >> beam.Reshuffle()
+            | "Scan" >> beam.ParDo(_Scan(self._vocabulary, self._projection, self._threads))
+        )
+        return (
+            begin
+            | "Once" >> beam.Create([self._path])
+            | "Write"
+            >> beam.Map(
+                _write, pvalue.AsIter(parts), self._vocabulary, self._projection
+            ).with_output_types(str)
+        )
+
+
+@beam.typehints.with_output_types(Part)
+class _Scan(beam.DoFn):
+    def __init__(self, vocabulary: VocabularyHandle, projection: Projection, threads: int):
+        self._vocabulary = vocabulary
+        self._projection = projection
+        self._threads = threads
+        self._shared = Shared()
+
+    def setup(self) -> None:
+        threadpoolctl.threadpool_limits(self._threads)
+        self._scan: PairScan = self._shared.acquire(
+            lambda: PairScan(artifact.open_vocabulary(self._vocabulary), self._projection),
+            tag=self._vocabulary.digest,
+        )
+        self._found = Widest()  # what this worker has found before spares it work
+
+    def process(self, start: int) -> Iterator[Part]:
+        self._found = self._scan.scan(start, self._found)
+        bound, ratio, first, second = self._found
+        yield bound, ratio, first, second
+
+
+def _write(
+    path: str, parts: Iterable[Part], vocabulary: VocabularyHandle, projection: Projection
+) -> str:
+    widest = (Widest(*part) for part in parts)
+    found = certified(widest, artifact.open_vocabulary(vocabulary), projection)
+    with storage.open_write(path) as file:
+        file.write((json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n").encode())
+    return path

@@ -1,0 +1,148 @@
+"""ReleaseVectors: the VectorReleaser as a Beam transform, and its Parquet shards.
+
+As in sanitize.py, the key arrives as a side input and the vocabulary is opened once per process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+from apache_beam import pvalue, typehints
+from apache_beam.metrics import Metrics
+from apache_beam.typehints.row_type import RowTypeConstraint
+from apache_beam.utils.shared import Shared
+
+from dxbeam import artifact
+from dxbeam.artifact import VocabularyHandle
+from dxbeam.documents import Document, Rejected
+from dxbeam.randomness import fingerprint
+from dxbeam.tally import Tally
+from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES, agreed_key
+from dxbeam.transforms.shards import OpenParquet, WritePieces, kept_columns
+from dxbeam.transforms.sources import REJECTED
+from dxbeam.vector_release import VectorConfiguration, VectorReleaser
+
+VECTORS = "vectors"
+
+
+ROW = RowTypeConstraint.from_fields([("id", str), ("vector", bytes), ("fields", str)])
+"""A vector on its way to a file: little-endian float32 [m], and the kept fields as JSON."""
+
+
+class ReleaseVectors(beam.PTransform):
+    """Releases a noisy vector for each Document.
+
+    Args:
+      configuration: what is released, and how.
+      vocabulary: handle of an artifact that every worker can read; None for given vectors.
+      key_uri: where the secret key lies; by default a new one is drawn inside the job.
+
+    Takes a PCollection[Document] and returns a dictionary:
+      ``"vectors"``: rows of ``ROW``.
+      ``"rejected"``: ``Rejected``.
+      ``"tallies"``: ``tuple[str, Tally]``, one document each and nothing else: how many words a
+      text has is not released.
+      ``"fingerprint"``: str, one element that names the key.
+    """
+
+    def __init__(
+        self,
+        configuration: VectorConfiguration,
+        vocabulary: VocabularyHandle | None,
+        key_uri: str | None = None,
+    ):
+        super().__init__()
+        self._configuration = configuration
+        self._vocabulary = vocabulary
+        self._key_uri = key_uri
+
+    def expand(self, documents: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
+        """Draws the key, broadcasts it, releases."""
+        key = agreed_key(documents.pipeline, self._key_uri)
+        results = documents | "Release" >> beam.ParDo(
+            _ReleaseDoFn(self._configuration, self._vocabulary), pvalue.AsSingleton(key)
+        ).with_outputs(REJECTED, TALLIES, main=VECTORS)
+        results[VECTORS].element_type = ROW
+        results[REJECTED].element_type = Rejected
+        results[TALLIES].element_type = typehints.Tuple[str, Tally]
+        return {
+            VECTORS: results[VECTORS],
+            REJECTED: results[REJECTED],
+            TALLIES: results[TALLIES],
+            FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
+        }
+
+
+class _ReleaseDoFn(beam.DoFn):
+    def __init__(self, configuration: VectorConfiguration, vocabulary: VocabularyHandle | None):
+        self._configuration = configuration
+        self._handle = vocabulary
+        self._shared = Shared()
+        self._count = Metrics.counter("dxbeam", "vectors")
+
+    def setup(self) -> None:
+        self._releaser: VectorReleaser | None = None
+
+    def process(self, document: Document, key: bytes) -> Iterator[Any]:
+        for result in self._open(key).release([document]):
+            if isinstance(result, Rejected):
+                yield pvalue.TaggedOutput(REJECTED, result)
+                continue
+            self._count.inc()
+            vector = result.vector.astype("<f4").tobytes()
+            yield beam.Row(id=document.id, vector=vector, fields=document.fields)
+            yield pvalue.TaggedOutput(TALLIES, ("", Tally(documents=1)))
+
+    def _open(self, key: bytes) -> VectorReleaser:
+        if self._releaser is None:
+            handle, self._vocabulary = self._handle, None
+            if handle is not None:
+                self._vocabulary = self._shared.acquire(
+                    lambda: artifact.open_vocabulary(handle), tag=handle.digest
+                )
+            self._releaser = VectorReleaser(self._configuration, self._vocabulary, key)
+        return self._releaser
+
+
+class WriteVectorShards(beam.PTransform):
+    """Writes vectors as Parquet: rows of ``ROW`` -> PCollection[Shard].
+
+    Columns ``id`` (string), ``vector`` (fixed-size list of m float32), the kept fields (strings).
+
+    Args:
+      prefix: directory or gs:// prefix of the release.
+      dimensions: m.
+      keep_fields: names of the kept fields.
+      num_shards: number of files; 0 writes a file a bundle, without a shuffle.
+    """
+
+    def __init__(
+        self,
+        prefix: str,
+        dimensions: int,
+        keep_fields: tuple[str, ...] = (),
+        num_shards: int = 0,
+    ):
+        super().__init__()
+        self._prefix = prefix
+        self._dimensions = dimensions
+        self._keep_fields = keep_fields
+        self._num_shards = num_shards
+
+    def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
+        """Encodes, writes, and reads each file again for its digest."""
+        fields = [("id", pa.string()), ("vector", pa.list_(pa.float32(), self._dimensions))]
+        schema = pa.schema(fields + [(name, pa.string()) for name in self._keep_fields])
+        encoded = rows | "ToParquetRow" >> beam.Map(_parquet_row, self._keep_fields)
+        return encoded | "WritePieces" >> WritePieces(
+            self._prefix, ".parquet", OpenParquet(schema), self._num_shards
+        )
+
+
+def _parquet_row(row: Any, keep_fields: tuple[str, ...]) -> dict[str, Any]:
+    vector = np.frombuffer(row.vector, "<f4")
+    return {"id": row.id, "vector": vector, **kept_columns(row.fields, keep_fields)}

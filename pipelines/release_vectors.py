@@ -1,0 +1,271 @@
+r"""Releases vectors: one noisy, projected, rounded vector a word, a text or a given vector.
+
+    python -m pipelines.release_vectors --input 'corpus/*.jsonl' --vocabulary demo --epsilon 10 \
+        --projected_dimensions 25 --output vectors
+
+writes Parquet shards (id, and a list of float32 on a public grid), the public projection.npy, and
+release.json, which says what is promised, to vectors/, and dead letters to vectors-metrics/.
+
+    --unit text                   the mean of a text's word vectors (default)
+    --unit word                   a record is one word
+    --unit vector                 a record holds a vector, in --vector_field
+    --projection gaussian         as published (PrivEmb); also pca (default), orthogonal, none
+    --sensitivity exact           the largest stretch over all pairs of words, found first by a
+                                  pipeline of its own and left in sensitivity.json
+    --sensitivity published       1 + beta, as published, with its delta
+    --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
+    --dry_run                     print the plan and the guarantee; write nothing
+
+The release is whole when release.json is there. Any Beam runner takes the job with --runner.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import json
+import time
+import uuid
+from collections.abc import Sequence
+
+import apache_beam as beam
+import numpy as np
+from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
+
+from dxbeam import artifact, corpus, manifest, randomness, sensitivity, storage
+from dxbeam.artifact import VocabularyHandle
+from dxbeam.corpus import CorpusFormat
+from dxbeam.errors import ConfigurationError
+from dxbeam.projections import Projection, make_projection
+from dxbeam.sensitivity import Sensitivity
+from dxbeam.transforms import launch
+from dxbeam.transforms.metrics import TallyGroups
+from dxbeam.transforms.options import (
+    CommonOptions,
+    ReleaseVectorsOptions,
+    SanitizeOptions,
+    parse,
+    require,
+)
+from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES
+from dxbeam.transforms.sensitivity import WriteExactSensitivity
+from dxbeam.transforms.sinks import WriteDeadLetters, WriteManifest
+from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
+from dxbeam.transforms.vectors import VECTORS, ReleaseVectors, WriteVectorShards
+from dxbeam.vector_release import UNITS, VectorConfiguration
+
+PROJECTION, SENSITIVITY = "projection.npy", "sensitivity.json"
+
+
+def vocabulary_handle(options: PipelineOptions) -> VocabularyHandle | None:
+    """The vocabulary's, or None where vectors are given and no vocabulary is named."""
+    uri = options.view_as(SanitizeOptions).vocabulary
+    return artifact.handle(uri) if uri else None
+
+
+def read_projection(options: PipelineOptions) -> Projection:
+    """The public map that the flags ask for; the same one on every call."""
+    own = options.view_as(ReleaseVectorsOptions)
+    handle = vocabulary_handle(options)
+    if handle is None and not own.dimensions:
+        raise ConfigurationError(
+            "--dimensions is needed where no vocabulary is: how many numbers a vector has"
+        )
+    dimensions = handle.dimensions if handle else own.dimensions
+    if own.dimensions not in (None, dimensions):
+        raise ConfigurationError(
+            f"--dimensions {own.dimensions}: the vocabulary has {dimensions}; leave it out"
+        )
+    vocabulary = artifact.open_vocabulary(handle) if handle else None
+    return make_projection(
+        own.projection, dimensions, own.projected_dimensions, own.projection_seed, vocabulary
+    )
+
+
+def sensitivity_method(options: ReleaseVectorsOptions) -> str:
+    """The bound that is asked for, or that suits the unit."""
+    method = options.sensitivity or ("exact" if options.unit == "word" else "spectral")
+    if method not in sensitivity.METHODS:
+        raise ConfigurationError(
+            f"--sensitivity {method}: choose from {', '.join(sensitivity.METHODS)}"
+        )
+    return str(method)
+
+
+def quick_sensitivity(options: ReleaseVectorsOptions, projection: Projection) -> Sensitivity:
+    """The bound where no scan is needed; for "exact", the spectral one in its place."""
+    method = sensitivity_method(options)
+    if projection.matrix is None:
+        return sensitivity.identity(method)
+    if method == "published":
+        return sensitivity.published(projection, options.projection_delta)
+    bound = sensitivity.spectral(projection)
+    return Sensitivity("exact", bound.value) if method == "exact" else bound
+
+
+def corpus_format(options: PipelineOptions, projection: Projection) -> CorpusFormat:
+    """How the corpus is read."""
+    own, shared = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
+    given = own.unit == "vector"
+    return CorpusFormat(
+        shared.input_format,
+        own.vector_field if given else shared.text_field,
+        shared.id_field,
+        tuple(name for name in shared.keep_fields.split(",") if name),
+        document_per=shared.document_per,
+        largest_document=shared.largest_document,
+        vector_dimensions=projection.dimensions if given else None,
+    )
+
+
+def places(options: PipelineOptions) -> tuple[str, str]:
+    """Where the release and the dead letters go; refuses the second within the first."""
+    output = options.view_as(CommonOptions).output.rstrip("/")
+    apart = (options.view_as(SanitizeOptions).metrics_output or f"{output}-metrics").rstrip("/")
+    if f"{apart}/".startswith(f"{output}/"):
+        raise ConfigurationError(
+            f"--metrics_output {apart} is within --output {output}: dead letters are no part of "
+            "the release; choose another place"
+        )
+    return output, apart
+
+
+def build_scan(options: PipelineOptions, projection: Projection) -> beam.Pipeline:
+    """Assembles the scan for the exact sensitivity; nothing runs yet."""
+    handle = vocabulary_handle(options)
+    assert handle is not None
+    path = storage.join(places(options)[0], SENSITIVITY)
+    pipeline = beam.Pipeline(options=options)
+    pipeline | "WriteExactSensitivity" >> WriteExactSensitivity(
+        handle, projection, path, launch.search_threads(options)
+    )
+    return pipeline
+
+
+def build(options: PipelineOptions, settings: VectorConfiguration, run: str = "") -> beam.Pipeline:
+    """Assembles the release; nothing runs yet."""
+    shared = options.view_as(SanitizeOptions)
+    read_as, handle = corpus_format(options, settings.projection), vocabulary_handle(options)
+    output, metrics_output = places(options)
+    pipeline = beam.Pipeline(options=options)
+    first_reading = pipeline | "ReadIds" >> ReadDocuments(shared.input, read_as)
+    conflicts = first_reading["documents"] | "ConflictingIds" >> ConflictingIds()
+    reading = pipeline | "ReadDocuments" >> ReadDocuments(shared.input, read_as)
+    accepted = reading["documents"] | "RejectConflicts" >> RejectConflicts(conflicts)
+    released = accepted["documents"] | "ReleaseVectors" >> ReleaseVectors(
+        settings, handle, shared.key_uri
+    )
+    rejected = (
+        reading[REJECTED],
+        accepted[REJECTED],
+        released[REJECTED],
+    ) | "AllRejected" >> beam.Flatten()
+    shards = released[VECTORS] | "WriteVectorShards" >> WriteVectorShards(
+        output, settings.projection.projected, read_as.keep_fields, shared.num_shards
+    )
+    facts = {
+        "tokens": None,  # how many words the texts have is not released
+        "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "kept_fields": list(read_as.keep_fields),
+        "output_format": "parquet",
+        "projection_file": PROJECTION if settings.projection.matrix is not None else None,
+    }
+    shards | "WriteManifest" >> WriteManifest(
+        output,
+        settings,
+        handle,
+        shared.key_uri is not None,
+        facts,
+        tallies=released[TALLIES] | "TallyGroups" >> TallyGroups(),
+        rejected=rejected,
+        fingerprint=released[FINGERPRINT],
+        run=run,
+        written=rejected | "WriteDeadLetters" >> WriteDeadLetters(metrics_output),
+    )
+    return pipeline
+
+
+def describe(settings: VectorConfiguration, output: str, scan: bool) -> str:
+    """The plan as a person reads it."""
+    guarantee, projection = settings.guarantee(), settings.projection
+    bound = "found by a scan of all pairs first, at most" if scan else settings.sensitivity.method
+    lines = [
+        "Plan",
+        f"  release    {UNITS[settings.unit]}",
+        f"  project    {projection.kind}, {projection.dimensions} to {projection.projected}",
+        f"  stretch    {settings.sensitivity.value:g} ({bound})",
+        f"  noise      {settings.deviation:.4g} a coordinate (standard deviation), then rounded to "
+        f"multiples of {settings.step:g}",
+        f"  write      {output}",
+        "Guarantee",
+        f"  {guarantee.sentence}",
+        f"  {guarantee.composition}",
+        *(f"  Note: {caveat}" for caveat in guarantee.caveats),
+        "Nothing was written (--dry_run).",
+    ]
+    return "\n".join(lines)
+
+
+def release_vectors(argv: Sequence[str]) -> None:
+    """Checks everything that can be known before, then runs and says what was written."""
+    options = parse(argv, ReleaseVectorsOptions, __doc__ or "")
+    own, shared = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
+    require(shared, "input", "epsilon")
+    require(options.view_as(CommonOptions), "output")
+    if own.unit != "vector":
+        require(shared, "vocabulary")
+    launch.refuse_quoting(options)
+    output, _ = places(options)
+    projection = read_projection(options)
+    settings = VectorConfiguration(
+        own.unit, shared.epsilon, projection, quick_sensitivity(own, projection)
+    )
+    read_as = corpus_format(options, projection)
+    corpus.check_readable(corpus.matching_files(shared.input), read_as)
+    if shared.key_uri:
+        randomness.read_key(shared.key_uri)
+    scan = settings.sensitivity.method == "exact" and projection.matrix is not None
+    if options.view_as(TestOptions).dry_run:
+        print(describe(settings, output, scan))
+        return
+
+    run = uuid.uuid4().hex
+    manifest.claim(output, run)
+    started = time.monotonic()
+    try:
+        if scan:
+            launch.run(build_scan(options, projection))
+            settings = VectorConfiguration(
+                own.unit, shared.epsilon, projection, _read_sensitivity(output)
+            )
+        _write_projection(output, projection)
+        launch.run(build(options, settings, run))
+    except BaseException:
+        for name in (PROJECTION, SENSITIVITY):
+            storage.delete(storage.join(output, name))
+        manifest.abandon(output)
+        raise
+    release = manifest.read(output)
+    print(
+        f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions in "
+        f"{len(release['shards'])} files below {output}, in {time.monotonic() - started:.0f} "
+        f"seconds; {release['dead_letters']:,} dead letters\n{release['guarantee']['sentence']}"
+    )
+
+
+def _read_sensitivity(output: str) -> Sensitivity:
+    found = json.loads(storage.read(storage.join(output, SENSITIVITY)))
+    return Sensitivity(found["method"], found["value"], found["delta"], tuple(found["pair"]))
+
+
+def _write_projection(output: str, projection: Projection) -> None:
+    if projection.matrix is None:
+        return
+    buffer = io.BytesIO()
+    np.save(buffer, projection.matrix, allow_pickle=False)
+    with storage.open_write(storage.join(output, PROJECTION)) as file:
+        file.write(buffer.getvalue())
+
+
+if __name__ == "__main__":
+    launch.main(release_vectors)

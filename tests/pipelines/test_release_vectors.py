@@ -1,0 +1,280 @@
+"""The launcher of vector releases by its outcome: units in, vectors out, what is promised."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dxbeam import artifact, manifest, sensitivity
+from dxbeam.documents import Document
+from dxbeam.errors import DxbeamError
+from dxbeam.given_vectors import encode
+from dxbeam.projections import Projection, make_projection
+from dxbeam.sensitivity import Sensitivity
+from dxbeam.vector_release import VectorConfiguration, VectorReleaser
+from pipelines.release_vectors import release_vectors
+from tests import tiny
+
+SECRETS = [f"zqxsecret{i}y" for i in range(12)]
+TEXTS = [*tiny.texts(8), f"w1 {' '.join(SECRETS)}", ""]
+RECORDS = [{"id": f"d{i}", "text": text, "label": "ab"[i % 2]} for i, text in enumerate(TEXTS)]
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> str:
+    (tmp_path / "key").write_text(tiny.KEY.hex())
+    return f"--key_uri={tmp_path / 'key'}"
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    return tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+
+
+def _run(corpus: Path, output: Path, *flags: str) -> dict[str, Any]:
+    release_vectors(
+        [
+            f"--input={corpus}",
+            f"--output={output}",
+            "--epsilon=5",
+            "--projected_dimensions=3",
+            *flags,
+        ]
+    )
+    return manifest.verify(str(output))
+
+
+def _vectors(output: Path) -> dict[str, list[float]]:
+    tables = [pq.read_table(path) for path in output.glob("part-*")]
+    for table in tables:
+        assert table.schema.field("vector").type.equals(pa.list_(pa.float32(), 3))
+    rows = pa.concat_tables(tables).to_pylist()
+    assert len({row["id"] for row in rows}) == len(rows)
+    return {row["id"]: row["vector"] for row in rows}
+
+
+def _expected(
+    uri: str, unit: str, projection: Projection, bound: Sensitivity, texts: dict[str, str]
+) -> dict[str, list[float]]:
+    vocabulary = artifact.open_vocabulary(artifact.handle(uri)) if uri else None
+    settings = VectorConfiguration(unit, 5.0, projection, bound)
+    releaser = VectorReleaser(settings, vocabulary, tiny.KEY)
+    return {
+        name: releaser.release_one(Document(name, text)).tolist() for name, text in texts.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        (),
+        ("--direct_running_mode=multi_processing", "--direct_num_workers=2", "--num_shards=2"),
+        ("--direct_runner_bundle_repeat=1",),
+    ],
+    ids=["memory", "processes", "repeated"],
+)
+def test_texts(uri: str, key: str, texts: Path, tmp_path: Path, flags: tuple[str, ...]) -> None:
+    flags = (f"--vocabulary={uri}", key, "--keep_fields=label", *flags)
+    release = _run(texts, tmp_path / "out", *flags)
+    vocabulary = artifact.open_vocabulary(artifact.handle(uri))
+    projection = make_projection("pca", 8, 3, vocabulary=vocabulary)
+    bound = sensitivity.spectral(projection)
+    given = {str(record["id"]): str(record["text"]) for record in RECORDS}
+    assert _vectors(tmp_path / "out") == _expected(uri, "text", projection, bound, given)
+    saved = np.load(tmp_path / "out" / "projection.npy", allow_pickle=False)
+    assert (saved == projection.matrix).all()
+    labels = [pq.read_table(path)["label"] for path in (tmp_path / "out").glob("part-*")]
+    assert sorted(label.as_py() for column in labels for label in column) == sorted("ab" * 5)
+    settings = VectorConfiguration("text", 5.0, projection, bound)
+    assert release["guarantee"] == settings.guarantee().as_dict()
+    assert release["configuration"] == settings.as_dict()
+    assert release["unprotected"] == ["record ids", "number of records"]
+    assert release["documents_out"] == len(RECORDS)
+    assert release["tokens"] is None
+    assert release["key"]["kept"] is True
+
+
+def test_words_with_the_exact_sensitivity(uri: str, key: str, tmp_path: Path) -> None:
+    words = {f"r{i}": f"W{i}" for i in range(10)} | {"r10": "strange"}
+    records = [{"id": name, "text": word} for name, word in words.items()]
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", records)
+    flags = (f"--vocabulary={uri}", key, "--unit=word", "--projection=gaussian")
+    release = _run(corpus, tmp_path / "out", *flags, "--projection_seed=a")
+    vocabulary = artifact.open_vocabulary(artifact.handle(uri))
+    projection = make_projection("gaussian", 8, 3, "a")
+    bound = sensitivity.exact(vocabulary, projection)
+    assert _vectors(tmp_path / "out") == _expected(uri, "word", projection, bound, words)
+    found = json.loads((tmp_path / "out" / "sensitivity.json").read_text())
+    assert found == bound.as_dict() == release["configuration"]["sensitivity"]
+    assert release["guarantee"]["metric"].startswith("Euclidean distance between the words'")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_given_vectors(key: str, tmp_path: Path, kind: str) -> None:
+    drawn = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32).tolist()
+    path = tmp_path / f"in.{kind}"
+    if kind == "jsonl":
+        tiny.write_jsonl(path, [{"id": f"v{i}", "vector": v} for i, v in enumerate(drawn)])
+    else:
+        vectors = pa.array(drawn, pa.list_(pa.float32(), 5))
+        pq.write_table(pa.table({"id": [f"v{i}" for i in range(6)], "vector": vectors}), path)
+    flags = ("--unit=vector", "--dimensions=5", "--projection=orthogonal", key)
+    release = _run(path, tmp_path / "out", f"--input_format={kind}", *flags)
+    projection = make_projection("orthogonal", 5, 3)
+    texts = {f"v{i}": encode(vector, 5) for i, vector in enumerate(drawn)}
+    bound = sensitivity.spectral(projection)
+    assert _vectors(tmp_path / "out") == _expected("", "vector", projection, bound, texts)
+    assert release["vocabulary"] is None
+
+
+def test_two_units_and_two_settings_never_share_noise(uri: str, key: str, tmp_path: Path) -> None:
+    """The word w1 has one vector as a word and as a text, and yet its releases differ."""
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": "w1"}])
+    released = []
+    for number, flags in enumerate(
+        [("--unit=word", "--sensitivity=spectral"), ("--unit=text",), ("--epsilon=5.5",)]
+    ):
+        _run(corpus, tmp_path / str(number), f"--vocabulary={uri}", key, *flags)
+        released.append(_vectors(tmp_path / str(number))["a"])
+    assert released[0] != released[1] != released[2] != released[0]
+
+
+def test_a_dry_run_writes_nothing(
+    uri: str, texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = [f"--input={texts}", f"--vocabulary={uri}", f"--output={tmp_path / 'out'}"]
+    release_vectors([*flags, "--epsilon=5", "--projected_dimensions=3", "--dry_run"])
+    printed = capsys.readouterr().out
+    assert "exp(5 * d(x, x'))" in printed
+    assert "Nothing was written" in printed
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--rank_c=0.1"], "unknown flag --rank_c"),
+        (["--mechanism=laplace"], "unknown flag --mechanism"),
+        (["--unit=sentence"], "--unit sentence: choose from"),
+        (["--projection=jl"], "--projection jl: choose from"),
+        (["--projected_dimensions=9"], "1 to 8 dimensions, not 9"),
+        (["--sensitivity=guess"], "--sensitivity guess: choose from"),
+        (["--sensitivity=published"], "for --projection gaussian, not pca"),
+        (["--unit=vector", "--sensitivity=exact"], "choose spectral"),
+        (["--dimensions=7"], "the vocabulary has 8"),
+        (["--epsilon=-1"], "epsilon must be a positive"),
+        (["--metrics_output={output}/m"], "is within --output"),
+        (["--key_uri=/nowhere"], "--key_uri /nowhere: cannot be read"),
+        (["--unit=vector", "--input_format=text"], "plain text holds no vectors"),
+    ],
+)
+def test_mistakes_are_told_before_work_starts(
+    uri: str, texts: Path, tmp_path: Path, flags: list[str], says: str
+) -> None:
+    output = tmp_path / "out"
+    with pytest.raises(DxbeamError, match=says):
+        _run(texts, output, f"--vocabulary={uri}", *(f.format(output=output) for f in flags))
+    assert not output.exists()
+
+
+def test_given_vectors_need_to_be_told_apart_from_text(texts: Path, tmp_path: Path) -> None:
+    with pytest.raises(DxbeamError, match="--dimensions is needed"):
+        _run(texts, tmp_path / "out", "--unit=vector")
+    with pytest.raises(DxbeamError, match="--vocabulary is needed"):
+        _run(texts, tmp_path / "out")
+
+
+def test_a_run_in_which_no_record_can_be_used_releases_nothing(uri: str, tmp_path: Path) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "vector": [1, 2]}])
+    with pytest.raises(DxbeamError, match="no document could be released: 1 records"):
+        _run(corpus, tmp_path / "out", f"--vocabulary={uri}", "--unit=vector")
+    assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
+    [letter] = tiny.dead_letters(tmp_path / "out")
+    assert "has 2 numbers where 8 are expected" in letter["reason"]
+
+
+def _holds(content: bytes) -> list[str]:
+    return [secret for secret in SECRETS if secret.encode() in content.lower()]
+
+
+def test_no_word_leaves_a_run(
+    uri: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    bad: list[Any] = [
+        {"id": "twice", "text": SECRETS[0]},
+        {"id": "twice", "text": SECRETS[1]},
+        {"id": "x", "text": [SECRETS[2]]},
+        f'{{"id": "y", "text": "{SECRETS[3]}'.encode(),
+        f'{{"id": "z", "text": "{SECRETS[4]} \\u0000"}}'.encode(),
+    ]
+    corpus = tiny.write_jsonl(tmp_path / "in" / "a.jsonl", [*RECORDS, *bad])
+    with caplog.at_level(logging.DEBUG, logger="dxbeam"):
+        _run(corpus, tmp_path / "out", f"--vocabulary={uri}")
+    assert len(tiny.dead_letters(tmp_path / "out")) == 5
+    printed = capfd.readouterr()
+    assert not _holds((caplog.text + printed.out + printed.err).encode())
+    written = [*(tmp_path / "out").rglob("*"), *(tmp_path / "out-metrics").rglob("*")]
+    for path in filter(Path.is_file, written):
+        content = path.read_bytes()
+        if path.suffix == ".parquet":
+            content += json.dumps(pq.read_table(io.BytesIO(content)).to_pylist()).encode()
+        assert not _holds(content), path
+    assert _holds(corpus.read_bytes()) == SECRETS
+
+
+def test_given_vectors_do_not_leave_a_run_either(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    secret = [0.123456789, 0.987654321]
+    records = [{"id": "a", "vector": secret}, {"id": "b", "vector": [*secret, 7.7654321]}]
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", records)
+    flags = ("--unit=vector", "--dimensions=2", "--projection=none")
+    _run(corpus, tmp_path / "out", *flags)
+    [letter] = tiny.dead_letters(tmp_path / "out")
+    printed = capfd.readouterr()
+    written = "".join(
+        path.read_text(errors="replace")
+        for path in [*(tmp_path / "out").iterdir(), *(tmp_path / "out-metrics").iterdir()]
+    )
+    for text in (json.dumps(letter), printed.out, printed.err, written):
+        assert "0.12345678" not in text
+        assert "7.7654321" not in text
+
+
+def test_as_a_program_with_the_demo_vocabulary(texts: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pipelines.release_vectors", f"--input={texts}"]
+    command += ["--vocabulary=demo", "--epsilon=10", "--projected_dimensions=25"]
+    finished = subprocess.run(
+        [*command, f"--output={tmp_path / 'out'}"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert f"Released {len(RECORDS)} vectors of 25 dimensions" in finished.stdout
+    assert manifest.verify(str(tmp_path / "out"))["documents_out"] == len(RECORDS)
+    refused = subprocess.run(
+        [*command, f"--output={tmp_path / 'out'}"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert refused.returncode == 2
+    assert "is not empty" in refused.stderr
