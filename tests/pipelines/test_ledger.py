@@ -1,0 +1,89 @@
+"""The launcher and its ledger: caps, copies, edited corpora, flags that do not go together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dxbeam import ledger
+from dxbeam.errors import ConfigurationError, DxbeamError, OutputError
+from tests import tiny
+
+RECORDS = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(6))]
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    (tmp_path / "key").write_text(tiny.KEY.hex())
+    return tiny.write_jsonl(tmp_path / "corpus.jsonl", RECORDS)
+
+
+def _flags(tmp_path: Path, cap: float = 5.0) -> list[str]:
+    return [f"--ledger={tmp_path / 'ledger'}", "--corpus_id=c", f"--max_epsilon={cap}"]
+
+
+def _states(tmp_path: Path) -> list[str]:
+    return [entry.state for entry in ledger.read(str(tmp_path / "ledger"))]
+
+
+def test_a_release_is_entered_and_a_second_one_refused(
+    uri: str, corpus: Path, tmp_path: Path
+) -> None:
+    release = tiny.run(uri, corpus, tmp_path / "one", *_flags(tmp_path))
+    last = ledger.read(str(tmp_path / "ledger"))[-1]
+    assert (last.state, last.epsilon, last.documents) == ("released", 5.0, 6)
+    assert last.corpus_digest == release["corpus_digest"]
+    assert last.configuration == release["configuration_digest"]
+    with pytest.raises(OutputError, match="pass --max_epsilon 5"):
+        tiny.run(uri, corpus, tmp_path / "two", *_flags(tmp_path))
+    assert not list((tmp_path / "two").rglob("*")), "nothing was begun"
+    assert _states(tmp_path) == ["begun", "released"]
+    tiny.run(uri, corpus, tmp_path / "two", *_flags(tmp_path, 10.0))
+
+
+def test_a_copy_is_free_and_an_edited_corpus_is_not(uri: str, corpus: Path, tmp_path: Path) -> None:
+    flags = [*_flags(tmp_path), f"--key_uri={tmp_path / 'key'}"]
+    tiny.run(uri, corpus, tmp_path / "one", *flags)
+    reordered = tiny.write_jsonl(tmp_path / "again.jsonl", RECORDS[::-1])
+    tiny.run(uri, reordered, tmp_path / "two", *flags)
+    assert tiny.released(tmp_path / "one") == tiny.released(tmp_path / "two")
+    edited = tiny.write_jsonl(
+        tmp_path / "edited.jsonl", [{**RECORDS[0], "text": "w1 w2 w3"}, *RECORDS[1:]]
+    )
+    with pytest.raises(DxbeamError, match="the corpus is no longer what it was then"):
+        tiny.run(uri, edited, tmp_path / "three", *flags)
+    assert not list((tmp_path / "three").rglob("*"))
+    assert _states(tmp_path) == ["begun", "released"] * 2 + ["begun", "abandoned"]
+    with pytest.raises(OutputError, match="pass --max_epsilon"):
+        tiny.run(uri, corpus, tmp_path / "four", *flags, "--epsilon=4")
+
+
+def test_a_run_that_fails_is_taken_off(uri: str, corpus: Path, tmp_path: Path) -> None:
+    empty = tiny.write_jsonl(tmp_path / "empty.jsonl", [b"not JSON"])
+    with pytest.raises(DxbeamError, match="no document could be released"):
+        tiny.run(uri, empty, tmp_path / "one", *_flags(tmp_path))
+    assert _states(tmp_path) == ["begun", "abandoned"]
+    tiny.run(uri, corpus, tmp_path / "two", *_flags(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--corpus_id=c"], "--ledger is needed"),
+        (["--max_epsilon=5"], "--ledger is needed"),
+        (["--ledger=L"], "--corpus_id is needed"),
+        (["--ledger=L", "--corpus_id=c", "--unknown_words=keep"], "nothing to add up"),
+    ],
+)
+def test_flags_that_do_not_go_together_are_refused(
+    uri: str, corpus: Path, tmp_path: Path, flags: list[str], said: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        tiny.run(uri, corpus, tmp_path / "out", *flags)
+    assert not (tmp_path / "out").exists()
