@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.projections import Projection
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.vocabulary import UNKNOWN, Vocabulary
 
 METHODS = ("exact", "spectral", "published")
 UNKNOWN_WORD = "(unknown word)"
@@ -146,20 +146,33 @@ class PairScan:
 
     def __init__(self, vocabulary: Vocabulary, projection: Projection):
         assert projection.matrix is not None
-        unknown = np.asarray(vocabulary.unknown_vector)[None]
-        self._vectors = np.concatenate([vocabulary.vectors, unknown])
+        self._vocabulary = vocabulary
         self._projection = projection
-        projected = projection.apply_all(self._vectors)
+        n, m = projection.dimensions, projection.projected
         # A power of two that makes the largest coordinate about 1: ratios do not change, float32
         # overflows nowhere, and what underflows is far below _SLACK.
-        unit = 2.0 ** -math.floor(math.log2(float(np.abs(self._vectors).max()) or 1.0))
-        n, m = projection.dimensions, projection.projected
-        self._originals = _extended(self._vectors, unit, 1 - 2 * _UNIT_ROUNDOFF * (n + 8), -_SLACK)
-        # 8 more for the rounding of P x to float32.
-        self._projected = _extended(projected, unit, 1 + 2 * _UNIT_ROUNDOFF * (m + 16), _SLACK)
+        largest = max(float(np.abs(self._vectors(block)).max()) for block in self._row_blocks())
+        unit = 2.0 ** -math.floor(math.log2(largest or 1.0))
+        self._originals = np.empty((len(self), n + 2), np.float32)
+        self._projected = np.empty((len(self), m + 2), np.float32)
+        for block in self._row_blocks():
+            vectors = self._vectors(block) * unit
+            projected = projection.apply_all(vectors)
+            below = 1 - 2 * _UNIT_ROUNDOFF * (n + 8)
+            above = 1 + 2 * _UNIT_ROUNDOFF * (m + 16)  # 8 more: P x is rounded to float32
+            self._originals[block] = _extended(vectors, below, -_SLACK)
+            self._projected[block] = _extended(projected, above, _SLACK)
 
     def __len__(self) -> int:
-        return len(self._vectors)
+        return len(self._vocabulary) + 1
+
+    def _vectors(self, rows: slice | npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """The vectors of rows; the row after the last word is the unknown word's."""
+        ids = np.arange(len(self))[rows] if isinstance(rows, slice) else rows
+        return self._vocabulary.vectors_of(np.where(ids == len(self) - 1, UNKNOWN, ids))
+
+    def _row_blocks(self) -> list[slice]:
+        return [slice(start, min(start + ROWS_A_BLOCK, len(self))) for start in self.blocks()]
 
     def blocks(self) -> range:
         """The first rows of all blocks; ``scan`` takes one."""
@@ -174,10 +187,12 @@ class PairScan:
         """
         found = found or Widest()
         stop = min(start + ROWS_A_BLOCK, len(self))
+        originals = _turned(self._originals[start:stop])
+        projected = _turned(self._projected[start:stop])
         for first in range(start, len(self), _COLUMNS_A_TILE):
             last = min(first + _COLUMNS_A_TILE, len(self))
-            below = self._originals[0][start:stop] @ self._originals[1][first:last].T
-            above = self._projected[0][start:stop] @ self._projected[1][first:last].T
+            below = originals @ self._originals[first:last].T
+            above = projected @ self._projected[first:last].T
             if first == start:
                 above[np.tril_indices(stop - start, 0, last - first)] = -1.0
             # Where the lower bound on the distance is no bound (<= 0), this is true too.
@@ -214,7 +229,7 @@ class PairScan:
         return found._replace(bound=max(found.bound, bound if bound > found.ratio else 0.0))
 
     def _widest(self, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> Widest:
-        difference = self._vectors[i].astype(np.float64) - self._vectors[j]
+        difference = self._vectors(i) - self._vectors(j)
         squares = np.square(difference).sum(axis=1)
         stretched = np.square(self._projection.apply_all(difference)).sum(axis=1)
         distinct = squares > 0  # two words of one vector stay together
@@ -223,24 +238,18 @@ class PairScan:
         return Widest(0.0, float(ratios[best]), int(i[best]), int(j[best]))
 
 
-def _extended(
-    vectors: npt.NDArray[np.floating], unit: float, factor: float, slack: float
-) -> tuple[Singles, Singles]:
-    """Rows whose products are ``factor (|x|^2 + |y|^2) + 2 slack - 2 x.y``: float32 [N, n + 2].
+def _extended(vectors: npt.NDArray[np.float64], factor: float, slack: float) -> Singles:
+    """(x, 1, factor |x|^2 + slack) for each x: [B, k] -> float32 [B, k + 2]."""
+    norms = factor * np.square(vectors).sum(axis=1, keepdims=True) + slack
+    return np.concatenate([vectors, np.ones_like(norms), norms], axis=1).astype(np.float32)
 
-    All in terms of ``unit`` times the vectors.
-    """
-    count, n = vectors.shape
-    left, right = np.empty((2, count, n + 2), np.float32)
-    for begin in range(0, count, ROWS_A_BLOCK):
-        block = slice(begin, begin + ROWS_A_BLOCK)
-        scaled = vectors[block].astype(np.float64) * unit
-        right[block, :n] = scaled
-        right[block, n + 1] = factor * np.square(scaled).sum(axis=1) + slack
-    left[:, :n] = right[:, :n] * np.float32(-2)
-    left[:, n] = right[:, n + 1]
-    left[:, n + 1] = right[:, n] = 1
-    return left, right
+
+def _turned(extended: Singles) -> Singles:
+    """(-2 x, factor |x|^2 + slack, 1): what to multiply extended vectors with."""
+    last = extended.shape[1] - 1
+    turned: Singles = extended[:, [*range(last - 1), last, last - 1]]
+    turned[:, : last - 1] *= -2
+    return turned
 
 
 def exact(vocabulary: Vocabulary, projection: Projection) -> Sensitivity:

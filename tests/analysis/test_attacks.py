@@ -9,9 +9,10 @@ import pytest
 
 from dxbeam import sensitivity
 from dxbeam.analysis.attacks import add, add_on_grid, reachable, words_left
+from dxbeam.documents import Document
 from dxbeam.embeddings import read_embeddings
 from dxbeam.projections import make_projection
-from dxbeam.vector_release import VectorConfiguration
+from dxbeam.vector_release import VectorConfiguration, VectorReleaser
 from tests import tiny
 
 N, DIMENSIONS = 5000, 300
@@ -40,6 +41,18 @@ def test_every_word_is_left_of_a_grid_point(words: np.ndarray, epsilon: float) -
     release = add_on_grid(settings.step)
     left = words_left(words, 1 / settings.scale, np.float64, release, TARGETS[:4], tiny.KEY)
     assert left.min() >= 0.99 * N
+
+
+def test_every_word_is_left_of_what_is_really_released() -> None:
+    vocabulary = tiny.vocabulary()
+    projection = make_projection("gaussian", 8, 3)
+    settings = VectorConfiguration("word", 50.0, projection, sensitivity.spectral(projection))
+    releaser = VectorReleaser(settings, vocabulary, tiny.KEY)
+    words = projection.apply_all(vocabulary.vectors)
+    for number in range(20):
+        released = releaser.release_one(Document(str(number), f"w{number}"))
+        left = reachable(released, words, add_on_grid(settings.step))
+        assert left.tolist() == list(range(len(vocabulary)))
 
 
 def test_a_grid_that_is_too_fine_hides_nothing(words: np.ndarray) -> None:

@@ -1,0 +1,78 @@
+"""Released vectors: what projections stretch, how long finding out takes, what an attacker learns.
+
+    python benchmarks/released_vectors.py --vocabulary vocabularies/glove [--words 100]
+
+The first table scans all pairs of the vocabulary. The second releases words once as float32, as
+float64 and on the grid, and counts from how many words of the vocabulary each could have come.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+from dxbeam import artifact, sensitivity
+from dxbeam.analysis.attacks import add, add_on_grid, words_left
+from dxbeam.projections import make_projection
+from dxbeam.vector_release import VectorConfiguration
+from dxbeam.vocabulary import UNKNOWN, Vocabulary
+
+PUBLISHED = bytes(32)
+"""A published key: these vectors protect nobody."""
+
+
+def stretches(vocabulary: Vocabulary) -> None:
+    """Sensitivities of projections to 50, 100 and 200 dimensions."""
+    n = vocabulary.dimensions
+    print("m    projection  exact     spectral  published  widest pair                     seconds")
+    for m in (m for m in (50, 100, 200) if m < n):
+        for kind in ("gaussian", "orthogonal", "pca"):
+            projection = make_projection(kind, n, m, vocabulary=vocabulary)
+            start = time.perf_counter()
+            found = sensitivity.exact(vocabulary, projection)
+            seconds = time.perf_counter() - start
+            spectral = sensitivity.spectral(projection).value
+            published = (
+                f"{sensitivity.published(projection, 1e-6).value:.4f}" if kind == "gaussian" else ""
+            )
+            pair = ", ".join(found.pair or ())
+            print(
+                f"{m:<4} {kind:<11} {found.value:<9.6f} {spectral:<9.6f} {published:<10} "
+                f"{pair:<31} {seconds:.1f}"
+            )
+
+
+def candidates(vocabulary: Vocabulary, count: int) -> None:
+    """Words from which what was released could have come."""
+    n = vocabulary.dimensions
+    ids = np.append(np.arange(len(vocabulary)), UNKNOWN)
+    targets = np.random.default_rng(0).integers(0, len(vocabulary), count)
+    print(f"\nwords left of {len(ids):,}: median (share of releases with one word left)")
+    print("projection  epsilon  float32          float64          grid")
+    for kind, m in (("none", n), ("pca", min(50, n))):
+        projection = make_projection(kind, n, m, vocabulary=vocabulary)
+        words = projection.apply_all(vocabulary.vectors_of(ids))
+        bound = sensitivity.spectral(projection)
+        for epsilon in (1, 5, 10, 20):
+            settings = VectorConfiguration("word", epsilon, projection, bound)
+            cells = []
+            for dtype, release, few in (
+                (np.float32, add, targets),
+                (np.float64, add, targets),
+                (np.float64, add_on_grid(settings.step), targets[:10]),
+            ):
+                left = words_left(words, 1 / settings.scale, dtype, release, few, PUBLISHED)
+                cells.append(f"{int(np.median(left)):>7,} ({(left == 1).mean():.2f})")
+            print(f"{kind:<11} {epsilon:<8} " + "   ".join(cells))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--vocabulary", required=True)
+    parser.add_argument("--words", type=int, default=100)
+    arguments = parser.parse_args()
+    opened = artifact.open_vocabulary(artifact.handle(arguments.vocabulary))
+    stretches(opened)
+    candidates(opened, arguments.words)
