@@ -217,16 +217,15 @@ class PairScan:
         with np.errstate(divide="ignore"):
             bounds = np.where(denominator > 0, numerator / np.maximum(denominator, 0), np.inf)
         order = np.argsort(-bounds, kind="stable")
-        settled, rest = order[:_SETTLED_A_TILE], order[_SETTLED_A_TILE:]
-        # A distance that float32 cannot tell from 0 must be settled, however many there are.
-        near = rest[np.isinf(bounds[rest])]
-        rest = rest[np.isfinite(bounds[rest])]
-        for group in (settled, *np.array_split(near, len(near) // _SETTLED_A_TILE + 1)):
-            if len(group):
-                rows, columns = np.divmod(pairs[group], below.shape[1])
-                found = found.merge(self._widest(start + rows, first + columns))
-        bound = float(bounds[rest].max(initial=0.0)) if len(rest) else 0.0
-        return found._replace(bound=max(found.bound, bound if bound > found.ratio else 0.0))
+        # The most promising first, until no bound is above the widest pair that was found.
+        # Distances that float32 cannot tell from 0 have infinite bounds, so they are all settled.
+        for group in np.split(order, range(_SETTLED_A_TILE, len(order), _SETTLED_A_TILE)):
+            if not len(group) or bounds[group[0]] <= found.ratio * (1 + 1e-6):
+                break
+            rows, columns = np.divmod(pairs[group], below.shape[1])
+            found = found.merge(self._widest(start + rows, first + columns))
+        rest = float(bounds[bounds <= found.ratio * (1 + 1e-6)].max(initial=0.0))
+        return found._replace(bound=max(found.bound, rest))
 
     def _widest(self, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> Widest:
         difference = self._vectors(i) - self._vectors(j)
