@@ -75,7 +75,7 @@ class FlinkCluster:
             "--environment_type=EXTERNAL",
             f"--environment_config={_POOL}:{self._pool_port}",
             f"--parallelism={parallelism or self._task_managers * self._slots}",
-            "--environment_cache_millis=10000",
+            "--environment_cache_millis=3000",
         )
 
     def start_task_manager(self, number: int) -> None:
@@ -212,10 +212,15 @@ taskmanager.memory.jvm-overhead.min: 192m
 taskmanager.memory.jvm-overhead.max: 192m
 io.tmp.dirs: {folder}
 process.working-dir: {folder}
-# A lost TaskManager is noticed within seconds, and the job starts again from its input.
+# A lost TaskManager is noticed within seconds, and what it had done is done again.
 heartbeat.interval: 1000
 heartbeat.timeout: 8000
-restart-strategy.type: fixed-delay
-restart-strategy.fixed-delay.attempts: 20
-restart-strategy.fixed-delay.delay: 1 s
+# Beam forgets a lost worker when no task has used it for --environment_cache_millis, so the delays
+# must grow beyond that.
+restart-strategy.type: exponential-delay
+restart-strategy.exponential-delay.initial-backoff: 1 s
+restart-strategy.exponential-delay.backoff-multiplier: 2
+restart-strategy.exponential-delay.max-backoff: 16 s
+restart-strategy.exponential-delay.jitter-factor: 0
+restart-strategy.exponential-delay.attempts-before-reset-backoff: 4
 """
