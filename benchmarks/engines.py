@@ -11,6 +11,11 @@ one thread everywhere. A run counts only where its documents and its metrics are
 the start of Python, of Java and of the workers; the cluster itself is started before.
 
 An engine that cannot be had here is named with the reason. The last lines are a table in Markdown.
+
+    python -m benchmarks.engines --recovery
+
+kills processes of the cluster in the middle of a job over generated text, and says how much longer
+the job takes than undisturbed.
 """
 
 from __future__ import annotations
@@ -29,7 +34,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.engines import installed
+from tests import tiny
+from tests.engines import corpus, installed, losses
 from tests.engines.flink_cluster import FlinkCluster
 
 Flags = tuple[str, ...]
@@ -198,18 +204,49 @@ def table(runs: dict[str, Run]) -> str:
     return "\n".join(lines)
 
 
+def recovery(folder: Path) -> str:
+    """Seconds of a job that loses a process, in Markdown."""
+    text = corpus.write(folder / "text", documents=400, words=500, files=8)
+    lines = [
+        "| lost | after | from there to the end | the whole job longer by |",
+        "|---|---|---|---|",
+    ]
+    expected = corpus.expected(text).texts
+    with FlinkCluster(installed.job_server(installed.FLINK), folder / "flink") as cluster:
+        losses.run(cluster, text, folder / "first", None)  # fetches the job's jars
+        times = losses.run(cluster, text, folder / "undisturbed", None)
+        undisturbed = times.before + times.after
+        lines.append(f"| nothing | | {undisturbed:.1f} s | |")
+        for name, loss in losses.LOSSES.items():
+            times = losses.run(cluster, text, folder / name, loss)
+            if tiny.released(folder / name) != expected:
+                sys.exit(f"{name}: other documents than undisturbed")
+            longer = times.before + times.after - undisturbed
+            lines.append(
+                f"| {name} | {times.before:.1f} s | {times.after:.1f} s | {longer:.1f} s |"
+            )
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Prepares the corpus, runs, prints the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("corpora", nargs="+", type=Path, help="JSON Lines files, .gz or plain")
+    parser.add_argument("corpora", nargs="*", type=Path, help="JSON Lines files, .gz or plain")
     parser.add_argument("--vocabulary", default="demo")
     parser.add_argument("--epsilon", type=float, default=10.0)
     parser.add_argument("--documents", type=int, help="take this many only (default: all)")
     parser.add_argument("--engines", default="", help="parts of names, e.g. prism,cluster")
     parser.add_argument("--rounds", type=int, default=1, help="the fastest of so many runs counts")
+    parser.add_argument("--recovery", action="store_true", help="lose processes instead")
     arguments = parser.parse_args()
+    if bool(arguments.corpora) == arguments.recovery:
+        parser.error("either corpora or --recovery")
+    if arguments.recovery:
+        with tempfile.TemporaryDirectory() as folder:
+            print(recovery(Path(folder)))
+        return
     with tempfile.TemporaryDirectory() as folder:
         write_corpus(arguments, Path(folder))
         print(f"\n{table(measure(arguments, Path(folder)))}")

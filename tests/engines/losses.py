@@ -22,7 +22,8 @@ class Loss:
 
     Attributes:
       process: its name in the cluster.
-      moment: whether it has come, from the cluster, the release's folder and the bytes of all texts.
+      moment: whether it has come; takes the cluster, the release's folder and the size of all
+        texts.
     """
 
     process: str
@@ -39,7 +40,7 @@ class Times:
 
 def _comparing_ids(cluster: FlinkCluster, output: Path, size: int) -> bool:
     return any(
-        "ConflictingIds" in task["name"] and task["status"] == "RUNNING"
+        "ConflictingIds" in task["name"] and task["status"] in ("RUNNING", "FINISHED")
         for job in cluster.running_jobs()
         for task in (cluster.ask(f"/jobs/{job}") or {"vertices": []})["vertices"]
     )
@@ -81,10 +82,14 @@ def run(cluster: FlinkCluster, corpus: Corpus, output: Path, loss: Loss | None) 
     try:
         if loss is not None:
             size = sum(len(document.text) for document, _ in corpus.documents)
-            wait_for(lambda: loss.moment(cluster, output, size), "moment to kill", _SECONDS)
+            wait_for(
+                lambda: launcher.poll() is not None or loss.moment(cluster, output, size),
+                "moment to kill",
+                _SECONDS,
+            )
             lost = time.monotonic()
             cluster.kill(loss.process)
-            assert not (output / manifest.RELEASE).exists(), "the job was over already"
+            assert launcher.poll() is None, "the job was over before the moment came"
             cluster.start(loss.process)
         code = launcher.wait(_SECONDS)
     finally:

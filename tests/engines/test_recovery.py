@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,12 +34,10 @@ def test_a_lost_process_loses_nothing(
     large: corpus.Corpus,
     texts: dict[str, str],
     tmp_path: Path,
-    record_property: Callable[[str, object], None],
     loss: str,
 ) -> None:
     output = tmp_path / "release"
-    times = losses.run(cluster, large, output, losses.LOSSES[loss])
-    record_property("seconds before and after", f"{times.before:.1f} + {times.after:.1f}")
+    losses.run(cluster, large, output, losses.LOSSES[loss])
     assert tiny.released(output) == texts
     release = manifest.verify(str(output))
     assert sum(shard["documents"] for shard in release["shards"]) == len(texts)
