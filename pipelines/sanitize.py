@@ -80,8 +80,13 @@ def places(options: PipelineOptions) -> tuple[str, str]:
     return output, metrics
 
 
-def build(options: PipelineOptions) -> beam.Pipeline:
-    """Assembles the job; nothing runs yet."""
+def build(options: PipelineOptions, run: str | None = None) -> beam.Pipeline:
+    """Assembles the job; nothing runs yet.
+
+    Args:
+      options: all flags.
+      run: the name under which the output was claimed, if it was; see ``manifest.claim``.
+    """
     own = options.view_as(SanitizeOptions)
     settings, read_as = configuration(own), corpus_format(own)
     output, metrics_output = places(options)
@@ -110,12 +115,13 @@ def build(options: PipelineOptions) -> beam.Pipeline:
     ) | "AllRejected" >> beam.Flatten()
     tallies = sanitized[TALLIES] | "TallyGroups" >> TallyGroups()
     shards = sanitized["documents"] | "WriteShards" >> WriteShards(
-        output, output_format, read_as.keep_fields, own.compression, own.num_shards
+        output, output_format, read_as.keep_fields, own.compression, own.num_shards, run
     )
     written = tallies | "WriteMetrics" >> WriteMetrics(
         metrics_output, rejected, by_group=bool(own.group_by)
     )
     facts = {
+        "run": run,
         "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "kept_fields": list(read_as.keep_fields),
         "output_format": output_format,
@@ -158,8 +164,9 @@ def sanitize(argv: Sequence[str]) -> None:
         raise OutputError(
             f"--metrics_output {metrics_output} holds the metrics of another run; choose another"
         )
-    pipeline = build(options)
-    manifest.claim(output, uuid.uuid4().hex)
+    run = uuid.uuid4().hex
+    pipeline = build(options, run)
+    manifest.claim(output, run)
     started = time.monotonic()
     try:
         launch.run(pipeline)

@@ -46,7 +46,7 @@ def test_a_lost_process_loses_nothing(
     assert len(tiny.dead_letters(output)) == large.dead
 
 
-def test_a_stopped_launcher_stops_the_job(
+def test_what_a_stopped_launcher_leaves_behind_releases_nothing(
     cluster: FlinkCluster, large: corpus.Corpus, tmp_path: Path
 ) -> None:
     cluster.await_task_managers()
@@ -64,6 +64,6 @@ def test_a_stopped_launcher_stops_the_job(
         launcher.kill()
     assert launcher.returncode == 1
     assert "dxbeam: interrupted; nothing was released" in said
-    wait_for(lambda: not cluster.running_jobs(), "end of the job", 30)
+    wait_for(lambda: not cluster.running_jobs(), "end of the job", 120)
     assert not list(output.glob("part-*"))
     assert not (output / "release.json").exists()
