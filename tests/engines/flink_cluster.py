@@ -137,6 +137,11 @@ class FlinkCluster:
         except (urllib.error.URLError, OSError, ValueError):
             return None
 
+    def cancel(self, job: str) -> None:
+        """Asks Flink to cancel a job."""
+        address = f"http://127.0.0.1:{self._rest}/jobs/{job}"
+        urllib.request.urlopen(urllib.request.Request(address, method="PATCH"), timeout=10).close()
+
     def running_jobs(self) -> list[str]:
         """Identifiers of the jobs that have not ended."""
         jobs = (self.ask("/jobs") or {"jobs": []})["jobs"]
@@ -222,5 +227,5 @@ restart-strategy.exponential-delay.initial-backoff: 1 s
 restart-strategy.exponential-delay.backoff-multiplier: 2
 restart-strategy.exponential-delay.max-backoff: 16 s
 restart-strategy.exponential-delay.jitter-factor: 0
-restart-strategy.exponential-delay.attempts-before-reset-backoff: 4
+restart-strategy.exponential-delay.attempts-before-reset-backoff: 8
 """

@@ -30,14 +30,6 @@ class Loss:
     moment: Callable[[FlinkCluster, Path, int], bool]
 
 
-@dataclass(frozen=True)
-class Times:
-    """Seconds from the start to the loss, and from there to the end of the job."""
-
-    before: float
-    after: float
-
-
 def _comparing_ids(cluster: FlinkCluster, output: Path, size: int) -> bool:
     return any(
         "ConflictingIds" in task["name"] and task["status"] in ("RUNNING", "FINISHED")
@@ -63,11 +55,14 @@ LOSSES = {
 }
 
 
-def run(cluster: FlinkCluster, corpus: Corpus, output: Path, loss: Loss | None) -> Times:
-    """Sanitizes a corpus on a cluster that loses a process, which is started again at once.
+def run(cluster: FlinkCluster, corpus: Corpus, output: Path, *losses: Loss) -> float:
+    """Sanitizes a corpus on a cluster that loses processes, which are started again at once.
+
+    Returns:
+      Seconds from start to end.
 
     Raises:
-      AssertionError: the moment did not come, or the job failed; with what it said.
+      AssertionError: a moment did not come, or the job failed; with what it said.
     """
     cluster.await_task_managers()
     command = [
@@ -75,24 +70,23 @@ def run(cluster: FlinkCluster, corpus: Corpus, output: Path, loss: Loss | None) 
         *("--vocabulary=demo", f"--output={output}", f"--key_uri={corpus.key}"),
         *(*FLAGS, *cluster.flags()),
     ]
+    size = sum(len(document.text) for document, _ in corpus.documents)
     log = output.with_name(f"{output.name}.log")
-    start = lost = time.monotonic()
+    start = time.monotonic()
     with log.open("w") as said:
         launcher = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=said)
     try:
-        if loss is not None:
-            size = sum(len(document.text) for document, _ in corpus.documents)
+        for loss in losses:
             wait_for(
-                lambda: launcher.poll() is not None or loss.moment(cluster, output, size),
+                lambda loss=loss: launcher.poll() is not None or loss.moment(cluster, output, size),
                 "moment to kill",
                 _SECONDS,
             )
-            lost = time.monotonic()
+            assert launcher.poll() is None, f"over before the moment: {log.read_text()[-3000:]}"
             cluster.kill(loss.process)
-            assert launcher.poll() is None, "the job was over before the moment came"
             cluster.start(loss.process)
         code = launcher.wait(_SECONDS)
     finally:
         launcher.kill()
     assert code == 0, log.read_text()[-3000:]
-    return Times(lost - start, time.monotonic() - lost)
+    return time.monotonic() - start
