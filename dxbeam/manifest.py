@@ -25,7 +25,6 @@ PIECES = "unfinished-parts"
 """Folder below a release's prefix for shards that are still being written."""
 
 _CLAIM = "unfinished-run"
-_RUN = ("started", "configuration_digest")  # what two runs into one prefix do not share
 _PACKAGES = ("dxbeam", "apache-beam", "faiss-cpu", "numpy", "pyarrow", "cryptography")
 
 
@@ -95,6 +94,24 @@ def claim(prefix: str, run: str) -> None:
         raise OutputError(
             f"{prefix} cannot be written ({type(error).__name__}: {error.strerror})"
         ) from None
+
+
+def check_claim(prefix: str, run: str) -> None:
+    """Makes sure that a run still has its prefix: on a cluster it may outlive its launcher.
+
+    Raises:
+      OutputError: the claim was given up, or is another run's.
+    """
+    path = storage.join(prefix, _CLAIM)
+    try:
+        holder = storage.read(path).decode().strip()
+    except OSError:
+        holder = None
+    if holder != run:
+        raise OutputError(
+            f"{prefix}: the launcher of this run has ended and given the prefix up; nothing is "
+            "released, run the job again"
+        )
 
 
 def give_up_claim(prefix: str) -> None:
@@ -184,7 +201,7 @@ def compose(
     }
 
 
-def write(prefix: str, manifest: Mapping[str, Any], run: str = "") -> None:
+def write(prefix: str, manifest: Mapping[str, Any]) -> None:
     """Writes release.json, once, and so completes the release; gives the claim up.
 
     An engine may repeat the whole run after that, when it loses a worker at the last moment. The
@@ -192,30 +209,24 @@ def write(prefix: str, manifest: Mapping[str, Any], run: str = "") -> None:
 
     Args:
       prefix: of the release.
-      manifest: its content.
-      run: the run that claimed the prefix; where it has been given up since, nothing is released,
-        as an engine may go on after its launcher has said that the run failed.
+      manifest: its content; where it names its run, that run must hold the claim.
 
     Raises:
-      OutputError: another run's release.json is there, or this run was given up.
+      OutputError: another run's release.json is there, or the run was given up.
     """
-    path = storage.join(prefix, RELEASE)
+    path, run = storage.join(prefix, RELEASE), manifest.get("run")
     if storage.exists(path):
         found = read(prefix)
-        if any(found.get(name) != manifest.get(name) for name in _RUN):
+        if found.get("run") != run:
             raise OutputError(f"{path} was written by another run; choose another --output")
-        manifest = found
-    elif run and not _is_claimed_by(prefix, run):
-        raise OutputError(f"{prefix}: this run was given up; nothing is released")
+        if run is not None:
+            manifest = found
+    elif run is not None:
+        check_claim(prefix, run)
     _tidy(prefix, {shard["name"] for shard in manifest["shards"]})
     content = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     storage.create_once(path, content.encode())
     give_up_claim(prefix)
-
-
-def _is_claimed_by(prefix: str, run: str) -> bool:
-    path = storage.join(prefix, _CLAIM)
-    return storage.exists(path) and storage.read(path) == (run + "\n").encode()
 
 
 def read(prefix: str) -> dict[str, Any]:

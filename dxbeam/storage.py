@@ -197,17 +197,20 @@ def _append_local(path: Path, addition: Callable[[bytes], bytes]) -> None:
 def _append_blob(path: str, addition: Callable[[bytes], bytes]) -> None:
     from google.api_core.exceptions import GoogleAPIError, NotFound, PreconditionFailed
 
+    written = None
     for attempt in range(_APPEND_ATTEMPTS):
         blob = _blob(path)
         try:
-            blob.reload()
-            content, generation = blob.download_as_bytes(), blob.generation
-        except NotFound:
-            content, generation = b"", 0
-        try:
-            blob.upload_from_string(
-                content + addition(content), if_generation_match=generation, timeout=60
-            )
+            try:
+                blob.reload()
+                generation = blob.generation
+                content = blob.download_as_bytes(if_generation_match=generation)
+            except NotFound:
+                content, generation = b"", 0
+            if written is not None and content.startswith(written):
+                return  # an earlier attempt succeeded, and its answer was lost
+            written = content + addition(content)
+            blob.upload_from_string(written, if_generation_match=generation, timeout=60)
         except PreconditionFailed:
             time.sleep(min(2.0, 0.05 * 2**attempt))  # another writer was faster
             continue

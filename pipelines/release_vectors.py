@@ -142,7 +142,9 @@ def build_scan(options: PipelineOptions, projection: Projection) -> beam.Pipelin
     return pipeline
 
 
-def build(options: PipelineOptions, settings: VectorConfiguration, run: str = "") -> beam.Pipeline:
+def build(
+    options: PipelineOptions, settings: VectorConfiguration, run: str | None = None
+) -> beam.Pipeline:
     """Assembles the release; nothing runs yet."""
     shared = options.view_as(SanitizeOptions)
     read_as, handle = corpus_format(options, settings.projection), vocabulary_handle(options)
@@ -161,9 +163,10 @@ def build(options: PipelineOptions, settings: VectorConfiguration, run: str = ""
         released[REJECTED],
     ) | "AllRejected" >> beam.Flatten()
     shards = released[VECTORS] | "WriteVectorShards" >> WriteVectorShards(
-        output, settings.projection.projected, read_as.keep_fields, shared.num_shards
+        output, settings.projection.projected, read_as.keep_fields, shared.num_shards, run
     )
     facts = {
+        "run": run,
         "tokens": None,  # how many words the texts have is not released
         "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "kept_fields": list(read_as.keep_fields),
@@ -179,7 +182,6 @@ def build(options: PipelineOptions, settings: VectorConfiguration, run: str = ""
         tallies=released[TALLIES] | "TallyGroups" >> TallyGroups(),
         rejected=rejected,
         fingerprint=released[FINGERPRINT],
-        run=run,
         written=rejected | "WriteDeadLetters" >> WriteDeadLetters(metrics_output),
     )
     return pipeline

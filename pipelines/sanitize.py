@@ -133,12 +133,14 @@ def _now() -> str:
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
 
 
-def build(options: PipelineOptions, run: str = "", needed_digest: str = "") -> beam.Pipeline:
+def build(
+    options: PipelineOptions, run: str | None = None, needed_digest: str = ""
+) -> beam.Pipeline:
     """Assembles the job; nothing runs yet.
 
     Args:
       options: the flags.
-      run: the run that claims the output.
+      run: the name under which the output is claimed, if it is; see ``manifest.claim``.
       needed_digest: what the corpus must be for a release to be made; "" for anything.
     """
     own = options.view_as(SanitizeOptions)
@@ -170,7 +172,7 @@ def build(options: PipelineOptions, run: str = "", needed_digest: str = "") -> b
     ) | "AllRejected" >> beam.Flatten()
     tallies = sanitized[TALLIES] | "TallyGroups" >> TallyGroups()
     shards = sanitized["documents"] | "WriteShards" >> WriteShards(
-        output, output_format, read_as.keep_fields, own.compression, own.num_shards
+        output, output_format, read_as.keep_fields, own.compression, own.num_shards, run
     )
     written = tallies | "WriteMetrics" >> WriteMetrics(
         metrics_output, rejected, by_group=bool(own.group_by)
@@ -178,6 +180,7 @@ def build(options: PipelineOptions, run: str = "", needed_digest: str = "") -> b
     handle = artifact.handle(own.vocabulary)
     search = NeighborSearch(artifact.open_vocabulary(handle))
     facts = {
+        "run": run,
         "in_context": context.as_dicts(context.in_context(settings.guarantee(), search)),
         "started": _now(),
         "kept_fields": list(read_as.keep_fields),
@@ -193,7 +196,6 @@ def build(options: PipelineOptions, run: str = "", needed_digest: str = "") -> b
         rejected=rejected,
         fingerprint=sanitized[FINGERPRINT],
         corpus_digest=sanitized[CORPUS_DIGEST],
-        run=run,
         needed_digest=needed_digest,
         written=written,
     )

@@ -117,7 +117,7 @@ def test_no_document_is_no_release(rejected: int, said: str) -> None:
 def test_a_release_is_completed_once(tmp_path: Path) -> None:
     prefix = str(tmp_path)
     manifest.claim(prefix, "one")
-    content = _compose(3, 0, Shard("part-0", 3, 9, ""), note="é", started="now")
+    content = _compose(3, 0, Shard("part-0", 3, 9, ""), note="é", run="one")
     for name in ("part-0", "part-1", "unfinished-parts/part-2"):  # two are left of failed attempts
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -126,12 +126,26 @@ def test_a_release_is_completed_once(tmp_path: Path) -> None:
     assert manifest.read(prefix) == content
     manifest.write(prefix, content)  # a retried bundle
     (tmp_path / "part-3").touch()
-    repeated = _compose(3, 0, Shard("part-3", 3, 9, ""), note="é", started="now")
+    repeated = _compose(3, 0, Shard("part-3", 3, 9, ""), note="é", run="one")
     manifest.write(prefix, repeated)  # the whole run again: what was complete first stays
     assert _names(tmp_path) == ["part-0", "release.json"]
     with pytest.raises(OutputError, match="another run"):
-        manifest.write(prefix, {**content, "started": "later"})
+        manifest.write(prefix, {**content, "run": "two"})
     assert manifest.read(prefix) == content
+
+
+def test_a_run_that_was_given_up_releases_nothing(tmp_path: Path) -> None:
+    prefix = str(tmp_path)
+    manifest.claim(prefix, "one")
+    manifest.abandon(prefix)
+    content = _compose(3, 0, Shard("part-0", 3, 9, ""), run="one")
+    with pytest.raises(OutputError, match="given the prefix up"):
+        manifest.write(prefix, content)
+    manifest.claim(prefix, "two")
+    (tmp_path / "part-9").touch()
+    with pytest.raises(OutputError, match="given the prefix up"):
+        manifest.write(prefix, content)
+    assert (tmp_path / "part-9").exists(), "the other run's shards are left alone"
 
 
 def test_verify_notices_every_change(tmp_path: Path) -> None:
@@ -153,18 +167,3 @@ def test_verify_notices_every_change(tmp_path: Path) -> None:
     (tmp_path / "release.json").unlink()
     with pytest.raises(OutputError, match="no whole release"):
         manifest.verify(str(tmp_path))
-
-
-def test_a_run_that_was_given_up_releases_nothing(tmp_path: Path) -> None:
-    """An engine may go on after its launcher has said that the run failed."""
-    prefix = str(tmp_path / "out")
-    manifest.claim(prefix, "one")
-    manifest.abandon(prefix)
-    with pytest.raises(OutputError, match="this run was given up"):
-        manifest.write(prefix, {"shards": []}, "one")
-    manifest.claim(prefix, "two")
-    with pytest.raises(OutputError, match="this run was given up"):
-        manifest.write(prefix, {"shards": []}, "one")
-    for _ in range(2):  # an engine may repeat the last step
-        manifest.write(prefix, {"shards": []}, "two")
-    assert manifest.read(prefix) == {"shards": []}

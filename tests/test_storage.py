@@ -8,11 +8,8 @@ import multiprocessing
 import os
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
-import google.cloud.storage
 import pytest
-from google.api_core.exceptions import PreconditionFailed
 
 from dxbeam import storage
 from dxbeam.errors import OutputError
@@ -129,29 +126,3 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(OSError, match="No space"):
         storage.create_once(str(tmp_path / "once"), b"one")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_in_cloud_storage_the_upload_asks_that_nothing_be_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    objects: dict[str, bytes] = {}
-
-    def blob(bucket: str, name: str) -> SimpleNamespace:
-        def upload_from_string(content: bytes, if_generation_match: int) -> None:
-            assert if_generation_match == 0
-            if f"gs://{bucket}/{name}" in objects:
-                raise PreconditionFailed("it is there")
-            objects[f"gs://{bucket}/{name}"] = content
-
-        return SimpleNamespace(upload_from_string=upload_from_string)
-
-    def bucket(of: str) -> SimpleNamespace:
-        return SimpleNamespace(blob=lambda name: blob(of, name))
-
-    monkeypatch.setattr(google.cloud.storage, "Client", lambda: SimpleNamespace(bucket=bucket))
-    monkeypatch.setattr(storage, "read", objects.__getitem__)
-    storage.create_once("gs://b/folder/once", b"one")
-    storage.create_once("gs://b/folder/once", b"one")
-    with pytest.raises(OutputError, match="another run"):
-        storage.create_once("gs://b/folder/once", b"two")
-    assert objects == {"gs://b/folder/once": b"one"}

@@ -76,7 +76,7 @@ def run(pipeline: beam.Pipeline) -> None:
         result = pipeline.run()
         result.wait_until_finish()
     except KeyboardInterrupt:
-        if result is not None:  # a cluster would go on, and release what we say is not released
+        if result is not None:  # where cancelling has no effect, the lost claim keeps it back
             result.cancel()
         raise
     except Exception as error:

@@ -44,6 +44,8 @@ class WriteShards(beam.PTransform):
       compression: "none", "gzip" or "zstd", for jsonl and text.
       num_shards: number of files, if there are as many rows; 0 writes a file a bundle, without a
         shuffle.
+      run: the name under which the prefix was claimed; nothing is published once the claim was
+        given up. None where nobody claims.
 
     Raises:
       ConfigurationError: no such format or compression, or a negative number of shards.
@@ -56,6 +58,7 @@ class WriteShards(beam.PTransform):
         keep_fields: tuple[str, ...] = (),
         compression: str = "none",
         num_shards: int = 0,
+        run: str | None = None,
     ):
         super().__init__()
         if output_format not in FORMATS:
@@ -73,12 +76,13 @@ class WriteShards(beam.PTransform):
         self._keep_fields = keep_fields
         self._compression = compression
         self._num_shards = num_shards
+        self._run = run
 
     def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
         """Encodes, writes pieces, and moves and describes those that were committed."""
         encoded, open_file, suffix = self._encoded(rows)
         return encoded | "WritePieces" >> WritePieces(
-            self._prefix, suffix, open_file, self._num_shards
+            self._prefix, suffix, open_file, self._num_shards, self._run
         )
 
     def _encoded(self, rows: pvalue.PCollection) -> tuple[pvalue.PCollection, _OpenFile, str]:
@@ -100,10 +104,19 @@ class WritePieces(beam.PTransform):
       suffix: of the files' names.
       open_file: a path -> a file that takes the elements.
       num_shards: number of files, if there are as many elements; 0 writes a file a bundle.
+      run: the run that claimed the prefix, if it was claimed.
     """
 
-    def __init__(self, prefix: str, suffix: str, open_file: _OpenFile, num_shards: int):
+    def __init__(
+        self,
+        prefix: str,
+        suffix: str,
+        open_file: _OpenFile,
+        num_shards: int,
+        run: str | None = None,
+    ):
         super().__init__()
+        self._run = run
         self._prefix = prefix
         self._suffix = suffix
         self._open_file = open_file
@@ -125,7 +138,7 @@ class WritePieces(beam.PTransform):
         return (
             pieces
             | "Commit" >> beam.Reshuffle()
-            | "Publish" >> beam.Map(_publish, self._prefix).with_output_types(Shard)
+            | "Publish" >> beam.Map(_publish, self._prefix, self._run).with_output_types(Shard)
         )
 
 
@@ -254,8 +267,10 @@ def _new_piece(prefix: str, suffix: str) -> str:
     return storage.join(prefix, manifest.PIECES, name)
 
 
-def _publish(piece: str, prefix: str) -> Shard:
+def _publish(piece: str, prefix: str, run: str | None = None) -> Shard:
     """Moves a piece into the release, unless it is there, and describes it as it lies there."""
+    if run is not None:
+        manifest.check_claim(prefix, run)
     name = piece.rpartition("/")[2]
     path = storage.join(prefix, name)
     if storage.exists(piece):

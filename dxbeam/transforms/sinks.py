@@ -154,7 +154,6 @@ class WriteManifest(beam.PTransform):
       rejected: PCollection[Rejected].
       fingerprint: PCollection[str], one element.
       corpus_digest: PCollection[str], one element, or None to leave it out.
-      run: the run that claimed the prefix; see ``manifest.write``.
       needed_digest: what the corpus digest must be for a release to be made; "" for anything.
       written: PCollection[str] of files that must be complete before.
     """
@@ -171,13 +170,12 @@ class WriteManifest(beam.PTransform):
         rejected: pvalue.PCollection,
         fingerprint: pvalue.PCollection,
         corpus_digest: pvalue.PCollection | None = None,
-        run: str = "",
         needed_digest: str = "",
         written: pvalue.PCollection,
     ):
         super().__init__()
         self._write = _WriteManifest(
-            prefix, configuration, vocabulary, key_kept, dict(facts), run, needed_digest
+            prefix, configuration, vocabulary, key_kept, dict(facts), needed_digest
         )
         self._corpus_digest = corpus_digest
         self._tallies = tallies
@@ -213,10 +211,8 @@ class _WriteManifest(beam.DoFn):
         vocabulary: VocabularyHandle | None,
         key_kept: bool,
         facts: dict[str, Any],
-        run: str,
         needed_digest: str,
     ):
-        self._run = run
         self._needed_digest = needed_digest
         self._prefix = prefix
         self._configuration = configuration
@@ -250,5 +246,5 @@ class _WriteManifest(beam.DoFn):
             shards,
             {**({"corpus_digest": corpus_digest} if corpus_digest else {}), **self._facts},
         )
-        manifest.write(self._prefix, content, self._run)
+        manifest.write(self._prefix, content)
         yield storage.join(self._prefix, manifest.RELEASE)

@@ -118,6 +118,7 @@ class WriteVectorShards(beam.PTransform):
       dimensions: m.
       keep_fields: names of the kept fields.
       num_shards: number of files; 0 writes a file a bundle, without a shuffle.
+      run: the run that claimed the prefix, if it was claimed.
     """
 
     def __init__(
@@ -126,8 +127,10 @@ class WriteVectorShards(beam.PTransform):
         dimensions: int,
         keep_fields: tuple[str, ...] = (),
         num_shards: int = 0,
+        run: str | None = None,
     ):
         super().__init__()
+        self._run = run
         self._prefix = prefix
         self._dimensions = dimensions
         self._keep_fields = keep_fields
@@ -139,7 +142,7 @@ class WriteVectorShards(beam.PTransform):
         schema = pa.schema(fields + [(name, pa.string()) for name in self._keep_fields])
         encoded = rows | "ToParquetRow" >> beam.Map(_parquet_row, self._keep_fields)
         return encoded | "WritePieces" >> WritePieces(
-            self._prefix, ".parquet", OpenParquet(schema), self._num_shards
+            self._prefix, ".parquet", OpenParquet(schema), self._num_shards, self._run
         )
 
 

@@ -75,7 +75,7 @@ class FlinkCluster:
             "--environment_type=EXTERNAL",
             f"--environment_config={_POOL}:{self._pool_port}",
             f"--parallelism={parallelism or self._task_managers * self._slots}",
-            "--environment_cache_millis=10000",
+            "--environment_cache_millis=3000",
         )
 
     def start_task_manager(self, number: int) -> None:
@@ -136,6 +136,11 @@ class FlinkCluster:
                 return json.load(said)
         except (urllib.error.URLError, OSError, ValueError):
             return None
+
+    def cancel(self, job: str) -> None:
+        """Asks Flink to cancel a job."""
+        address = f"http://127.0.0.1:{self._rest}/jobs/{job}"
+        urllib.request.urlopen(urllib.request.Request(address, method="PATCH"), timeout=10).close()
 
     def running_jobs(self) -> list[str]:
         """Identifiers of the jobs that have not ended."""
@@ -212,10 +217,15 @@ taskmanager.memory.jvm-overhead.min: 192m
 taskmanager.memory.jvm-overhead.max: 192m
 io.tmp.dirs: {folder}
 process.working-dir: {folder}
-# A lost TaskManager is noticed within seconds, and the job starts again from its input.
+# A lost TaskManager is noticed within seconds, and what it had done is done again.
 heartbeat.interval: 1000
 heartbeat.timeout: 8000
-restart-strategy.type: fixed-delay
-restart-strategy.fixed-delay.attempts: 20
-restart-strategy.fixed-delay.delay: 1 s
+# Beam forgets a lost worker when no task has used it for --environment_cache_millis, so the delays
+# must grow beyond that.
+restart-strategy.type: exponential-delay
+restart-strategy.exponential-delay.initial-backoff: 1 s
+restart-strategy.exponential-delay.backoff-multiplier: 2
+restart-strategy.exponential-delay.max-backoff: 16 s
+restart-strategy.exponential-delay.jitter-factor: 0
+restart-strategy.exponential-delay.attempts-before-reset-backoff: 8
 """

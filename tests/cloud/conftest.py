@@ -1,0 +1,51 @@
+"""One server a session; each test finds it well and its bucket empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.cloud import front
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[front.Front]:
+    pytest.importorskip(
+        "gcp_storage_emulator", reason="the PyPI package gcp-storage-emulator is not installed"
+    )
+    with front.running() as running:
+        yield running
+
+
+@pytest.fixture
+def cloud(server: front.Front, monkeypatch: pytest.MonkeyPatch) -> front.Front:
+    from apache_beam.internal.gcp import auth
+
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
+    # Else Beam looks for credentials for 20 seconds in each process, and finds none.
+    monkeypatch.setattr(auth._Credentials, "_credentials_init", True)
+    server.reset()
+    bucket = client().bucket(front.BUCKET)
+    for blob in list(bucket.list_blobs()):
+        blob.delete()
+    server.reset()
+    return server
+
+
+def client() -> Any:
+    from google.cloud import storage
+
+    return storage.Client()
+
+
+def put(name: str, content: bytes) -> str:
+    """Uploads an object and returns its gs:// path."""
+    client().bucket(front.BUCKET).blob(name).upload_from_string(content)
+    return f"gs://{front.BUCKET}/{name}"
+
+
+def names(prefix: str = "") -> list[str]:
+    """The objects below a prefix."""
+    return sorted(blob.name for blob in client().bucket(front.BUCKET).list_blobs(prefix=prefix))

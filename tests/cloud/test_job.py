@@ -1,0 +1,118 @@
+"""The whole job under gs://: corpus, artifact, key, release, metrics and ledger over HTTP."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dxbeam import artifact, ledger, manifest, storage
+from dxbeam.errors import DxbeamError
+from pipelines.sanitize import sanitize
+from tests import tiny
+from tests.cloud.conftest import names, put
+from tests.cloud.front import BUCKET, Front
+
+ROOT = f"gs://{BUCKET}"
+RECORDS = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(20))]
+RUN_OFF_LINE = (
+    "import sys; from apache_beam.internal.gcp import auth; "
+    "auth._Credentials._credentials_init = True; "
+    "from dxbeam.transforms import launch; from pipelines.sanitize import sanitize; "
+    "launch.main(sanitize)"
+)
+
+
+@pytest.fixture
+def flags(cloud: Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # a host without copies of artifacts
+    monkeypatch.setattr("tempfile.tempdir", None)
+    local = Path(tiny.write_artifact(tmp_path / "vocabulary"))
+    for path in local.iterdir():
+        put(f"vocabulary/{path.name}", path.read_bytes())
+    lines = "".join(json.dumps(record) + "\n" for record in RECORDS)
+    put("corpus/a.jsonl", lines.encode())
+    put("key", tiny.KEY.hex().encode())
+    cloud.reset()
+    return [
+        f"--input={ROOT}/corpus/*.jsonl",
+        f"--vocabulary={ROOT}/vocabulary",
+        f"--key_uri={ROOT}/key",
+        f"--output={ROOT}/out",
+        f"--ledger={ROOT}/ledger",
+        "--corpus_id=c",
+        "--epsilon=5",
+    ]
+
+
+def _released() -> dict[str, str]:
+    texts = {}
+    for path, _ in storage.match(f"{ROOT}/out/part-*"):
+        for line in storage.read(path).splitlines():
+            record = json.loads(line)
+            texts[record["id"]] = record["text"]
+    return texts
+
+
+def _local(tmp_path: Path) -> dict[str, str]:
+    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", RECORDS)
+    (tmp_path / "key").write_text(tiny.KEY.hex())
+    tiny.run(str(tmp_path / "vocabulary"), corpus, tmp_path / "here", f"--key_uri={tmp_path}/key")
+    return tiny.released(tmp_path / "here")
+
+
+def test_the_release_is_the_one_made_locally(flags: list[str], tmp_path: Path) -> None:
+    sanitize(flags)
+    release = manifest.verify(f"{ROOT}/out")
+    assert release["documents_out"] == len(RECORDS)
+    assert _released() == _local(tmp_path)
+    left = [name for name in names("out") if not name.startswith("out/part-")]
+    assert [name for name in left if name.startswith("out/")] == ["out/release.json"]
+    assert "out-metrics/metrics.json" in left
+    assert [entry.state for entry in ledger.read(f"{ROOT}/ledger")] == ["begun", "released"]
+
+
+def test_the_artifact_may_be_replaced_and_is_noticed(flags: list[str]) -> None:
+    handle = artifact.handle(f"{ROOT}/vocabulary")
+    put("vocabulary/vectors.npy", b"not what was digested")
+    with pytest.raises(DxbeamError, match=r"vectors.npy has .* bytes where the manifest says"):
+        artifact.open_vocabulary(handle)
+
+
+def test_a_server_that_is_busy_now_and_then(cloud: Front, flags: list[str], tmp_path: Path) -> None:
+    cloud.unavailable, cloud.lost, cloud.dropped = 3, 2, 2
+    sanitize(flags)
+    assert (cloud.unavailable, cloud.lost, cloud.dropped) == (0, 0, 0)
+    manifest.verify(f"{ROOT}/out")
+    assert _released() == _local(tmp_path)
+    assert [entry.state for entry in ledger.read(f"{ROOT}/ledger")] == ["begun", "released"]
+
+
+def test_a_read_only_bucket_is_refused_in_a_sentence(cloud: Front, flags: list[str]) -> None:
+    cloud.read_only = True
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_OFF_LINE, *flags],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert f"{ROOT}/out cannot be written (OSError: Forbidden" in done.stderr
+    assert not names("out")
+
+
+def test_of_two_schedulers_one_releases(flags: list[str], cloud: Front) -> None:
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", RUN_OFF_LINE, *flags], stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    said = [running.communicate(timeout=120)[1] for running in both]
+    codes = [running.returncode for running in both]
+    assert sorted(codes) == [0, 2], said
+    manifest.verify(f"{ROOT}/out")
+    assert names("out/release.json") == ["out/release.json"]
+    states = [entry.state for entry in ledger.read(f"{ROOT}/ledger")]
+    assert states == ["begun", "released"], "who was refused the output never began"

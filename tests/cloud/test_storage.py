@@ -1,0 +1,99 @@
+"""Writes that happen once, over HTTP, also where answers are lost and servers busy."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from dxbeam import ledger, storage
+from dxbeam.errors import OutputError
+from tests.cloud.conftest import put
+from tests.cloud.front import BUCKET, Front
+from tests.test_ledger import entry
+
+ONCE = f"gs://{BUCKET}/once"
+
+
+def test_the_first_writer_wins_and_a_repeat_is_accepted(cloud: Front) -> None:
+    storage.create_once(ONCE, b"one")
+    storage.create_once(ONCE, b"one")
+    with pytest.raises(OutputError, match="another run"):
+        storage.create_once(ONCE, b"two")
+    assert storage.read(ONCE) == b"one"
+    assert len(cloud.writes) == 1
+
+
+def test_of_many_writers_at_once_one_wins(cloud: Front) -> None:
+    def write(number: int) -> bool:
+        try:
+            storage.create_once(ONCE, b"%d" % number)
+        except OutputError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        won = list(pool.map(write, range(8)))
+    assert sum(won) == 1
+    assert storage.read(ONCE) == b"%d" % won.index(True)
+
+
+@pytest.mark.parametrize("failure", ["unavailable", "dropped", "lost"])
+def test_a_busy_server_and_a_lost_answer_are_no_conflict(cloud: Front, failure: str) -> None:
+    setattr(cloud, failure, 1)
+    storage.create_once(ONCE, b"one")
+    assert getattr(cloud, failure) == 0, "the failure happened"
+    assert storage.read(ONCE) == b"one"
+
+
+def test_a_read_only_bucket_is_said_to_be_one(cloud: Front) -> None:
+    cloud.read_only = True
+    with pytest.raises(OSError, match="Forbidden"):
+        storage.create_once(ONCE, b"one")
+    with pytest.raises(OutputError, match="cannot be written"):
+        storage.append(ONCE, lambda _: b"one")
+
+
+def test_files_are_matched_copied_moved_and_deleted(cloud: Front) -> None:
+    put("a/1", b"1")
+    put("a/b/2", b"22")
+    below = f"gs://{BUCKET}/a"
+    assert storage.match(f"{below}/*") == [(f"{below}/1", 1)]
+    assert storage.first_file_below(below) is not None
+    storage.copy(f"{below}/1", f"{below}/3")
+    storage.move(f"{below}/3", f"{below}/4")
+    assert storage.sha256(f"{below}/4") == storage.sha256(f"{below}/1")
+    assert not storage.exists(f"{below}/3")
+    storage.delete(f"{below}/4")
+    assert not storage.exists(f"{below}/4")
+    assert storage.first_file_below(f"gs://{BUCKET}/none") is None
+
+
+@pytest.mark.parametrize("failure", ["", "unavailable", "dropped", "lost"])
+def test_a_ledger_takes_each_line_once(cloud: Front, failure: str) -> None:
+    """Also if the answer to the writer is lost: it must not believe another was faster."""
+    path = f"gs://{BUCKET}/ledger"
+    ledger.begin(path, entry("1"), 30.0)
+    if failure:
+        setattr(cloud, failure, 1)
+    ledger.begin(path, entry("2", key="k2"), 30.0)
+    ledger.begin(path, entry("3", key="k3"), 30.0)
+    assert [e.run for e in ledger.read(path)] == ["1", "2", "3"]
+    with pytest.raises(OutputError, match="pass --max_epsilon"):
+        ledger.begin(path, entry("4", key="k4"), 30.0)
+
+
+def test_of_many_that_begin_at_once_as_many_do_as_the_cap_allows(cloud: Front) -> None:
+    path = f"gs://{BUCKET}/ledger"
+
+    def begin(number: int) -> bool:
+        try:
+            ledger.begin(path, entry(str(number), key=f"k{number}"), 30.0)
+        except OutputError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        begun = list(pool.map(begin, range(6)))
+    assert sum(begun) == 3
+    assert ledger.spent(ledger.read(path), "notes") == (30.0, 0)
