@@ -353,6 +353,7 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
     if "--help" in argv or "-h" in argv:
         _print_help(own, manual)
     argv = [_beams_dry_run(argument) for argument in _with_config(list(argv))]
+    argv = _without_values(argv, own)
     parser = _Parser(allow_abbrev=False, add_help=False)
     for options in set(PipelineOptions.__subclasses__()) - LAUNCHERS:
         options._add_argparse_args(parser)
@@ -380,6 +381,23 @@ def require(options: PipelineOptions, *names: str) -> None:
 def _beams_dry_run(argument: str) -> str:
     """``--dry_run`` as Beam, which declares this flag with a value, wants to have it."""
     return "--dry_run=true" if argument == "--dry_run" else argument
+
+
+def _without_values(argv: list[str], own: type[PipelineOptions]) -> list[str]:
+    """``--flag=true`` as ``--flag`` and ``--flag=false`` left out, as templates write switches."""
+    parser = argparse.ArgumentParser(add_help=False)
+    _add_own_flags(own, parser)
+    switches = {
+        name
+        for action in parser._actions
+        if isinstance(action, argparse._StoreTrueAction)
+        for name in action.option_strings
+    }
+    kept = [argument for argument in argv if argument not in {f"{s}=false" for s in switches}]
+    return [
+        argument.removesuffix("=true") if argument.removesuffix("=true") in switches else argument
+        for argument in kept
+    ]
 
 
 def _print_help(own: type[PipelineOptions], manual: str) -> NoReturn:

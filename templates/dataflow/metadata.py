@@ -1,0 +1,107 @@
+"""Writes the metadata of the Flex Templates from the launchers' own flags, so that none is missing.
+
+    python templates/dataflow/metadata.py
+
+A test fails where the files are not what this writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from dxbeam.transforms import options
+from dxbeam.transforms.options import BuildVocabularyOptions, SanitizeOptions
+
+HERE = Path(__file__).parent
+TEMPLATES: dict[str, tuple[type[PipelineOptions], str]] = {
+    "sanitize": (
+        SanitizeOptions,
+        "Releases a text corpus with word-level metric differential privacy: sanitized shards and "
+        "release.json, which says what is promised.",
+    ),
+    "build_vocabulary": (
+        BuildVocabularyOptions,
+        "Turns a GloVe, word2vec or fastText file into a vocabulary artifact for dxbeam.",
+    ),
+}
+NEEDED = {
+    "sanitize": {"input", "vocabulary", "epsilon", "output"},
+    "build_vocabulary": {"embeddings", "output"},
+}
+LOCAL_ONLY = {"config"}
+"""Flags that make no sense in a template, which has parameters instead."""
+
+_PATTERNS: dict[Any, str] = {int: "^[0-9]+$", float: "^[0-9]+(\\.[0-9]*)?([eE][-+]?[0-9]+)?$"}
+_WORKERS = [
+    {
+        "name": "number_of_worker_harness_threads",
+        "label": "Number of worker harness threads",
+        "helpText": "Threads of a worker process. Leave at 1: there is a process for each core, "
+        "and a search keeps it busy.",
+        "isOptional": True,
+        "regexes": ["^[0-9]+$"],
+        "paramType": "TEXT",
+        "defaultValue": "1",
+    },
+    {
+        "name": "sdk_container_image",
+        "label": "Sdk container image",
+        "helpText": "The image of this template, so that workers hold what the launcher holds.",
+        "isOptional": True,
+        "regexes": ["^[^ ]+$"],
+        "paramType": "TEXT",
+    },
+]
+
+
+def metadata(name: str) -> dict[str, Any]:
+    """The metadata file of a template."""
+    own, description = TEMPLATES[name]
+    parser = argparse.ArgumentParser(add_help=False)
+    options.CommonOptions._add_argparse_args(parser)
+    options._add_own_flags(own, parser)
+    flags = [action for action in parser._actions if action.dest not in LOCAL_ONLY]
+    flags.sort(key=lambda action: action.dest not in NEEDED[name])
+    return {
+        "name": f"dxbeam {name.replace('_', ' ')}",
+        "description": description,
+        "streaming": False,
+        "parameters": [_parameter(action, action.dest in NEEDED[name]) for action in flags]
+        + _WORKERS,
+    }
+
+
+def _parameter(action: argparse.Action, needed: bool) -> dict[str, Any]:
+    boolean = isinstance(action, argparse._StoreTrueAction)
+    choices = action.choices or (["true", "false"] if boolean else None)
+    pattern = "^(" + "|".join(choices) + ")$" if choices else _PATTERNS.get(action.type, "^.*$")
+    parameter: dict[str, Any] = {
+        "name": action.dest,
+        "label": action.dest.replace("_", " ").capitalize(),
+        "helpText": (action.help or "").replace("%%", "%"),
+        "isOptional": not needed,
+        "regexes": [pattern],
+        "paramType": "ENUM" if choices else "TEXT",
+    }
+    if choices:
+        parameter["enumOptions"] = [{"value": choice, "label": choice} for choice in choices]
+    default = "false" if boolean else action.default
+    if default not in (None, ""):
+        parameter["defaultValue"] = str(default)
+    return parameter
+
+
+def main() -> None:
+    """Writes the files."""
+    for name in TEMPLATES:
+        content = json.dumps(metadata(name), indent=2, ensure_ascii=False) + "\n"
+        (HERE / f"{name}_metadata.json").write_text(content, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
