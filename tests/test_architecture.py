@@ -19,7 +19,7 @@ tokenization configuration given_vectors corpus sanitizer vector_release
 context manifest ledger plan
 transforms.options transforms.launch transforms.sources transforms.neighbor_table
 transforms.sensitivity transforms.sanitize transforms.metrics transforms.shards transforms.sinks
-transforms.vectors transforms
+transforms.vectors transforms.declarative transforms
 analysis.noisy_dot_product analysis.attacks analysis
 demo.show demo.train_vectors demo
 """

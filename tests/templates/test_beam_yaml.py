@@ -1,0 +1,79 @@
+"""The transforms in Beam YAML give what the launchers give."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dxbeam import artifact
+from tests import tiny
+
+TEMPLATES = Path(__file__).parent.parent.parent / "templates" / "beam_yaml"
+RECORDS = [{"id": f"d{i}", "text": text or "w1"} for i, text in enumerate(tiny.texts(9))]
+
+pytest.importorskip("jinja2", reason="the extra 'yaml' of apache-beam is not installed")
+
+
+def _run(pipeline: Path, **variables: Any) -> None:
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "apache_beam.yaml.main", f"--yaml_pipeline_file={pipeline}",
+            "--runner=FnApiRunner", f"--jinja_variables={json.dumps(variables)}",
+        ],
+        capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def _rows(folder: Path, name: str) -> list[dict[str, Any]]:
+    lines = [line for path in folder.glob(f"{name}/*") for line in path.open() if line.strip()]
+    return [json.loads(line) for line in lines]
+
+
+def test_documents_are_those_of_the_launcher(tmp_path: Path) -> None:
+    uri = tiny.write_artifact(tmp_path / "vocabulary")
+    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", RECORDS)
+    (tmp_path / "key").write_text(tiny.KEY.hex())
+    key = str(tmp_path / "key")
+    _run(
+        TEMPLATES / "sanitize.yaml",
+        input=str(corpus), output=str(tmp_path / "yaml"), vocabulary=uri, key_uri=key,
+    )  # fmt: skip
+    release = tiny.run(
+        uri, corpus, tmp_path / "out", "--epsilon=10", "--rank_c=0.02", f"--key_uri={key}"
+    )
+    rows = _rows(tmp_path / "yaml", "documents")
+    assert {row["id"]: row["text"] for row in rows} == tiny.released(tmp_path / "out")
+    assert sum(row["tokens"] for row in _rows(tmp_path / "yaml", "tallies")) == release["tokens"]
+    assert _rows(tmp_path / "yaml", "rejected") == []
+
+
+def test_a_vocabulary_is_built(tmp_path: Path) -> None:
+    words = tiny.vocabulary(50, 4)
+    lines = [
+        " ".join([word, *map(str, vector)])
+        for word, vector in zip(words.words, words.vectors.tolist(), strict=True)
+    ]
+    (tmp_path / "glove.txt").write_text("\n".join(lines) + "\n")
+    pipeline = tmp_path / "build.yaml"
+    pipeline.write_text(
+        f"""
+pipeline:
+  transforms:
+    - type: BuildVocabulary
+      name: Build
+      config: {{embeddings: "{tmp_path}/glove.txt", output: "{tmp_path}/built", neighbors: 10}}
+providers:
+  - include: {TEMPLATES}/providers.yaml
+"""
+    )
+    _run(pipeline)
+    opened = artifact.open_vocabulary(artifact.handle(str(tmp_path / "built")))
+    assert list(opened.words) == list(words.words)
+    assert np.array_equal(opened.vectors, words.vectors)
