@@ -23,7 +23,7 @@ _TIMED_WORDS = 1024
 
 
 class Estimate(NamedTuple):
-    """A forecast from a sample: words in the corpus, and words a second of one search thread."""
+    """A forecast from a sample: words to be released, and words a second of one search thread."""
 
     tokens: int
     tokens_a_second: float
@@ -43,7 +43,10 @@ def estimate(
     """Counts words in a sample of the first file and times a search with a throw-away key."""
     file = max(files, key=lambda file: file.size)
     documents = list(itertools.islice(_documents(file, corpus_format), _SAMPLED_DOCUMENTS))
-    sampled = sum(len(words(document.text)) for document in documents)
+    sampled = sum(
+        configuration.bag.length if configuration.bag else len(words(document.text))
+        for document in documents
+    )
     read = sum(len(document.text.encode()) for document in documents) or 1
     total = sum(file.size for file in files) * (3 if corpus.is_compressed(file.path) else 1)
     sanitizer = Sanitizer(
@@ -51,6 +54,7 @@ def estimate(
         configuration.mechanism,
         configuration.resampling,
         configuration.unknown_words,
+        bag=configuration.bag,
     )
     ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)
     run = [(bytes(32), 0, len(ids))]
@@ -81,13 +85,15 @@ def describe(
     guarantee = configuration.guarantee()
     parameters = configuration.as_dict()
     size = sum(file.size for file in files)
+    unit = "words to release" if configuration.bag else "tokens"
     lines = [
         "Plan",
-        f"  read      {len(files):,} file(s), {size:,} bytes, about {forecast.tokens:,} tokens",
+        f"  read      {len(files):,} file(s), {size:,} bytes, about {forecast.tokens:,} {unit}",
         f"  mechanism {parameters['mechanism']}",
         f"  resample  {parameters['rank_resampling'] or 'no'}",
         f"  words     {len(vocabulary):,} words in {vocabulary.dimensions} dimensions; "
         f"others: {configuration.unknown_words}",
+        *([f"  bag       {parameters['bag_of_words']}"] if configuration.bag else []),
         f"  write     {output} (metrics: {metrics_output})",
         "Guarantee",
         f"  {guarantee.sentence}",

@@ -8,6 +8,7 @@ dead letters to release-metrics/. More of what it can do:
 
     --rank_c 0.02                 bring near neighbours back, at no cost in privacy
     --input_format parquet        columnar input; text for plain text, a document a line or a file
+    --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
     --group_by label              count metrics apart for each label
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
@@ -30,6 +31,7 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import artifact, corpus, manifest, plan, randomness, storage
+from dxbeam.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat
 from dxbeam.errors import ConfigurationError, OutputError
@@ -56,10 +58,15 @@ def configuration(options: SanitizeOptions) -> Configuration:
             f"--mechanism {options.mechanism} guarantees nothing "
             f"({mechanism.guarantee().citation}); add --allow_unsound to run it all the same"
         )
+    if options.stop_words and options.bag_of_words is None:
+        raise ConfigurationError("--stop_words is of use with --bag_of_words alone; leave it out")
     return Configuration(
         mechanism,
         RankResampling(options.rank_c) if options.rank_c is not None else None,
         options.unknown_words,
+        BagOfWords(options.bag_of_words, read_stop_words(options.stop_words or "english"))
+        if options.bag_of_words is not None
+        else None,
     )
 
 

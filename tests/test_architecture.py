@@ -14,7 +14,7 @@ errors guarantees documents tally
 storage
 vocabulary embeddings integer_search neighbors artifact
 randomness noise approximate_index parameters mechanisms.laplace mechanisms resampling
-tokenization configuration corpus sanitizer
+tokenization bag_of_words configuration corpus sanitizer
 manifest plan
 transforms.options transforms.launch transforms.sources transforms.neighbor_table
 transforms.sanitize transforms.metrics transforms.sinks transforms

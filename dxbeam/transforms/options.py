@@ -180,6 +180,20 @@ class SanitizeOptions(PipelineOptions):
             + "; ".join(f"{name}: {what}" for name, what in UNKNOWN_WORDS.items()),
         )
         parser.add_argument(
+            "--bag_of_words",
+            type=int,
+            metavar="LENGTH",
+            help="release each document as this many of its words, without their order; longer "
+            "documents are sampled, shorter ones filled up with the unknown word, so that nobody "
+            "sees how long a document is (default: all words, in order)",
+        )
+        parser.add_argument(
+            "--stop_words",
+            metavar="FILE",
+            help="public list of words that a bag of words leaves out, or 'english' (default), "
+            "or 'none'",
+        )
+        parser.add_argument(
             "--key_uri",
             help="file, gs:// object or env:NAME that holds a secret key of 32 bytes, for a "
             "release that can be repeated (default: a new key that nobody keeps)",

@@ -200,6 +200,7 @@ class _SanitizeDoFn(beam.DoFn):
                 self._configuration.resampling,
                 self._configuration.unknown_words,
                 key,
+                self._configuration.bag,
             )
         return self._sanitizer
 
