@@ -14,6 +14,7 @@ from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFile, CorpusFormat, Split
 from dxbeam.documents import Document
 from dxbeam.neighbors import Ids, NeighborSearch
+from dxbeam.repair import Repair
 from dxbeam.sanitizer import Sanitizer
 from dxbeam.tokenization import words
 from dxbeam.vocabulary import Vocabulary
@@ -80,9 +81,10 @@ def describe(
     forecast: Estimate,
     output: str,
     metrics_output: str,
+    repair: Repair | None = None,
 ) -> str:
     """The plan as a person reads it."""
-    guarantee = configuration.guarantee()
+    guarantee = configuration.guarantee().with_caveats(*(repair.caveats if repair else ()))
     parameters = configuration.as_dict()
     size = sum(file.size for file in files)
     unit = "words to release" if configuration.bag else "tokens"
@@ -94,6 +96,7 @@ def describe(
         f"  words     {len(vocabulary):,} words in {vocabulary.dimensions} dimensions; "
         f"others: {configuration.unknown_words}",
         *([f"  bag       {parameters['bag_of_words']}"] if configuration.bag else []),
+        *([f"  repair    {repair.as_dict()}"] if repair else []),
         f"  write     {output} (metrics: {metrics_output})",
         "Guarantee",
         f"  {guarantee.sentence}",
@@ -101,7 +104,8 @@ def describe(
         *(f"  Note: {caveat}" for caveat in guarantee.caveats),
         "Estimate",
         f"  about {_duration(forecast.core_seconds)} of one core "
-        f"({forecast.tokens_a_second:,.0f} tokens a second), less with more cores",
+        f"({forecast.tokens_a_second:,.0f} tokens a second), less with more cores"
+        + ("; the language model takes further time" if repair else ""),
         "Nothing was written (--dry_run).",
     ]
     return "\n".join(lines)

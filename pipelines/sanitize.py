@@ -36,10 +36,12 @@ from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.repair import PROMPT, Repair, read_prompt
 from dxbeam.resampling import RankResampling
 from dxbeam.transforms import launch
 from dxbeam.transforms.metrics import TallyGroups
 from dxbeam.transforms.options import CommonOptions, SanitizeOptions, parse, require
+from dxbeam.transforms.repair_grammar import OUTCOMES, ChatCompletions, RepairGrammar
 from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES, SanitizeDocuments
 from dxbeam.transforms.sinks import METRICS, WriteManifest, WriteMetrics, WriteShards
 from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
@@ -67,6 +69,23 @@ def configuration(options: SanitizeOptions) -> Configuration:
         BagOfWords(options.bag_of_words, read_stop_words(options.stop_words or "english"))
         if options.bag_of_words is not None
         else None,
+    )
+
+
+def repair_of(options: SanitizeOptions) -> Repair | None:
+    """The language model that rewrites sanitized text, if one is asked for."""
+    if not options.repair_model:
+        if options.repair_endpoint or options.repair_prompt or options.repair_api_key_env:
+            raise ConfigurationError("--repair_model is needed with the other --repair flags")
+        return None
+    if not options.repair_endpoint:
+        raise ConfigurationError("--repair_endpoint is needed with --repair_model")
+    return Repair(
+        options.repair_model,
+        options.repair_endpoint,
+        read_prompt(options.repair_prompt) if options.repair_prompt else PROMPT,
+        options.repair_api_key_env,
+        options.repair_failures,
     )
 
 
@@ -123,12 +142,22 @@ def build(options: PipelineOptions) -> beam.Pipeline:
         accepted[REJECTED],
         sanitized[REJECTED],
     ) | "AllRejected" >> beam.Flatten()
+    documents, withheld, outcomes, repair = sanitized["documents"], None, None, repair_of(own)
+    if repair:
+        repaired = documents | "RepairGrammar" >> RepairGrammar(
+            ChatCompletions(repair), repair.failures
+        )
+        documents, withheld, outcomes = (
+            repaired["documents"],
+            repaired[REJECTED],
+            repaired[OUTCOMES],
+        )
     tallies = sanitized[TALLIES] | "TallyGroups" >> TallyGroups()
-    shards = sanitized["documents"] | "WriteShards" >> WriteShards(
+    shards = documents | "WriteShards" >> WriteShards(
         output, output_format, read_as.keep_fields, own.compression, own.num_shards
     )
     written = tallies | "WriteMetrics" >> WriteMetrics(
-        metrics_output, rejected, by_group=bool(own.group_by)
+        metrics_output, rejected, by_group=bool(own.group_by), withheld=withheld
     )
     facts = {
         "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -145,6 +174,8 @@ def build(options: PipelineOptions) -> beam.Pipeline:
         rejected=rejected,
         fingerprint=sanitized[FINGERPRINT],
         written=written,
+        repair=repair,
+        repaired=outcomes,
     )
     return pipeline
 
@@ -156,16 +187,18 @@ def sanitize(argv: Sequence[str]) -> None:
     require(own, "input", "vocabulary", "epsilon")
     require(options.view_as(CommonOptions), "output")
     launch.refuse_quoting(options)
-    settings, read_as = configuration(own), corpus_format(own)
+    settings, read_as, repair = configuration(own), corpus_format(own), repair_of(own)
     output, metrics_output = places(options)
     files = corpus.matching_files(own.input)
     corpus.check_readable(files, read_as)
     vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
     if own.key_uri:
         randomness.read_key(own.key_uri)
+    if repair:
+        repair.api_key()
     if options.view_as(TestOptions).dry_run:
         forecast = plan.estimate(files, read_as, vocabulary, settings)
-        print(plan.describe(files, settings, vocabulary, forecast, output, metrics_output))
+        print(plan.describe(files, settings, vocabulary, forecast, output, metrics_output, repair))
         return
     del vocabulary  # workers open it for themselves
 

@@ -15,9 +15,9 @@ storage
 vocabulary embeddings integer_search neighbors artifact
 randomness noise approximate_index parameters mechanisms.laplace mechanisms resampling
 tokenization bag_of_words configuration corpus sanitizer
-manifest plan
+repair manifest plan
 transforms.options transforms.launch transforms.sources transforms.neighbor_table
-transforms.sanitize transforms.metrics transforms.sinks transforms
+transforms.sanitize transforms.repair_grammar transforms.metrics transforms.sinks transforms
 demo.show demo.train_vectors demo
 """
 """Every module of the package; each may import only from those before it."""

@@ -23,6 +23,7 @@ from dxbeam import corpus, storage
 from dxbeam.configuration import UNKNOWN_WORDS
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
+from dxbeam.repair import FAILURES
 
 LOCAL_RUNNER = "FnApiRunner"
 """Runs where no --runner is given. Beam's own default may fetch a binary and behaves otherwise."""
@@ -197,6 +198,34 @@ class SanitizeOptions(PipelineOptions):
             "--key_uri",
             help="file, gs:// object or env:NAME that holds a secret key of 32 bytes, for a "
             "release that can be repeated (default: a new key that nobody keeps)",
+        )
+        parser.add_argument(
+            "--repair_model",
+            metavar="NAME",
+            help="language model that rewrites sanitized text fluently before it is written; it is "
+            "given nothing else, and must not know the private corpus (default: none)",
+        )
+        parser.add_argument(
+            "--repair_endpoint",
+            metavar="URL",
+            help="OpenAI-compatible endpoint of that model, e.g. http://localhost:8000/v1",
+        )
+        parser.add_argument(
+            "--repair_prompt",
+            metavar="FILE",
+            help="what the model is told to do (default: to correct grammar and add nothing)",
+        )
+        parser.add_argument(
+            "--repair_api_key_env",
+            metavar="NAME",
+            help="environment variable that holds the endpoint's key on every worker, if it needs "
+            "one; never the key itself",
+        )
+        parser.add_argument(
+            "--repair_failures",
+            default="keep",
+            help="documents that the model fails on: keep (default) or reject; "
+            + "; ".join(f"{name}: {what}" for name, what in FAILURES.items()),
         )
         parser.add_argument(
             "--output_format",

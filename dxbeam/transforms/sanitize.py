@@ -38,6 +38,8 @@ _SECONDS_A_REPORT = 10.0
 TALLIES = "tallies"
 FINGERPRINT = "fingerprint"
 
+_SANITIZED = "dxbeam:sanitized"
+
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
 
 
@@ -118,7 +120,14 @@ class SanitizeDocuments(beam.PTransform):
                 f"{sorted(types)}"
             )
         kept = [(name, types.get(name, Any)) for name in self._keep_fields]
-        return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])
+        return RowTypeConstraint.from_fields(
+            [("id", str), ("text", str), *kept], schema_options=[(_SANITIZED, None)]
+        )
+
+
+def is_sanitized(row_type: Any) -> bool:
+    """Whether this type of rows is that of SanitizeDocuments' output, which carries a mark."""
+    return (_SANITIZED, None) in getattr(row_type, "schema_options", ())
 
 
 def _obtain_key(uri: str) -> bytes:

@@ -21,6 +21,7 @@ from dxbeam.corpus import FORMATS
 from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.manifest import Shard
+from dxbeam.repair import Repair
 from dxbeam.tally import Tally, total
 
 NOT_COVERED = (
@@ -173,29 +174,43 @@ class WriteMetrics(beam.PTransform):
 
     Args:
       directory: where to; a place apart from the release.
-      rejected: PCollection[Rejected].
+      rejected: PCollection[Rejected] of records that were not sanitized.
       by_group: whether to write ``metrics.parquet``.
+      withheld: PCollection[Rejected] of documents that were sanitized and are not released, or
+        None.
     """
 
-    def __init__(self, directory: str, rejected: pvalue.PCollection, by_group: bool):
+    def __init__(
+        self,
+        directory: str,
+        rejected: pvalue.PCollection,
+        by_group: bool,
+        withheld: pvalue.PCollection | None = None,
+    ):
         super().__init__()
         self._directory = directory
         self._rejected = rejected
         self._by_group = by_group
+        self._withheld = withheld
 
     def expand(self, tallies: pvalue.PCollection) -> pvalue.PCollection:
         """Takes one tally a group, PCollection[tuple[str, Tally]]."""
         rejected = pvalue.AsSingleton(count_all(self._rejected, "CountRejected"))
+        withheld: Any = 0
+        letters = self._rejected
+        if self._withheld is not None:
+            withheld = pvalue.AsSingleton(count_all(self._withheld, "CountWithheld"))
+            letters = (self._rejected, self._withheld) | "AllLetters" >> beam.Flatten()
         metrics = (
             tallies.pipeline
             | "Once" >> beam.Create([self._directory])
             | "WriteMetrics"
             >> beam.Map(
-                _write_metrics, pvalue.AsIter(tallies), rejected, self._by_group
+                _write_metrics, pvalue.AsIter(tallies), rejected, withheld, self._by_group
             ).with_output_types(str)
         )
-        letters = (
-            self._rejected
+        files = (
+            letters
             | "ToLine" >> beam.Map(_dead_letter).with_output_types(bytes)
             | "WriteDeadLetters"
             >> textio.WriteToText(
@@ -205,7 +220,7 @@ class WriteMetrics(beam.PTransform):
                 coder=beam.coders.BytesCoder(),
             )
         )
-        return (metrics, letters) | "Files" >> beam.Flatten()
+        return (metrics, files) | "Files" >> beam.Flatten()
 
 
 def count_all(elements: pvalue.PCollection, label: str) -> pvalue.PCollection:
@@ -218,14 +233,18 @@ def _dead_letter(rejected: Rejected) -> bytes:
 
 
 def _write_metrics(
-    directory: str, tallies: Iterable[tuple[str, Tally]], rejected: int, by_group: bool
+    directory: str,
+    tallies: Iterable[tuple[str, Tally]],
+    rejected: int,
+    withheld: int,
+    by_group: bool,
 ) -> str:
     groups = sorted(tallies)
     whole = total(tally for _, tally in groups)
     content: dict[str, Any] = {
         "note": NOT_COVERED,
         "documents_in": whole.documents + rejected,
-        "dead_letters": rejected,
+        "dead_letters": rejected + withheld,
         **whole.as_dict(),
     }
     if by_group:
@@ -267,6 +286,8 @@ class WriteManifest(beam.PTransform):
       rejected: PCollection[Rejected].
       fingerprint: PCollection[str], one element.
       written: PCollection[str] of files that must be complete before.
+      repair: the language model that rewrote the texts, or None.
+      repaired: PCollection[tuple[str, int]], what became of them, where there is one.
     """
 
     def __init__(
@@ -281,9 +302,14 @@ class WriteManifest(beam.PTransform):
         rejected: pvalue.PCollection,
         fingerprint: pvalue.PCollection,
         written: pvalue.PCollection,
+        repair: Repair | None = None,
+        repaired: pvalue.PCollection | None = None,
     ):
         super().__init__()
-        self._write = _WriteManifest(prefix, configuration, vocabulary, key_kept, dict(facts))
+        self._write = _WriteManifest(
+            prefix, configuration, vocabulary, key_kept, dict(facts), repair
+        )
+        self._repaired = repaired
         self._tallies = tallies
         self._rejected = rejected
         self._fingerprint = fingerprint
@@ -302,6 +328,7 @@ class WriteManifest(beam.PTransform):
                 pvalue.AsSingleton(count_all(self._rejected, "CountRejected")),
                 pvalue.AsSingleton(self._fingerprint),
                 pvalue.AsIter(self._written),
+                pvalue.AsDict(self._repaired) if self._repaired is not None else {},
             )
         )
 
@@ -315,12 +342,14 @@ class _WriteManifest(beam.DoFn):
         vocabulary: VocabularyHandle,
         key_kept: bool,
         facts: dict[str, Any],
+        repair: Repair | None,
     ):
         self._prefix = prefix
         self._configuration = configuration
         self._vocabulary = vocabulary
         self._key_kept = key_kept
         self._facts = facts
+        self._repair = repair
 
     def process(
         self,
@@ -330,6 +359,7 @@ class _WriteManifest(beam.DoFn):
         rejected: int,
         fingerprint: str,
         written: Iterable[str],
+        repaired: Mapping[str, int],
     ) -> Iterator[str]:
         list(written)  # nothing to read: it is here so that metrics and dead letters come first
         content = manifest.compose(
@@ -341,6 +371,8 @@ class _WriteManifest(beam.DoFn):
             rejected,
             shards,
             self._facts,
+            self._repair,
+            repaired,
         )
         manifest.write(self._prefix, content)
         yield storage.join(self._prefix, manifest.RELEASE)
