@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dxbeam import tokenization
+from dxbeam.bag_of_words import BagOfWords
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms import Mechanism
@@ -31,16 +32,23 @@ class Configuration:
       mechanism: what releases a word for a word.
       resampling: post-processing of released words, or None.
       unknown_words: a key of UNKNOWN_WORDS; all but "noise" change the guarantee.
+      bag: releases documents as bags of words, or None to keep their order.
     """
 
     mechanism: Mechanism
     resampling: RankResampling | None = None
     unknown_words: str = "noise"
+    bag: BagOfWords | None = None
 
     def __post_init__(self) -> None:
         if self.unknown_words not in UNKNOWN_WORDS:
             raise ConfigurationError(
                 f"unknown_words is one of {', '.join(UNKNOWN_WORDS)}, not {self.unknown_words!r}"
+            )
+        if self.bag and self.unknown_words in ("mask", "keep"):
+            raise ConfigurationError(
+                f"unknown_words {self.unknown_words} lets words pass the mechanism by, and a bag "
+                "of words protects all of them; choose noise or drop"
             )
 
     def as_dict(self) -> dict[str, Any]:
@@ -53,6 +61,8 @@ class Configuration:
             "rank_resampling": dataclasses.asdict(self.resampling) if self.resampling else None,
             "unknown_words": self.unknown_words,
             "tokenization": tokenization.RULE,
+            # Only where there is one, so that releases without keep their digests, and their noise.
+            **({"bag_of_words": self.bag.as_dict()} if self.bag else {}),
         }
 
     def digest(self, vocabulary: str) -> str:
@@ -69,10 +79,17 @@ class Configuration:
     def guarantee(self) -> Guarantee:
         """The mechanism's guarantee, with all that this configuration leaves visible."""
         visible: tuple[str, ...] = (
-            "The number and order of words, white space and punctuation are released as they are; "
-            "between documents of unequal length there is no finite bound.",
             "Document ids and kept fields are released as they are.",
             "The vocabulary must be public; one built from the private corpus voids the guarantee.",
+        )
+        if self.bag:
+            if self.unknown_words == "drop":
+                visible += ("Words outside the vocabulary are removed as stop words are.",)
+            return self.bag.guarantee(self.mechanism.guarantee()).with_caveats(*visible)
+        visible = (
+            "The number and order of words, white space and punctuation are released as they are; "
+            "between documents of unequal length there is no finite bound.",
+            *visible,
         )
         if self.unknown_words != "noise":
             visible += (
@@ -84,6 +101,8 @@ class Configuration:
     @property
     def unprotected(self) -> tuple[str, ...]:
         """What passes the mechanism by, for the manifest."""
+        if self.bag:
+            return ("document ids",)
         always = ("document ids", "number and order of words", "white space", "punctuation")
         if self.unknown_words == "noise":
             return always

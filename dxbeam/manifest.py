@@ -15,6 +15,7 @@ from dxbeam import storage
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.errors import CorpusError, OutputError
 from dxbeam.guarantees import Guarantee
+from dxbeam.repair import Repair
 from dxbeam.tally import Tally
 
 RELEASE = "release.json"
@@ -145,6 +146,8 @@ def compose(
     rejected: int,
     shards: Iterable[Shard],
     facts: Mapping[str, Any],
+    repair: Repair | None = None,
+    repaired: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """The content of release.json.
 
@@ -153,10 +156,13 @@ def compose(
       vocabulary: with what words; None for given vectors that need none.
       key_fingerprint: names the key.
       key_kept: whether the key was given from outside, so that the noise can be drawn again.
-      tally: counts over all documents that were released.
-      rejected: records that went to the dead letters.
+      tally: counts over all documents that were sanitized.
+      rejected: records that could not be sanitized and went to the dead letters.
       shards: the files.
       facts: further entries.
+      repair: the language model that rewrote the sanitized text, or None.
+      repaired: how many documents it "repaired", how many were "blank", or failed and were "kept"
+        as they were or "withheld".
 
     Raises:
       CorpusError: no document was read, or all were rejected.
@@ -170,16 +176,28 @@ def compose(
             if rejected
             else "no document could be released: the corpus holds none"
         )
-    written = sum(shard.documents for shard in files)
-    if written != tally.documents:
-        raise OutputError(
-            f"the shards hold {written} documents but {tally.documents} were sanitized; nothing "
-            "is released, run the job again"
+    outcomes = {"repaired": 0, "blank": 0, "kept": 0, "withheld": 0, **(repaired or {})}
+    withheld = outcomes["withheld"]
+    if withheld == tally.documents:
+        raise CorpusError(
+            f"no document could be released: the language model repaired none of {withheld} (see "
+            "the dead letters for why)"
         )
+    written = sum(shard.documents for shard in files)
+    if written != tally.documents - withheld:
+        raise OutputError(
+            f"the shards hold {written} documents but {tally.documents - withheld} were "
+            "sanitized; nothing is released, run the job again"
+        )
+    guarantee = configuration.guarantee()
+    after: dict[str, Any] = {}
+    if repair:
+        guarantee = guarantee.with_caveats(*repair.caveats)
+        after = {"post_processing": {"grammar_repair": {**repair.as_dict(), **outcomes}}}
     return {
         "format": FORMAT,
         "version": VERSION,
-        "guarantee": configuration.guarantee().as_dict(),
+        "guarantee": guarantee.as_dict(),
         "unprotected": list(configuration.unprotected),
         "configuration": configuration.as_dict(),
         "configuration_digest": configuration.digest(vocabulary.digest if vocabulary else ""),
@@ -192,9 +210,10 @@ def compose(
         else None,
         "key": {"fingerprint": key_fingerprint, "kept": key_kept},
         "documents_in": tally.documents + rejected,
-        "documents_out": tally.documents,
-        "dead_letters": rejected,
+        "documents_out": written,
+        "dead_letters": rejected + withheld,
         "tokens": tally.tokens,
+        **after,
         **facts,
         "shards": [shard._asdict() for shard in files],
         "versions": versions(),

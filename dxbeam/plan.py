@@ -15,6 +15,7 @@ from dxbeam.context import in_context
 from dxbeam.corpus import CorpusFile, CorpusFormat, Split
 from dxbeam.documents import Document
 from dxbeam.neighbors import Ids, NeighborSearch
+from dxbeam.repair import Repair
 from dxbeam.sanitizer import Sanitizer
 from dxbeam.tokenization import words
 from dxbeam.vocabulary import Vocabulary
@@ -24,7 +25,7 @@ _TIMED_WORDS = 1024
 
 
 class Estimate(NamedTuple):
-    """A forecast from a sample: words in the corpus, and words a second of one search thread."""
+    """A forecast from a sample: words to be released, and words a second of one search thread."""
 
     tokens: int
     tokens_a_second: float
@@ -44,7 +45,10 @@ def estimate(
     """Counts words in a sample of the first file and times a search with a throw-away key."""
     file = max(files, key=lambda file: file.size)
     documents = list(itertools.islice(_documents(file, corpus_format), _SAMPLED_DOCUMENTS))
-    sampled = sum(len(words(document.text)) for document in documents)
+    sampled = sum(
+        configuration.bag.length if configuration.bag else len(words(document.text))
+        for document in documents
+    )
     read = sum(len(document.text.encode()) for document in documents) or 1
     total = sum(file.size for file in files) * (3 if corpus.is_compressed(file.path) else 1)
     sanitizer = Sanitizer(
@@ -52,6 +56,7 @@ def estimate(
         configuration.mechanism,
         configuration.resampling,
         configuration.unknown_words,
+        bag=configuration.bag,
     )
     ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)
     run = [(bytes(32), 0, len(ids))]
@@ -77,19 +82,23 @@ def describe(
     forecast: Estimate,
     output: str,
     metrics_output: str,
+    repair: Repair | None = None,
 ) -> str:
     """The plan as a person reads it."""
-    guarantee = configuration.guarantee()
+    guarantee = configuration.guarantee().with_caveats(*(repair.caveats if repair else ()))
     search = NeighborSearch(vocabulary)
     parameters = configuration.as_dict()
     size = sum(file.size for file in files)
+    unit = "words to release" if configuration.bag else "tokens"
     lines = [
         "Plan",
-        f"  read      {len(files):,} file(s), {size:,} bytes, about {forecast.tokens:,} tokens",
+        f"  read      {len(files):,} file(s), {size:,} bytes, about {forecast.tokens:,} {unit}",
         f"  mechanism {parameters['mechanism']}",
         f"  resample  {parameters['rank_resampling'] or 'no'}",
         f"  words     {len(vocabulary):,} words in {vocabulary.dimensions} dimensions; "
         f"others: {configuration.unknown_words}",
+        *([f"  bag       {parameters['bag_of_words']}"] if configuration.bag else []),
+        *([f"  repair    {repair.as_dict()}"] if repair else []),
         f"  write     {output} (metrics: {metrics_output})",
         "Guarantee",
         f"  {guarantee.sentence}",
@@ -98,7 +107,8 @@ def describe(
         *(f"  Note: {caveat}" for caveat in guarantee.caveats),
         "Estimate",
         f"  about {_duration(forecast.core_seconds)} of one core "
-        f"({forecast.tokens_a_second:,.0f} tokens a second), less with more cores",
+        f"({forecast.tokens_a_second:,.0f} tokens a second), less with more cores"
+        + ("; the language model takes further time" if repair else ""),
         "Nothing was written (--dry_run).",
     ]
     return "\n".join(lines)

@@ -128,6 +128,15 @@ def add_tags(a: bytes, b: bytes) -> bytes:
     return (total % (1 << 256)).to_bytes(32, "little")
 
 
+def sampling_key(key: bytes) -> bytes:
+    """The key by which a document's words are drawn, from the key of its noise: BLAKE2b, 32 bytes.
+
+    Args:
+      key: the document's key.
+    """
+    return hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"dxbeam sampling").digest()
+
+
 def draws_a_word(needed: int) -> int:
     """``needed`` uint64 numbers rounded up to whole AES blocks, so that words can be sought."""
     return needed + needed % 2

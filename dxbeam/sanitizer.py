@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dxbeam.bag_of_words import BagOfWords
 from dxbeam.configuration import Configuration
 from dxbeam.documents import Document, Rejected, why_unusable
 from dxbeam.errors import ConfigurationError
@@ -49,6 +50,7 @@ class Sanitizer:
       unknown_words: what is done with words outside the vocabulary; see configuration.py.
       key: the secret key, 32 bytes. By default a new one that is forgotten with this object, so
         nobody can draw the same noise again.
+      bag: releases documents as bags of words, or None to keep their order.
     """
 
     def __init__(
@@ -58,8 +60,9 @@ class Sanitizer:
         resampling: RankResampling | None = None,
         unknown_words: str = "noise",
         key: bytes | None = None,
+        bag: BagOfWords | None = None,
     ):
-        self.configuration = Configuration(mechanism, resampling, unknown_words)
+        self.configuration = Configuration(mechanism, resampling, unknown_words, bag)
         self.search = (
             vocabulary if isinstance(vocabulary, NeighborSearch) else NeighborSearch(vocabulary)
         )
@@ -125,10 +128,13 @@ class _Open:
 
     document: Document
     key: bytes
+    bag: list[str] | None = None  # the released words, where their order is not released
     text: io.StringIO = field(default_factory=io.StringIO)
     released: int = 0
     unprotected: int = 0
     counts: Ids = field(default_factory=lambda: np.zeros(4, np.int64))
+    padding: int = 0
+    left_out: int = 0
     end: str = ""
 
 
@@ -152,25 +158,14 @@ class Batch:
 
     def add(self, document: Document) -> None:
         """Adds a document whose text ``why_unusable`` has nothing against."""
-        vocabulary = self._sanitizer.search.vocabulary
-        policy = self._sanitizer.configuration.unknown_words
-        opened = _Open(document, self._sanitizer.document_key(document))
+        bag = self._sanitizer.configuration.bag
+        opened = _Open(document, self._sanitizer.document_key(document), [] if bag else None)
         self._waiting.append(opened)
         self._characters += len(document.text)
         waiting = before = len(self._ids)
-        passed = ""
-        for gap, word in split(document.text):
-            if not word:
-                opened.end = passed + gap
-                break
-            number = vocabulary.id_of(word)
-            if number == UNKNOWN and policy != "noise":
-                opened.unprotected += 1
-                passed += gap + {"mask": MASK, "drop": "", "keep": word}[policy]
-                continue
-            self._gaps.append(passed + gap)
+        for gap, number in self._drawn(opened, bag) if bag else self._in_order(opened):
+            self._gaps.append(gap)
             self._ids.append(number)
-            passed = ""
             waiting += 1
             if waiting >= _WORDS_A_SEARCH:
                 self._runs.append((opened, waiting - before))
@@ -183,6 +178,45 @@ class Batch:
             self._hand_back(self._waiting)
         elif self._characters >= _CHARACTERS_A_BATCH:
             self._finish()
+
+    def _in_order(self, opened: _Open) -> Iterator[tuple[str, int]]:
+        """What stands before each word that is to be released, and its id."""
+        vocabulary = self._sanitizer.search.vocabulary
+        policy = self._sanitizer.configuration.unknown_words
+        passed = ""
+        for gap, word in split(opened.document.text):
+            if not word:
+                opened.end = passed + gap
+                return
+            number = vocabulary.id_of(word)
+            if number == UNKNOWN and policy != "noise":
+                opened.unprotected += 1
+                passed += gap + {"mask": MASK, "drop": "", "keep": word}[policy]
+                continue
+            yield passed + gap, number
+            passed = ""
+
+    def _drawn(self, opened: _Open, bag: BagOfWords) -> Iterator[tuple[str, int]]:
+        """As above, of the words drawn for a bag; nothing stands before any of them."""
+        vocabulary = self._sanitizer.search.vocabulary
+        drop = self._sanitizer.configuration.unknown_words == "drop"
+        total = 0
+
+        def candidates() -> Iterator[int]:
+            nonlocal total
+            for _, word in split(opened.document.text):
+                if not word:
+                    return
+                total += 1
+                number = vocabulary.id_of(word)
+                if word.lower() not in bag.stop_words and not (drop and number == UNKNOWN):
+                    yield number
+
+        ids, found = bag.draw(opened.key, candidates())
+        opened.padding = max(0, bag.length - found)
+        opened.left_out = total - min(found, bag.length)
+        for number in ids.tolist():
+            yield "", number
 
     def take(self) -> list[Sanitized]:
         """The documents that are ready, in the order in which they were added."""
@@ -211,7 +245,11 @@ class Batch:
         for opened, count in self._runs:
             stop = start + count
             pieces = zip(self._gaps[start:stop], released[start:stop].tolist(), strict=True)
-            opened.text.write("".join([gap + words[number] for gap, number in pieces]))
+            texts = [gap + words[number] for gap, number in pieces]
+            if opened.bag is None:
+                opened.text.write("".join(texts))
+            else:
+                opened.bag += texts
             opened.counts += np.bincount(outcomes[start:stop], minlength=4)
             opened.released += count
             start = stop
@@ -230,7 +268,7 @@ class Batch:
     def _hand_back(self, complete: list[_Open]) -> None:
         for opened in complete:
             self._characters -= len(opened.document.text)
-            opened.text.write(opened.end)
+            opened.text.write(opened.end if opened.bag is None else " ".join(sorted(opened.bag)))
             text = opened.text.getvalue()
             self._done.append(Sanitized(opened.document._replace(text=text), self._tally(opened)))
         self._waiting = self._waiting[len(complete) :]
@@ -244,6 +282,8 @@ class Batch:
             original=original,
             close=close,
             distant=distant,
-            unknown=unknown + opened.unprotected,
+            unknown=unknown + opened.unprotected - opened.padding,
             unchanged=original + (opened.unprotected if kept else 0),
+            padding=opened.padding,
+            left_out=opened.left_out,
         )

@@ -11,13 +11,16 @@ class Tally(NamedTuple):
 
     Attributes:
       documents: documents sanitized.
-      tokens: words in them (white space and punctuation are not counted).
+      tokens: words released for them (white space and punctuation are not counted); without a bag
+        of words, all that are in them.
       original: vocabulary words released as they were.
       close: vocabulary words released as one of their first 100 neighbours.
       distant: vocabulary words released as any other word.
       unknown: words outside the vocabulary.
       unchanged: words that stand in the output as in the input, casing aside: ``original``, and
         unknown words where the configuration keeps them.
+      padding: unknown words that fill up bags of words; no words of documents.
+      left_out: stop words and words that were not drawn, where bags of words are released.
     """
 
     documents: int = 0
@@ -27,6 +30,8 @@ class Tally(NamedTuple):
     distant: int = 0
     unknown: int = 0
     unchanged: int = 0
+    padding: int = 0
+    left_out: int = 0
 
     def merge(self, other: "Tally") -> "Tally":
         """The counts of both."""

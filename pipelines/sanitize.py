@@ -8,6 +8,7 @@ dead letters to release-metrics/. More of what it can do:
 
     --rank_c 0.02                 bring near neighbours back, at no cost in privacy
     --input_format parquet        columnar input; text for plain text, a document a line or a file
+    --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
     --group_by label              count metrics apart for each label
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
@@ -31,11 +32,13 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import artifact, context, corpus, ledger, manifest, plan, randomness, storage
+from dxbeam.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.neighbors import NeighborSearch
+from dxbeam.repair import PROMPT, Repair, read_prompt
 from dxbeam.resampling import RankResampling
 from dxbeam.transforms import launch
 from dxbeam.transforms.metrics import TallyGroups
@@ -46,6 +49,7 @@ from dxbeam.transforms.options import (
     parse,
     require,
 )
+from dxbeam.transforms.repair_grammar import OUTCOMES, ChatCompletions, RepairGrammar
 from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, TALLIES, SanitizeDocuments
 from dxbeam.transforms.shards import WriteShards
 from dxbeam.transforms.sinks import METRICS, WriteManifest, WriteMetrics
@@ -65,10 +69,32 @@ def configuration(options: SanitizeOptions) -> Configuration:
             f"--mechanism {options.mechanism} guarantees nothing "
             f"({mechanism.guarantee().citation}); add --allow_unsound to run it all the same"
         )
+    if options.stop_words and options.bag_of_words is None:
+        raise ConfigurationError("--stop_words is of use with --bag_of_words alone; leave it out")
     return Configuration(
         mechanism,
         RankResampling(options.rank_c) if options.rank_c is not None else None,
         options.unknown_words,
+        BagOfWords(options.bag_of_words, read_stop_words(options.stop_words or "english"))
+        if options.bag_of_words is not None
+        else None,
+    )
+
+
+def repair_of(options: SanitizeOptions) -> Repair | None:
+    """The language model that rewrites sanitized text, if one is asked for."""
+    if not options.repair_model:
+        if options.repair_endpoint or options.repair_prompt or options.repair_api_key_env:
+            raise ConfigurationError("--repair_model is needed with the other --repair flags")
+        return None
+    if not options.repair_endpoint:
+        raise ConfigurationError("--repair_endpoint is needed with --repair_model")
+    return Repair(
+        options.repair_model,
+        options.repair_endpoint,
+        read_prompt(options.repair_prompt) if options.repair_prompt else PROMPT,
+        options.repair_api_key_env,
+        options.repair_failures,
     )
 
 
@@ -170,12 +196,22 @@ def build(
         accepted[REJECTED],
         sanitized[REJECTED],
     ) | "AllRejected" >> beam.Flatten()
+    documents, withheld, outcomes, repair = sanitized["documents"], None, None, repair_of(own)
+    if repair:
+        repaired = documents | "RepairGrammar" >> RepairGrammar(
+            ChatCompletions(repair), repair.failures
+        )
+        documents, withheld, outcomes = (
+            repaired["documents"],
+            repaired[REJECTED],
+            repaired[OUTCOMES],
+        )
     tallies = sanitized[TALLIES] | "TallyGroups" >> TallyGroups()
-    shards = sanitized["documents"] | "WriteShards" >> WriteShards(
+    shards = documents | "WriteShards" >> WriteShards(
         output, output_format, read_as.keep_fields, own.compression, own.num_shards, run
     )
     written = tallies | "WriteMetrics" >> WriteMetrics(
-        metrics_output, rejected, by_group=bool(own.group_by)
+        metrics_output, rejected, by_group=bool(own.group_by), withheld=withheld
     )
     handle = artifact.handle(own.vocabulary)
     search = NeighborSearch(artifact.open_vocabulary(handle))
@@ -198,6 +234,8 @@ def build(
         corpus_digest=sanitized[CORPUS_DIGEST],
         needed_digest=needed_digest,
         written=written,
+        repair=repair,
+        repaired=outcomes,
     )
     return pipeline
 
@@ -209,16 +247,18 @@ def sanitize(argv: Sequence[str]) -> None:
     require(own, "input", "vocabulary", "epsilon")
     require(options.view_as(CommonOptions), "output")
     launch.refuse_quoting(options)
-    settings, read_as = configuration(own), corpus_format(own)
+    settings, read_as, repair = configuration(own), corpus_format(own), repair_of(own)
     output, metrics_output = places(options)
     files = corpus.matching_files(own.input)
     corpus.check_readable(files, read_as)
     vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
     if own.key_uri:
         randomness.read_key(own.key_uri)
+    if repair:
+        repair.api_key()
     if options.view_as(TestOptions).dry_run:
         forecast = plan.estimate(files, read_as, vocabulary, settings)
-        print(plan.describe(files, settings, vocabulary, forecast, output, metrics_output))
+        print(plan.describe(files, settings, vocabulary, forecast, output, metrics_output, repair))
         return
     del vocabulary  # workers open it for themselves
 

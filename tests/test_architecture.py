@@ -15,11 +15,11 @@ storage
 vocabulary embeddings integer_search neighbors artifact
 randomness noise approximate_index parameters mechanisms.laplace mechanisms resampling
 projections sensitivity
-tokenization configuration given_vectors corpus sanitizer vector_release
-context manifest ledger plan
+tokenization bag_of_words configuration given_vectors corpus sanitizer vector_release
+context repair manifest ledger plan
 transforms.options transforms.launch transforms.sources transforms.neighbor_table
-transforms.sensitivity transforms.sanitize transforms.metrics transforms.shards transforms.sinks
-transforms.vectors transforms.declarative transforms
+transforms.sensitivity transforms.sanitize transforms.repair_grammar transforms.metrics
+transforms.shards transforms.sinks transforms.vectors transforms.declarative transforms
 analysis.noisy_dot_product analysis.attacks analysis
 demo.show demo.train_vectors demo
 """

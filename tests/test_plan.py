@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dxbeam import plan
+from dxbeam.bag_of_words import BagOfWords
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat, matching_files
 from dxbeam.mechanisms.laplace import Laplace
@@ -72,6 +73,18 @@ def test_the_plan_names_what_is_run_on_what_and_what_is_promised(tmp_path: Path)
     guarantee = settings.guarantee()
     assert all(part in said for part in (guarantee.sentence, *guarantee.caveats))
     assert "Nothing was written" in said
+
+
+def test_a_plan_for_bags_counts_the_words_that_are_drawn(tmp_path: Path) -> None:
+    path = tiny.write_jsonl(tmp_path / "c.jsonl", [{"text": "w1 " * i} for i in range(40)])
+    settings = Configuration(Laplace(5.0), bag=BagOfWords(9))
+    forecast = _estimate(path, "jsonl", settings)
+    assert forecast.tokens == 40 * 9
+    files = matching_files(str(path))
+    said = plan.describe(files, settings, tiny.vocabulary(), forecast, "here", "there")
+    assert "about 360 words to release" in said
+    assert "'length': 9" in said
+    assert settings.guarantee().sentence in said
 
 
 @pytest.mark.parametrize(

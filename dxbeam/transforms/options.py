@@ -24,6 +24,7 @@ from dxbeam.configuration import UNKNOWN_WORDS
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.projections import DEFAULT_SEED, KINDS
+from dxbeam.repair import FAILURES
 from dxbeam.vector_release import UNITS
 
 LOCAL_RUNNER = "FnApiRunner"
@@ -182,9 +183,51 @@ class SanitizeOptions(PipelineOptions):
             + "; ".join(f"{name}: {what}" for name, what in UNKNOWN_WORDS.items()),
         )
         parser.add_argument(
+            "--bag_of_words",
+            type=int,
+            metavar="LENGTH",
+            help="release each document as this many of its words, without their order; longer "
+            "documents are sampled, shorter ones filled up with the unknown word, so that nobody "
+            "sees how long a document is (default: all words, in order)",
+        )
+        parser.add_argument(
+            "--stop_words",
+            metavar="FILE",
+            help="public list of words that a bag of words leaves out, or 'english' (default), "
+            "or 'none'",
+        )
+        parser.add_argument(
             "--key_uri",
             help="file, gs:// object or env:NAME that holds a secret key of 32 bytes, for a "
             "release that can be repeated (default: a new key that nobody keeps)",
+        )
+        parser.add_argument(
+            "--repair_model",
+            metavar="NAME",
+            help="language model that rewrites sanitized text fluently before it is written; it is "
+            "given nothing else, and must not know the private corpus (default: none)",
+        )
+        parser.add_argument(
+            "--repair_endpoint",
+            metavar="URL",
+            help="OpenAI-compatible endpoint of that model, e.g. http://localhost:8000/v1",
+        )
+        parser.add_argument(
+            "--repair_prompt",
+            metavar="FILE",
+            help="what the model is told to do (default: to correct grammar and add nothing)",
+        )
+        parser.add_argument(
+            "--repair_api_key_env",
+            metavar="NAME",
+            help="environment variable that holds the endpoint's key on every worker, if it needs "
+            "one; never the key itself",
+        )
+        parser.add_argument(
+            "--repair_failures",
+            default="keep",
+            help="documents that the model fails on: keep (default) or reject; "
+            + "; ".join(f"{name}: {what}" for name, what in FAILURES.items()),
         )
         parser.add_argument(
             "--output_format",

@@ -145,6 +145,12 @@ class SanitizeDocuments(beam.PTransform):
         return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])
 
 
+def is_sanitized(rows: pvalue.PCollection) -> bool:
+    """Whether these are the documents of SanitizeDocuments, with no transform in between."""
+    made_by = getattr(rows.producer, "transform", None)
+    return isinstance(getattr(made_by, "fn", None), _SanitizeDoFn) and rows.tag is None
+
+
 def agreed_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollection:
     """One element, the secret key: read where it lies, or drawn inside the job."""
     # The reshuffle makes runners agree on one key before anything uses it.
@@ -256,6 +262,7 @@ class _SanitizeDoFn(beam.DoFn):
                 self._configuration.resampling,
                 self._configuration.unknown_words,
                 key,
+                self._configuration.bag,
             )
         return self._sanitizer
 

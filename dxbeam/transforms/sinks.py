@@ -17,6 +17,7 @@ from dxbeam.artifact import VocabularyHandle
 from dxbeam.documents import Rejected
 from dxbeam.errors import OutputError
 from dxbeam.manifest import Settings, Shard
+from dxbeam.repair import Repair
 from dxbeam.tally import Tally, total
 
 NOT_COVERED = (
@@ -34,29 +35,43 @@ class WriteMetrics(beam.PTransform):
 
     Args:
       directory: where to; a place apart from the release.
-      rejected: PCollection[Rejected].
+      rejected: PCollection[Rejected] of records that were not sanitized.
       by_group: whether to write ``metrics.parquet``.
+      withheld: PCollection[Rejected] of documents that were sanitized and are not released, or
+        None.
     """
 
-    def __init__(self, directory: str, rejected: pvalue.PCollection, by_group: bool):
+    def __init__(
+        self,
+        directory: str,
+        rejected: pvalue.PCollection,
+        by_group: bool,
+        withheld: pvalue.PCollection | None = None,
+    ):
         super().__init__()
         self._directory = directory
         self._rejected = rejected
         self._by_group = by_group
+        self._withheld = withheld
 
     def expand(self, tallies: pvalue.PCollection) -> pvalue.PCollection:
         """Takes one tally a group, PCollection[tuple[str, Tally]]."""
         rejected = pvalue.AsSingleton(count_all(self._rejected, "CountRejected"))
+        withheld: Any = 0
+        letters = self._rejected
+        if self._withheld is not None:
+            withheld = pvalue.AsSingleton(count_all(self._withheld, "CountWithheld"))
+            letters = (self._rejected, self._withheld) | "AllLetters" >> beam.Flatten()
         metrics = (
             tallies.pipeline
             | "Once" >> beam.Create([self._directory])
             | "WriteMetrics"
             >> beam.Map(
-                _write_metrics, pvalue.AsIter(tallies), rejected, self._by_group
+                _write_metrics, pvalue.AsIter(tallies), rejected, withheld, self._by_group
             ).with_output_types(str)
         )
-        letters = self._rejected | "WriteDeadLetters" >> WriteDeadLetters(self._directory)
-        return (metrics, letters) | "Files" >> beam.Flatten()
+        dead = letters | "WriteDeadLetters" >> WriteDeadLetters(self._directory)
+        return (metrics, dead) | "Files" >> beam.Flatten()
 
 
 class WriteDeadLetters(beam.PTransform):
@@ -105,14 +120,18 @@ def _write_group(group: tuple[None, Iterable[bytes]], path: str) -> str:
 
 
 def _write_metrics(
-    directory: str, tallies: Iterable[tuple[str, Tally]], rejected: int, by_group: bool
+    directory: str,
+    tallies: Iterable[tuple[str, Tally]],
+    rejected: int,
+    withheld: int,
+    by_group: bool,
 ) -> str:
     groups = sorted(tallies)
     whole = total(tally for _, tally in groups)
     content: dict[str, Any] = {
         "note": NOT_COVERED,
         "documents_in": whole.documents + rejected,
-        "dead_letters": rejected,
+        "dead_letters": rejected + withheld,
         **whole.as_dict(),
     }
     if by_group:
@@ -156,6 +175,8 @@ class WriteManifest(beam.PTransform):
       corpus_digest: PCollection[str], one element, or None to leave it out.
       needed_digest: what the corpus digest must be for a release to be made; "" for anything.
       written: PCollection[str] of files that must be complete before.
+      repair: the language model that rewrote the texts, or None.
+      repaired: PCollection[tuple[str, int]], what became of them, where there is one.
     """
 
     def __init__(
@@ -172,12 +193,15 @@ class WriteManifest(beam.PTransform):
         corpus_digest: pvalue.PCollection | None = None,
         needed_digest: str = "",
         written: pvalue.PCollection,
+        repair: Repair | None = None,
+        repaired: pvalue.PCollection | None = None,
     ):
         super().__init__()
         self._write = _WriteManifest(
-            prefix, configuration, vocabulary, key_kept, dict(facts), needed_digest
+            prefix, configuration, vocabulary, key_kept, dict(facts), needed_digest, repair
         )
         self._corpus_digest = corpus_digest
+        self._repaired = repaired
         self._tallies = tallies
         self._rejected = rejected
         self._fingerprint = fingerprint
@@ -198,6 +222,7 @@ class WriteManifest(beam.PTransform):
                 pvalue.AsSingleton(self._fingerprint),
                 pvalue.AsSingleton(digest),
                 pvalue.AsIter(self._written),
+                pvalue.AsDict(self._repaired) if self._repaired is not None else {},
             )
         )
 
@@ -212,6 +237,7 @@ class _WriteManifest(beam.DoFn):
         key_kept: bool,
         facts: dict[str, Any],
         needed_digest: str,
+        repair: Repair | None,
     ):
         self._needed_digest = needed_digest
         self._prefix = prefix
@@ -219,6 +245,7 @@ class _WriteManifest(beam.DoFn):
         self._vocabulary = vocabulary
         self._key_kept = key_kept
         self._facts = facts
+        self._repair = repair
 
     def process(
         self,
@@ -229,6 +256,7 @@ class _WriteManifest(beam.DoFn):
         fingerprint: str,
         corpus_digest: str,
         written: Iterable[str],
+        repaired: Mapping[str, int],
     ) -> Iterator[str]:
         list(written)  # nothing to read: it is here so that metrics and dead letters come first
         if self._needed_digest not in ("", corpus_digest):
@@ -245,6 +273,8 @@ class _WriteManifest(beam.DoFn):
             rejected,
             shards,
             {**({"corpus_digest": corpus_digest} if corpus_digest else {}), **self._facts},
+            self._repair,
+            repaired,
         )
         manifest.write(self._prefix, content)
         yield storage.join(self._prefix, manifest.RELEASE)

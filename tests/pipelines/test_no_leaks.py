@@ -99,9 +99,10 @@ def in_fresh_tmpdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
         ("--unknown_words=mask", "--output_format=parquet"),
         ("--unknown_words=drop", "--compression=gzip", "--num_shards=2"),
+        ("--bag_of_words=20", "--stop_words=none"),
         ("--rank_c=0.05", "--compression=zstd", "--direct_runner_bundle_repeat=1"),
     ],
-    ids=["processes", "mask", "drop", "resampled"],
+    ids=["processes", "mask", "drop", "bag", "resampled"],
 )
 def test_no_secret_leaves_a_run(
     uri: str, corpus: str, tmp_path: Path, in_fresh_tmpdir: Path, flags: tuple[str, ...]

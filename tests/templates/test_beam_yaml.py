@@ -32,7 +32,8 @@ def _run(pipeline: Path, **variables: Any) -> None:
 
 
 def _rows(folder: Path, name: str) -> list[dict[str, Any]]:
-    lines = [line for path in folder.glob(f"{name}/*") for line in path.open() if line.strip()]
+    files = [path for path in folder.glob(f"{name}/part*") if path.is_file()]
+    lines = [line for path in files for line in path.open() if line.strip()]
     return [json.loads(line) for line in lines]
 
 
@@ -68,6 +69,7 @@ pipeline:
   transforms:
     - type: BuildVocabulary
       name: Build
+      input: {{}}
       config: {{embeddings: "{tmp_path}/glove.txt", output: "{tmp_path}/built", neighbors: 10}}
 providers:
   - include: {TEMPLATES}/providers.yaml

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dxbeam import artifact, corpus, sanitizer
+from dxbeam.bag_of_words import BagOfWords
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.resampling import RankResampling
@@ -106,6 +107,37 @@ def test_the_same_bytes_from_packed_and_from_smaller_pieces(
         tiny.run(uri, path, output, key, *FLAGS)
         assert tiny.released(output) == expected
         assert Path(f"{output}-metrics", "metrics.json").read_text() == metrics
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
+        ("--direct_runner_bundle_repeat=1", "--num_shards=2"),
+    ],
+    ids=["processes", "repeated"],
+)
+def test_the_same_bags(
+    uri: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
+) -> None:
+    vocabulary = artifact.open_vocabulary(artifact.handle(uri))
+    stop_words = frozenset(f"w{i}" for i in range(50))
+    made = Sanitizer(vocabulary, Laplace(3.0), key=tiny.KEY, bag=BagOfWords(30, stop_words))
+    results = made.sanitize(Document(r["id"], r["text"]) for r in RECORDS)
+    expected = {r.document.id: r.document.text for r in results if isinstance(r, Sanitized)}
+
+    monkeypatch.setattr(corpus, "_SPLIT_BYTES", 4000)
+    (tmp_path / "stop").write_text("\n".join(stop_words))
+    path = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    bag = ("--bag_of_words=30", f"--stop_words={tmp_path}/stop")
+    release = tiny.run(uri, path, tmp_path / "out", key, "--epsilon=3", *bag, *flags)
+    assert tiny.released(tmp_path / "out") == expected
+    assert release["tokens"] == 30 * len(RECORDS), "not how many words the corpus holds"
+    assert release["configuration"]["bag_of_words"]["stop_words"] == 50
+    assert release["unprotected"] == ["document ids"]
+    counts = json.loads((tmp_path / "out-metrics" / "metrics.json").read_text())
+    in_all = sum(len(r["text"].replace(",", " ").replace("!", " ").split()) for r in RECORDS)
+    assert counts["tokens"] - counts["padding"] + counts["left_out"] == in_all
 
 
 def test_another_key_epsilon_or_c_gives_another_release(

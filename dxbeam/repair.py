@@ -1,0 +1,240 @@
+"""Sanitized text -> fluent text, by a language model behind an OpenAI-compatible endpoint.
+
+The optional last step of the design: a model rewrites what the mechanism released so
+that it reads like language again. It is post-processing: the model is given sanitized text and
+nothing else, so the guarantee stays what it was, as long as the model itself knows nothing of the
+private corpus.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import re
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from dxbeam import storage
+from dxbeam.documents import why_unusable
+from dxbeam.errors import ConfigurationError
+
+PROMPT = (
+    "The user's message is a text in which words were replaced by similar ones at random. Rewrite "
+    "it as correct, fluent text in the same language. Change as little as possible, add nothing, "
+    "and do not guess what the replaced words were. Answer with the rewritten text alone."
+)
+
+FAILURES = {
+    "keep": "released as the mechanism left it",
+    "reject": "sent to the dead letters and not released",
+}
+"""What can be done with a document that the model did not repair."""
+
+_SECONDS_AN_ANSWER = 300
+_LARGEST_ANSWER = 64 << 20
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_PASSING = (408, 409, 425, 429)
+
+
+class RepairError(Exception):
+    """The model gave no answer that can be used; says why, and holds no text.
+
+    Attributes:
+      passing: whether trying again may help.
+    """
+
+    def __init__(self, reason: str, passing: bool = False):
+        super().__init__(reason, passing)
+        self.reason = reason
+        self.passing = passing
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Which model repairs grammar, and how it is asked.
+
+    Attributes:
+      model: the model's name, as its endpoint knows it.
+      endpoint: the base URL, such as https://host/v1; ``/chat/completions`` is added to it.
+      prompt: the system message; public, and not made from the private corpus.
+      api_key_variable: the environment variable that holds the key on every worker, or None.
+      failures: a key of FAILURES.
+
+    Raises:
+      ConfigurationError: an endpoint that is no plain http(s) URL or would send a key in the clear,
+        a name that is none, or an unknown rule for failures.
+    """
+
+    model: str
+    endpoint: str
+    prompt: str = PROMPT
+    api_key_variable: str | None = None
+    failures: str = "keep"
+
+    def __post_init__(self) -> None:
+        if not self.model.strip() or not self.prompt.strip():
+            raise ConfigurationError("--repair_model and the text of --repair_prompt: not empty")
+        try:
+            url = urlsplit(self.endpoint)
+            hidden = url.username or url.password or url.query or url.fragment or url.port == 0
+        except ValueError:
+            hidden = True
+        if hidden or url.scheme not in ("http", "https") or not url.hostname:
+            raise ConfigurationError(  # not quoted, as there may be a password in it
+                "--repair_endpoint is a URL such as https://host/v1, without user, password or "
+                "query; a key goes into an environment variable, see --repair_api_key_env"
+            )
+        if self.api_key_variable is not None:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.api_key_variable):
+                raise ConfigurationError(  # not quoted, as it may be the key itself
+                    "--repair_api_key_env is the name of an environment variable that holds the "
+                    "key, never the key"
+                )
+            if url.scheme == "http" and url.hostname not in _LOCAL:
+                raise ConfigurationError(
+                    "--repair_endpoint: a key is sent over https alone, or to this machine"
+                )
+        if self.failures not in FAILURES:
+            raise ConfigurationError(
+                f"--repair_failures is one of {', '.join(FAILURES)}, not {self.failures!r}"
+            )
+
+    @property
+    def host(self) -> str:
+        """The endpoint's host and port, which may be published."""
+        return urlsplit(self.endpoint).netloc
+
+    def as_dict(self) -> dict[str, Any]:
+        """What the manifest says of it."""
+        return {
+            "model": self.model,
+            "endpoint": self.host,
+            "prompt_sha256": hashlib.sha256(self.prompt.encode()).hexdigest(),
+            "failures": self.failures,
+        }
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the guarantee takes for granted, and what a reader must know."""
+        return (
+            f"Texts were rewritten afterwards by the language model {self.model}, which was given "
+            "sanitized text alone. This costs no privacy as long as neither the model nor its "
+            "prompt was made from the private corpus: a model that has seen it may add from "
+            "memory what the mechanism had hidden.",
+        )
+
+    def api_key(self) -> str | None:
+        """The key, from the environment of this process.
+
+        Raises:
+          ConfigurationError: the variable is not set, or cannot be a key.
+        """
+        if self.api_key_variable is None:
+            return None
+        key = os.environ.get(self.api_key_variable, "").strip()
+        if not key or not key.isascii() or not key.isprintable():
+            raise ConfigurationError(
+                f"--repair_api_key_env {self.api_key_variable}: this environment variable is not "
+                "set, or what it holds is no key"
+            )
+        return key
+
+
+def read_prompt(source: str) -> str:
+    """The prompt in a file.
+
+    Raises:
+      ConfigurationError: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return storage.read(source).decode().strip()
+    except OSError as error:
+        raise ConfigurationError(
+            f"--repair_prompt {source}: cannot be read ({type(error).__name__})"
+        ) from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"--repair_prompt {source}: not a text in UTF-8") from None
+
+
+class ChatModel:
+    """A model that answers chat completions.
+
+    Args:
+      settings: which one. The key is read from the environment here and shown nowhere.
+    """
+
+    def __init__(self, settings: Repair):
+        self._settings = settings
+        self._key = settings.api_key()
+        # A redirection would carry text, and the key, to a place that nobody named.
+        self._opener = urllib.request.build_opener(_NoRedirection)
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        raise TypeError("a ChatModel holds a key and is not pickled; make it where it runs")
+
+    def rewrite(self, text: str) -> str:
+        """The model's answer to a text.
+
+        Raises:
+          RepairError: no answer, or none that can be used.
+        """
+        settings = self._settings
+        messages = [
+            {"role": "system", "content": settings.prompt},
+            {"role": "user", "content": text},
+        ]
+        headers = {"Content-Type": "application/json"}
+        if self._key is not None:
+            headers["Authorization"] = f"Bearer {self._key}"
+        request = urllib.request.Request(
+            f"{settings.endpoint.rstrip('/')}/chat/completions",
+            json.dumps({"model": settings.model, "messages": messages}).encode(),
+            headers,
+        )
+        try:
+            with self._opener.open(request, timeout=_SECONDS_AN_ANSWER) as response:
+                content = response.read(_LARGEST_ANSWER)
+        except urllib.error.HTTPError as error:
+            passing = error.code in _PASSING or error.code >= 500
+            raise RepairError(f"the endpoint answered HTTP {error.code}", passing) from None
+        except (OSError, http.client.HTTPException) as error:
+            raise RepairError(f"no answer ({type(error).__name__})", passing=True) from None
+        return _answer(content)
+
+
+def _answer(content: bytes) -> str:
+    try:
+        choice = json.loads(content)["choices"][0]
+        text, finished = choice["message"]["content"], choice.get("finish_reason")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise RepairError("the answer is no chat completion") from None
+    if finished not in (None, "stop"):
+        raise RepairError("the answer was cut off")
+    return usable(text)
+
+
+def usable(text: object) -> str:
+    """A text that may be released in place of the sanitized one.
+
+    Raises:
+      RepairError: it is no text, is empty, or cannot be written.
+    """
+    reason = why_unusable(text)
+    if reason is not None:
+        raise RepairError(f"the answer cannot be used: {reason}")
+    if not str(text).strip():
+        raise RepairError("the answer is empty")
+    return str(text).strip()
+
+
+class _NoRedirection(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
