@@ -7,6 +7,7 @@ The manifest is written last and only once. A prefix without one is not a releas
 
 import json
 import platform
+import time
 from collections.abc import Iterable, Mapping
 from importlib import metadata
 from typing import Any, NamedTuple, Protocol
@@ -26,6 +27,8 @@ PIECES = "unfinished-parts"
 """Folder below a release's prefix for shards that are still being written."""
 
 _CLAIM = "unfinished-run"
+_DECISION = "unfinished-decision"
+_COMPLETING_SECONDS = 20.0
 _PACKAGES = ("dxbeam", "apache-beam", "faiss-cpu", "numpy", "pyarrow", "cryptography")
 
 
@@ -109,10 +112,14 @@ def check_claim(prefix: str, run: str) -> None:
     except OSError:
         holder = None
     if holder != run:
-        raise OutputError(
-            f"{prefix}: the launcher of this run has ended and given the prefix up; nothing is "
-            "released, run the job again"
-        )
+        raise _given_up(prefix)
+
+
+def _given_up(prefix: str) -> OutputError:
+    return OutputError(
+        f"{prefix}: the launcher of this run has ended and given the prefix up; nothing is "
+        "released, run the job again"
+    )
 
 
 def give_up_claim(prefix: str) -> None:
@@ -120,10 +127,44 @@ def give_up_claim(prefix: str) -> None:
     storage.delete(storage.join(prefix, _CLAIM))
 
 
-def abandon(prefix: str) -> None:
-    """Deletes what a failed run has written below a prefix that it had claimed."""
-    give_up_claim(prefix)  # first, so that what an engine still does cannot complete a release
+def abandon(prefix: str, run: str) -> None:
+    """Deletes what a failed run has written below a prefix that it had claimed.
+
+    Workers may outlive the launcher, and complete the release while it gives up. So both first
+    decide which it is to be, by a file that only one of them can make.
+
+    Raises:
+      OutputError: a worker was completing the release already; it is said whether it has.
+    """
+    if not _decide(prefix, f"abandon {run}"):
+        release, waited = storage.join(prefix, RELEASE), 0.0
+        while not storage.exists(release) and waited < _COMPLETING_SECONDS:
+            time.sleep(0.1)
+            waited += 0.1
+        if storage.exists(release):
+            raise OutputError(
+                f"{prefix}: the run was stopped while a worker completed it, so it is released"
+            )
+        raise OutputError(
+            f"{prefix}: the run was stopped while a worker completed it; if there is no {RELEASE}, "
+            "delete the directory"
+        )
+    give_up_claim(prefix)  # before the decision is forgotten, or a worker could make another
     _tidy(prefix, set())
+    _forget_decision(prefix)
+
+
+def _decide(prefix: str, decision: str) -> bool:
+    """Whether this is what becomes of the run: the first decision holds, a repeated one too."""
+    try:
+        storage.create_once(storage.join(prefix, _DECISION), f"{decision}\n".encode())
+    except OutputError:
+        return False
+    return True
+
+
+def _forget_decision(prefix: str) -> None:
+    storage.delete(storage.join(prefix, _DECISION))
 
 
 def _tidy(prefix: str, shards: set[str]) -> None:
@@ -241,11 +282,22 @@ def write(prefix: str, manifest: Mapping[str, Any]) -> None:
         if run is not None:
             manifest = found
     elif run is not None:
-        check_claim(prefix, run)
-    _tidy(prefix, {shard["name"] for shard in manifest["shards"]})
-    content = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-    storage.create_once(path, content.encode())
+        if not _decide(prefix, f"release {run}"):
+            raise _given_up(prefix)
+        try:
+            check_claim(prefix, run)
+        except OutputError:
+            _forget_decision(prefix)
+            raise
+    try:
+        _tidy(prefix, {shard["name"] for shard in manifest["shards"]})
+        content = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        storage.create_once(path, content.encode())
+    except OSError:
+        _forget_decision(prefix)  # so that the launcher can tidy up
+        raise
     give_up_claim(prefix)
+    _forget_decision(prefix)
 
 
 def read(prefix: str) -> dict[str, Any]:

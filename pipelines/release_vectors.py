@@ -245,7 +245,7 @@ def release_vectors(argv: Sequence[str]) -> None:
     except BaseException:
         for name in (PROJECTION, SENSITIVITY):
             storage.delete(storage.join(output, name))
-        manifest.abandon(output)
+        manifest.abandon(output, run)
         raise
     release = manifest.read(output)
     print(

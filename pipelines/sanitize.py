@@ -64,10 +64,12 @@ def configuration(options: SanitizeOptions) -> Configuration:
     if "epsilon" in parameters:
         raise ConfigurationError("--parameters: epsilon has a flag of its own, --epsilon")
     mechanism = make_mechanism(options.mechanism, epsilon=options.epsilon, **parameters)
-    if not mechanism.guarantee().sound and not options.allow_unsound:
+    promise = mechanism.guarantee()
+    if not (promise.sound and not promise.unprotected) and not options.allow_unsound:
+        what = f"releases {promise.unprotected[0]}" if promise.sound else "guarantees nothing"
         raise ConfigurationError(
-            f"--mechanism {options.mechanism} guarantees nothing "
-            f"({mechanism.guarantee().citation}); add --allow_unsound to run it all the same"
+            f"--mechanism {options.mechanism} {what} ({promise.citation}); add --allow_unsound to "
+            "run it all the same"
         )
     if options.stop_words and options.bag_of_words is None:
         raise ConfigurationError("--stop_words is of use with --bag_of_words alone; leave it out")
@@ -276,7 +278,7 @@ def sanitize(argv: Sequence[str]) -> None:
             pipeline = build(options, run, needed)
         launch.run(pipeline)
     except BaseException:
-        manifest.abandon(output)
+        manifest.abandon(output, run)
         storage.delete(storage.join(metrics_output, METRICS))  # dead letters may explain a failure
         if entry:
             ledger.abandon(book.ledger, entry)

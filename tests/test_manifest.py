@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -77,7 +78,7 @@ def test_an_abandoned_prefix_holds_what_was_not_the_runs_own(tmp_path: Path) -> 
     for name in ("part-00000-of-00001.jsonl", "unfinished-parts/a", "mine.txt", "below/part-1"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    manifest.abandon(str(tmp_path))
+    manifest.abandon(str(tmp_path), "one")
     assert _names(tmp_path) == ["below", "below/part-1", "mine.txt"]
 
 
@@ -134,10 +135,49 @@ def test_a_release_is_completed_once(tmp_path: Path) -> None:
     assert manifest.read(prefix) == content
 
 
+@pytest.mark.parametrize("step", ["_decide", "check_claim", "_tidy", "give_up_claim"])
+@pytest.mark.parametrize("before", [True, False])
+def test_a_launcher_that_gives_up_while_a_worker_completes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, before: bool
+) -> None:
+    """At whatever step: either the whole release is there, or nothing of it."""
+    prefix = str(tmp_path)
+    manifest.claim(prefix, "one")
+    (tmp_path / "part-0").touch()
+    monkeypatch.setattr(manifest, "_COMPLETING_SECONDS", 0.0)
+    plain = getattr(manifest, step)
+
+    def interrupted(*arguments: Any) -> Any:
+        monkeypatch.setattr(manifest, step, plain)
+        result = None if before else plain(*arguments)
+        with contextlib.suppress(OutputError):
+            manifest.abandon(prefix, "one")
+        return plain(*arguments) if before else result
+
+    monkeypatch.setattr(manifest, step, interrupted)
+    with contextlib.suppress(OutputError):
+        manifest.write(prefix, _compose(3, 0, Shard("part-0", 3, 9, ""), run="one"))
+    assert _names(tmp_path) in ([], ["part-0", "release.json"])
+
+
+def test_a_launcher_learns_what_became_of_a_release_under_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = str(tmp_path)
+    manifest.claim(prefix, "one")
+    monkeypatch.setattr(manifest, "_COMPLETING_SECONDS", 0.0)
+    (tmp_path / "unfinished-decision").write_text("release one\n")
+    with pytest.raises(OutputError, match="delete the directory"):
+        manifest.abandon(prefix, "one")
+    (tmp_path / "release.json").touch()
+    with pytest.raises(OutputError, match="so it is released"):
+        manifest.abandon(prefix, "one")
+
+
 def test_a_run_that_was_given_up_releases_nothing(tmp_path: Path) -> None:
     prefix = str(tmp_path)
     manifest.claim(prefix, "one")
-    manifest.abandon(prefix)
+    manifest.abandon(prefix, "one")
     content = _compose(3, 0, Shard("part-0", 3, 9, ""), run="one")
     with pytest.raises(OutputError, match="given the prefix up"):
         manifest.write(prefix, content)
