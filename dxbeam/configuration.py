@@ -102,8 +102,11 @@ class Configuration:
     def unprotected(self) -> tuple[str, ...]:
         """What passes the mechanism by, for the manifest."""
         if self.bag:
-            return ("document ids",)
-        always = ("document ids", "number and order of words", "white space", "punctuation")
+            return ("document ids", *self.mechanism.guarantee().unprotected)
+        always = (
+            *("document ids", "number and order of words", "white space", "punctuation"),
+            *self.mechanism.guarantee().unprotected,
+        )
         if self.unknown_words == "noise":
             return always
         return (*always, f"words outside the vocabulary ({self.unknown_words})")

@@ -24,6 +24,7 @@ class Guarantee:
       caveats: what the guarantee does not cover, one sentence each.
       euclidean_epsilon: the factor of the Euclidean distance between word vectors that the
         exponent never exceeds, whatever the metric; None where there is none to name.
+      unprotected: words that the mechanism itself may release as they are.
     """
 
     notion: str
@@ -36,6 +37,7 @@ class Guarantee:
     citation: str
     caveats: tuple[str, ...] = ()
     euclidean_epsilon: float | None = None
+    unprotected: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -65,4 +67,5 @@ class Guarantee:
             **dataclasses.asdict(self),
             "epsilon": self.epsilon if self.sound else None,
             "caveats": list(self.caveats),
+            "unprotected": list(self.unprotected),
         }

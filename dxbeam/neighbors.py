@@ -204,6 +204,39 @@ class NeighborSearch:
         result[deep] = self._at_rank(queries, ranks[deep], ids[deep])
         return result
 
+    def around(self, ids: Ids, count: int) -> tuple[Ids, Floats]:
+        """The words nearest to each word, and their distances, by (distance, id).
+
+        Args:
+          ids: int64 [B]; UNKNOWN stands for the unknown word's vector.
+          count: at most N.
+
+        Returns:
+          int64 and float64 [B, count]; a word's own row starts with itself.
+        """
+        near = np.empty((len(ids), count), np.int64)
+        known = np.flatnonzero(ids != UNKNOWN)
+        near[known, 0] = ids[known]
+        table = self.vocabulary.neighbor_ids
+        if table is None or table.shape[1] < count - 1:
+            near[known, 1:] = self.table(ids[known], count - 1)[0]
+        else:
+            near[known, 1:] = table[ids[known], : count - 1]
+        near[ids == UNKNOWN] = self.derived(("around", count), self._around_unknown(count))
+        vectors = self.vocabulary.vectors_of(ids)
+        rows = max(1, _SCORES_A_BLOCK // 64 // self._vectors.shape[1] // count)
+        lengths = [
+            distances(self._vectors[near[i : i + rows]], vectors[i : i + rows, None, :])
+            for i in range(0, len(ids), rows)
+        ]
+        return near, np.concatenate([np.empty((0, count)), *lengths])
+
+    def _around_unknown(self, count: int) -> Callable[[Vocabulary], Ids]:
+        unknown = np.array([UNKNOWN])
+        return lambda vocabulary: self._at_rank(
+            vocabulary.vectors_of(unknown).repeat(count, axis=0), np.arange(count)
+        )
+
     def is_close(self, originals: Ids, released: Ids) -> npt.NDArray[np.bool_]:
         """Whether each released word is within the close radius of its original (both known)."""
         exact = distances(self._vectors[originals], self._vectors[released])

@@ -14,6 +14,8 @@ from dxbeam.randomness import Random
 
 Floats = npt.NDArray[np.float64]
 
+_SIZE_BITS = np.uint64((1 << 63) - 1)
+
 _ROWS_A_BLOCK = 32
 """Rows worked on together: at 300 dimensions the intermediate arrays stay in the cache."""
 
@@ -74,6 +76,54 @@ def laplace(random: Random, dimensions: int, epsilon: float) -> Floats:
         scale = np.sqrt(2.0 * gamma) / epsilon
         noise[start : start + _ROWS_A_BLOCK] = normals[:, :dimensions] * scale[:, None]
     return noise
+
+
+def gaussian_draws(dimensions: int) -> int:
+    """How many random numbers ``gaussian`` uses for one vector."""
+    return 2 * ((dimensions + 1) // 2)
+
+
+def gaussian(random: Random, dimensions: int, sigma: float) -> Floats:
+    """Independent normal coordinates of standard deviation sigma.
+
+    Args:
+      random: uint64 [B, gaussian_draws(n)] or wider.
+      dimensions: n.
+      sigma: in units of the embedding.
+
+    Returns:
+      float64 [B, n].
+    """
+    pairs = gaussian_draws(dimensions) // 2
+    normals = normal_pairs(random[:, :pairs], random[:, pairs : 2 * pairs])
+    noise: Floats = normals[:, :dimensions] * sigma
+    return noise
+
+
+def coordinate_laplace(
+    random: Random, dimensions: int, rate: float, limit: float = np.inf
+) -> Floats:
+    """Independent coordinates of density proportional to exp(-rate |z|) on [-limit, limit].
+
+    Args:
+      random: uint64 [B, n] or wider; a bit is the sign, the others the size by the inverse
+        distribution function.
+      dimensions: n.
+      rate: in 1 / units of the embedding.
+      limit: in units of the embedding; by default there is none.
+
+    Returns:
+      float64 [B, n]. Without a limit the largest size is 63 ln 2 / rate, beyond which a coordinate
+      has probability 2^-63.
+    """
+    used = random[:, :dimensions]
+    unit = (used & _SIZE_BITS).astype(np.float64) * 2.0**-63
+    if np.isfinite(limit):
+        size = -np.log1p(unit * np.expm1(-rate * limit)) / rate
+        np.minimum(size, limit, out=size)
+    else:
+        size = -np.log(unit + 2.0**-63) / rate
+    return np.asarray(np.where(used >> np.uint64(63), -size, size))
 
 
 def _pairs(dimensions: int) -> int:

@@ -9,6 +9,7 @@ from dxbeam.errors import ConfigurationError
 SMALLEST_EPSILON = 1e-3
 LARGEST_EPSILON = 1e4
 SMALLEST_RANK_C = 1e-10
+SMALLEST_DELTA = 1e-15
 
 
 def checked_epsilon(epsilon: float) -> float:
@@ -46,6 +47,47 @@ def checked_rank_c(c: float) -> float:
             "resampling, and smaller values spread more (0.02 to 0.05 is usual)"
         )
     return c
+
+
+def checked_positive(name: str, value: float, meaning: str) -> float:
+    """A parameter as a float; refused unless positive and finite.
+
+    Raises:
+      ConfigurationError: it is not.
+    """
+    value = _as_float(value)
+    if not math.isfinite(value) or value <= 0:
+        raise ConfigurationError(
+            f"{name} must be a positive, finite number, not {value}: {meaning}"
+        )
+    return value
+
+
+def checked_share(name: str, value: float, meaning: str) -> float:
+    """A parameter as a float; refused unless between 0 and 1.
+
+    Raises:
+      ConfigurationError: it is not.
+    """
+    value = _as_float(value)
+    if not 0 <= value <= 1:
+        raise ConfigurationError(f"{name} must be between 0 and 1, not {value}: {meaning}")
+    return value
+
+
+def checked_delta(delta: float) -> float:
+    """Delta as a float; refused unless it is a probability that a guarantee can bear.
+
+    Raises:
+      ConfigurationError: delta is not above 1e-15 and below 0.5.
+    """
+    delta = _as_float(delta)
+    if not SMALLEST_DELTA <= delta < 0.5:
+        raise ConfigurationError(
+            f"delta must be at least {SMALLEST_DELTA:g} and below 0.5, not {delta}; it is the "
+            "probability that the guarantee's factor is exceeded, and 1e-6 or less is usual"
+        )
+    return delta
 
 
 def _as_float(value: object) -> float:

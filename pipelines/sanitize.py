@@ -254,6 +254,7 @@ def sanitize(argv: Sequence[str]) -> None:
     files = corpus.matching_files(own.input)
     corpus.check_readable(files, read_as)
     vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
+    settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
     if own.key_uri:
         randomness.read_key(own.key_uri)
     if repair:

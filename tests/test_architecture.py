@@ -13,7 +13,11 @@ ROOMS = """
 errors guarantees documents tally
 storage
 vocabulary embeddings integer_search neighbors artifact
-randomness noise approximate_index parameters mechanisms.laplace mechanisms resampling
+randomness noise approximate_index parameters exponential_choice
+mechanisms.laplace mechanisms.mahalanobis mechanisms.vickrey mechanisms.gaussian
+mechanisms.coordinate_laplace mechanisms.trlaplace mechanisms.trlaplace_published
+mechanisms.santext mechanisms.santext_plus mechanisms.tem mechanisms.truncated_gumbel
+mechanisms resampling
 projections sensitivity
 tokenization bag_of_words configuration given_vectors corpus sanitizer vector_release
 context repair manifest ledger plan

@@ -7,12 +7,23 @@ no vocabulary: word ids and random numbers come in, word ids go out.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
+from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
+from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.mechanisms.mahalanobis import Mahalanobis
+from dxbeam.mechanisms.santext import SanText
+from dxbeam.mechanisms.santext_plus import SanTextPlus
+from dxbeam.mechanisms.tem import TEM
+from dxbeam.mechanisms.trlaplace import TrLaplace
+from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
+from dxbeam.mechanisms.truncated_gumbel import TruncatedGumbel
+from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.neighbors import Ids, NeighborSearch
+from dxbeam.noise import Floats
 from dxbeam.randomness import Random
 
 
@@ -54,7 +65,43 @@ class Mechanism(Protocol):
         ...
 
 
-MECHANISMS: dict[str, type[Mechanism]] = {made.name: made for made in (Laplace,)}
+@runtime_checkable
+class AddsNoise(Protocol):
+    """What a mechanism offers besides if it adds noise to a word's vector; ``release`` uses it.
+
+    The law of what is released given the noisy vector must not depend on the word.
+    """
+
+    def noise(self, random: Random, search: NeighborSearch) -> Floats:
+        """The noise of each word.
+
+        Args:
+          random: as for ``release``; random numbers that are not used for noise come after those
+            that are.
+          search: the vocabulary, on which the noise's law may depend, but never on the word.
+
+        Returns:
+          float64 [B, n]; row i depends on row i of ``random`` alone.
+        """
+        ...
+
+
+MECHANISMS: dict[str, type[Mechanism]] = {
+    made.name: made
+    for made in (
+        Laplace,
+        Mahalanobis,
+        Vickrey,
+        SanText,
+        TEM,
+        Gaussian,
+        CoordinateLaplace,
+        TrLaplace,
+        SanTextPlus,
+        TrLaplacePublished,
+        TruncatedGumbel,
+    )
+}
 """Every mechanism by its name."""
 
 

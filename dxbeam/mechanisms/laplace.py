@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee
 from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import laplace, laplace_draws
+from dxbeam.noise import Floats, laplace, laplace_draws
 from dxbeam.parameters import checked_epsilon
 from dxbeam.randomness import Random
 
@@ -40,11 +40,14 @@ class Laplace:
         """Random numbers a word."""
         return laplace_draws(dimensions)
 
+    def noise(self, random: Random, search: NeighborSearch) -> Floats:
+        """Multidimensional Laplace noise: uint64 [B, draws] -> float64 [B, n]."""
+        return laplace(random, search.vocabulary.dimensions, self.epsilon)
+
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
-        vocabulary = search.vocabulary
-        noisy = laplace(random, vocabulary.dimensions, self.epsilon)
-        noisy += vocabulary.vectors_of(ids)
+        noisy = self.noise(random, search)
+        noisy += search.vocabulary.vectors_of(ids)
         return search.nearest(noisy)
 
     def guarantee(self) -> Guarantee:

@@ -1,0 +1,87 @@
+"""Gaussian noise on the word's embedding, then the nearest word: a baseline with a delta.
+
+The loss of the Gaussian mechanism between vectors at distance d is normal with mean d^2 / (2 s^2)
+and deviation d / s (Dwork, Roth: The algorithmic foundations of differential privacy, 2014,
+appendix A; Balle, Wang: Improving the Gaussian mechanism, 2018, lemma 3). It exceeds epsilon d with
+probability Phi(d / (2 s) - epsilon s), which grows with d.
+
+Proof of the guarantee. With z = Phi^-1(1 - delta) and s the positive root of
+epsilon s^2 - z s - T / 2 = 0, that probability is delta at d = T and less below it. A loss that
+exceeds a bound with probability delta at most is an (epsilon d, delta) guarantee; the nearest word
+is a function of the noisy vector alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import ClassVar
+
+from dxbeam.guarantees import Guarantee
+from dxbeam.neighbors import Ids, NeighborSearch
+from dxbeam.noise import Floats, gaussian, gaussian_draws
+from dxbeam.parameters import checked_delta, checked_epsilon, checked_positive
+from dxbeam.randomness import Random
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Word to noisy vector to nearest word.
+
+    Attributes:
+      epsilon: privacy parameter per unit of Euclidean distance.
+      delta: additive slack.
+      distance: T: the guarantee holds for words at most so far apart.
+    """
+
+    epsilon: float
+    delta: float = 1e-6
+    distance: float = 10.0
+    name: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", checked_delta(self.delta))
+        meaning = "how far apart two words may be for the guarantee to hold"
+        object.__setattr__(self, "distance", checked_positive("distance", self.distance, meaning))
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the noise along a direction, in units of the embedding."""
+        z = -NormalDist().inv_cdf(self.delta)
+        root = math.sqrt(z * z + 2 * self.epsilon * self.distance)
+        return (z + root) / (2 * self.epsilon)
+
+    def draws(self, dimensions: int) -> int:
+        """Random numbers a word."""
+        return gaussian_draws(dimensions)
+
+    def noise(self, random: Random, search: NeighborSearch) -> Floats:
+        """Normal noise: uint64 [B, draws] -> float64 [B, n]."""
+        return gaussian(random, search.vocabulary.dimensions, self.sigma)
+
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
+        return search.nearest(search.vocabulary.vectors_of(ids) + self.noise(random, search))
+
+    def guarantee(self) -> Guarantee:
+        """(epsilon * Euclidean distance, delta), for words no further apart than T."""
+        return Guarantee(
+            notion="approximate metric differential privacy",
+            metric=(
+                "Euclidean distance between the words' vectors in the vocabulary, where it is at "
+                f"most {self.distance:g}"
+            ),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            unit="word",
+            composition=(
+                "For two documents with the same number of words the exponents add up, and the "
+                "slack is at most the number of words that differ times delta, times the factor."
+            ),
+            evidence="proved",
+            citation="Balle and Wang 2018, lemma 3; proof in dxbeam/mechanisms/gaussian.py",
+            caveats=(f"For words further apart than {self.distance:g} the slack is larger.",),
+            euclidean_epsilon=self.epsilon,
+        )

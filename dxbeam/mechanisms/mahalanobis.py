@@ -1,0 +1,126 @@
+"""Laplace noise stretched along the directions in which words vary, then the nearest word.
+
+Xu, Aggarwal, Feyisetan, Teissier: A differentially private text perturbation method using a
+regularized Mahalanobis metric (2020), algorithm 1. With S_l = l S + (1 - l) I, S being the
+vocabulary's covariance scaled to a mean variance of 1, the noise has density proportional to
+exp(-epsilon |S_l^-1/2 z|). It is drawn as L eta with L L^T = S_l and eta multidimensional Laplace
+noise: |L^-1 z|^2 = z^T S_l^-1 z, so L serves as well as the square root.
+
+Proof. By the triangle inequality of the norm |S_l^-1/2 .| the density of the noisy vector changes
+by a factor of at most exp(epsilon |S_l^-1/2 (w - w')|), and the nearest word is a function of the
+noisy vector alone. S is positive semidefinite, so S_l >= (1 - l) I and the exponent is at most
+epsilon / sqrt(1 - l) times the Euclidean distance. Noise that is rescaled to its old length after
+stretching has another density, and not this guarantee.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dxbeam.errors import ConfigurationError
+from dxbeam.guarantees import Guarantee
+from dxbeam.neighbors import Ids, NeighborSearch
+from dxbeam.noise import Floats, laplace, laplace_draws
+from dxbeam.parameters import checked_epsilon, checked_share
+from dxbeam.randomness import Random
+from dxbeam.vocabulary import Vocabulary
+
+_ROWS_A_PRODUCT = 64
+"""Rows are multiplied so many at a time, the last ones filled up with zeros: BLAS may sum in
+another order for a matrix of another shape, and noise must not depend on other words."""
+
+
+def shape_of(vocabulary: Vocabulary, weight: float) -> Floats:
+    """S_l of a vocabulary, float64 [n, n].
+
+    Args:
+      vocabulary: public words.
+      weight: l.
+    """
+    n = vocabulary.dimensions
+    blocks = np.array_split(vocabulary.vectors, len(vocabulary) // 4096 + 1)
+    mean = sum(block.sum(axis=0, dtype=np.float64) for block in blocks) / len(vocabulary)
+    scatter = np.zeros((n, n))
+    for block in blocks:
+        centered = block.astype(np.float64) - mean
+        scatter += centered.T @ centered
+    if scatter.trace() > 0:
+        scatter *= n / scatter.trace()
+    return weight * scatter + (1 - weight) * np.eye(n)
+
+
+@dataclass(frozen=True)
+class Mahalanobis:
+    """Word to noisy vector to nearest word.
+
+    Attributes:
+      epsilon: privacy parameter per unit of the mechanism's own distance.
+      covariance_weight: l in [0, 1): how much the vocabulary's covariance counts against the
+        identity; 0 is multidimensional Laplace noise.
+    """
+
+    epsilon: float
+    covariance_weight: float = 0.2
+    name: ClassVar[str] = "mahalanobis"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        meaning = "how much the vocabulary's covariance counts against the identity"
+        weight = checked_share("covariance_weight", self.covariance_weight, meaning)
+        if weight == 1:
+            raise ConfigurationError(
+                "covariance_weight must be below 1: without the identity there may be directions "
+                "without noise"
+            )
+        object.__setattr__(self, "covariance_weight", weight)
+
+    def draws(self, dimensions: int) -> int:
+        """Random numbers a word."""
+        return laplace_draws(dimensions)
+
+    def noise(self, random: Random, search: NeighborSearch) -> Floats:
+        """Stretched Laplace noise: uint64 [B, draws] -> float64 [B, n]."""
+        stretch = search.derived(
+            self,
+            lambda vocabulary: np.linalg.cholesky(shape_of(vocabulary, self.covariance_weight)),
+        )
+        n = search.vocabulary.dimensions
+        noise = laplace(random, n, self.epsilon)
+        rows = np.zeros((_ROWS_A_PRODUCT, n))
+        for start in range(0, len(noise), _ROWS_A_PRODUCT):
+            block = noise[start : start + _ROWS_A_PRODUCT]
+            rows[: len(block)] = block
+            block[:] = (rows @ stretch.T)[: len(block)]
+        return noise
+
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
+        return search.nearest(search.vocabulary.vectors_of(ids) + self.noise(random, search))
+
+    def guarantee(self) -> Guarantee:
+        """Pure epsilon * Mahalanobis distance, for every pair of strings."""
+        weight = self.covariance_weight
+        euclidean = self.epsilon / math.sqrt(1 - weight)
+        return Guarantee(
+            notion="metric differential privacy",
+            metric=(
+                "Mahalanobis distance between the words' vectors, of "
+                f"{weight:g} times the vocabulary's scaled covariance plus {1 - weight:g} times "
+                "the identity"
+            ),
+            epsilon=self.epsilon,
+            delta=0.0,
+            unit="word",
+            composition=(
+                "For two documents with the same number of words the factors multiply: the sum "
+                "over positions of epsilon * d(x_i, x_i')."
+            ),
+            evidence="proved",
+            citation="Xu et al. 2020, theorem 1; proof in dxbeam/mechanisms/mahalanobis.py",
+            caveats=(f"The exponent is at most {euclidean:.4g} times the Euclidean distance.",),
+            euclidean_epsilon=euclidean,
+        )

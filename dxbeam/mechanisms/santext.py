@@ -1,0 +1,59 @@
+"""A word drawn with probability proportional to exp(-epsilon d / 2): the exponential mechanism.
+
+Yue, Du, Wang, Li, Sun, Chow: Differential privacy for text analytics via natural text sanitization
+(2021), SanText, with Euclidean distance.
+
+Proof. Replacing x by x' changes each weight exp(-epsilon d(x, w) / 2) by a factor of at most
+exp(epsilon d(x, x') / 2) (triangle inequality), and so their sum by at most as much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dxbeam.exponential_choice import DRAWS, Law, choose
+from dxbeam.guarantees import Guarantee
+from dxbeam.neighbors import Ids, NeighborSearch
+from dxbeam.parameters import checked_epsilon
+from dxbeam.randomness import Random
+
+
+@dataclass(frozen=True)
+class SanText:
+    """Word to word, by distances alone.
+
+    Attributes:
+      epsilon: privacy parameter per unit of Euclidean distance.
+    """
+
+    epsilon: float
+    name: ClassVar[str] = "santext"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+
+    def draws(self, dimensions: int) -> int:  # noqa: ARG002
+        """Random numbers a word."""
+        return DRAWS
+
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """A word of the vocabulary for each word: int64 [B] -> int64 [B]."""
+        return choose(ids, random, Law(self.epsilon / 2), search)
+
+    def guarantee(self) -> Guarantee:
+        """Pure epsilon * Euclidean distance, for every pair of strings."""
+        return Guarantee(
+            notion="metric differential privacy",
+            metric="Euclidean distance between the words' vectors in the vocabulary",
+            epsilon=self.epsilon,
+            delta=0.0,
+            unit="word",
+            composition=(
+                "For two documents with the same number of words the factors multiply: the sum "
+                "over positions of epsilon * d(x_i, x_i')."
+            ),
+            evidence="proved",
+            citation="Yue et al. 2021, theorem 1; McSherry and Talwar 2007, theorem 6",
+            euclidean_epsilon=self.epsilon,
+        )

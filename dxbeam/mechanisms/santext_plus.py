@@ -1,0 +1,98 @@
+"""SanText for rare words; common words are kept with a given probability.
+
+Yue et al. 2021, SanText+: words are divided into sensitive and other ones. A sensitive word is
+replaced as by SanText, by a sensitive word; another one is with probability p, and is otherwise
+released as it is. The paper takes the words' frequencies in the private corpus for that division,
+which voids any guarantee. Here sensitive words are the last ones of the public vocabulary, which
+embedding files order by frequency, and all words outside it.
+
+What is guaranteed, in truth. Between two sensitive words: epsilon d, as for SanText. Between any
+others nothing: a common word that is released as it is tells that it was there, which happens with
+probability 1 - p, so no delta below 1 - p is true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dxbeam.errors import ConfigurationError
+from dxbeam.exponential_choice import DRAWS, Law, choose
+from dxbeam.guarantees import Guarantee
+from dxbeam.neighbors import Ids, NeighborSearch
+from dxbeam.noise import uniform
+from dxbeam.parameters import checked_epsilon, checked_share
+from dxbeam.randomness import Random
+from dxbeam.vocabulary import UNKNOWN
+
+
+@dataclass(frozen=True)
+class SanTextPlus:
+    """Word to word.
+
+    Attributes:
+      epsilon: privacy parameter per unit of Euclidean distance, between sensitive words.
+      p: probability that a common word is replaced.
+      sensitive: share of the vocabulary, from its end, that is sensitive.
+    """
+
+    epsilon: float
+    p: float = 0.3
+    sensitive: float = 0.9
+    name: ClassVar[str] = "santext_plus"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        meaning = "the probability that a common word is replaced"
+        object.__setattr__(self, "p", checked_share("p", self.p, meaning))
+        meaning = "the share of the vocabulary that is sensitive"
+        share = checked_share("sensitive", self.sensitive, meaning)
+        if share == 0:
+            raise ConfigurationError(
+                "sensitive must be above 0: sensitive words are what is released"
+            )
+        object.__setattr__(self, "sensitive", share)
+
+    def first_sensitive(self, words: int) -> int:
+        """Id of the first sensitive word of so many."""
+        return min(round(words * (1 - self.sensitive)), words - 1)
+
+    def draws(self, dimensions: int) -> int:  # noqa: ARG002
+        """Random numbers a word: SanText's, and one for the coin."""
+        return DRAWS + 1
+
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """A sensitive word for each word, or a common word itself: int64 [B] -> int64 [B]."""
+        first = self.first_sensitive(len(search.vocabulary))
+        common = (ids != UNKNOWN) & (ids < first)
+        replaced = ~common | (uniform(random[:, DRAWS]) <= self.p)
+        released = ids.copy()
+        law = Law(self.epsilon / 2, first=first)
+        released[replaced] = choose(ids[replaced], random[replaced], law, search)
+        return np.asarray(released)
+
+    def guarantee(self) -> Guarantee:
+        """Pure epsilon * Euclidean distance between two sensitive words; otherwise nothing."""
+        return Guarantee(
+            notion="metric differential privacy among sensitive words",
+            metric="Euclidean distance between the vectors of two sensitive words",
+            epsilon=self.epsilon,
+            delta=0.0,
+            unit="sensitive word",
+            composition=(
+                "For two documents that differ in sensitive words alone, at the same places, the "
+                "factors multiply."
+            ),
+            evidence="proved",
+            citation="Yue et al. 2021; proof in dxbeam/mechanisms/santext_plus.py",
+            caveats=(
+                f"Sensitive are the last {self.sensitive:.0%} of the vocabulary and all words "
+                "outside it; every other word is common.",
+                f"A common word is released as it is with probability {1 - self.p:g}; nothing is "
+                f"guaranteed for it, and no delta below {1 - self.p:g} would be true.",
+            ),
+            euclidean_epsilon=self.epsilon,
+            unprotected=(f"common words, with probability {1 - self.p:g}",),
+        )

@@ -1,0 +1,83 @@
+"""The truncated exponential mechanism: all words beyond a distance gamma are alike.
+
+Carvalho, Vasiloudis, Feyisetan: TEM: high utility metric differential privacy on text (2021),
+algorithm 1. Words within gamma have the score -d; one more candidate stands for the k others, with
+the score -gamma + (2 / epsilon) ln k, and if it is drawn one of them is, uniformly. That is the
+exponential mechanism with the score -min(d, gamma): each of the others has the share
+exp(-epsilon gamma / 2). (Published code has ln(N / (N - k)) for ln k, which is another law.)
+
+Proof. min(d, gamma) is a metric, so the proof of santext.py holds with it: the exponent is at most
+epsilon min(d(x, x'), gamma), and never more than epsilon gamma.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dxbeam.errors import ConfigurationError
+from dxbeam.exponential_choice import DRAWS, Law, choose
+from dxbeam.guarantees import Guarantee
+from dxbeam.neighbors import Ids, NeighborSearch
+from dxbeam.parameters import checked_epsilon, checked_share
+from dxbeam.randomness import Random
+
+
+@dataclass(frozen=True)
+class TEM:
+    """Word to word, by distances up to gamma.
+
+    Attributes:
+      epsilon: privacy parameter per unit of Euclidean distance.
+      beta: probability, at most, that a word at gamma or beyond is released; from it follows
+        gamma = (2 / epsilon) ln((1 - beta) (N - 1) / beta) (section 4 of the paper).
+    """
+
+    epsilon: float
+    beta: float = 0.001
+    name: ClassVar[str] = "tem"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        meaning = "the probability that a word at gamma or beyond is released"
+        beta = checked_share("beta", self.beta, meaning)
+        if not 0 < beta < 0.5:
+            raise ConfigurationError(f"beta must be above 0 and below 0.5, not {beta:g}: {meaning}")
+        object.__setattr__(self, "beta", beta)
+
+    def gamma(self, words: int) -> float:
+        """The distance from which on words are alike, in units of the embedding."""
+        return max(
+            0.0, 2 / self.epsilon * math.log((1 - self.beta) * max(words - 1, 1) / self.beta)
+        )
+
+    def draws(self, dimensions: int) -> int:  # noqa: ARG002
+        """Random numbers a word."""
+        return DRAWS
+
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """A word of the vocabulary for each word: int64 [B] -> int64 [B]."""
+        law = Law(self.epsilon / 2, cap=self.gamma(len(search.vocabulary)))
+        return choose(ids, random, law, search)
+
+    def guarantee(self) -> Guarantee:
+        """Pure epsilon * min(Euclidean distance, gamma), for every pair of strings."""
+        return Guarantee(
+            notion="metric differential privacy",
+            metric=(
+                "Euclidean distance between the words' vectors in the vocabulary, but at most "
+                f"gamma = (2 / {self.epsilon:g}) ln({(1 - self.beta) / self.beta:.6g} (N - 1)), N "
+                "being the number of its words"
+            ),
+            epsilon=self.epsilon,
+            delta=0.0,
+            unit="word",
+            composition=(
+                "For two documents with the same number of words the factors multiply: the sum "
+                "over positions of epsilon * d(x_i, x_i')."
+            ),
+            evidence="proved",
+            citation="Carvalho et al. 2021, theorem 1; proof in dxbeam/mechanisms/tem.py",
+            euclidean_epsilon=self.epsilon,
+        )

@@ -1,0 +1,162 @@
+"""Truncated Laplace noise on every coordinate, calibrated so that its delta is true.
+
+Each coordinate's noise has density proportional to exp(-a |z|) on [-A, A], a = epsilon / sqrt(n),
+on a vector clipped to a ball of radius C. (Its paper states epsilon for the whole ball, which is
+2 C times the epsilon used here.)
+
+Guarantee. Where both of two noisy vectors' densities are positive they differ by a factor of at
+most exp(a |D|_1) <= exp(epsilon |D|_2), D being the difference of the clipped vectors. So the
+smallest true delta at that epsilon is the probability that one vector's noise leaves the other's
+support in *some* coordinate:
+
+    delta(D) = 1 - prod_i (1 - p(|D_i|)),
+    p(t) = (e^{a t} - 1) / (2 (e^{a A} - 1))                      for t <= A,
+           1/2 + (1 - e^{-a (t - A)}) / (2 (1 - e^{-a A}))         for A < t < 2 A,  1 beyond.
+
+The published calibration (trlaplace_published.py) takes the probability of leaving it in *every*
+coordinate instead, which is no bound at all.
+
+Worst D. Put s_i = D_i^2, so that the s_i add up to at most 4 C^2, and g(s) = -ln(1 - p(sqrt(s))).
+g grows, and is concave up to some point and convex beyond it (checked by a test). A maximum of
+sum g(s_i) therefore has at most one s_i in the convex part, as of two the larger could grow at
+the other's cost, and equal ones in the concave part. So one coordinate t and n - 1 equal ones are
+all there is to search, in one dimension.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dxbeam.guarantees import Guarantee
+from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped
+from dxbeam.neighbors import Ids, NeighborSearch
+from dxbeam.noise import Floats, coordinate_laplace
+from dxbeam.parameters import checked_delta, checked_epsilon
+from dxbeam.randomness import Random
+
+_SAFETY = 1e-3  # of delta: covers the steps of the search below, and costs 0.001 / a in A
+_SHAPES = 4001
+
+
+def log_staying(t: npt.ArrayLike, rate: float, limit: float) -> Floats:
+    """ln(1 - p(t)): a coordinate's noise, moved by t, stays within the support it left from.
+
+    Args:
+      t: how far the coordinate is moved, non-negative.
+      rate: a.
+      limit: A.
+
+    Returns:
+      float64, -inf from 2 A on.
+    """
+    moved = np.asarray(t, np.float64)
+    inside = np.minimum(moved, limit)
+    near = (
+        np.exp(rate * (inside - limit)) * np.expm1(-rate * inside) / (2 * np.expm1(-rate * limit))
+    )
+    left = np.clip(2 * limit - moved, 0.0, limit)  # 1 - p beyond A, without cancellation
+    far = np.exp(rate * (left - limit)) * np.expm1(-rate * left) / (2 * np.expm1(-rate * limit))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(moved <= limit, np.log1p(-near), np.log(far)))
+
+
+def exact_delta(differences: npt.ArrayLike, rate: float, limit: float) -> Floats:
+    """The smallest true delta at a loss of a |D|_1: float64 [..., n] -> [...]."""
+    stays = log_staying(np.abs(differences), rate, limit).sum(axis=-1)
+    return np.asarray(-np.expm1(stays))
+
+
+def worst_delta(dimensions: int, rate: float, limit: float, diameter: float) -> float:
+    """The largest ``exact_delta`` over all differences of length ``diameter`` or less."""
+    if dimensions == 1:
+        return float(exact_delta([diameter], rate, limit))
+    one = np.linspace(diameter / math.sqrt(dimensions), diameter, _SHAPES)
+    rest = np.sqrt(np.maximum(diameter**2 - one**2, 0.0) / (dimensions - 1))
+    stays = log_staying(one, rate, limit) + (dimensions - 1) * log_staying(rest, rate, limit)
+    return float(-np.expm1(stays).min())
+
+
+@functools.lru_cache(maxsize=64)
+def sound_limit(dimensions: int, rate: float, clip: float, delta: float) -> float:
+    """The smallest A, rounded up, at which no two vectors of the ball have a larger delta.
+
+    Args:
+      dimensions: n.
+      rate: a, in 1 / units of the embedding.
+      clip: C.
+      delta: what no pair may exceed.
+    """
+    target = delta * (1 - _SAFETY)
+    low, high = 0.0, 2 * clip + math.log1p(dimensions / (2 * target)) / rate
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        if worst_delta(dimensions, rate, middle, 2 * clip) <= target:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@dataclass(frozen=True)
+class TrLaplace:
+    """Word to clipped and noisy vector to nearest word.
+
+    Attributes:
+      epsilon: privacy parameter per unit of Euclidean distance.
+      delta: additive slack for any two words.
+      clip: C, radius of the ball to which vectors are clipped.
+    """
+
+    epsilon: float
+    delta: float = 1e-6
+    clip: float = 5.0
+    name: ClassVar[str] = "trlaplace"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", checked_delta(self.delta))
+        object.__setattr__(self, "clip", checked_clip(self.clip))
+
+    def limit(self, dimensions: int) -> float:
+        """A, in units of the embedding."""
+        return sound_limit(dimensions, self.epsilon / math.sqrt(dimensions), self.clip, self.delta)
+
+    def draws(self, dimensions: int) -> int:
+        """Random numbers a word."""
+        return dimensions
+
+    def noise(self, random: Random, search: NeighborSearch) -> Floats:
+        """Independent truncated Laplace coordinates: uint64 [B, n] -> float64 [B, n]."""
+        n = search.vocabulary.dimensions
+        return coordinate_laplace(random, n, self.epsilon / math.sqrt(n), self.limit(n))
+
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """The word nearest to each word's clipped vector plus noise: int64 [B] -> int64 [B]."""
+        start = clipped(search.vocabulary.vectors_of(ids), self.clip)
+        return search.nearest(start + self.noise(random, search))
+
+    def guarantee(self) -> Guarantee:
+        """(epsilon * Euclidean distance of the clipped vectors, delta)."""
+        return Guarantee(
+            notion="approximate metric differential privacy",
+            metric=(
+                "Euclidean distance between the words' vectors, clipped to a ball of radius "
+                f"{self.clip:g}"
+            ),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            unit="word",
+            composition=(
+                "For two documents with the same number of words the exponents add up, and the "
+                "slack is at most the number of words that differ times delta, times the factor."
+            ),
+            evidence="proved",
+            citation="proof in dxbeam/mechanisms/trlaplace.py; not that of the mechanism's paper",
+            euclidean_epsilon=self.epsilon,
+        )
