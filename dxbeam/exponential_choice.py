@@ -53,7 +53,7 @@ class Law:
 
     def weights(self, lengths: Floats, smallest: npt.ArrayLike) -> Floats:
         """Probabilities up to a factor: 1 at the distance ``smallest``, so that none is lost."""
-        over = np.minimum(lengths, self.cap) - np.minimum(smallest, self.cap)
+        over = np.maximum(np.minimum(lengths, self.cap) - np.minimum(smallest, self.cap), 0.0)
         return np.asarray(np.exp(-self.rate * over))
 
 

@@ -39,7 +39,7 @@ def normal_pairs(radial: Random, angular: Random) -> Floats:
     pairs = np.empty((*radial.shape, 2))
     np.multiply(np.cos(angle), length, out=pairs[..., 0])
     np.multiply(np.sin(angle), length, out=pairs[..., 1])
-    return pairs.reshape(*radial.shape[:-1], -1)
+    return pairs.reshape(*radial.shape[:-1], 2 * radial.shape[-1])
 
 
 def laplace_draws(dimensions: int) -> int:

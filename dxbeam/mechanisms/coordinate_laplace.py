@@ -33,8 +33,7 @@ def clipped(vectors: Floats, radius: float | None) -> Floats:
     if radius is None:
         return vectors
     lengths = np.sqrt(np.square(vectors).sum(axis=1, keepdims=True))
-    shorter = np.minimum(1.0, radius / np.maximum(lengths, np.finfo(np.float64).tiny))
-    return np.asarray(vectors * shorter)
+    return np.asarray(vectors * (radius / np.maximum(lengths, radius)))
 
 
 def checked_clip(clip: float) -> float:

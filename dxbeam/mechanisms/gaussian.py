@@ -77,8 +77,8 @@ class Gaussian:
             delta=self.delta,
             unit="word",
             composition=(
-                "For two documents with the same number of words the exponents add up, and the "
-                "slack is at most the number of words that differ times delta, times the factor."
+                "For two documents with the same number of words the exponents add up, and so do "
+                "the slacks: delta for every word that differs."
             ),
             evidence="proved",
             citation="Balle and Wang 2018, lemma 3; proof in dxbeam/mechanisms/gaussian.py",

@@ -16,11 +16,13 @@ support in *some* coordinate:
 The published calibration (trlaplace_published.py) takes the probability of leaving it in *every*
 coordinate instead, which is no bound at all.
 
-Worst D. Put s_i = D_i^2, so that the s_i add up to at most 4 C^2, and g(s) = -ln(1 - p(sqrt(s))).
-g grows, and is concave up to some point and convex beyond it (checked by a test). A maximum of
-sum g(s_i) therefore has at most one s_i in the convex part, as of two the larger could grow at
-the other's cost, and equal ones in the concave part. So one coordinate t and n - 1 equal ones are
-all there is to search, in one dimension.
+Worst D, where no p exceeds 1/2, so that every |D_i| is at most A. Put s_i = D_i^2, which add up to
+at most 4 C^2, and g(s) = -ln(1 - p(sqrt(s))). With x = a sqrt(s) and K = 1 / (2 (e^{a A} - 1)) the
+sign of g'' is that of (x - 1)(1 + K) + K e^x, which grows from -1: g is concave up to some point
+and convex beyond it. A maximum of sum g(s_i) therefore has at most one s_i in the convex part, as
+of two the larger could grow at the other's cost, and equal ones in the concave part. So one
+coordinate t and n - 1 equal ones are all there is to search, in one dimension. (A limit at which p
+exceeds 1/2 somewhere is refused by the coordinate t = 2 C alone.)
 """
 
 from __future__ import annotations
@@ -153,8 +155,8 @@ class TrLaplace:
             delta=self.delta,
             unit="word",
             composition=(
-                "For two documents with the same number of words the exponents add up, and the "
-                "slack is at most the number of words that differ times delta, times the factor."
+                "For two documents with the same number of words the exponents add up, and so do "
+                "the slacks: delta for every word that differs."
             ),
             evidence="proved",
             citation="proof in dxbeam/mechanisms/trlaplace.py; not that of the mechanism's paper",

@@ -62,7 +62,7 @@ class TruncatedGumbel:
         counts = np.searchsorted(shares, uniform(random[:, 0])) + 1
         counts = np.minimum(counts, len(shares))
         words, rows = np.unique(ids, return_inverse=True)
-        near, lengths = search.around(words, len(shares))
+        near, lengths = search.around(words, int(counts.max(initial=1)))
         sums = np.cumsum(np.exp(-self.epsilon / 2 * (lengths - lengths[:, :1])), axis=1)[rows]
         target = uniform(random[:, 1]) * sums[np.arange(len(ids)), counts - 1]
         place = np.minimum((sums < target[:, None]).sum(axis=1), counts - 1)

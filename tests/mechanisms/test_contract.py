@@ -1,0 +1,160 @@
+"""What every mechanism of the registry must do, whatever it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dxbeam.configuration import Configuration
+from dxbeam.documents import Document
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms import MECHANISMS, AddsNoise, Mechanism, make_mechanism
+from dxbeam.neighbors import NeighborSearch
+from dxbeam.resampling import RankResampling
+from dxbeam.sanitizer import Sanitized, Sanitizer
+from dxbeam.vocabulary import UNKNOWN, Vocabulary
+from tests.statistical.laws import random_numbers
+
+ROOT = Path(__file__).parent.parent.parent
+PARAMETERS = {"trlaplace_published": {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}}
+"""Where an epsilon of 2 and the defaults will not do, as in few dimensions."""
+
+
+def made(name: str) -> Mechanism:
+    return make_mechanism(name, **PARAMETERS.get(name, {"epsilon": 2.0}))
+
+
+@pytest.fixture(params=sorted(MECHANISMS))
+def mechanism(request: pytest.FixtureRequest) -> Mechanism:
+    return made(request.param)
+
+
+def vocabulary(words: int = 300, n: int = 7, neighbors: int = 80) -> Vocabulary:
+    vectors = np.random.default_rng(words).normal(size=(words, n)).astype(np.float32)
+    names = [f"w{i}" for i in range(words)]
+    table, radii = NeighborSearch(Vocabulary(names, vectors)).table(
+        np.arange(words), min(neighbors, words - 1)
+    )
+    return Vocabulary(names, vectors, neighbor_ids=table, close_radius=radii)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_a_word_depends_on_its_own_random_numbers_alone(mechanism: Mechanism, n: int) -> None:
+    """Whatever batch it is in, wherever it stands there, with or without a neighbour table."""
+    words = vocabulary(n=n)
+    search = NeighborSearch(words)
+    ids = np.random.default_rng(0).integers(UNKNOWN, 300, 700)
+    random = random_numbers(len(ids), mechanism.draws(n), seed=n)
+    whole = mechanism.release(ids, random, search)
+    assert whole.dtype == np.int64
+    assert whole.shape == ids.shape
+    assert whole.min() >= 0
+    assert whole.max() < 300
+    assert len(np.unique(whole)) > 10
+    for size in (1, 3, 64, 257):
+        parts = [
+            mechanism.release(ids[i : i + size], random[i : i + size], search)
+            for i in range(0, len(ids), size)
+        ]
+        assert np.array_equal(np.concatenate(parts), whole)
+    order = np.random.default_rng(1).permutation(len(ids))
+    assert np.array_equal(mechanism.release(ids[order], random[order], search), whole[order])
+    bare = NeighborSearch(dataclasses.replace(words, neighbor_ids=None, close_radius=None))
+    assert np.array_equal(mechanism.release(ids, random, bare), whole)
+    empty = mechanism.release(ids[:0], random[:0], search)
+    assert empty.dtype == np.int64
+    assert len(empty) == 0
+
+
+def test_it_is_a_value_that_pickles_and_holds_no_state(mechanism: Mechanism) -> None:
+    search = NeighborSearch(vocabulary())
+    random = random_numbers(50, mechanism.draws(7), seed=5)
+    before = pickle.dumps(mechanism)
+    first = mechanism.release(np.arange(50), random, search)
+    assert pickle.dumps(mechanism) == before
+    assert len(before) < 500, "nothing of a vocabulary"
+    copy = pickle.loads(before)
+    assert copy == mechanism
+    assert hash(copy) == hash(mechanism)
+    assert np.array_equal(copy.release(np.arange(50), random, search), first)
+    field = next(iter(dataclasses.fields(mechanism))).name  # type: ignore[arg-type]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(mechanism, field, 3.0)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, 1e9, "a"])
+def test_an_epsilon_without_a_promise_is_refused(mechanism: Mechanism, epsilon: float) -> None:
+    with pytest.raises(ConfigurationError, match="epsilon"):
+        make_mechanism(mechanism.name, epsilon=epsilon)
+
+
+def test_the_guarantee_is_stated(mechanism: Mechanism) -> None:
+    promise = mechanism.guarantee()
+    stated = promise.as_dict()
+    assert json.loads(json.dumps(stated, allow_nan=False)) == stated
+    assert promise.evidence in ("proved", "measured", "published")
+    for name in ("notion", "metric", "unit", "composition", "citation", "sentence"):
+        assert stated[name], name
+    if promise.sound:
+        assert promise.epsilon == mechanism.epsilon
+        assert 0 <= promise.delta < 1
+        assert promise.euclidean_epsilon is not None, "or there is no epsilon in context"
+        assert "exp(" in promise.sentence
+    else:
+        assert promise.delta == 1
+        assert promise.sentence == "Nothing is guaranteed for a word."
+
+
+def test_unknown_words_are_covered(mechanism: Mechanism) -> None:
+    """Two of them are treated alike, and never let through."""
+    sanitizer = Sanitizer(vocabulary(), mechanism, RankResampling(0.05), key=bytes(range(32)))
+    texts = [" ".join([word] * 400) for word in ("Zanzibar", "xyzzy")]
+    released = []
+    for text in texts:
+        [result] = sanitizer.sanitize([Document("a", text)])
+        assert isinstance(result, Sanitized)
+        assert result.tally.unknown == 400
+        assert not {"Zanzibar", "xyzzy"} & set(result.document.text.split())
+        released.append(result.document.text.split())
+        assert len(set(released[-1])) > 5
+    assert released[0] != released[1], "two texts never share noise"
+
+
+def test_parameters_are_all_in_the_manifest(mechanism: Mechanism) -> None:
+    stated = Configuration(mechanism).as_dict()["mechanism"]
+    assert stated == {"name": mechanism.name, **dataclasses.asdict(mechanism)}  # type: ignore[call-overload]
+    unprotected = Configuration(mechanism).unprotected
+    assert set(mechanism.guarantee().unprotected) <= set(unprotected)
+
+
+def test_a_vocabulary_of_one_or_two_words_will_do(mechanism: Mechanism) -> None:
+    for words in (1, 2):
+        search = NeighborSearch(vocabulary(words, 2, words - 1))
+        ids = np.array([0, UNKNOWN, words - 1] * 20)
+        released = mechanism.release(ids, random_numbers(60, mechanism.draws(2), seed=3), search)
+        assert set(np.unique(released)) <= set(range(words))
+
+
+def test_noise_is_what_release_adds(mechanism: Mechanism) -> None:
+    if not isinstance(mechanism, AddsNoise):
+        pytest.skip("this mechanism adds no noise to vectors")
+    search = NeighborSearch(vocabulary())
+    random = random_numbers(300, mechanism.draws(7), seed=8)
+    noise = mechanism.noise(random, search)
+    assert noise.shape == (300, 7)
+    assert noise.dtype == np.float64
+    alone = np.concatenate([mechanism.noise(random[i : i + 1], search) for i in range(300)])
+    assert np.array_equal(alone, noise)
+
+
+def test_the_readme_has_a_row_for_it(mechanism: Mechanism) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f"`{mechanism.name}`" in readme
+    for field in dataclasses.fields(mechanism):  # type: ignore[arg-type]
+        assert field.name == "epsilon" or f"`{field.name}`" in readme, field.name

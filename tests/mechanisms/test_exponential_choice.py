@@ -1,0 +1,206 @@
+"""Laws of the exponential family against exact enumeration, by chi-square.
+
+False-alarm rate 1e-6 a test; broken copies show that the checks can fail.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dxbeam import exponential_choice
+from dxbeam.exponential_choice import DRAWS, Law, choose
+from dxbeam.mechanisms import Mechanism, make_mechanism
+from dxbeam.mechanisms.truncated_gumbel import candidate_counts
+from dxbeam.neighbors import NeighborSearch
+from dxbeam.vocabulary import UNKNOWN, Vocabulary
+from tests.mechanisms.test_contract import vocabulary
+from tests.statistical.laws import Floats, Ids, chi_square_p, judge, random_numbers
+
+ROWS = 40_000
+WORDS = 120
+ORIGINALS = (0, 50, WORDS - 1, UNKNOWN)
+
+
+def gaps(words: Vocabulary, original: int) -> Floats:
+    """Distances from a word to all words, computed another way than the mechanism's."""
+    vector = words.unknown_vector if original == UNKNOWN else words.vectors[original]
+    return np.linalg.norm(words.vectors.astype(np.float64) - np.float64(vector), axis=1)
+
+
+def softmax(scores: Floats) -> Floats:
+    weights = np.exp(scores - scores.max())
+    return np.asarray(weights / weights.sum())
+
+
+def santext(words: Vocabulary, original: int, epsilon: float) -> Floats:
+    return softmax(-epsilon / 2 * gaps(words, original))
+
+
+def tem(words: Vocabulary, original: int, epsilon: float, beta: float = 0.001) -> Floats:
+    """Algorithm 1 as it is written: words within gamma, and one candidate for all others."""
+    apart = gaps(words, original)
+    gamma = 2 / epsilon * np.log((1 - beta) * (len(words) - 1) / beta)
+    within = apart <= gamma
+    others = int((~within).sum())
+    scores = np.append(-apart[within], -gamma + 2 / epsilon * np.log(others) if others else -np.inf)
+    shares = softmax(epsilon / 2 * scores)
+    law = np.zeros(len(words))
+    law[within] = shares[:-1]
+    law[~within] = shares[-1] / max(others, 1)
+    return law
+
+
+def santext_plus(words: Vocabulary, original: int, epsilon: float) -> Floats:
+    """p = 0.3, the last 90 % sensitive."""
+    first = len(words) // 10
+    law = np.zeros(len(words))
+    law[first:] = softmax(-epsilon / 2 * gaps(words, original)[first:])
+    if 0 <= original < first:
+        law *= 0.3
+        law[original] += 0.7
+    return law
+
+
+def truncated_gumbel(words: Vocabulary, original: int, epsilon: float) -> Floats:
+    apart = gaps(words, original)
+    order = np.argsort(apart, kind="stable")
+    chances = np.diff(candidate_counts(len(words)), prepend=0.0)
+    law = np.zeros(len(words))
+    for k, chance in enumerate(chances, start=1):
+        law[order[:k]] += chance * softmax(-epsilon / 2 * apart[order[:k]])
+    return law
+
+
+LAWS = {
+    "santext": santext,
+    "tem": tem,
+    "santext_plus": santext_plus,
+    "truncated_gumbel": truncated_gumbel,
+}
+
+
+def check(
+    release: Callable[[Ids, Any, NeighborSearch], Ids],
+    law: Callable[[int], Floats],
+    words: Vocabulary,
+    draws: int,
+) -> None:
+    search, p_values = NeighborSearch(words), {}
+    for original in ORIGINALS:
+        random = random_numbers(ROWS, draws, seed=original + 20)
+        released = release(np.full(ROWS, original), random, search)
+        counts = np.bincount(released, minlength=len(words))
+        p_values[str(original)] = chi_square_p(counts, law(original))
+    judge(p_values)
+
+
+def check_mechanism(mechanism: Mechanism, words: Vocabulary, name: str) -> None:
+    check(
+        mechanism.release,
+        lambda original: LAWS[name](words, original, mechanism.epsilon),
+        words,
+        mechanism.draws(words.dimensions),
+    )
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
+@pytest.mark.parametrize("name", sorted(LAWS))
+def test_released_words_have_the_enumerated_law(name: str, epsilon: float) -> None:
+    check_mechanism(make_mechanism(name, epsilon=epsilon), vocabulary(WORDS, 3), name)
+
+
+@pytest.mark.parametrize(
+    ("around", "rounds"), [(1, 64), (5, 64), (5, 1), (1, 0)], ids=["1", "5", "1 round", "none"]
+)
+@pytest.mark.parametrize("name", ["santext", "tem", "santext_plus"])
+def test_rejection_has_no_influence_on_the_law(
+    monkeypatch: pytest.MonkeyPatch, name: str, around: int, rounds: int
+) -> None:
+    """With few words around, nearly all are drawn of the envelope; with few rounds, by all N."""
+    monkeypatch.setattr(exponential_choice, "_AROUND", around)
+    monkeypatch.setattr(exponential_choice, "ROUNDS", rounds)
+    check_mechanism(make_mechanism(name, epsilon=2.0), vocabulary(WORDS, 3), name)
+
+
+@pytest.mark.parametrize("law", [Law(1000.0), Law(3e5, first=60), Law(1e-6), Law(2.0, cap=1e-9)])
+def test_extreme_laws_release_words_that_may_be_released(law: Law) -> None:
+    search = NeighborSearch(vocabulary(WORDS, 3))
+    ids = np.array([0, 59, 60, UNKNOWN] * 200)
+    chosen = choose(ids, random_numbers(800, DRAWS, seed=1), law, search)
+    assert chosen.min() >= law.first
+    if law.rate >= 1000:  # so steep that the nearest of the words that may be released is
+        for original in (0, 59, 60, UNKNOWN):
+            apart = gaps(search.vocabulary, original)[law.first :]
+            assert set(chosen[ids == original]) == {law.first + int(apart.argmin())}
+
+
+@dataclasses.dataclass(frozen=True)
+class Broken:
+    """A law with one mistake."""
+
+    mistake: str
+    rate: float
+    cap: float = np.inf
+    first: int = 0
+
+    def weights(self, lengths: Floats, smallest: Any) -> Floats:
+        lengths, smallest = np.minimum(lengths, self.cap), np.minimum(smallest, self.cap)
+        if self.mistake == "squares":
+            lengths, smallest = lengths**2, smallest**2
+        rate = self.rate * {"twice": 2, "10 %": 1.1}.get(self.mistake, 1)
+        return np.asarray(np.exp(-rate * (lengths - smallest)))
+
+
+@pytest.mark.parametrize("mistake", ["squares", "twice", "10 %"])
+def test_the_check_finds_a_wrong_law(mistake: str) -> None:
+    words = vocabulary(WORDS, 3)
+    law: Any = Broken(mistake, 2.5)
+    with pytest.raises(AssertionError, match="p ="):
+        check(
+            lambda ids, random, search: choose(ids, random, law, search),
+            lambda original: santext(words, original, 5.0),
+            words,
+            DRAWS,
+        )
+
+
+def test_the_check_finds_rejection_that_keeps_what_it_should_reject(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exponential_choice, "_AROUND", 5)
+    words = vocabulary(WORDS, 3)
+
+    def never_rejects(ids: Ids, random: Any, search: NeighborSearch) -> Ids:
+        random[:, 2 : DRAWS - 1 : 3] = 0  # the numbers that decide on acceptance
+        return choose(ids, random, Law(1.0), search)
+
+    with pytest.raises(AssertionError, match="p ="):
+        check(never_rejects, lambda original: santext(words, original, 2.0), words, DRAWS)
+
+
+def test_the_check_finds_the_published_share_of_far_words_in_tem() -> None:
+    """ln(N / (N - k)) in place of ln k. A large beta, so that far words are released at all."""
+    words, epsilon, beta = vocabulary(WORDS, 3), 4.0, 0.4
+
+    def published(original: int) -> Floats:
+        apart = gaps(words, original)
+        gamma = 2 / epsilon * np.log((1 - beta) * (len(words) - 1) / beta)
+        within = apart <= gamma
+        score = -gamma + 2 / epsilon * np.log(len(words) / within.sum())
+        shares = softmax(epsilon / 2 * np.append(-apart[within], score))
+        law = np.zeros(len(words))
+        law[within] = shares[:-1]
+        law[~within] = shares[-1] / max(int((~within).sum()), 1)
+        return law
+
+    mechanism = make_mechanism("tem", epsilon=epsilon, beta=beta)
+    draws = mechanism.draws(3)
+    check(mechanism.release, lambda word: tem(words, word, epsilon, beta), words, draws)
+    # A sample tells the two laws apart, whichever of them it was drawn of.
+    with pytest.raises(AssertionError, match="p ="):
+        check(mechanism.release, published, words, draws)
