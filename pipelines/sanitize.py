@@ -130,10 +130,10 @@ def ledger_entry(options: PipelineOptions, settings: Configuration, run: str) ->
     asked, own = options.view_as(LedgerOptions), options.view_as(SanitizeOptions)
     require(asked, "ledger", "corpus_id")
     promise = settings.guarantee()
-    if not promise.sound or settings.unknown_words != "noise":
+    if not promise.sound or promise.unprotected or settings.unknown_words != "noise":
         raise ConfigurationError(
-            "--ledger accounts for what is guaranteed; a mechanism that guarantees nothing, or "
-            f"--unknown_words {settings.unknown_words}, leaves it nothing to add up"
+            "--ledger accounts for what is guaranteed; a mechanism that guarantees nothing for some "
+            f"words, or --unknown_words {settings.unknown_words}, leaves it nothing to add up"
         )
     vocabulary = artifact.handle(own.vocabulary).digest
     return ledger.Entry(
