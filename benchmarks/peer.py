@@ -52,7 +52,7 @@ PEERS = {
 
 SMALLER_EPSILON = {"trlaplace_published": 3.0}  # undefined at 10
 WORDS_A_DOCUMENT = 200
-_TABLE = 64
+_TABLE = 128
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -35,7 +35,7 @@ def mechanism(request: pytest.FixtureRequest) -> Mechanism:
     return made(request.param)
 
 
-def vocabulary(words: int = 300, n: int = 7, neighbors: int = 80) -> Vocabulary:
+def vocabulary(words: int = 300, n: int = 7, neighbors: int = 150) -> Vocabulary:
     vectors = np.random.default_rng(words).normal(size=(words, n)).astype(np.float32)
     names = [f"w{i}" for i in range(words)]
     table, radii = NeighborSearch(Vocabulary(names, vectors)).table(

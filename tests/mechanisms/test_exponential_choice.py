@@ -22,7 +22,7 @@ from tests.mechanisms.test_contract import vocabulary
 from tests.statistical.laws import Floats, Ids, chi_square_p, judge, random_numbers
 
 ROWS = 40_000
-WORDS = 120
+WORDS = 180
 ORIGINALS = (0, 50, WORDS - 1, UNKNOWN)
 
 
