@@ -96,17 +96,16 @@ class Configuration:
                 f"Words outside the vocabulary are {UNKNOWN_WORDS[self.unknown_words]}; the "
                 "guarantee does not cover them.",
             )
-        return self.mechanism.guarantee().with_caveats(*visible)
+        word = self.mechanism.guarantee()
+        if self.unknown_words != "noise":
+            outside = f"words outside the vocabulary ({self.unknown_words})"
+            word = dataclasses.replace(word, unprotected=(*word.unprotected, outside))
+        return word.with_caveats(*visible)
 
     @property
     def unprotected(self) -> tuple[str, ...]:
         """What passes the mechanism by, for the manifest."""
+        words = self.guarantee().unprotected
         if self.bag:
-            return ("document ids", *self.mechanism.guarantee().unprotected)
-        always = (
-            *("document ids", "number and order of words", "white space", "punctuation"),
-            *self.mechanism.guarantee().unprotected,
-        )
-        if self.unknown_words == "noise":
-            return always
-        return (*always, f"words outside the vocabulary ({self.unknown_words})")
+            return ("document ids", *words)
+        return ("document ids", "number and order of words", "white space", "punctuation", *words)

@@ -56,6 +56,20 @@ class Guarantee:
             f"where d is the {self.metric}."
         )
 
+    @property
+    def table(self) -> list[tuple[str, str]]:
+        """What an engineer checks: names and values, without the caveats."""
+        return [
+            ("notion", self.notion),
+            ("metric d", self.metric),
+            ("epsilon", f"{self.epsilon:g} per unit of d" if self.sound else "none"),
+            ("delta", f"{self.delta:g}"),
+            ("unit", self.unit),
+            ("composition", self.composition),
+            ("evidence", f"{self.evidence}: {self.citation}"),
+            ("unprotected", "; ".join(self.unprotected) or "no word"),
+        ]
+
     def with_caveats(self, *caveats: str) -> Guarantee:
         """The same guarantee with more that it does not cover."""
         return dataclasses.replace(self, caveats=self.caveats + caveats)

@@ -102,7 +102,7 @@ def describe(
         f"  write     {output} (metrics: {metrics_output})",
         "Guarantee",
         f"  {guarantee.sentence}",
-        f"  {guarantee.composition}",
+        *(f"  {name:<11} {value}" for name, value in guarantee.table),
         *(f"  In context: {neighbor.sentence}." for neighbor in in_context(guarantee, search)),
         *(f"  Note: {caveat}" for caveat in guarantee.caveats),
         "Estimate",

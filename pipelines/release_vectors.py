@@ -201,7 +201,7 @@ def describe(settings: VectorConfiguration, output: str, scan: bool) -> str:
         f"  write      {output}",
         "Guarantee",
         f"  {guarantee.sentence}",
-        f"  {guarantee.composition}",
+        *(f"  {name:<11} {value}" for name, value in guarantee.table),
         *(f"  Note: {caveat}" for caveat in guarantee.caveats),
         "Nothing was written (--dry_run).",
     ]

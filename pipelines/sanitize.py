@@ -132,8 +132,8 @@ def ledger_entry(options: PipelineOptions, settings: Configuration, run: str) ->
     promise = settings.guarantee()
     if not promise.sound or promise.unprotected or settings.unknown_words != "noise":
         raise ConfigurationError(
-            "--ledger accounts for what is guaranteed; a mechanism that guarantees nothing for some "
-            f"words, or --unknown_words {settings.unknown_words}, leaves it nothing to add up"
+            "--ledger accounts for what is guaranteed; a mechanism that guarantees nothing for "
+            f"some words, or --unknown_words {settings.unknown_words}, leaves it nothing to add up"
         )
     vocabulary = artifact.handle(own.vocabulary).digest
     return ledger.Entry(

@@ -72,6 +72,8 @@ def test_the_plan_names_what_is_run_on_what_and_what_is_promised(tmp_path: Path)
     assert "0.02" in said
     guarantee = settings.guarantee()
     assert all(part in said for part in (guarantee.sentence, *guarantee.caveats))
+    for name, value in settings.guarantee().table:
+        assert f"  {name:<11} {value}" in said
     assert "Nothing was written" in said
 
 
