@@ -91,13 +91,12 @@ class Configuration:
             "between documents of unequal length there is no finite bound.",
             *visible,
         )
+        word = self.mechanism.guarantee()
         if self.unknown_words != "noise":
             visible += (
                 f"Words outside the vocabulary are {UNKNOWN_WORDS[self.unknown_words]}; the "
                 "guarantee does not cover them.",
             )
-        word = self.mechanism.guarantee()
-        if self.unknown_words != "noise":
             outside = f"words outside the vocabulary ({self.unknown_words})"
             word = dataclasses.replace(word, unprotected=(*word.unprotected, outside))
         return word.with_caveats(*visible)
