@@ -326,6 +326,29 @@ class ReleaseVectorsOptions(PipelineOptions):
         )
 
 
+class AuditOptions(PipelineOptions):
+    """Flags of pipelines.audit, besides those that it shares with pipelines.sanitize."""
+
+    shared = ("--mechanism", "--epsilon", "--parameters", "--rank_c")
+
+    @classmethod
+    def _add_argparse_args(cls, parser: Any) -> None:
+        parser.add_argument(
+            "--runs", type=int, default=1, metavar="N", help="how many whole audits (default 1)"
+        )
+        parser.add_argument(
+            "--samples",
+            default="standard",
+            help="standard (default), or small for many runs; the false-alarm rate is the same",
+        )
+        parser.add_argument(
+            "--report",
+            default="audit.json",
+            metavar="FILE",
+            help="where to write the report, local or gs:// (default audit.json)",
+        )
+
+
 class LedgerOptions(PipelineOptions):
     """Flags of launchers that account for what they release."""
 
@@ -362,7 +385,13 @@ class _Only:
             self._parser.add_argument(name, *others, **settings)
 
 
-LAUNCHERS = {BuildVocabularyOptions, SanitizeOptions, ReleaseVectorsOptions, LedgerOptions}
+LAUNCHERS = {
+    AuditOptions,
+    BuildVocabularyOptions,
+    LedgerOptions,
+    ReleaseVectorsOptions,
+    SanitizeOptions,
+}
 """The classes of flags of which a command line takes its own launcher's only."""
 
 

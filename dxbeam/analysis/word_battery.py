@@ -1,0 +1,233 @@
+"""Tests of released words: their exact law, the claimed loss, twins, independence of batches."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from dxbeam.analysis import evidence
+from dxbeam.analysis.audit_subject import Finding, Subject, words_at
+from dxbeam.analysis.evidence import Counts, Evidence, Floats
+from dxbeam.analysis.reference_laws import Reference, euclidean
+from dxbeam.mechanisms import AddsNoise
+from dxbeam.neighbors import Ids
+from dxbeam.vocabulary import UNKNOWN, Vocabulary
+
+LINE = (-1.5, -0.5, 0.0, 0.25, 2.0)
+"""Five words on a line, in standard deviations of the noise along it; unknown words are at 0.9."""
+
+PLANE = (
+    (0.0, 0.0), (0.1, 0.0), (0.4, 0.2), (-0.9, 0.5), (2.0, -1.0), (-3.0, -4.0), (9.0, 5.0),
+    (-12.0, 15.0),
+)  # fmt: skip
+"""Words at all distances from a tenth to 30 units of 1/epsilon; unknown words are at (1, 1)."""
+
+_TWINS = (7, 6, UNKNOWN)
+"""The last two of eight words and the unknown word, at one place."""
+
+
+def line(subject: Subject, n: int) -> Vocabulary:
+    """The words of LINE along the first axis of R^n."""
+    places = np.zeros((len(LINE), n))
+    places[:, 0] = np.array(LINE) * subject.spread(n)
+    unknown = np.zeros(n)
+    unknown[0] = 0.9 * subject.spread(n)
+    return words_at(places, unknown)
+
+
+def plane(subject: Subject) -> Vocabulary:
+    """The words of PLANE."""
+    unit = 1 / subject.configuration.mechanism.epsilon
+    return words_at(np.array(PLANE) * unit, np.array([1.0, 1.0]) * unit)
+
+
+def count_outputs(subject: Subject, vocabulary: Vocabulary) -> tuple[Ids, Counts, Counts]:
+    """Releases every word many times.
+
+    Returns:
+      int64 [k]: the words, the unknown one last; and int64 [k, N] twice: how often each released
+      word was seen in the first and in the second half of the samples.
+    """
+    words = np.array([*range(len(vocabulary)), UNKNOWN])
+    half = subject.size.outputs // 2
+    ids = np.tile(words, 2 * half)  # in turn, so that what a batch does to its rows is seen
+    released = subject.release(vocabulary, ids)
+    cells = np.where(np.arange(len(ids)) < len(words) * half, 0, len(words)) + np.tile(
+        np.arange(len(words)), 2 * half
+    )
+    outside = int(((released < 0) | (released >= len(vocabulary))).sum())
+    if outside:
+        raise NotAWordError(outside)
+    counts = np.bincount(
+        cells * len(vocabulary) + released, minlength=2 * len(words) * len(vocabulary)
+    )
+    first, second = counts.reshape(2, len(words), len(vocabulary))
+    return words, first, second
+
+
+class NotAWordError(Exception):
+    """Something was released that is no word of the vocabulary; ``args[0]`` says how often."""
+
+
+def audit_line(subject: Subject, n: int) -> Iterator[Finding]:
+    """The law of released words on a line in R^n, and the loss between them."""
+    vocabulary = line(subject, n)
+    yield from _audit_outputs(subject, vocabulary, f"five words on a line, n = {n}")
+
+
+def audit_plane(subject: Subject, _n: int) -> Iterator[Finding]:
+    """The loss between words at all distances."""
+    yield from _audit_outputs(subject, plane(subject), "eight words in the plane, n = 2")
+
+
+def _audit_outputs(subject: Subject, vocabulary: Vocabulary, setting: str) -> Iterator[Finding]:
+    try:
+        words, first, second = count_outputs(subject, vocabulary)
+    except NotAWordError as error:
+        yield Finding.of(
+            "released: no word of the vocabulary", setting, evidence.never(*error.args)
+        )
+        return
+    reference = subject.reference(vocabulary)
+    if reference.released is not None:
+        mixture = _rank_mixture(subject, vocabulary)
+        for row, word in enumerate(words):
+            place = vocabulary.vectors_of(words[row : row + 1])[0]
+            law = reference.released(int(word), place)
+            counts = first[row] + second[row]
+            found = evidence.counts_of_law(counts, law @ mixture, reference.tolerance)
+            yield Finding.of(f"released: law for {_name(int(word))}", setting, found)
+    yield _audit_loss(subject, vocabulary, reference, words, first, second, setting)
+
+
+def _rank_mixture(subject: Subject, vocabulary: Vocabulary) -> Floats:
+    """What rank resampling makes of each released word, [N, N], by enumeration of all ranks."""
+    count, resampling = len(vocabulary), subject.configuration.resampling
+    if resampling is None:
+        return np.eye(count)
+    weights = np.exp(-subject.configuration.mechanism.epsilon * resampling.c * np.arange(count))
+    vectors = vocabulary.vectors.astype(np.float64)
+    mixture = np.empty((count, count))
+    for word in range(count):
+        gaps = np.linalg.norm(vectors - vectors[word], axis=1)
+        gaps[word] = -1.0
+        mixture[word, np.argsort(gaps, kind="stable")] = weights / weights.sum()
+    return mixture
+
+
+def _audit_loss(
+    subject: Subject,
+    vocabulary: Vocabulary,
+    reference: Reference,
+    words: Ids,
+    first: Counts,
+    second: Counts,
+    setting: str,
+) -> Finding:
+    """The claimed loss against bounds from below, over all ordered pairs of words."""
+    vectors, delta = vocabulary.vectors_of(words), reference.delta
+    pairs = [(i, j) for i in range(len(words)) for j in range(len(words)) if i != j]
+    worst, p_value, largest, where = -np.inf, 1.0, -np.inf, ""
+    for i, j in pairs:
+        chosen = evidence.likely_set(first[i], first[j], delta)
+        hits, trials = int(second[i][chosen].sum()), int(second[i].sum())
+        others, other_trials = int(second[j][chosen].sum()), int(second[j].sum())
+        claimed = reference.loss(vectors[i], vectors[j])
+        bound = float(
+            evidence.loss_lower_bound(
+                hits, trials, others, other_trials, delta, BOUND_ERROR / len(pairs)
+            )
+        )
+        rate = bound / euclidean(vectors[i], vectors[j])
+        if np.isfinite(claimed) or not subject.sound:
+            largest = max(largest, rate)
+        if bound - claimed > worst or not where:
+            worst = bound - claimed
+            where = f"words {words[i]} and {words[j]}: at least {bound:.3f}, claimed {claimed:.3f}"
+        if np.isfinite(claimed):
+            p_value = min(
+                p_value,
+                evidence.loss_p_value(hits, trials, others, other_trials, delta, claimed),
+            )
+    return Finding(
+        "released: loss beyond the claim, nats",
+        setting,
+        worst,
+        min(1.0, p_value * len(pairs)),
+        part_of_claim=subject.sound,
+        epsilon_bound=largest,
+        says=where,
+    )
+
+
+BOUND_ERROR = 1e-7
+"""Probability, at most, that the bounds of one setting are wrong; six settings make 6e-7."""
+
+
+def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
+    """Words at one place: nothing that is released may depend on which of them it was.
+
+    A mechanism that adds noise must, with the same random numbers, release the same word: what is
+    released given the noisy vector does not depend on the original. For others the laws are equal.
+    """
+    setting = f"three words at one place, n = {n}"
+    places = subject.normals(8 * n).reshape(8, n) * subject.spread(n)
+    places[_TWINS[0]] = places[_TWINS[1]]
+    vocabulary = words_at(places, places[_TWINS[0]])
+    count, coupled = subject.size.outputs, isinstance(subject.configuration.mechanism, AddsNoise)
+    sanitizer, key = subject.sanitizer(vocabulary), subject.key()
+    released = {}
+    for twin in _TWINS:
+        run = key if coupled else subject.key()
+        released[twin] = sanitizer.release([(run, 0, count)], np.full(count, twin))
+        outside = int(((released[twin] < 0) | (released[twin] >= len(vocabulary))).sum())
+        test = f"twins: no word released for {_name(twin)}"
+        yield _claim(subject, test, setting, evidence.never(outside))
+    for twin in _TWINS[1:]:
+        if coupled:
+            found = evidence.never(int((released[twin] != released[_TWINS[0]]).sum()))
+        else:
+            # Which of two words at one place is released may be a matter of ids: count them as one.
+            merged = [
+                np.where(released[t] == _TWINS[0], _TWINS[1], np.maximum(released[t], 0))
+                for t in (_TWINS[0], twin)
+            ]
+            found = evidence.same_law(*(np.bincount(ids, minlength=8) for ids in merged))
+        test = f"twins: {_name(twin)} against {_name(_TWINS[0])}"
+        yield _claim(subject, test, setting, found)
+
+
+def _name(word: int) -> str:
+    return "the unknown word" if word == UNKNOWN else f"word {word}"
+
+
+def _claim(subject: Subject, test: str, setting: str, found: Evidence) -> Finding:
+    return Finding.of(test, setting, found)._replace(part_of_claim=subject.sound)
+
+
+def audit_batches(subject: Subject, n: int) -> Iterator[Finding]:
+    """What is released for a word depends on its own random numbers, not on those beside it."""
+    setting = f"200 words, n = {n}"
+    places = subject.normals(200 * n).reshape(200, n) * subject.spread(n)
+    vocabulary = words_at(places, np.zeros(n))
+    count = subject.size.words
+    ids = np.argsort(subject.normals(count)) % 201 - 1
+    sanitizer, key = subject.sanitizer(vocabulary), subject.key()
+    whole = sanitizer.release([(key, 0, count)], ids)
+    again = sanitizer.release([(key, 0, count)], ids)
+    borders = [0, 1, 2, 3, 10, 42, 100, 228, 700, 1300, count]
+    parts = [
+        sanitizer.release([(key, start, stop - start)], ids[start:stop])
+        for start, stop in itertools.pairwise(borders)
+    ]
+    order = np.argsort(subject.normals(count))
+    shuffled = sanitizer.release([(key, int(row), 1) for row in order], ids[order])
+    for test, other, same in (
+        ("again", again, whole),
+        ("in batches of other sizes", np.concatenate(parts), whole),
+        ("in another order", shuffled, whole[order]),
+    ):
+        different = evidence.never(int((other != same).sum()))
+        yield Finding.of(f"the same words {test}", setting, different)

@@ -1,0 +1,102 @@
+"""The audit: correct mechanisms pass, broken copies of them do not.
+
+An audit raises a false alarm with probability 1e-6 at most, so a correct mechanism fails once in
+as many runs of these tests. Broken copies are given the parts of the audit that need no longer
+than they must, judged as in a whole audit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dxbeam.analysis.attacks import add
+from dxbeam.analysis.audit import ALPHA, audit, judge, parts, run
+from dxbeam.analysis.audit_subject import SMALL, Finding, Size, Subject
+from dxbeam.analysis.reference_laws import REFERENCES
+from dxbeam.analysis.vector_battery import audit_vectors
+from dxbeam.configuration import Configuration
+from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.resampling import RankResampling
+from tests.analysis import broken_mechanisms as broken
+
+PART_SIZES = {"noise": Size(40_000, 30_000, 20_000, 6_000)}
+
+
+def failures(subject: Subject, wanted: set[str] | None = None) -> list[Finding]:
+    """What an audit of some of its parts finds, the shortest parts first, until something fails."""
+    found: list[Finding] = []
+    for part in reversed(parts(subject)):
+        if wanted is None or part.name in wanted:
+            found += run(subject, part)
+            failed = judge(found).failures
+            if failed:
+                return failed
+    return []
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_correct_mechanisms_pass(name: str) -> None:
+    mechanism = make_mechanism(name, **REFERENCES[name].parameters)
+    verdict = audit(Subject(Configuration(mechanism), SMALL))
+    assert verdict.failures == []
+    assert len(verdict.findings) >= 60
+    if mechanism.guarantee().sound:
+        assert 0 < verdict.epsilon_bound <= mechanism.guarantee().euclidean_epsilon * 1.0001
+    else:
+        assert not verdict.epsilon_bound <= mechanism.epsilon or name == "trlaplace_published"
+
+
+def test_rank_resampling_passes() -> None:
+    for name in ("laplace", "santext"):
+        mechanism = make_mechanism(name, epsilon=10.0)
+        assert audit(Subject(Configuration(mechanism, RankResampling(0.05)), SMALL)).failures == []
+
+
+def test_every_mechanism_has_a_reference_and_every_reference_a_mechanism() -> None:
+    assert set(REFERENCES) == set(MECHANISMS)
+
+
+@pytest.mark.parametrize("name", sorted(broken.MECHANISMS))
+def test_broken_mechanisms_are_found(name: str) -> None:
+    subject = Subject(Configuration(broken.MECHANISMS[name]), PART_SIZES["noise"])
+    assert failures(subject)
+
+
+@pytest.mark.parametrize("name", sorted(broken.SANITIZERS))
+def test_broken_sanitizers_are_found(name: str) -> None:
+    subject = Subject(Configuration(Laplace(10.0)), SMALL, make=broken.SANITIZERS[name])
+    assert failures(subject, {"texts"})
+
+
+def test_broken_rank_resampling_is_found() -> None:
+    settings = Configuration(Laplace(10.0), broken.ResamplingFromRankOne(0.05))
+    assert failures(Subject(settings, SMALL), {"line"})
+
+
+@pytest.mark.parametrize(("dtype", "epsilon"), [(np.float32, 5.0), (np.float64, 20.0)])
+def test_released_floats_are_found(dtype: type[np.floating], epsilon: float) -> None:
+    subject = Subject(Configuration(Laplace(epsilon)), SMALL)
+    assert judge([audit_vectors(subject, 300, epsilon, add, dtype)]).failures
+    assert judge([audit_vectors(subject, 300, epsilon)]).failures == []
+
+
+def test_enough_broken_copies() -> None:
+    assert len(broken.MECHANISMS) + len(broken.SANITIZERS) + 1 + 2 >= 25
+
+
+def test_bounds_on_the_loss_are_never_above_it() -> None:
+    """And not far below: what is found of Laplace is more than half of its epsilon."""
+    verdict = audit(Subject(Configuration(Laplace(10.0)), SMALL))
+    assert 5 < verdict.epsilon_bound <= 10
+
+
+def test_findings_are_judged_together() -> None:
+    """By Holm's method: of two, the smaller p-value has half of what the audit may spend."""
+    verdict = judge([Finding("a", "b", 1.0, ALPHA), Finding("c", "d", 1.0, 0.5)])
+    assert verdict.failures == []
+    failed = Finding("a", "b", 1.0, ALPHA / 3)
+    assert judge([Finding("c", "d", 1.0, 0.5), failed]).failures == [failed]
+    measured_only = failed._replace(part_of_claim=False)
+    assert judge([measured_only]).failures == [], "nothing is claimed, so nothing is broken"

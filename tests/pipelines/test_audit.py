@@ -1,0 +1,102 @@
+"""The audit from the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dxbeam.errors import ConfigurationError, DxbeamError
+from dxbeam.mechanisms import MECHANISMS
+from pipelines.audit import audit
+from tests.analysis.broken_mechanisms import SanTextDoubled
+
+
+def _read(path: Path) -> dict[str, object]:
+    made: dict[str, object] = json.loads(path.read_text())
+    return made
+
+
+def test_the_report_says_what_was_tested_and_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "audit.json"
+    audit(
+        ["--mechanism=tem", "--epsilon=5", "--runs=3", "--samples=small", f"--report={report}",
+         "--rank_c=0.1"]
+    )  # fmt: skip
+    [entry] = _read(report)["audits"]  # type: ignore[misc, attr-defined]
+    assert entry["name"] == "tem"
+    assert entry["configuration"]["mechanism"] == {"name": "tem", "epsilon": 5.0, "beta": 0.001}
+    assert (entry["runs"], entry["passed"]) == (3, 3)
+    assert entry["tests"] == len(entry["findings"]) > 60
+    assert 0 < entry["epsilon_bound"] <= 5
+    assert entry["failures"] == []
+    said = capsys.readouterr().out
+    assert "| tem | 5 |" in said
+    assert "3 of 3" in said
+
+
+def test_what_fails_its_claim_ends_with_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(MECHANISMS, "santext", SanTextDoubled)
+    with pytest.raises(SystemExit) as ended:
+        audit(["--mechanism=santext", "--samples=small", f"--report={tmp_path / 'audit.json'}"])
+    assert ended.value.code == 1
+    streams = capsys.readouterr()
+    assert "not as claimed: santext" in streams.err
+    assert "released: law for" in streams.out
+
+
+def test_what_claims_nothing_does_not_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    audit(
+        ["--mechanism=truncated_gumbel", "--samples=small", f"--report={tmp_path / 'audit.json'}"]
+    )
+    assert "| truncated_gumbel | none |" in capsys.readouterr().out
+
+
+def test_released_vectors_are_attacked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    audit(["--mechanism=released_vectors", f"--report={tmp_path / 'audit.json'}"])
+    [entry] = _read(tmp_path / "audit.json")["audits"]  # type: ignore[misc, attr-defined]
+    assert entry["passed"] == 1
+    assert "2,000 are left" in entry["findings"][0]["says"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--mechanism=gauss"], "there is no such mechanism"),
+        (["--mechanism=all", "--epsilon=5"], "name one mechanism"),
+        (["--samples=huge"], "--samples is standard or small"),
+        (["--runs=0"], "--runs must be 1 or more"),
+        (["--mechanism=trlaplace_published", "--epsilon=3"], "undefined from epsilon"),
+        (["--ledger=x"], "unknown flag"),
+        (["--report=taken.json"], "is there already"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken.json").touch()
+    with pytest.raises((ConfigurationError, DxbeamError), match=said):
+        audit(flags)
+
+
+def test_as_a_program_on_two_processes(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "pipelines.audit", "--mechanism=santext", "--samples=small",
+            "--runs=2", f"--report={tmp_path / 'audit.json'}",
+            "--direct_running_mode=multi_processing", "--direct_num_workers=2",
+        ],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "2 of 2" in done.stdout
