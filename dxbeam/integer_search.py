@@ -96,8 +96,11 @@ class IntegerSearch:
             upper = scores[: len(rows) * block.shape[1]].reshape(len(rows), -1)
             self._upper_bounds(tile, first, block, upper)
             hot, limits = rows, tile.limits(best[:, -1])
-            for _ in range(min(count, block.shape[1])):
-                top = upper[hot].argmax(axis=1) if len(hot) < len(rows) else upper.argmax(axis=1)
+            # The first block finds as many words as are asked for, the others improve on them.
+            for _ in range(min(count, block.shape[1]) if number == 0 else 1):
+                # Copying the rows that are hot pays off where they are few.
+                few = 2 * len(hot) < len(rows)
+                top = upper[hot].argmax(axis=1) if few else upper.argmax(axis=1)[hot]
                 reaching = upper[hot, top] >= limits[hot]
                 hot, top = hot[reaching], top[reaching]
                 exact = distances(self._vectors[first + top], queries[hot])
@@ -105,9 +108,12 @@ class IntegerSearch:
                 upper[hot, top] = -np.inf  # done with
                 best[hot] = np.sort(np.column_stack([best[hot], exact]), axis=1)[:, :count]
             limits = tile.limits(best[:, -1])
-            more = upper[hot]
-            row, column = np.divmod(np.flatnonzero(more >= limits[hot, None]), block.shape[1])
-            unsettled.append((hot[row], first + column, more[row, column]))
+            if 2 * len(hot) < len(rows):
+                reaches = upper[hot] >= limits[hot, None]
+            else:  # where nothing was hot nothing reaches the limit
+                reaches, hot = upper >= limits[:, None], rows
+            row, column = np.divmod(np.flatnonzero(reaches), block.shape[1])
+            unsettled.append((hot[row], first + column, upper[hot[row], column]))
             if sum(len(part[0]) for part in unsettled) > _CANDIDATES_A_QUERY * (len(rows) + 16):
                 return None
         row, ids, bounds = (np.concatenate(parts) for parts in zip(*unsettled, strict=True))

@@ -266,7 +266,7 @@ class NeighborSearch:
         depth = min(depth, len(self._vectors) - 1)
         neighbors = np.empty((len(ids), depth), np.int32)
         radii = np.empty(len(ids))
-        rows = max(1, _SCORES_A_BLOCK // 8 // len(self._vectors))
+        rows = max(16, _SCORES_A_BLOCK // len(self._vectors))  # fewer wait for memory
         for start in range(0, len(ids), rows):
             block = slice(start, start + rows)
             queries = self._vectors[ids[block]].astype(np.float64)

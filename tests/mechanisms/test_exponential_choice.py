@@ -127,6 +127,28 @@ def test_rejection_has_no_influence_on_the_law(
     check_mechanism(make_mechanism(name, epsilon=2.0), vocabulary(WORDS, 3), name)
 
 
+@pytest.mark.parametrize("rounds", [0, 1, 64])
+@pytest.mark.parametrize("name", ["santext", "santext_plus"])
+def test_batches_have_no_influence_however_a_word_is_drawn(
+    monkeypatch: pytest.MonkeyPatch, name: str, rounds: int
+) -> None:
+    monkeypatch.setattr(exponential_choice, "ROUNDS", rounds)
+    monkeypatch.setattr(exponential_choice, "_AROUND", 5)
+    mechanism, search = make_mechanism(name, epsilon=1.0), NeighborSearch(vocabulary(5000, 50))
+    ids = np.random.default_rng(0).integers(UNKNOWN, 5000, 1000)
+    random = random_numbers(1000, mechanism.draws(50), seed=3)
+    whole = mechanism.release(ids, random, search)
+    order = np.random.default_rng(1).permutation(1000)
+    assert np.array_equal(mechanism.release(ids[order], random[order], search), whole[order])
+    for size in (1, 7, 100):
+        parts = [
+            mechanism.release(ids[i : i + size], random[i : i + size], search)
+            for i in range(0, 100 if size == 1 else 1000, size)
+        ]
+        made = np.concatenate(parts)
+        assert np.array_equal(made, whole[: len(made)])
+
+
 @pytest.mark.parametrize("law", [Law(1000.0), Law(3e5, first=60), Law(1e-6), Law(2.0, cap=1e-9)])
 def test_extreme_laws_release_words_that_may_be_released(law: Law) -> None:
     search = NeighborSearch(vocabulary(WORDS, 3))
