@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -253,8 +254,7 @@ class _SanitizeDoFn(beam.DoFn):
         """The sanitizer, made once per DoFn instance over the process's one vocabulary."""
         if self._sanitizer is None:
             search: NeighborSearch = self._shared.acquire(
-                lambda: NeighborSearch(artifact.open_vocabulary(handle), self._search_threads),
-                tag=handle.digest,
+                lambda: self._opened(handle), tag=handle.digest
             )
             self._sanitizer = Sanitizer(
                 search,
@@ -265,6 +265,10 @@ class _SanitizeDoFn(beam.DoFn):
                 self._configuration.bag,
             )
         return self._sanitizer
+
+    def _opened(self, handle: VocabularyHandle) -> NeighborSearch:
+        _LOG.info("process %d opens a vocabulary of %s words", os.getpid(), f"{handle.words:,}")
+        return NeighborSearch(artifact.open_vocabulary(handle), self._search_threads)
 
     def _emit(self, results: Iterable[Sanitized]) -> Iterator[Any]:
         for document, tally in results:
