@@ -18,8 +18,11 @@ Any Beam runner takes the job with --runner.
 from __future__ import annotations
 
 import json
+import logging
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import apache_beam as beam
 from apache_beam import pvalue
@@ -34,10 +37,13 @@ from dxbeam.transforms.options import AuditOptions, SanitizeOptions, parse
 
 try:
     from dxbeam.analysis import audit_report
-    from dxbeam.analysis.audit_report import Run, Target
-    from dxbeam.analysis.audit_subject import SMALL, STANDARD
+    from dxbeam.analysis.audit_report import Run, Target, Task
+    from dxbeam.analysis.audit_subject import SMALL, STANDARD, Finding
 except ImportError:
     sys.exit("dxbeam: the audit needs scipy; install it with: pip install 'dxbeam[analysis]'")
+
+_LOG = logging.getLogger(__name__)
+_SECONDS_A_REPORT = 10.0
 
 
 def audited(options: PipelineOptions) -> list[Target]:
@@ -69,7 +75,7 @@ def build(options: PipelineOptions, targets: list[Target], report: str) -> beam.
         pipeline
         | "Tasks" >> beam.Create(audit_report.tasks(targets, options.view_as(AuditOptions).runs))
         | "Spread" >> beam.Reshuffle()
-        | "Test" >> beam.Map(audit_report.findings, targets)
+        | "Test" >> beam.ParDo(_Test(), targets)
         | "EachAudit" >> beam.GroupByKey()
         | "Judge" >> beam.Map(audit_report.outcome)
     )
@@ -79,6 +85,25 @@ def build(options: PipelineOptions, targets: list[Target], report: str) -> beam.
         | "WriteReport" >> beam.Map(_write, targets, pvalue.AsIter(runs))
     )
     return pipeline
+
+
+class _Test(beam.DoFn):
+    """Does a task; logs now and then how many this worker has done."""
+
+    def setup(self) -> None:
+        self._done, self._said = 0, time.monotonic()
+
+    def process(self, task: Task, targets: list[Target]) -> Iterator[tuple[Any, list[Finding]]]:
+        yield audit_report.findings(task, targets)
+        self._done += 1
+        if time.monotonic() - self._said >= _SECONDS_A_REPORT:
+            self._said = time.monotonic()
+            _LOG.info(
+                "this worker: %d parts of audits; now %s, run %d",
+                self._done,
+                targets[task.target].name,
+                task.run + 1,
+            )
 
 
 def _write(path: str, targets: list[Target], runs: Iterable[Run]) -> str:

@@ -66,6 +66,10 @@ class FlinkCluster:
         for name in list(self._processes):
             self.kill(name)
 
+    def logs(self) -> str:
+        """What all processes of the cluster have said."""
+        return "".join(path.read_text(errors="replace") for path in self._folder.glob("*.log"))
+
     def flags(self, parallelism: int | None = None) -> tuple[str, ...]:
         """Beam's flags that send a job here."""
         return (
@@ -110,6 +114,7 @@ class FlinkCluster:
                 f"127.0.0.{number + 1}:{self._pool_port}",
             ],
             PATH=f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+            PYTHONPATH=str(Path(__file__).parent / "loud"),
         )
 
     def start(self, name: str) -> None:

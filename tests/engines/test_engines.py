@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from dxbeam import manifest
 from tests import tiny
 from tests.engines.corpus import FLAGS, SECRET, Corpus, Expected
+from tests.engines.flink_cluster import FlinkCluster
 
 pytestmark = pytest.mark.engines
 
@@ -76,6 +78,17 @@ class TestEveryEngine:
 
     def test_no_word_of_the_corpus_is_said(self, run: Run) -> None:
         assert SECRET not in run.said
+
+
+@pytest.mark.parametrize("flags", ["flink cluster"], indirect=True, scope="module")
+def test_each_host_of_a_cluster_opens_the_vocabulary_once(
+    run: Run, flags: tuple[str, ...], cluster: FlinkCluster
+) -> None:
+    """Two worker pools with a process each, and slots that share them."""
+    assert manifest.verify(str(run.output))["tokens"]
+    opened = re.findall(r"process (\d+) opens a vocabulary of", cluster.logs())
+    assert 1 <= len(opened) <= 2
+    assert len(set(opened)) == len(opened)
 
 
 @pytest.mark.parametrize("flags", ["prism", "flink", "spark"], indirect=True, scope="module")
