@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+EUCLIDEAN = "Euclidean distance between the words' vectors in the vocabulary"
+
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -83,3 +85,58 @@ class Guarantee:
             "caveats": list(self.caveats),
             "unprotected": list(self.unprotected),
         }
+
+
+def pure(
+    epsilon: float,
+    citation: str,
+    metric: str = EUCLIDEAN,
+    euclidean_epsilon: float | None = None,
+    caveats: tuple[str, ...] = (),
+) -> Guarantee:
+    """A factor of exp(epsilon d) for a word; ``euclidean_epsilon`` is epsilon by default."""
+    return Guarantee(
+        notion="metric differential privacy",
+        metric=metric,
+        epsilon=epsilon,
+        delta=0.0,
+        unit="word",
+        composition=(
+            "For two documents with the same number of words the factors multiply: the sum over "
+            "positions of epsilon * d(x_i, x_i')."
+        ),
+        evidence="proved",
+        citation=citation,
+        caveats=caveats,
+        euclidean_epsilon=epsilon if euclidean_epsilon is None else euclidean_epsilon,
+    )
+
+
+def approximate(
+    epsilon: float, delta: float, citation: str, metric: str, caveats: tuple[str, ...] = ()
+) -> Guarantee:
+    """The same up to a probability of delta."""
+    return dataclasses.replace(
+        pure(epsilon, citation, metric, caveats=caveats),
+        notion="approximate metric differential privacy",
+        delta=delta,
+        composition=(
+            "For two documents with the same number of words the exponents add up, and so do the "
+            "slacks: delta for every word that differs."
+        ),
+    )
+
+
+def nothing(evidence: str, citation: str, caveats: tuple[str, ...]) -> Guarantee:
+    """No guarantee, and why."""
+    return Guarantee(
+        notion="none",
+        metric="none",
+        epsilon=math.inf,
+        delta=1.0,
+        unit="word",
+        composition="nothing to compose",
+        evidence=evidence,
+        citation=citation,
+        caveats=caveats,
+    )

@@ -24,10 +24,10 @@ context repair manifest ledger plan
 transforms.options transforms.launch transforms.sources transforms.neighbor_table
 transforms.sensitivity transforms.sanitize transforms.repair_grammar transforms.metrics
 transforms.shards transforms.sinks transforms.vectors transforms.declarative transforms
-analysis.noisy_dot_product analysis.attacks
+analysis analysis.noisy_dot_product analysis.attacks
 analysis.evidence analysis.reference_laws analysis.audit_subject analysis.noise_battery
 analysis.word_battery analysis.text_battery analysis.delta_battery analysis.vector_battery
-analysis.audit analysis.audit_report analysis
+analysis.audit analysis.audit_report
 demo.show demo.train_vectors demo
 """
 """Every module of the package; each may import only from those before it."""

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.noise import Floats, coordinate_laplace
 from dxbeam.parameters import checked_epsilon, checked_positive
@@ -77,21 +77,10 @@ class CoordinateLaplace:
     def guarantee(self) -> Guarantee:
         """Pure epsilon * L1 distance / sqrt(n), which Euclidean distance bounds."""
         ball = "" if self.clip is None else f", clipped to a ball of radius {self.clip:g}"
-        cap = () if self.clip is None else (f" and exp({2 * self.epsilon * self.clip:g})",)
-        return Guarantee(
-            notion="metric differential privacy",
-            metric=f"L1 distance between the words' vectors{ball}, divided by the square root of n",
-            epsilon=self.epsilon,
-            delta=0.0,
-            unit="word",
-            composition=(
-                "For two documents with the same number of words the factors multiply: the sum "
-                "over positions of epsilon * d(x_i, x_i')."
-            ),
-            evidence="proved",
-            citation="Dwork et al. 2006, proposition 1; dxbeam/mechanisms/coordinate_laplace.py",
-            caveats=(
-                "The factor is never above exp(epsilon * Euclidean distance)" + "".join(cap) + ".",
-            ),
-            euclidean_epsilon=self.epsilon,
+        cap = "" if self.clip is None else f" and exp({2 * self.epsilon * self.clip:g})"
+        return pure(
+            self.epsilon,
+            "Dwork et al. 2006, proposition 1; dxbeam/mechanisms/coordinate_laplace.py",
+            f"L1 distance between the words' vectors{ball}, divided by the square root of n",
+            caveats=(f"The factor is never above exp(epsilon * Euclidean distance){cap}.",),
         )

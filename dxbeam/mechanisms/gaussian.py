@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import ClassVar
 
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import EUCLIDEAN, Guarantee, approximate
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.noise import Floats, gaussian, gaussian_draws
 from dxbeam.parameters import checked_delta, checked_epsilon, checked_positive
@@ -67,21 +67,10 @@ class Gaussian:
 
     def guarantee(self) -> Guarantee:
         """(epsilon * Euclidean distance, delta), for words no further apart than T."""
-        return Guarantee(
-            notion="approximate metric differential privacy",
-            metric=(
-                "Euclidean distance between the words' vectors in the vocabulary, where it is at "
-                f"most {self.distance:g}"
-            ),
-            epsilon=self.epsilon,
-            delta=self.delta,
-            unit="word",
-            composition=(
-                "For two documents with the same number of words the exponents add up, and so do "
-                "the slacks: delta for every word that differs."
-            ),
-            evidence="proved",
-            citation="Balle and Wang 2018, lemma 3; proof in dxbeam/mechanisms/gaussian.py",
-            caveats=(f"For words further apart than {self.distance:g} the slack is larger.",),
-            euclidean_epsilon=self.epsilon,
+        return approximate(
+            self.epsilon,
+            self.delta,
+            "Balle and Wang 2018, lemma 3; proof in dxbeam/mechanisms/gaussian.py",
+            f"{EUCLIDEAN}, where it is at most {self.distance:g}",
+            (f"For words further apart than {self.distance:g} the slack is larger.",),
         )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.noise import Floats, laplace, laplace_draws
 from dxbeam.parameters import checked_epsilon
@@ -52,17 +52,5 @@ class Laplace:
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings."""
-        return Guarantee(
-            notion="metric differential privacy",
-            metric="Euclidean distance between the words' vectors in the vocabulary",
-            epsilon=self.epsilon,
-            delta=0.0,
-            unit="word",
-            composition=(
-                "For two documents with the same number of words the factors multiply: the sum "
-                "over positions of epsilon * d(x_i, x_i')."
-            ),
-            evidence="proved",
-            citation="Fernandes et al. 2019, section 4; Feyisetan et al. 2020, theorem 1",
-            euclidean_epsilon=self.epsilon,
-        )
+        citation = "Fernandes et al. 2019, section 4; Feyisetan et al. 2020, theorem 1"
+        return pure(self.epsilon, citation)

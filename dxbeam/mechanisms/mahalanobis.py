@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.noise import Floats, laplace, laplace_draws
 from dxbeam.parameters import checked_epsilon, checked_share
@@ -105,22 +105,11 @@ class Mahalanobis:
         """Pure epsilon * Mahalanobis distance, for every pair of strings."""
         weight = self.covariance_weight
         euclidean = self.epsilon / math.sqrt(1 - weight)
-        return Guarantee(
-            notion="metric differential privacy",
-            metric=(
-                "Mahalanobis distance between the words' vectors, of "
-                f"{weight:g} times the vocabulary's scaled covariance plus {1 - weight:g} times "
-                "the identity"
-            ),
-            epsilon=self.epsilon,
-            delta=0.0,
-            unit="word",
-            composition=(
-                "For two documents with the same number of words the factors multiply: the sum "
-                "over positions of epsilon * d(x_i, x_i')."
-            ),
-            evidence="proved",
-            citation="Xu et al. 2020, theorem 1; proof in dxbeam/mechanisms/mahalanobis.py",
-            caveats=(f"The exponent is at most {euclidean:.4g} times the Euclidean distance.",),
-            euclidean_epsilon=euclidean,
+        return pure(
+            self.epsilon,
+            "Xu et al. 2020, theorem 1; proof in dxbeam/mechanisms/mahalanobis.py",
+            f"Mahalanobis distance between the words' vectors, of {weight:g} times the "
+            f"vocabulary's scaled covariance plus {1 - weight:g} times the identity",
+            euclidean,
+            (f"The exponent is at most {euclidean:.4g} times the Euclidean distance.",),
         )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dxbeam.exponential_choice import DRAWS, Law, choose
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.parameters import checked_epsilon
 from dxbeam.randomness import Random
@@ -43,17 +43,5 @@ class SanText:
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings."""
-        return Guarantee(
-            notion="metric differential privacy",
-            metric="Euclidean distance between the words' vectors in the vocabulary",
-            epsilon=self.epsilon,
-            delta=0.0,
-            unit="word",
-            composition=(
-                "For two documents with the same number of words the factors multiply: the sum "
-                "over positions of epsilon * d(x_i, x_i')."
-            ),
-            evidence="proved",
-            citation="Yue et al. 2021, theorem 1; McSherry and Talwar 2007, theorem 6",
-            euclidean_epsilon=self.epsilon,
-        )
+        citation = "Yue et al. 2021, theorem 1; McSherry and Talwar 2007, theorem 6"
+        return pure(self.epsilon, citation)

@@ -13,6 +13,7 @@ probability 1 - p, so no delta below 1 - p is true.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.exponential_choice import DRAWS, Law, choose
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.noise import uniform
 from dxbeam.parameters import checked_epsilon, checked_share
@@ -75,24 +76,20 @@ class SanTextPlus:
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance between two sensitive words; otherwise nothing."""
-        return Guarantee(
-            notion="metric differential privacy among sensitive words",
-            metric="Euclidean distance between the vectors of two sensitive words",
-            epsilon=self.epsilon,
-            delta=0.0,
-            unit="sensitive word",
-            composition=(
-                "For two documents that differ in sensitive words alone, at the same places, the "
-                "factors multiply."
-            ),
-            evidence="proved",
-            citation="Yue et al. 2021; proof in dxbeam/mechanisms/santext_plus.py",
+        among = pure(
+            self.epsilon,
+            "Yue et al. 2021; proof in dxbeam/mechanisms/santext_plus.py",
+            "Euclidean distance between the vectors of two sensitive words",
             caveats=(
                 f"Sensitive are the last {self.sensitive:.0%} of the vocabulary and all words "
                 "outside it; every other word is common.",
                 f"A common word is released as it is with probability {1 - self.p:g}; nothing is "
                 f"guaranteed for it, and no delta below {1 - self.p:g} would be true.",
             ),
-            euclidean_epsilon=self.epsilon,
+        )
+        return dataclasses.replace(
+            among,
+            notion="metric differential privacy among sensitive words",
+            unit="sensitive word",
             unprotected=(f"common words, with probability {1 - self.p:g}",),
         )

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.exponential_choice import DRAWS, Law, choose
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import EUCLIDEAN, Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
@@ -63,21 +63,9 @@ class TEM:
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * min(Euclidean distance, gamma), for every pair of strings."""
-        return Guarantee(
-            notion="metric differential privacy",
-            metric=(
-                "Euclidean distance between the words' vectors in the vocabulary, but at most "
-                f"gamma = (2 / {self.epsilon:g}) ln({(1 - self.beta) / self.beta:.6g} (N - 1)), N "
-                "being the number of its words"
-            ),
-            epsilon=self.epsilon,
-            delta=0.0,
-            unit="word",
-            composition=(
-                "For two documents with the same number of words the factors multiply: the sum "
-                "over positions of epsilon * d(x_i, x_i')."
-            ),
-            evidence="proved",
-            citation="Carvalho et al. 2021, theorem 1; proof in dxbeam/mechanisms/tem.py",
-            euclidean_epsilon=self.epsilon,
+        return pure(
+            self.epsilon,
+            "Carvalho et al. 2021, theorem 1; proof in dxbeam/mechanisms/tem.py",
+            f"{EUCLIDEAN}, but at most gamma = (2 / {self.epsilon:g}) "
+            f"ln({(1 - self.beta) / self.beta:.6g} (N - 1)), N being the number of its words",
         )

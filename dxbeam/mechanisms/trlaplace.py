@@ -35,7 +35,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, approximate
 from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.noise import Floats, coordinate_laplace
@@ -145,20 +145,10 @@ class TrLaplace:
 
     def guarantee(self) -> Guarantee:
         """(epsilon * Euclidean distance of the clipped vectors, delta)."""
-        return Guarantee(
-            notion="approximate metric differential privacy",
-            metric=(
-                "Euclidean distance between the words' vectors, clipped to a ball of radius "
-                f"{self.clip:g}"
-            ),
-            epsilon=self.epsilon,
-            delta=self.delta,
-            unit="word",
-            composition=(
-                "For two documents with the same number of words the exponents add up, and so do "
-                "the slacks: delta for every word that differs."
-            ),
-            evidence="proved",
-            citation="proof in dxbeam/mechanisms/trlaplace.py; not that of the mechanism's paper",
-            euclidean_epsilon=self.epsilon,
+        return approximate(
+            self.epsilon,
+            self.delta,
+            "proof in dxbeam/mechanisms/trlaplace.py; not that of the mechanism's paper",
+            "Euclidean distance between the words' vectors, clipped to a ball of radius "
+            f"{self.clip:g}",
         )

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, nothing
 from dxbeam.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.noise import uniform
 from dxbeam.parameters import checked_epsilon
@@ -70,14 +70,8 @@ class TruncatedGumbel:
 
     def guarantee(self) -> Guarantee:
         """None: what can be released depends on the word."""
-        return Guarantee(
-            notion="none",
-            metric="none",
-            epsilon=math.inf,
-            delta=1.0,
-            unit="word",
-            composition="nothing to compose",
-            evidence="proved",
-            citation="its outputs depend on the word; dxbeam/mechanisms/truncated_gumbel.py",
-            caveats=("A released word is always one of the first neighbours of the original.",),
+        return nothing(
+            "proved",
+            "its outputs depend on the word; dxbeam/mechanisms/truncated_gumbel.py",
+            ("A released word is always one of the first neighbours of the original.",),
         )

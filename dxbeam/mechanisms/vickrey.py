@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.noise import Floats, laplace, laplace_draws, uniform
 from dxbeam.parameters import checked_epsilon, checked_share
@@ -64,17 +64,5 @@ class Vickrey:
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings."""
-        return Guarantee(
-            notion="metric differential privacy",
-            metric="Euclidean distance between the words' vectors in the vocabulary",
-            epsilon=self.epsilon,
-            delta=0.0,
-            unit="word",
-            composition=(
-                "For two documents with the same number of words the factors multiply: the sum "
-                "over positions of epsilon * d(x_i, x_i')."
-            ),
-            evidence="proved",
-            citation="Xu et al. 2021; post-processing of the Laplace mechanism's noisy vector",
-            euclidean_epsilon=self.epsilon,
-        )
+        citation = "Xu et al. 2021; post-processing of the Laplace mechanism's noisy vector"
+        return pure(self.epsilon, citation)
