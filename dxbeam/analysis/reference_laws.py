@@ -278,7 +278,8 @@ def _truncated(mechanism: Any, vocabulary: Vocabulary, limit: float, claims: boo
         out = np.where(moved < limit, two_sided(np.abs(limit - moved)) / 2, 0.0)
         beyond = 1 - two_sided(np.abs(moved - limit)) / 2
         out = np.where(moved >= limit, beyond, out)
-        return np.asarray(-np.expm1(np.log1p(-out).sum(axis=1)))
+        with np.errstate(divide="ignore"):  # where a coordinate leaves for certain
+            return np.asarray(-np.expm1(np.log1p(-out).sum(axis=1)))
 
     return Reference(
         loss=lambda x, y: (
