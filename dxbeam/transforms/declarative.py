@@ -70,16 +70,10 @@ class SanitizeDocuments(beam.PTransform):
     def expand(self, rows: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
         """Rows in, rows out."""
         results = rows | "Sanitize" >> self._sanitize
-        outputs = {
+        return {
             "documents": results["documents"],
             "rejected": results[REJECTED],
             "tallies": results[TALLIES] | "Counts" >> beam.Values().with_output_types(Tally),
-        }
-        # Beam 2.77's FnApiRunner ends without running a stage that has both our side inputs and
-        # the writing by data frames of Beam YAML's sinks; and what is written was settled before.
-        return {
-            name: output | f"Settle{name.title()}" >> beam.Reshuffle()
-            for name, output in outputs.items()
         }
 
 

@@ -106,13 +106,16 @@ class SanitizeDocuments(beam.PTransform):
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize, pvalue.AsSingleton(key), pvalue.AsSingleton(handle)
         ).with_outputs(REJECTED, TALLIES, main="documents")
-        results["documents"].element_type = self._row_type(documents.element_type)
+        row_type = self._row_type(documents.element_type)
+        results["documents"].element_type = row_type
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
         outputs = {
-            "documents": results["documents"],
+            "documents": results["documents"]
+            | "PassDocuments" >> beam.ParDo(_PassOn()).with_output_types(row_type),
             REJECTED: results[REJECTED],
-            TALLIES: results[TALLIES],
+            TALLIES: results[TALLIES]
+            | "PassTallies" >> beam.ParDo(_PassOn()).with_output_types(typehints.Tuple[str, Tally]),
             FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
         }
         if self._digest_corpus:
@@ -148,8 +151,12 @@ class SanitizeDocuments(beam.PTransform):
 
 def is_sanitized(rows: pvalue.PCollection) -> bool:
     """Whether these are the documents of SanitizeDocuments, with no transform in between."""
-    made_by = getattr(rows.producer, "transform", None)
-    return isinstance(getattr(made_by, "fn", None), _SanitizeDoFn) and rows.tag is None
+    passed_on = rows.producer
+    if not isinstance(getattr(passed_on.transform, "fn", None), _PassOn):
+        return False
+    [given] = passed_on.inputs
+    made_by = getattr(given.producer, "transform", None)
+    return isinstance(getattr(made_by, "fn", None), _SanitizeDoFn) and given.tag is None
 
 
 def agreed_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollection:
@@ -186,6 +193,18 @@ class _DigestDocuments(beam.DoFn):
 
 def _sum_of_tags(tags: Iterable[bytes]) -> bytes:
     return functools.reduce(add_tags, tags, NO_TAGS)
+
+
+class _PassOn(beam.DoFn):
+    """Hands on what it is given.
+
+    Beam 2.77 flushes what waits for a DoFn with ``process_batch`` before it calls the
+    ``finish_bundle`` of the DoFn in front, so what that one emits there would be lost: all the
+    documents at the end of a bundle, where data frames follow. Behind this step they are not.
+    """
+
+    def process(self, element: Any) -> Iterator[Any]:
+        yield element
 
 
 class _Origin(NamedTuple):

@@ -91,6 +91,17 @@ def test_beam_rows_serve_as_well(uri: str) -> None:
         assert_that(texts, equal_to(["w1", "w2"]))
 
 
+def test_nothing_is_lost_in_front_of_a_dofn_that_takes_batches(uri: str) -> None:
+    """Data frames start with one. Beam flushes what waits for it before finish_bundle."""
+    convert = pytest.importorskip("apache_beam.dataframe.convert")
+    with _pipeline() as pipeline:
+        rows = pipeline | beam.Create([Document(f"d{i}", "w1 w2") for i in range(25)])
+        documents = (rows | SanitizeDocuments(QUIET, uri))["documents"]
+        again = convert.to_pcollection(convert.to_dataframe(documents))
+        ids = again | beam.Map(lambda row: row.id)
+        assert_that(ids, equal_to([f"d{i}" for i in range(25)]))
+
+
 def test_rows_without_what_is_needed_are_refused_when_the_pipeline_is_built(uri: str) -> None:
     with pytest.raises(TypeError, match="SanitizeDocuments needs rows with the fields id, text, x"):
         (
