@@ -87,7 +87,9 @@ class IntegerSearch:
         if not tile.length < _LONGEST:
             return None
         rows = np.arange(len(queries))
+        # Written in place, as new arrays of this size cost more in page faults than in work.
         scores = np.empty(len(queries) * _WORDS_A_BLOCK, np.float32)
+        marks = np.empty(len(scores), np.bool_)
         best = np.full((len(queries), count), np.inf)
         found: list[tuple[Ids, Ids, Floats]] = []
         unsettled: list[tuple[Ids, Ids, npt.NDArray[np.float32]]] = []
@@ -108,12 +110,11 @@ class IntegerSearch:
                 upper[hot, top] = -np.inf  # done with
                 best[hot] = np.sort(np.column_stack([best[hot], exact]), axis=1)[:, :count]
             limits = tile.limits(best[:, -1])
-            if 2 * len(hot) < len(rows):
-                reaches = upper[hot] >= limits[hot, None]
-            else:  # where nothing was hot nothing reaches the limit
-                reaches, hot = upper >= limits[:, None], rows
+            reaches = np.greater_equal(
+                upper, limits[:, None], out=marks[: upper.size].reshape(upper.shape)
+            )
             row, column = np.divmod(np.flatnonzero(reaches), block.shape[1])
-            unsettled.append((hot[row], first + column, upper[hot[row], column]))
+            unsettled.append((row, first + column, upper[row, column]))
             if sum(len(part[0]) for part in unsettled) > _CANDIDATES_A_QUERY * (len(rows) + 16):
                 return None
         row, ids, bounds = (np.concatenate(parts) for parts in zip(*unsettled, strict=True))

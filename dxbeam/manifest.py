@@ -134,17 +134,24 @@ def abandon(prefix: str, run: str) -> None:
     decide which it is to be, by a file that only one of them can make.
 
     Raises:
-      OutputError: a worker was completing the release already; it is said whether it has.
+      OutputError: the release was complete, or a worker was completing it; it is said which.
     """
-    if not _decide(prefix, f"abandon {run}"):
-        release, waited = storage.join(prefix, RELEASE), 0.0
-        while not storage.exists(release) and waited < _COMPLETING_SECONDS:
-            time.sleep(0.1)
-            waited += 0.1
-        if storage.exists(release):
-            raise OutputError(
-                f"{prefix}: the run was stopped while a worker completed it, so it is released"
-            )
+    release = storage.join(prefix, RELEASE)
+    try:
+        decided = _decide(prefix, f"abandon {run}")
+    except OSError:  # the place is full or gone, so nobody else can decide there either
+        decided = True
+    waited = 0.0
+    while not decided and not storage.exists(release) and waited < _COMPLETING_SECONDS:
+        time.sleep(0.1)
+        waited += 0.1
+    if storage.exists(release):
+        if decided:
+            _forget_decision(prefix)
+        raise OutputError(
+            f"{prefix}: the run was stopped when it was complete already, so it is released"
+        )
+    if not decided:
         raise OutputError(
             f"{prefix}: the run was stopped while a worker completed it; if there is no {RELEASE}, "
             "delete the directory"

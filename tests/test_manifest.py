@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -158,6 +159,31 @@ def test_a_launcher_that_gives_up_while_a_worker_completes(
     with contextlib.suppress(OutputError):
         manifest.write(prefix, _compose(3, 0, Shard("part-0", 3, 9, ""), run="one"))
     assert _names(tmp_path) in ([], ["part-0", "release.json"])
+
+
+def test_a_launcher_that_is_stopped_after_the_release_was_complete(tmp_path: Path) -> None:
+    prefix = str(tmp_path)
+    manifest.claim(prefix, "one")
+    (tmp_path / "part-0").touch()
+    manifest.write(prefix, _compose(3, 0, Shard("part-0", 3, 9, ""), run="one"))
+    with pytest.raises(OutputError, match="so it is released"):
+        manifest.abandon(prefix, "one")
+    assert _names(tmp_path) == ["part-0", "release.json"]
+
+
+def test_a_full_disk_does_not_keep_a_launcher_from_tidying_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = str(tmp_path)
+    manifest.claim(prefix, "one")
+    (tmp_path / "part-0").touch()
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(storage, "create_once", full)
+    manifest.abandon(prefix, "one")
+    assert _names(tmp_path) == []
 
 
 def test_a_launcher_learns_what_became_of_a_release_under_way(
