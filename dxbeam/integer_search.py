@@ -72,16 +72,16 @@ class IntegerSearch:
         self._half_squares, self._rounded_lengths, self._residuals = half, rounded, residual
         self._underflow_slack = 2.0**-24 * float(half.max())
 
-    def nearest(self, queries: Floats, count: int) -> Ids | None:
-        """The words nearest to each query, by (float64 distance, id).
+    def nearest(self, queries: Floats, count: int) -> tuple[Ids, Floats] | None:
+        """The words nearest to each query, by (float64 distance, id), and their distances.
 
         Args:
           queries: float64 [B, n].
           count: how many words a query, at most N.
 
         Returns:
-          int64 [B, count]; None where rounding leaves so many candidates that another search is
-          faster.
+          int64 and float64 [B, count]; None where rounding leaves so many candidates that another
+          search is faster.
         """
         tile = _Tile(queries, self._mean)
         if not tile.length < _LONGEST:
@@ -170,13 +170,13 @@ def _rounded(vectors: Floats, largest: Floats) -> tuple[Floats, npt.NDArray[np.f
     return np.clip(integers, -_LARGEST, _LARGEST, out=integers), scales
 
 
-def _first(found: list[tuple[Ids, Ids, Floats]], count: int) -> Ids:
-    """The first ``count`` ids of each row by (distance, id)."""
+def _first(found: list[tuple[Ids, Ids, Floats]], count: int) -> tuple[Ids, Floats]:
+    """The first ``count`` ids of each row by (distance, id), and their distances."""
     row, ids, exact = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((ids, exact, row))
     starts = np.searchsorted(row[order], np.arange(row.max() + 1))
-    chosen: Ids = ids[order[starts[:, None] + np.arange(count)]]
-    return chosen
+    chosen = order[starts[:, None] + np.arange(count)]
+    return ids[chosen], exact[chosen]
 
 
 def _check_product(session: Any) -> None:

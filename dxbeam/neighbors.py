@@ -95,7 +95,7 @@ class NeighborSearch:
             return np.empty(0, np.int64)
         if self.vocabulary.index is not None:
             return self._nearest_by_index(queries)
-        return self._tiled(queries, 1)[:, 0]
+        return self._tiled(queries, 1)[0][:, 0]
 
     def nearest_two(self, queries: Floats) -> tuple[Ids, Floats]:
         """The two words nearest to each query by (distance, id), and their distances.
@@ -108,11 +108,10 @@ class NeighborSearch:
         Returns:
           int64 [B, 2] and float64 [B, 2].
         """
-        ids = self._tiled(queries, 2)
-        return ids, distances(self._vectors[ids], queries[:, None, :])
+        return self._tiled(queries, 2)
 
-    def _tiled(self, queries: Floats, count: int) -> Ids:
-        """The ``count`` (1 or 2) words nearest to each query, int64 [B, count]; on all threads."""
+    def _tiled(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
+        """The ``count`` (1 or 2) words nearest to each query, [B, count]; on all threads."""
         if self._integers is None:
             return self._in_float32(queries, count)
         tiles = [queries[i : i + QUERIES_A_TILE] for i in range(0, len(queries), QUERIES_A_TILE)]
@@ -122,18 +121,20 @@ class NeighborSearch:
         else:
             with ThreadPoolExecutor(self._threads) as pool:
                 found = list(pool.map(search, tiles))
-        return np.concatenate([np.empty((0, count), np.int64), *found])
+        found.append((np.empty((0, count), np.int64), np.empty((0, count))))
+        ids, lengths = zip(*found, strict=True)
+        return np.concatenate(ids), np.concatenate(lengths)
 
-    def _tile(self, queries: Floats, count: int) -> Ids:
+    def _tile(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
         assert self._integers is not None
         found = self._integers.nearest(queries, count)
         return self._in_float32(queries, count) if found is None else found
 
-    def _in_float32(self, queries: Floats, count: int) -> Ids:
-        first = self._nearest_in_float32(queries)
-        if count == 1:
-            return first[:, None]
-        return np.column_stack([first, self._at_rank(queries, np.ones(len(queries), np.int64))])
+    def _in_float32(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
+        ids = self._nearest_in_float32(queries)[:, None]
+        if count == 2:
+            ids = np.column_stack([ids, self._at_rank(queries, np.ones(len(queries), np.int64))])
+        return ids, distances(self._vectors[ids], queries[:, None, :])
 
     def _nearest_in_float32(self, queries: Floats) -> Ids:
         nearest, gaps = self._best_and_gap(queries)

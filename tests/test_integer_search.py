@@ -10,7 +10,7 @@ import pytest
 from dxbeam import integer_search
 from dxbeam.integer_search import IntegerSearch
 from dxbeam.neighbors import NeighborSearch
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.vocabulary import Vocabulary, distances
 from tests.vocabularies import of
 
 pytest.importorskip("onnxruntime", reason="the extra 'fast' is not installed")
@@ -43,7 +43,9 @@ def test_the_two_nearest_words_are_exact(words: int, noise: float) -> None:
     for count in (1, 2):
         found = search.nearest(queries, count)
         assert found is not None
-        assert found.tolist() == _brute(vocabulary, queries, count)
+        ids, lengths = found
+        assert ids.tolist() == _brute(vocabulary, queries, count)
+        assert np.array_equal(lengths, distances(vocabulary.vectors[ids], queries[:, None, :]))
 
 
 @pytest.mark.parametrize("part", ["_residuals", "_rounded_lengths"])
@@ -58,9 +60,9 @@ def test_without_either_part_of_the_bound_the_answer_is_wrong(part: str) -> None
         queries = _queries(vocabulary, 0.3, 3000)
     search = IntegerSearch(vocabulary.vectors)
     nearest = _brute(vocabulary, queries, 1)
-    assert search.nearest(queries, 1).tolist() == nearest  # type: ignore[union-attr]
+    assert search.nearest(queries, 1)[0].tolist() == nearest  # type: ignore[index]
     setattr(search, part, np.zeros(len(vocabulary)))
-    assert search.nearest(queries, 1).tolist() != nearest  # type: ignore[union-attr]
+    assert search.nearest(queries, 1)[0].tolist() != nearest  # type: ignore[index]
 
 
 def test_too_many_candidates_are_left_to_float32() -> None:

@@ -99,7 +99,9 @@ class Mahalanobis:
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
-        return search.nearest(search.vocabulary.vectors_of(ids) + self.noise(random, search))
+        noisy = self.noise(random, search)
+        noisy += search.vocabulary.vectors_of(ids)
+        return search.nearest(noisy)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Mahalanobis distance, for every pair of strings."""

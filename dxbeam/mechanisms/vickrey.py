@@ -52,7 +52,8 @@ class Vickrey:
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """One of the two words nearest to each noisy vector: int64 [B] -> int64 [B]."""
-        noisy = search.vocabulary.vectors_of(ids) + self.noise(random, search)
+        noisy = self.noise(random, search)
+        noisy += search.vocabulary.vectors_of(ids)
         if len(search.vocabulary) == 1:
             return np.zeros(len(ids), np.int64)
         words, lengths = search.nearest_two(noisy)
