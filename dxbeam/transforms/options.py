@@ -168,7 +168,8 @@ class SanitizeOptions(PipelineOptions):
         parser.add_argument(
             "--allow_unsound",
             action="store_true",
-            help="run a mechanism that guarantees nothing, to reproduce what was published",
+            help="run a mechanism that guarantees nothing, or nothing for some words, to compare "
+            "it or to reproduce what was published",
         )
         parser.add_argument(
             "--rank_c",
@@ -329,7 +330,7 @@ class ReleaseVectorsOptions(PipelineOptions):
 class AuditOptions(PipelineOptions):
     """Flags of pipelines.audit, besides those that it shares with pipelines.sanitize."""
 
-    shared = ("--mechanism", "--epsilon", "--parameters", "--rank_c")
+    shared: ClassVar[tuple[str, ...]] = ("--mechanism", "--epsilon", "--parameters", "--rank_c")
 
     @classmethod
     def _add_argparse_args(cls, parser: Any) -> None:
