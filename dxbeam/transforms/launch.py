@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
 import signal
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -102,7 +106,8 @@ def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None =
     from_workers = logging.getLogger("apache_beam.runners.portability.local_job_service")
     from_workers.setLevel(logging.INFO)
     from_workers.addFilter(_as_sentence)
-    signal.signal(signal.SIGTERM, _stop)
+    for asked in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(asked, _stop)
     try:
         launcher(sys.argv[1:] if argv is None else argv)
     except DxbeamError as error:
@@ -142,4 +147,28 @@ def _as_sentence(record: logging.LogRecord) -> bool:
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
+    # Beam waits without end for workers that it was starting at that moment.
+    threading.Thread(target=_end_workers, daemon=True).start()
     raise KeyboardInterrupt
+
+
+def _end_workers() -> None:
+    """Ends Beam's worker processes below this one, until this one ends."""
+    while True:
+        for pid in _workers():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+        time.sleep(0.2)
+
+
+def _workers() -> list[int]:
+    """Beam's worker processes among this one's children, where the system lists them (Linux)."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == os.getpid() and b"sdk_worker_main" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+        except (OSError, ValueError):  # it has just ended
+            continue
+    return found
