@@ -340,6 +340,13 @@ class OneNoiseForAllDocuments(Sanitizer):
         return super().document_key(document._replace(id=""))
 
 
+class RepeatsNoiseInLongTexts(Sanitizer):
+    """Works on a text in pieces and counts the words of each from 0."""
+
+    def release(self, keys: Iterable[tuple[bytes, int, int]], ids: Ids) -> Ids:
+        return super().release([(key, 0, count) for key, _, count in keys], ids)
+
+
 class KeepsNoKey(Sanitizer):
     """The noise is the same under every key."""
 
@@ -504,6 +511,7 @@ SANITIZERS: dict[str, type[Sanitizer]] = {
     "noise drawn again on retry": DrawsAgainOnRetry,
     "noise reused after an edit": ReusesNoiseAfterAnEdit,
     "one noise for all documents": OneNoiseForAllDocuments,
+    "noise repeated in long texts": RepeatsNoiseInLongTexts,
     "noise without the key": KeepsNoKey,
     "unknown words let through": LetsUnknownWordsThrough,
     "unknown words dropped": DropsUnknownWords,
