@@ -33,7 +33,7 @@ _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int
     "line": (audit_line, DIMENSIONS),
     "plane": (audit_plane, (2,)),
     "twins": (audit_twins, (3, 50)),
-    "batches": (audit_batches, (3,)),
+    "batches": (audit_batches, (3, 50)),
     "texts": (audit_texts, (1,)),
     "delta": (audit_delta, (1, 50, 300)),
 }

@@ -89,7 +89,7 @@ def findings(task: Task, audited: Sequence[Target]) -> tuple[tuple[int, int], li
     subject = audited[task.target].subject
     if task.part is None:
         epsilon = subject.configuration.mechanism.epsilon
-        return task[:2], [audit_vectors(subject, _VECTOR_DIMENSIONS, epsilon)]
+        return task[:2], list(audit_vectors(subject, _VECTOR_DIMENSIONS, epsilon))
     return task[:2], run(subject, task.part)
 
 

@@ -37,7 +37,7 @@ class Size(NamedTuple):
 
 STANDARD = Size()
 
-SMALL = Size(20_000, 6_000, 5_000, 3_000)
+SMALL = Size(20_000, 6_000, 5_000, 6_000)
 """For many runs of correct mechanisms; the false-alarm rate does not depend on the size."""
 
 

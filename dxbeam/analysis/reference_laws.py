@@ -42,6 +42,8 @@ class Reference:
       slack: differences between noisy vectors' centres, float64 [k, n] -> the exact delta at the
         claimed loss, [k]; None for a mechanism without one.
       longest: length of the longest difference for which ``delta`` is claimed.
+      centre: a word's place [n] -> the point that noise is added to, [n], where what is released
+        is the word nearest to the sum; None for other mechanisms.
     """
 
     loss: Callable[[Floats, Floats], float]
@@ -51,6 +53,7 @@ class Reference:
     tolerance: float = 1e-12
     slack: Callable[[Floats], Floats] | None = None
     longest: float = math.inf
+    centre: Callable[[Floats], Floats] | None = None
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,7 @@ def laplace(mechanism: Any, vocabulary: Vocabulary) -> Reference:
         loss=lambda x, y: epsilon * euclidean(x, y),
         normal=spherical_laplace(epsilon),
         released=nearest_on_a_line(vocabulary, laplace_tail(n, epsilon)),
+        centre=lambda place: place,
     )
 
 
@@ -192,6 +196,7 @@ def mahalanobis(mechanism: Any, vocabulary: Vocabulary) -> Reference:
         normal=lambda noise: unstretched(noise @ inverse_root),
         released=nearest_on_a_line(vocabulary, lambda z: tail(z / width)),
         tolerance=1e-9,  # the root of a matrix
+        centre=lambda place: place,
     )
 
 
@@ -250,6 +255,7 @@ def gaussian(mechanism: Any, vocabulary: Vocabulary) -> Reference:
         released=nearest_on_a_line(vocabulary, lambda z: special.ndtr(-z / sigma)),
         slack=slack,
         longest=longest,
+        centre=lambda place: place,
     )
 
 
@@ -260,6 +266,7 @@ def coordinate_laplace(mechanism: Any, vocabulary: Vocabulary) -> Reference:
         loss=lambda x, y: rate * float(np.abs(shortened(x, clip) - shortened(y, clip)).sum()),
         normal=from_two_sided_tail(lambda z: np.asarray(np.exp(-rate * z))),
         released=nearest_on_a_line(vocabulary, lambda z: np.asarray(np.exp(-rate * z) / 2), clip),
+        centre=lambda place: shortened(place, clip),
     )
 
 
@@ -292,6 +299,7 @@ def _truncated(mechanism: Any, vocabulary: Vocabulary, limit: float, claims: boo
         released=nearest_on_a_line(vocabulary, lambda z: two_sided(z) / 2, clip),
         slack=slack,
         longest=2 * clip,
+        centre=lambda place: shortened(place, clip),
     )
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy import stats
 
 from dxbeam.analysis import evidence
 from dxbeam.analysis.audit_subject import Finding, Subject, words_at
-from dxbeam.analysis.evidence import Floats
+from dxbeam.analysis.evidence import Evidence, Floats
 from dxbeam.documents import Document
 from dxbeam.sanitizer import Sanitized
 from dxbeam.vocabulary import Vocabulary
@@ -22,6 +23,8 @@ HALF = 200
 
 _STRANGERS = ("strange", "quaint")
 _BINS = 8
+_SHORTEST = 500
+"""Pairs of words from which a correlation is computed, at least."""
 
 
 def fine_line(subject: Subject) -> Vocabulary:
@@ -80,6 +83,22 @@ def _audit_repetition(subject: Subject, setting: str) -> Iterator[Finding]:
         yield Finding.of(f"text: noise {name}", setting, found)
         found = evidence.rank_correlation(np.abs(first), np.abs(second))
         yield Finding.of(f"text: size of noise {name}", setting, found)
+    yield Finding.of("text: noise any number of words apart", setting, _any_lag(noise))
+
+
+def _any_lag(noise: Floats) -> Evidence:
+    """Correlations of ranks at every distance but the longest; a text may be worked on in pieces.
+
+    A distance's sum of products of centred ranks is normal, as they are bounded.
+    """
+    if np.ptp(noise) == 0:
+        return Evidence(np.nan, 0.0)
+    count = len(noise)
+    ranks = stats.rankdata(noise)
+    ranks = (ranks - ranks.mean()) / ranks.std()
+    spectrum = np.fft.rfft(ranks, 2 * count)
+    sums = np.fft.irfft(np.abs(spectrum) ** 2)[1 : count - _SHORTEST]
+    return evidence.standard_normal(sums / np.sqrt(count - np.arange(1, len(sums) + 1)))
 
 
 def _audit_unknown_words(subject: Subject, setting: str) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from dxbeam.analysis.audit_subject import Finding, Subject, words_at
 from dxbeam.analysis.evidence import Counts, Evidence, Floats
 from dxbeam.analysis.reference_laws import Reference, euclidean
 from dxbeam.mechanisms import AddsNoise
-from dxbeam.neighbors import Ids
+from dxbeam.neighbors import Ids, NeighborSearch
+from dxbeam.randomness import draws_a_word, fill
 from dxbeam.vocabulary import UNKNOWN, Vocabulary
 
 LINE = (-1.5, -0.5, 0.0, 0.25, 2.0)
@@ -173,7 +174,8 @@ def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
     released given the noisy vector does not depend on the original. For others the laws are equal.
     """
     setting = f"three words at one place, n = {n}"
-    places = subject.normals(8 * n).reshape(8, n) * subject.spread(n)
+    # A few standard deviations of the noise apart in any dimension, so that other words come out.
+    places = subject.normals(8 * n).reshape(8, n) * (subject.spread(n) / np.sqrt(n))
     places[_TWINS[0]] = places[_TWINS[1]]
     vocabulary = words_at(places, places[_TWINS[0]])
     count, coupled = subject.size.outputs, isinstance(subject.configuration.mechanism, AddsNoise)
@@ -210,7 +212,7 @@ def _claim(subject: Subject, test: str, setting: str, found: Evidence) -> Findin
 def audit_batches(subject: Subject, n: int) -> Iterator[Finding]:
     """What is released for a word depends on its own random numbers, not on those beside it."""
     setting = f"200 words, n = {n}"
-    places = subject.normals(200 * n).reshape(200, n) * subject.spread(n)
+    places = subject.normals(200 * n).reshape(200, n) * (subject.spread(n) / np.sqrt(n))
     vocabulary = words_at(places, np.zeros(n))
     count = subject.size.words
     ids = np.argsort(subject.normals(count)) % 201 - 1
@@ -231,3 +233,30 @@ def audit_batches(subject: Subject, n: int) -> Iterator[Finding]:
     ):
         different = evidence.never(int((other != same).sum()))
         yield Finding.of(f"the same words {test}", setting, different)
+    centre = subject.reference(vocabulary).centre
+    if centre is not None and subject.configuration.resampling is None:
+        found = _nearest_to_noise(subject, vocabulary, centre, key, ids, whole)
+        yield Finding.of("words not nearest to the noisy vector", setting, found)
+
+
+def _nearest_to_noise(
+    subject: Subject,
+    vocabulary: Vocabulary,
+    centre: Callable[[Floats], Floats],
+    key: bytes,
+    ids: Ids,
+    released: Ids,
+) -> Evidence:
+    """That the noise which other tests look at is the one by which words are released."""
+    mechanism = subject.configuration.mechanism
+    assert isinstance(mechanism, AddsNoise)
+    needed = mechanism.draws(vocabulary.dimensions)
+    random = np.empty((len(ids), draws_a_word(needed)), np.uint64)
+    fill(key, 0, random)
+    noisy = mechanism.noise(random[:, :needed], NeighborSearch(vocabulary))
+    words, rows = np.unique(ids, return_inverse=True)
+    noisy += np.array([centre(place) for place in vocabulary.vectors_of(words)])[rows]
+    apart = np.array([np.linalg.norm(noisy - word, axis=1) for word in vocabulary.vectors])
+    chosen = apart[released, np.arange(len(ids))]
+    wrong = int((chosen > apart.min(axis=0) * (1 + 1e-9)).sum())  # ties of float64 are no error
+    return evidence.never(wrong)

@@ -22,10 +22,12 @@ from dxbeam.mechanisms.tem import TEM
 from dxbeam.mechanisms.trlaplace import TrLaplace
 from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.neighbors import NeighborSearch
-from dxbeam.noise import coordinate_laplace, laplace_draws, normal_pairs, uniform
+from dxbeam.noise import coordinate_laplace, laplace, laplace_draws, normal_pairs, uniform
+from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.resampling import RankResampling
 from dxbeam.sanitizer import Sanitized, Sanitizer
 from dxbeam.tally import Tally
+from dxbeam.vector_release import VectorReleaser, to_grid
 from dxbeam.vocabulary import UNKNOWN
 
 Floats = Any
@@ -144,6 +146,15 @@ class PostProcessesFromTheOriginal(Laplace):
         near = search.neighbor(known, np.ones(len(ids), np.int64))
         swapped = (random[:, 0] % np.uint64(10) == 0) & (ids != UNKNOWN)
         return np.where(swapped, near, released)
+
+
+@dataclass(frozen=True)
+class ReleasesByOtherNoise(Laplace):
+    """What ``noise`` returns is right, and ``release`` takes 1 % less."""
+
+    def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
+        noise = self.noise(random, search) / 1.01
+        return search.nearest(search.vocabulary.vectors_of(ids) + noise)
 
 
 @dataclass(frozen=True)
@@ -329,6 +340,13 @@ class OneNoiseForAllDocuments(Sanitizer):
         return super().document_key(document._replace(id=""))
 
 
+class RepeatsNoiseInLongTexts(Sanitizer):
+    """Works on a text in pieces and counts the words of each from 0."""
+
+    def release(self, keys: Iterable[tuple[bytes, int, int]], ids: Ids) -> Ids:
+        return super().release([(key, 0, count) for key, _, count in keys], ids)
+
+
 class KeepsNoKey(Sanitizer):
     """The noise is the same under every key."""
 
@@ -356,9 +374,123 @@ class DropsUnknownWords(Sanitizer):
         super().__init__(vocabulary, mechanism, resampling, "drop", key)
 
 
+class ResamplesRanksOfTheOriginal(Sanitizer):
+    """Takes the ranks around the original word, not around the released one."""
+
+    def release(self, keys: Iterable[tuple[bytes, int, int]], ids: Ids) -> Ids:
+        resampling, self_ = self.configuration.resampling, self.configuration.mechanism
+        assert resampling is not None
+        needed = self_.draws(self.search.vocabulary.dimensions)
+        random = np.empty((len(ids), draws_a_word(needed + 1)), np.uint64)
+        start = 0
+        for key, position, count in keys:
+            fill(key, position, random[start : start + count])
+            start += count
+        released = self_.release(ids, random[:, :needed], self.search)
+        known = np.where(ids == UNKNOWN, released, ids)
+        around = random[:, needed : needed + 1]
+        return resampling.resample(known, around, self_.epsilon, self.search)
+
+
+RESAMPLERS: dict[str, type[Sanitizer]] = {
+    "rank resampling: ranks of the original": ResamplesRanksOfTheOriginal,
+}
+
+
+# --- Releases of vectors. ------------------------------------------------------------------------
+
+
+class BrokenReleaser(VectorReleaser):
+    """A release of vectors whose noise or rounding is changed."""
+
+    factor = 1.0
+
+    def release_one(self, document: Document) -> Any:
+        configuration = self.configuration
+        m = configuration.projection.projected
+        random = np.empty((1, draws_a_word(laplace_draws(m))), np.uint64)
+        fill(self.noise_key(document), 0, random)
+        noise = laplace(random, m, self.factor / configuration.scale)[0]
+        return self.rounded(configuration.projection.apply(self._vector(document.text)), noise)
+
+    def noise_key(self, document: Document) -> bytes:
+        return document_key(self._key, self._digest, document.id, document.text)
+
+    def rounded(self, vector: Floats, noise: Floats) -> Floats:
+        return to_grid(vector + noise, self.configuration.step)
+
+
+class ReleasesFloat32(BrokenReleaser):
+    """The sum in float32, as most published code does."""
+
+    def rounded(self, vector: Floats, noise: Floats) -> Floats:
+        return vector.astype(np.float32) + noise.astype(np.float32)
+
+
+class ReleasesFloat64(BrokenReleaser):
+    def rounded(self, vector: Floats, noise: Floats) -> Floats:
+        return vector + noise
+
+
+class RoundsTheNoiseAlone(BrokenReleaser):
+    """The grid moves with the word."""
+
+    def rounded(self, vector: Floats, noise: Floats) -> Floats:
+        return (vector + to_grid(noise, self.configuration.step)).astype(np.float32)
+
+
+class TooFineAGrid(BrokenReleaser):
+    def rounded(self, vector: Floats, noise: Floats) -> Floats:
+        return np.rint((vector + noise) * 2.0**50) / 2.0**50
+
+
+class HalfTheNoise(BrokenReleaser):
+    factor = 2.0
+
+
+class AFifthLessNoise(BrokenReleaser):
+    factor = 1.25
+
+
+class VectorsDrawnAgain(BrokenReleaser):
+    """A retry gets other noise."""
+
+    def noise_key(self, document: Document) -> bytes:
+        return np.random.default_rng().bytes(32)
+
+
+class VectorsShareNoise(BrokenReleaser):
+    """One noise for all documents."""
+
+    def noise_key(self, document: Document) -> bytes:
+        return super().noise_key(Document("", ""))
+
+
+class VectorsWithoutTheKey(BrokenReleaser):
+    """The same noise under every key."""
+
+    def noise_key(self, document: Document) -> bytes:
+        return document_key(bytes(32), self._digest, document.id, document.text)
+
+
+RELEASERS: dict[str, type[VectorReleaser]] = {
+    "float32": ReleasesFloat32,
+    "float64": ReleasesFloat64,
+    "the noise rounded alone": RoundsTheNoiseAlone,
+    "too fine a grid": TooFineAGrid,
+    "half the noise": HalfTheNoise,
+    "a fifth less noise": AFifthLessNoise,
+    "noise drawn again on retry": VectorsDrawnAgain,
+    "one noise for all documents": VectorsShareNoise,
+    "noise without the key": VectorsWithoutTheKey,
+}
+"""Releases of vectors with one mistake each."""
+
+
 MECHANISMS: dict[str, Any] = {
     **{f"laplace: {name}": BrokenLaplace(10.0, name) for name in NOISE},
     "laplace: post-processing from the original": PostProcessesFromTheOriginal(10.0),
+    "laplace: released by 1 % less noise": ReleasesByOtherNoise(10.0),
     "laplace: drawn again when equal": DrawsAgainWhenEqual(10.0),
     "laplace: unknown words without noise": UnknownWordsWithoutNoise(10.0),
     "laplace: resampled around the original": ResamplesAroundTheOriginal(10.0),
@@ -379,6 +511,7 @@ SANITIZERS: dict[str, type[Sanitizer]] = {
     "noise drawn again on retry": DrawsAgainOnRetry,
     "noise reused after an edit": ReusesNoiseAfterAnEdit,
     "one noise for all documents": OneNoiseForAllDocuments,
+    "noise repeated in long texts": RepeatsNoiseInLongTexts,
     "noise without the key": KeepsNoKey,
     "unknown words let through": LetsUnknownWordsThrough,
     "unknown words dropped": DropsUnknownWords,

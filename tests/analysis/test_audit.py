@@ -7,10 +7,8 @@ than they must, judged as in a whole audit.
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from dxbeam.analysis.attacks import add
 from dxbeam.analysis.audit import ALPHA, audit, judge, parts, run
 from dxbeam.analysis.audit_subject import SMALL, Finding, Size, Subject
 from dxbeam.analysis.reference_laws import REFERENCES
@@ -75,15 +73,37 @@ def test_broken_rank_resampling_is_found() -> None:
     assert failures(Subject(settings, SMALL), {"line"})
 
 
-@pytest.mark.parametrize(("dtype", "epsilon"), [(np.float32, 5.0), (np.float64, 20.0)])
-def test_released_floats_are_found(dtype: type[np.floating], epsilon: float) -> None:
+@pytest.mark.parametrize("name", sorted(broken.RESAMPLERS))
+def test_broken_rank_resampling_is_found_with_words_in_its_way(name: str) -> None:
+    settings = Configuration(Laplace(10.0), RankResampling(0.05))
+    subject = Subject(settings, SMALL, make=broken.RESAMPLERS[name])
+    assert failures(subject, {"twins"})
+
+
+@pytest.mark.parametrize("name", sorted(broken.RELEASERS))
+def test_broken_releases_of_vectors_are_found(name: str) -> None:
+    subject = Subject(Configuration(Laplace(20.0)), SMALL)
+    assert judge(audit_vectors(subject, 50, 20.0, broken.RELEASERS[name])).failures
+
+
+def test_released_vectors_pass() -> None:
+    subject = Subject(Configuration(Laplace(20.0)), SMALL)
+    for n in (50, 300):
+        assert judge(audit_vectors(subject, n, 20.0)).failures == []
+
+
+@pytest.mark.parametrize(("name", "epsilon"), [("float32", 5.0), ("float64", 20.0)])
+def test_released_floats_leave_one_word(name: str, epsilon: float) -> None:
     subject = Subject(Configuration(Laplace(epsilon)), SMALL)
-    assert judge([audit_vectors(subject, 300, epsilon, add, dtype)]).failures
-    assert judge([audit_vectors(subject, 300, epsilon)]).failures == []
+    findings = list(audit_vectors(subject, 300, epsilon, broken.RELEASERS[name]))
+    [ruled_out] = [finding for finding in findings if "ruled out" in finding.test]
+    assert ruled_out.p_value == 0
+    assert "; 1 if the vectors are sums of floats" in ruled_out.says
 
 
 def test_enough_broken_copies() -> None:
-    assert len(broken.MECHANISMS) + len(broken.SANITIZERS) + 1 + 2 >= 25
+    others = len(broken.SANITIZERS) + len(broken.RELEASERS) + len(broken.RESAMPLERS) + 1
+    assert len(broken.MECHANISMS) + others >= 50
 
 
 def test_bounds_on_the_loss_are_never_above_it() -> None:
