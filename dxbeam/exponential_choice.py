@@ -81,7 +81,8 @@ def choose(ids: Ids, random: Random, law: Law, search: NeighborSearch) -> Ids:
     """
     vocabulary = search.vocabulary
     words, rows = np.unique(ids, return_inverse=True)
-    near, lengths = search.around(words, min(_AROUND, len(vocabulary)))
+    near = search.first(words, min(_AROUND, len(vocabulary)))
+    lengths = search.lengths(words, near)
     excluded = near < law.first
     smallest = np.where(excluded, lengths[:, -1:], lengths).min(axis=1)
     weights = law.weights(lengths, smallest[:, None])

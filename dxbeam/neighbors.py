@@ -35,6 +35,7 @@ T = TypeVar("T")
 _UNIT_ROUNDOFF = 2.0**-24
 _TILE_QUERIES, _TILE_WORDS = 512, 2048  # measured: the fastest shape on two kinds of processor
 _SCORES_A_BLOCK = 1 << 23  # float32 scores held at once: 32 MiB
+_COORDINATES_AT_ONCE = 1 << 17  # float64: 1 MiB, which stays in the cache
 _APPROXIMATE_CANDIDATES = 8
 
 
@@ -205,15 +206,15 @@ class NeighborSearch:
         result[deep] = self._at_rank(queries, ranks[deep], ids[deep])
         return result
 
-    def around(self, ids: Ids, count: int) -> tuple[Ids, Floats]:
-        """The words nearest to each word, and their distances, by (distance, id).
+    def first(self, ids: Ids, count: int) -> Ids:
+        """The words nearest to each word by (distance, id).
 
         Args:
           ids: int64 [B]; UNKNOWN stands for the unknown word's vector.
           count: at most N.
 
         Returns:
-          int64 and float64 [B, count]; a word's own row starts with itself.
+          int64 [B, count]; a word's own row starts with itself.
         """
         near = np.empty((len(ids), count), np.int64)
         known = np.flatnonzero(ids != UNKNOWN)
@@ -223,25 +224,28 @@ class NeighborSearch:
             near[known, 1:] = self.table(ids[known], count - 1)[0]
         else:
             near[known, 1:] = table[ids[known], : count - 1]
-        near[ids == UNKNOWN] = self.derived(("around", count), self._around_unknown(count))
-        vectors = self.vocabulary.vectors_of(ids)
-        rows = max(1, _SCORES_A_BLOCK // 64 // self._vectors.shape[1] // count)
-        lengths = [
-            distances(self._vectors[near[i : i + rows]], vectors[i : i + rows, None, :])
-            for i in range(0, len(ids), rows)
-        ]
-        return near, np.concatenate([np.empty((0, count)), *lengths])
+        near[ids == UNKNOWN] = self.derived(("first", count), self._first_unknown(count))
+        return near
 
-    def _around_unknown(self, count: int) -> Callable[[Vocabulary], Ids]:
+    def _first_unknown(self, count: int) -> Callable[[Vocabulary], Ids]:
         unknown = np.array([UNKNOWN])
         return lambda vocabulary: self._at_rank(
             vocabulary.vectors_of(unknown).repeat(count, axis=0), np.arange(count)
         )
 
+    def lengths(self, ids: Ids, others: Ids) -> Floats:
+        """Distances from each word to others: int64 [B] (or UNKNOWN), [B, k] -> float64 [B, k]."""
+        result = np.empty(others.shape)
+        rows = max(1, _COORDINATES_AT_ONCE // self._vectors.shape[1] // max(1, others.shape[1]))
+        for start in range(0, len(ids), rows):
+            block = slice(start, start + rows)
+            own = self.vocabulary.vectors_of(ids[block])
+            result[block] = distances(self._vectors[others[block]], own[:, None, :])
+        return result
+
     def is_close(self, originals: Ids, released: Ids) -> npt.NDArray[np.bool_]:
         """Whether each released word is within the close radius of its original (both known)."""
-        exact = distances(self._vectors[originals], self._vectors[released])
-        return exact <= self.close_radius(originals)
+        return self.lengths(originals, released[:, None])[:, 0] <= self.close_radius(originals)
 
     def close_radius(self, ids: Ids) -> Floats:
         """Distance from each word to its 100th neighbour, or the last one if there are fewer."""

@@ -25,7 +25,10 @@ from dxbeam.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.noise import uniform
 from dxbeam.parameters import checked_epsilon
 from dxbeam.randomness import Random
+from dxbeam.vocabulary import UNKNOWN
 
+DRAWS_A_ROUND = 2
+ROUNDS = 8
 _MOST_CANDIDATES = 65  # P(k > 65) < 1e-21 for every vocabulary below 3 million words
 
 
@@ -53,20 +56,51 @@ class TruncatedGumbel:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers a word: for the number of candidates and for the choice."""
-        return 2
+        """Random numbers a word: for k, for rounds of rejection, and for what they leave open."""
+        return 2 + DRAWS_A_ROUND * ROUNDS
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """One of the words around each word: int64 [B] -> int64 [B]."""
+        """One of the words around each word: int64 [B] -> int64 [B].
+
+        Few distances are needed: the weight of the second word is an upper bound of those of all
+        others, so one of them is proposed by it and accepted in proportion to its own.
+        """
         shares = candidate_counts(len(search.vocabulary))
-        counts = np.searchsorted(shares, uniform(random[:, 0])) + 1
-        counts = np.minimum(counts, len(shares))
-        words, rows = np.unique(ids, return_inverse=True)
-        near, lengths = search.around(words, int(counts.max(initial=1)))
-        sums = np.cumsum(np.exp(-self.epsilon / 2 * (lengths - lengths[:, :1])), axis=1)[rows]
-        target = uniform(random[:, 1]) * sums[np.arange(len(ids)), counts - 1]
-        place = np.minimum((sums < target[:, None]).sum(axis=1), counts - 1)
-        return np.asarray(near[rows, place])
+        near = search.first(ids, len(shares))
+        others = np.minimum(np.searchsorted(shares, uniform(random[:, 0])), len(shares) - 1)
+        lengths = search.lengths(ids, near[:, :2])
+        bound = self._weights(lengths[:, -1], lengths[:, 0])
+
+        chosen = np.full(len(ids), UNKNOWN)
+        open_ = np.arange(len(ids))
+        for start in range(1, 1 + DRAWS_A_ROUND * ROUNDS, DRAWS_A_ROUND):
+            which, whether = (uniform(random[open_, start + i]) for i in range(DRAWS_A_ROUND))
+            count = others[open_]
+            share = count * bound[open_] / (1 + count * bound[open_])  # of the envelope
+            among = which <= share
+            # Numbers up to ``share`` are used again: they say which of the others it is.
+            scaled = np.divide(which, share, out=np.zeros(len(open_)), where=among)
+            rank = np.minimum((scaled * count).astype(np.int64), count - 1) + 1
+            drawn = near[open_, np.where(among, rank, 0)]
+            far = open_[among]
+            apart = search.lengths(ids[far], drawn[among, None])[:, 0]
+            accepted = ~among
+            accepted[among] = whether[among] <= self._weights(apart, lengths[far, -1])
+            chosen[open_[accepted]] = drawn[accepted]
+            open_ = open_[~accepted]
+            if not len(open_):
+                return chosen
+        apart = search.lengths(ids[open_], near[open_])
+        sums = np.cumsum(self._weights(apart, apart[:, :1]), axis=1)
+        last, rows = others[open_], np.arange(len(open_))
+        target = uniform(random[open_, -1]) * sums[rows, last]
+        place = np.minimum((sums < target[:, None]).sum(axis=1), last)
+        chosen[open_] = near[open_, place]
+        return chosen
+
+    def _weights(self, lengths: Floats, smallest: Floats) -> Floats:
+        """Probabilities up to a factor: 1 at the distance ``smallest``."""
+        return np.asarray(np.exp(-self.epsilon / 2 * (lengths - smallest)))
 
     def guarantee(self) -> Guarantee:
         """None: what can be released depends on the word."""

@@ -15,6 +15,7 @@ import pytest
 from dxbeam import exponential_choice
 from dxbeam.exponential_choice import DRAWS, Law, choose
 from dxbeam.mechanisms import Mechanism, make_mechanism
+from dxbeam.mechanisms import truncated_gumbel as truncated_gumbel_file
 from dxbeam.mechanisms.truncated_gumbel import candidate_counts
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.vocabulary import UNKNOWN, Vocabulary
@@ -127,13 +128,24 @@ def test_rejection_has_no_influence_on_the_law(
     check_mechanism(make_mechanism(name, epsilon=2.0), vocabulary(WORDS, 3), name)
 
 
+@pytest.mark.parametrize("rounds", [0, 1])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_rejection_has_no_influence_on_the_law_of_the_first_neighbours(
+    monkeypatch: pytest.MonkeyPatch, rounds: int, epsilon: float
+) -> None:
+    monkeypatch.setattr(truncated_gumbel_file, "ROUNDS", rounds)
+    mechanism = make_mechanism("truncated_gumbel", epsilon=epsilon)
+    check_mechanism(mechanism, vocabulary(WORDS, 3), "truncated_gumbel")
+
+
 @pytest.mark.parametrize("rounds", [0, 1, 64])
-@pytest.mark.parametrize("name", ["santext", "santext_plus"])
+@pytest.mark.parametrize("name", ["santext", "santext_plus", "truncated_gumbel"])
 def test_batches_have_no_influence_however_a_word_is_drawn(
     monkeypatch: pytest.MonkeyPatch, name: str, rounds: int
 ) -> None:
     monkeypatch.setattr(exponential_choice, "ROUNDS", rounds)
     monkeypatch.setattr(exponential_choice, "_AROUND", 5)
+    monkeypatch.setattr(truncated_gumbel_file, "ROUNDS", min(rounds, 8))
     mechanism, search = make_mechanism(name, epsilon=1.0), NeighborSearch(vocabulary(5000, 50))
     ids = np.random.default_rng(0).integers(UNKNOWN, 5000, 1000)
     random = random_numbers(1000, mechanism.draws(50), seed=3)
