@@ -98,23 +98,27 @@ class IntegerSearch:
             upper = scores[: len(rows) * block.shape[1]].reshape(len(rows), -1)
             self._upper_bounds(tile, first, block, upper)
             hot, limits = rows, tile.limits(best[:, -1])
+            reached = rows
             # The first block finds as many words as are asked for, the others improve on them.
-            for _ in range(min(count, block.shape[1]) if number == 0 else 1):
+            for turn in range(min(count, block.shape[1]) if number == 0 else 1):
                 # Copying the rows that are hot pays off where they are few.
                 few = 2 * len(hot) < len(rows)
                 top = upper[hot].argmax(axis=1) if few else upper.argmax(axis=1)[hot]
                 reaching = upper[hot, top] >= limits[hot]
                 hot, top = hot[reaching], top[reaching]
+                if turn == 0:
+                    reached = hot  # no word reaches the limit of any other row
                 exact = distances(self._vectors[first + top], queries[hot])
                 found.append((hot, first + top, exact))
                 upper[hot, top] = -np.inf  # done with
                 best[hot] = np.sort(np.column_stack([best[hot], exact]), axis=1)[:, :count]
             limits = tile.limits(best[:, -1])
+            rest = upper if len(reached) == len(rows) else upper[reached]
             reaches = np.greater_equal(
-                upper, limits[:, None], out=marks[: upper.size].reshape(upper.shape)
+                rest, limits[reached, None], out=marks[: rest.size].reshape(rest.shape)
             )
             row, column = np.divmod(np.flatnonzero(reaches), block.shape[1])
-            unsettled.append((row, first + column, upper[row, column]))
+            unsettled.append((reached[row], first + column, rest[row, column]))
             if sum(len(part[0]) for part in unsettled) > _CANDIDATES_A_QUERY * (len(rows) + 16):
                 return None
         row, ids, bounds = (np.concatenate(parts) for parts in zip(*unsettled, strict=True))
