@@ -11,7 +11,10 @@ one thread each and with all cores each; what is printed is microseconds a word,
 
 A mechanism that mldp-text does not have is set against the one of its that stands nearest (PEERS).
 With ``--large`` each is also timed over a vocabulary of that many words made from the same vectors
-(sizing.py), against mldp-text's time over its own. The last lines are a table in Markdown.
+(sizing.py), against mldp-text's time over its own: by exact search, and if it adds noise to
+vectors also through a FAISS index. mldp-text itself looks through an index by default; the share
+of noisy vectors whose nearest word each index finds is printed. The last lines are a table in
+Markdown.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,8 +34,9 @@ import numpy as np
 import threadpoolctl
 
 from benchmarks.sizing import enlarged
+from dxbeam.approximate_index import build_index, measure_recall
 from dxbeam.documents import Document
-from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
+from dxbeam.mechanisms import MECHANISMS, AddsNoise, Mechanism, make_mechanism
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.sanitizer import Sanitizer
 from dxbeam.vocabulary import Vocabulary
@@ -87,6 +92,24 @@ def with_tables(vocabulary: Vocabulary, ids: np.ndarray) -> Vocabulary:
     )
 
 
+def through_an_index(vocabulary: Vocabulary, factory: str, parameters: str) -> Vocabulary:
+    """The vocabulary with an approximate index; prints its recall."""
+    start = time.perf_counter()
+    index = build_index(vocabulary, factory, parameters)
+    print(
+        f"{factory} {parameters} over {len(vocabulary):,} words: built in "
+        f"{time.perf_counter() - start:.0f} s; {recall(vocabulary, index)}",
+        flush=True,
+    )
+    return replace(vocabulary, index=index)
+
+
+def recall(vocabulary: Vocabulary, index: Any) -> str:
+    """What share of noisy vectors' nearest words an index finds."""
+    shares = measure_recall(vocabulary, index).items()
+    return "finds " + ", ".join(f"{share:.1%} at epsilon {epsilon}" for epsilon, share in shares)
+
+
 def documents_of(words: Sequence[str]) -> list[Document]:
     """The words as documents."""
     return [
@@ -117,6 +140,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--large", type=int, default=400_000, help="0 leaves it out")
     parser.add_argument("--large_words", type=int, default=8_000)
+    parser.add_argument("--index_factory", default="IVF1024,PQ150x4fs,RFlat")
+    parser.add_argument("--index_parameters", default="nprobe=24,k_factor_rf=4")
     arguments = parser.parse_args()
     try:
         import mldp_text
@@ -138,11 +163,15 @@ def main() -> None:
     vocabulary = with_tables(Vocabulary(embeddings.index_to_key, vectors), ids)
     words = [vocabulary.words[i] for i in ids]
     few = words[: arguments.peer_words]
-    large, many = None, []
+    large, indexed, many = None, None, []
     if arguments.large:
         grown = enlarged(Vocabulary(embeddings.index_to_key, vectors), arguments.large)
         chosen = generator.integers(0, arguments.large, arguments.large_words)
         large, many = with_tables(grown, chosen), [grown.words[i] for i in chosen]
+        indexed = through_an_index(large, arguments.index_factory, arguments.index_parameters)
+    theirs_index = getattr(next(iter(peers.values())), "index", None)
+    if theirs_index is not None:
+        print(f"mldp-text's index over its own words: {recall(vocabulary, theirs_index)}")
     print(
         f"{len(vocabulary):,} words in {vocabulary.dimensions} dimensions; {len(few):,} words "
         f"through mldp-text, {len(words):,} through dxbeam"
@@ -157,8 +186,10 @@ def main() -> None:
             timers = {"small": ours(mechanism, vocabulary, words, threads)}
             if large:
                 timers["large"] = ours(mechanism, large, many, threads)
+            if indexed and isinstance(mechanism, AddsNoise):
+                timers["indexed"] = ours(mechanism, indexed, many, threads)
             with threadpoolctl.threadpool_limits(threads):
-                measured: dict[str, list[float]] = {"peer": [], "small": [], "large": []}
+                measured: dict[str, list[float]] = {name: [] for name in ("peer", *timers)}
                 for _ in range(arguments.rounds):
                     taken = seconds(partial(_replace, peer, few)) / len(few)
                     measured["peer"].append(taken * 1e6)
@@ -168,10 +199,12 @@ def main() -> None:
             row = [name, f"{threads}", f"{PEERS[name]}: {theirs:,.0f}"]
             for size in timers:
                 row.append(f"{max(measured[size]):,.1f} ({theirs / max(measured[size]):,.0f}×)")
+            row += [""] * (large is not None and "indexed" not in timers)
             rows.append(row)
             print("  " + ", ".join(row), flush=True)
     header = ["mechanism", "threads", "mldp-text, µs a word", f"{len(vocabulary):,} words, µs"]
-    header += [f"{len(large):,} words, µs"] if large else []
+    if large:
+        header += [f"{len(large):,} words, µs", f"{len(large):,} words through the index, µs"]
     print("\n| " + " | ".join(header) + " |\n|" + "---|" * len(header))
     for row in rows:
         print("| " + " | ".join(row) + " |")

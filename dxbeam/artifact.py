@@ -56,12 +56,14 @@ class VocabularyHandle(NamedTuple):
       digest: SHA-256 of the manifest's content, which holds that of every file.
       words: N.
       dimensions: n.
+      search: how the nearest word is found: "exact", or what approximate index looks for it.
     """
 
     uri: str
     digest: str
     words: int
     dimensions: int
+    search: str = "exact"
 
 
 class WordsAndVectors(NamedTuple):
@@ -205,7 +207,12 @@ def handle(uri: str) -> VocabularyHandle:
       ArtifactError: as ``read_manifest``.
     """
     manifest = read_manifest(uri)
-    return VocabularyHandle(uri, manifest["digest"], manifest["words"], manifest["dimensions"])
+    index, search = manifest.get("index", {"exact": True}), "exact"
+    if not index["exact"]:
+        search = f"approximate: {index['factory']} {index.get('parameters', '')}".rstrip()
+    return VocabularyHandle(
+        uri, manifest["digest"], manifest["words"], manifest["dimensions"], search
+    )
 
 
 def open_vocabulary(handle: VocabularyHandle) -> Vocabulary:

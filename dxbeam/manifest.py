@@ -253,6 +253,7 @@ def compose(
             "digest": vocabulary.digest,
             "words": vocabulary.words,
             "dimensions": vocabulary.dimensions,
+            "search": vocabulary.search,
         }
         if vocabulary
         else None,

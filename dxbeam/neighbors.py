@@ -92,16 +92,12 @@ class NeighborSearch:
 
         With an approximate index, the nearest among the candidates that the index finds.
         """
-        if not len(queries):
-            return np.empty(0, np.int64)
-        if self.vocabulary.index is not None:
-            return self._nearest_by_index(queries)
-        return self._tiled(queries, 1)[0][:, 0]
+        return self._nearest(queries, 1)[0][:, 0]
 
     def nearest_two(self, queries: Floats) -> tuple[Ids, Floats]:
         """The two words nearest to each query by (distance, id), and their distances.
 
-        Exact whatever index the vocabulary has.
+        With an approximate index, the nearest two among the candidates that the index finds.
 
         Args:
           queries: float64 [B, n]; the vocabulary has at least two words.
@@ -109,10 +105,16 @@ class NeighborSearch:
         Returns:
           int64 [B, 2] and float64 [B, 2].
         """
-        return self._tiled(queries, 2)
+        return self._nearest(queries, 2)
+
+    def _nearest(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
+        """The ``count`` (1 or 2) words nearest to each query, [B, count]."""
+        if len(queries) and self.vocabulary.index is not None:
+            return self._by_index(queries, count)
+        return self._tiled(queries, count)
 
     def _tiled(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
-        """The ``count`` (1 or 2) words nearest to each query, [B, count]; on all threads."""
+        """As ``_nearest`` by exact search, on all threads."""
         if self._integers is None:
             return self._in_float32(queries, count)
         tiles = [queries[i : i + QUERIES_A_TILE] for i in range(0, len(queries), QUERIES_A_TILE)]
@@ -176,18 +178,19 @@ class NeighborSearch:
             gaps[start : start + len(block)] = second - best
         return best_ids, gaps
 
-    def _nearest_by_index(self, queries: Floats) -> Ids:
+    def _by_index(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
+        """As ``_nearest``, among the candidates of the index, in order of their exact distances."""
         candidates = min(_APPROXIMATE_CANDIDATES, len(self._vectors))
-        _, ids = self.vocabulary.index.search(queries.astype(np.float32), candidates)
-        vectors = self._vectors[np.maximum(ids, 0)]
-        squares = np.square(vectors - queries[:, None, :]).sum(axis=2)
-        squares[ids < 0] = np.inf
-        order = np.lexsort((ids, squares), axis=1)[:, 0]
-        nearest: Ids = np.take_along_axis(ids, order[:, None], axis=1)[:, 0].astype(np.int64)
+        _, found = self.vocabulary.index.search(queries.astype(np.float32), candidates)
+        lengths = self._lengths(queries, np.maximum(found, 0))
+        lengths[found < 0] = np.inf
+        order = np.lexsort((found, lengths), axis=1)[:, :count]
+        ids = np.take_along_axis(found, order, axis=1)
+        lengths = np.take_along_axis(lengths, order, axis=1)
         # An index may come back empty-handed (an IVF list without words): search exactly then.
-        empty = np.flatnonzero((ids < 0).all(axis=1))
-        nearest[empty] = self._at_rank(queries[empty], np.zeros(len(empty), np.int64))
-        return nearest
+        empty = np.flatnonzero((ids < 0).any(axis=1))
+        ids[empty], lengths[empty] = self._tiled(queries[empty], count)
+        return ids, lengths
 
     def neighbor(self, ids: Ids, ranks: Ids) -> Ids:
         """The word at a rank among all words around a word: [B], [B] -> [B].
@@ -235,12 +238,15 @@ class NeighborSearch:
 
     def lengths(self, ids: Ids, others: Ids) -> Floats:
         """Distances from each word to others: int64 [B] (or UNKNOWN), [B, k] -> float64 [B, k]."""
+        return self._lengths(self.vocabulary.vectors_of(ids), others)
+
+    def _lengths(self, queries: Floats, others: Ids) -> Floats:
+        """Distances from each query to words: float64 [B, n], int64 [B, k] -> float64 [B, k]."""
         result = np.empty(others.shape)
         rows = max(1, _COORDINATES_AT_ONCE // self._vectors.shape[1] // max(1, others.shape[1]))
-        for start in range(0, len(ids), rows):
+        for start in range(0, len(queries), rows):
             block = slice(start, start + rows)
-            own = self.vocabulary.vectors_of(ids[block])
-            result[block] = distances(self._vectors[others[block]], own[:, None, :])
+            result[block] = distances(self._vectors[others[block]], queries[block, None, :])
         return result
 
     def is_close(self, originals: Ids, released: Ids) -> npt.NDArray[np.bool_]:

@@ -96,7 +96,8 @@ def describe(
         f"  mechanism {parameters['mechanism']}",
         f"  resample  {parameters['rank_resampling'] or 'no'}",
         f"  words     {len(vocabulary):,} words in {vocabulary.dimensions} dimensions; "
-        f"others: {configuration.unknown_words}",
+        f"others: {configuration.unknown_words}"
+        + ("; the nearest are looked for approximately" if vocabulary.index is not None else ""),
         *([f"  bag       {parameters['bag_of_words']}"] if configuration.bag else []),
         *([f"  repair    {repair.as_dict()}"] if repair else []),
         f"  write     {output} (metrics: {metrics_output})",

@@ -10,7 +10,8 @@ Beam pipeline, so --runner and its flags spread a large vocabulary over workers;
 able to read and write --output.
 
     --max_words 100000            keep the first words of the file (the most frequent, as a rule)
-    --index_factory IVF256,Flat   search approximately; see the recall in the manifest
+    --index_factory IVF256,Flat --index_parameters nprobe=32
+                                  search approximately; see the recall in the manifest
     --vector_dtype float16        half the size
 
 The embedding file must be public: a vocabulary made from the private corpus voids the guarantee.
@@ -31,7 +32,7 @@ import numpy as np
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam import artifact, manifest, storage
-from dxbeam.approximate_index import EXACT, build_index, check_factory, measure_recall
+from dxbeam.approximate_index import EXACT, build_index, check_index, measure_recall
 from dxbeam.artifact import WordsAndVectors
 from dxbeam.embeddings import ReadingReport, read_embeddings
 from dxbeam.errors import ConfigurationError
@@ -55,7 +56,8 @@ def store_words(
         )
         for chunk in reading:
             if not report.words - len(chunk.words):
-                check_factory(options.index_factory, chunk.vectors.shape[1])
+                dimensions = chunk.vectors.shape[1]
+                check_index(options.index_factory, options.index_parameters, dimensions)
             yield chunk.words, chunk.vectors
 
     dtype = np.float16 if options.vector_dtype == "float16" else np.float32
@@ -80,18 +82,21 @@ def build(options: PipelineOptions, shape: WordsAndVectors) -> beam.Pipeline:
     return pipeline
 
 
-def store_index(output: str, shape: WordsAndVectors, factory: str) -> dict[str, Any]:
+def store_index(
+    output: str, shape: WordsAndVectors, factory: str, parameters: str
+) -> dict[str, Any]:
     """Builds the FAISS index that was asked for; what the manifest should say of it."""
     if factory == EXACT:
         return {"index": {"factory": EXACT, "exact": True}}
     vocabulary = artifact.open_draft(output, shape.digest)
-    index = build_index(vocabulary, factory)
+    index = build_index(vocabulary, factory, parameters)
     with tempfile.TemporaryDirectory() as local:
         path = str(Path(local) / artifact.INDEX)
         faiss.write_index(index, path)
         storage.copy(path, storage.join(output, artifact.INDEX))
     recall = measure_recall(vocabulary, index)
-    return {"index": {"factory": factory, "exact": False, "recall_by_epsilon": recall}}
+    facts = {"factory": factory, "parameters": parameters, "exact": False}
+    return {"index": {**facts, "recall_by_epsilon": recall}}
 
 
 def build_vocabulary(argv: Sequence[str]) -> None:
@@ -110,7 +115,7 @@ def build_vocabulary(argv: Sequence[str]) -> None:
         print(f"Read {shape.words:,} words in {shape.dimensions} dimensions; now their neighbours")
         launch.run(build(options, shape))
         storage.delete(storage.join(output, artifact.PIECES))
-        index = store_index(output, shape, own.index_factory)
+        index = store_index(output, shape, own.index_factory, own.index_parameters)
     except BaseException:
         artifact.abandon(output)
         manifest.give_up_claim(output)

@@ -112,6 +112,24 @@ def test_an_approximate_index_answers_with_words_and_tells_its_recall() -> None:
     assert set(measure_recall(exact, index).values()) == {1.0}
 
 
+def test_parameters_of_an_index_decide_where_it_looks() -> None:
+    exact = tiny.vocabulary()
+    few, all_ = (build_index(exact, "IVF8,Flat", f"nprobe={lists}") for lists in (1, 8))
+    assert measure_recall(exact, few)["5"] < 1
+    assert set(measure_recall(exact, all_).values()) == {1.0}
+
+
+def test_the_two_nearest_words_of_an_index_that_looks_everywhere_are_exact() -> None:
+    exact = tiny.vocabulary()
+    index = build_index(exact, "IVF8,Flat", "nprobe=8")
+    queries = exact.vectors_of(np.arange(-1, 300)) + 0.5
+    found = NeighborSearch(Vocabulary(exact.words, exact.vectors, index=index))
+    for got, wanted in zip(
+        found.nearest_two(queries), NeighborSearch(exact).nearest_two(queries), strict=True
+    ):
+        assert np.array_equal(got, wanted)
+
+
 def test_an_index_that_finds_nothing_is_helped_out() -> None:
     class Empty:
         def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -121,6 +139,8 @@ def test_an_index_that_finds_nothing_is_helped_out() -> None:
     queries = exact.vectors_of(np.arange(20)) + 1.0
     helped = NeighborSearch(Vocabulary(exact.words, exact.vectors, index=Empty()))
     assert np.array_equal(helped.nearest(queries), NeighborSearch(exact).nearest(queries))
+    two = helped.nearest_two(queries)[0]
+    assert np.array_equal(two, NeighborSearch(exact).nearest_two(queries)[0])
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=_ONE_PATH_A_TEST)

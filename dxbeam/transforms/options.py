@@ -85,6 +85,13 @@ class BuildVocabularyOptions(PipelineOptions):
             "keeps the privacy but changes the output, and its recall goes into the manifest",
         )
         parser.add_argument(
+            "--index_parameters",
+            default="",
+            metavar="NAME=VALUE,…",
+            help="FAISS parameters of the index's searches, such as nprobe=32; FAISS's own "
+            "defaults are fast and find few words",
+        )
+        parser.add_argument(
             "--neighbors",
             type=int,
             default=256,

@@ -62,21 +62,25 @@ def test_lower_case_keeps_the_first_and_counts_the_rest(embeddings: Path, tmp_pa
 
 
 def test_half_precision_and_an_approximate_index(embeddings: Path, tmp_path: Path) -> None:
-    flags = ("--vector_dtype=float16", "--index_factory=IVF4,Flat")
+    flags = ("--vector_dtype=float16", "--index_factory=IVF4,Flat", "--index_parameters=nprobe=2")
     built = _build(embeddings, tmp_path / "out", *flags)
     assert np.array_equal(built.vectors, VECTORS.astype(np.float16).astype(np.float32))
     index = artifact.read_manifest(str(tmp_path / "out"))["index"]
     assert index["exact"] is False
+    assert built.index.nprobe == 2
     assert set(index["recall_by_epsilon"]) == {"1", "5", "10", "20"}
     corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": "pear plum w3"}])
     tiny.run(str(tmp_path / "out"), corpus, tmp_path / "release", "--epsilon=5000")
     assert tiny.released(tmp_path / "release") == {"a": "pear plum w3"}
+    release = json.loads((tmp_path / "release" / "release.json").read_text())
+    assert release["vocabulary"]["search"] == "approximate: IVF4,Flat nprobe=2"
 
 
 @pytest.mark.parametrize(
     ("flag", "said"),
     [
         ("--index_factory=Magic", "FAISS knows no such index"),
+        ("--index_parameters=nprobe=2", "the index Flat has no such parameters"),
         ("--neighbors=0", "--neighbors must be at least 1"),
         ("--max_words=0", "max_words"),
         ("--embeddings=/nowhere.txt", "nowhere.txt"),
