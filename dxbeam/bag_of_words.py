@@ -146,6 +146,7 @@ class BagOfWords:
                 f"the {word.metric}"
             ),
             delta=min(1.0, n * word.delta),
+            cap=None if word.cap is None else n * word.cap,
             unit="document",
             composition=(
                 "One changed word costs epsilon times its distance, one word more or less at most "

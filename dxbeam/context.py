@@ -26,23 +26,29 @@ class Neighbor(NamedTuple):
     Attributes:
       rank: 1 for the nearest neighbour.
       distance: median Euclidean distance, over words spread evenly through the vocabulary.
-      exponent: epsilon * distance; the factor is e to this power.
+      exponent: epsilon * distance, or the guarantee's cap; the factor is e to this power. None
+        where the guarantee does not reach so far.
+      delta: the additive slack beside the factor.
     """
 
     rank: int
     distance: float
-    exponent: float
+    exponent: float | None
+    delta: float = 0.0
 
     @property
     def sentence(self) -> str:
         """For a person to read."""
         which = "nearest" if self.rank == 1 else f"{self.rank}th nearest"
+        against = f"against its {which} word (median distance {self.distance:.2g})"
+        if self.exponent is None:
+            return f"{against} nothing is promised, as the guarantee does not reach so far"
         factor = f"e^{self.exponent:.3g}"
         if self.exponent < 9:
             factor += f" = {math.exp(self.exponent):.3g}"
-        return (
-            f"against its {which} word (median distance {self.distance:.2g}) a released word may "
-            f"speak for the original by a factor of up to {factor}"
+        slack = f", up to a probability of {self.delta:g}" if self.delta else ""
+        return f"{against} a released word may speak for the original by a factor of up to " + (
+            factor + slack
         )
 
 
@@ -59,14 +65,27 @@ def in_context(guarantee: Guarantee, search: NeighborSearch) -> list[Neighbor]:
         min(CLOSE_RANK, words - 1): np.median(search.close_radius(ids)),
     }
     return [
-        Neighbor(rank, float(distance), guarantee.euclidean_epsilon * float(distance))
+        Neighbor(rank, float(distance), _exponent(guarantee, float(distance)), guarantee.delta)
         for rank, distance in typical.items()
     ]
+
+
+def _exponent(guarantee: Guarantee, distance: float) -> float | None:
+    if guarantee.euclidean_epsilon is None:
+        return None
+    if guarantee.longest is not None and distance > guarantee.longest:
+        return None
+    exponent = guarantee.euclidean_epsilon * distance
+    return exponent if guarantee.cap is None else min(exponent, guarantee.cap)
 
 
 def as_dicts(neighbors: list[Neighbor]) -> list[dict[str, Any]]:
     """Ready for JSON."""
     return [
-        {"neighbor_rank": rank, "median_distance": distance, "exponent": exponent}
-        for rank, distance, exponent in neighbors
+        {
+            "neighbor_rank": neighbor.rank,
+            "median_distance": neighbor.distance,
+            "exponent": neighbor.exponent,
+        }
+        for neighbor in neighbors
     ]

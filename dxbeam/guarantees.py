@@ -27,6 +27,9 @@ class Guarantee:
       euclidean_epsilon: the factor of the Euclidean distance between word vectors that the
         exponent never exceeds, whatever the metric; None where there is none to name.
       unprotected: words that the mechanism itself may release as they are.
+      longest: it holds for words at most so far apart, in Euclidean distance; None if for all.
+      cap: what the exponent never exceeds, however far apart words are; None where nothing caps
+        it, or what does depends on the vocabulary.
     """
 
     notion: str
@@ -40,6 +43,8 @@ class Guarantee:
     caveats: tuple[str, ...] = ()
     euclidean_epsilon: float | None = None
     unprotected: tuple[str, ...] = ()
+    longest: float | None = None
+    cap: float | None = None
 
     @property
     def sound(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dxbeam.context import in_context
+from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.vocabulary import Vocabulary
@@ -34,6 +35,22 @@ def test_the_factors_are_those_at_the_first_and_the_hundredth_neighbour() -> Non
 def test_a_small_vocabulary_has_a_last_neighbour() -> None:
     assert [n.rank for n in in_context(Laplace(2.0).guarantee(), NeighborSearch(_on_a_ring(5, 1)))]
     assert in_context(Laplace(2.0).guarantee(), NeighborSearch(of(np.zeros((1, 2))))) == []
+
+
+def test_what_caps_the_exponent_is_heeded() -> None:
+    promise = make_mechanism("coordinate_laplace", epsilon=2.0, clip=0.5).guarantee()
+    nearest, close = in_context(promise, NeighborSearch(_on_a_ring(500, 10.0)))
+    assert nearest.exponent == pytest.approx(2 * nearest.distance)
+    assert close.exponent == 2.0
+
+
+def test_beyond_its_reach_a_guarantee_promises_nothing() -> None:
+    promise = make_mechanism("gaussian", epsilon=2.0, distance=1.0, delta=1e-6).guarantee()
+    nearest, close = in_context(promise, NeighborSearch(_on_a_ring(500, 10.0)))
+    assert nearest.exponent == pytest.approx(2 * nearest.distance)
+    assert "up to a probability of 1e-06" in nearest.sentence
+    assert close.exponent is None
+    assert "nothing is promised" in close.sentence
 
 
 def test_without_a_euclidean_reading_nothing_is_said() -> None:

@@ -13,7 +13,7 @@ two points of a ball of radius C are at most 2 C apart: never more than exp(2 ep
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -77,10 +77,12 @@ class CoordinateLaplace:
     def guarantee(self) -> Guarantee:
         """Pure epsilon * L1 distance / sqrt(n), which Euclidean distance bounds."""
         ball = "" if self.clip is None else f", clipped to a ball of radius {self.clip:g}"
-        cap = "" if self.clip is None else f" and exp({2 * self.epsilon * self.clip:g})"
-        return pure(
+        cap = None if self.clip is None else 2 * self.epsilon * self.clip
+        also = "" if cap is None else f" and exp({cap:g})"
+        promise = pure(
             self.epsilon,
             "Dwork et al. 2006, proposition 1; dxbeam/mechanisms/coordinate_laplace.py",
             f"L1 distance between the words' vectors{ball}, divided by the square root of n",
-            caveats=(f"The factor is never above exp(epsilon * Euclidean distance){cap}.",),
+            caveats=(f"The factor is never above exp(epsilon * Euclidean distance){also}.",),
         )
+        return replace(promise, cap=cap)

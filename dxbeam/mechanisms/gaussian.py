@@ -14,7 +14,7 @@ is a function of the noisy vector alone.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import ClassVar
 
@@ -69,10 +69,11 @@ class Gaussian:
 
     def guarantee(self) -> Guarantee:
         """(epsilon * Euclidean distance, delta), for words no further apart than T."""
-        return approximate(
+        promise = approximate(
             self.epsilon,
             self.delta,
             "Balle and Wang 2018, lemma 3; proof in dxbeam/mechanisms/gaussian.py",
             f"{EUCLIDEAN}, where it is at most {self.distance:g}",
             (f"For words further apart than {self.distance:g} the slack is larger.",),
         )
+        return replace(promise, longest=self.distance)

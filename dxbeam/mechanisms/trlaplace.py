@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -145,10 +145,11 @@ class TrLaplace:
 
     def guarantee(self) -> Guarantee:
         """(epsilon * Euclidean distance of the clipped vectors, delta)."""
-        return approximate(
+        promise = approximate(
             self.epsilon,
             self.delta,
             "proof in dxbeam/mechanisms/trlaplace.py; not that of the mechanism's paper",
             "Euclidean distance between the words' vectors, clipped to a ball of radius "
             f"{self.clip:g}",
         )
+        return replace(promise, cap=2 * self.epsilon * self.clip)
