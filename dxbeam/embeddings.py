@@ -35,6 +35,7 @@ import pyarrow.compute as pc
 
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, EmbeddingFileError
+from dxbeam.vocabulary import LARGEST_VALUE
 
 FORMATS = ("glove", "word2vec", "word2vec_binary")
 
@@ -397,9 +398,9 @@ class _BinaryReader:
             vectors.append(self._buffer[space + 1 : end])
             self._at = end
         matrix = np.frombuffer(b"".join(vectors), "<f4").reshape(-1, self.n)
-        finite = np.isfinite(matrix).all(axis=1)
-        if not finite.all():
-            source.fail("a NaN or infinite value", self.rows + 1 + int(finite.argmin()))
+        usable = (np.abs(matrix) <= LARGEST_VALUE).all(axis=1)
+        if not usable.all():
+            source.fail("a NaN, infinite or too large value", self.rows + 1 + int(usable.argmin()))
         self.rows += len(words)
         return words, matrix.astype(np.float32, copy=False)
 
@@ -427,7 +428,7 @@ def _parse(lines: list[bytes], n: int) -> _Entries | None:
         return None
     words = [word.strip(b" ") for word in pc.list_element(fields, 0).to_pylist()]
     vectors = _floats(pc.list_flatten(pc.list_slice(fields, 1, n + 1)))
-    if vectors is None or not np.isfinite(vectors).all():
+    if vectors is None or not (np.abs(vectors) <= LARGEST_VALUE).all():
         return None
     if not all(words) or any(map(_NUMBERS_AT_END.search, words)):
         return None
@@ -447,8 +448,8 @@ def _fault(line: bytes, n: int) -> str | None:
         number = _floats(pa.array([value], pa.binary()))
         if number is None:
             return f"value {position} is not a number"
-        if not np.isfinite(number[0]):
-            return f"value {position} is NaN, infinite or too large for float32"
+        if not abs(number[0]) <= LARGEST_VALUE:
+            return f"value {position} is NaN, infinite or too large (above {LARGEST_VALUE:g})"
     return None
 
 

@@ -7,7 +7,8 @@ neither on the batch a query came in nor on the kernel that served it.
 How far float32 can be trusted: with unit roundoff u = 2^-24, a query q and words w with
 |w| <= R, an n-term dot product errs by at most about n u |q| R in any order of summation
 (Higham 2002, section 3.1), so |w|^2 - 2 q.w errs by at most u (n + 5) (R^2 + 2 |q| R), the
-rounding of q to float32 included. Two candidates further apart than twice that are in true order.
+rounding of q to float32 included, and by a little more where terms underflow. Two candidates
+further apart than twice that are in true order.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 
 _UNIT_ROUNDOFF = 2.0**-24
+_UNDERFLOW = 2.0**-125  # of a term, even where the processor is told to make it 0
 _TILE_QUERIES, _TILE_WORDS = 512, 2048  # measured: the fastest shape on two kinds of processor
 _SCORES_A_BLOCK = 1 << 23  # float32 scores held at once: 32 MiB
 _COORDINATES_AT_ONCE = 1 << 17  # float64: 1 MiB, which stays in the cache
@@ -298,7 +300,8 @@ class NeighborSearch:
         """Bound on the float32 error of |w|^2 - 2 q.w for queries of these lengths."""
         terms = self.vocabulary.dimensions + 5
         norm = self._largest_norm
-        return _UNIT_ROUNDOFF * terms * (norm * norm + 2 * norm * lengths)
+        rounding = _UNIT_ROUNDOFF * terms * (norm * norm + 2 * norm * lengths)
+        return rounding + terms * _UNDERFLOW
 
     def _scores(self, queries: Floats, own: Ids | None = None) -> npt.NDArray[np.float32]:
         """|w|^2 - 2 q.w in float32, [B, N]: squared distances less |q|^2; -inf for own words."""

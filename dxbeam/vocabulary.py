@@ -13,6 +13,9 @@ import numpy.typing as npt
 
 from dxbeam.errors import ConfigurationError
 
+LARGEST_VALUE = 1e16
+"""Vectors hold no larger value: float32 must hold the squares of their lengths."""
+
 UNKNOWN = -1
 """The id of every word outside the vocabulary."""
 
@@ -39,7 +42,7 @@ class Vocabulary:
 
     Raises:
       ConfigurationError: words and vectors that do not fit each other, or vectors that are not
-        finite; and at the first look-up, repeated words.
+        finite or too large; and at the first look-up, repeated words.
     """
 
     words: Sequence[str]
@@ -71,8 +74,11 @@ class Vocabulary:
                 f"this one is {list(self.unknown_vector.shape)}"
             )
         # An artifact's vectors were checked when they were read, and may be too many to look at.
-        if not self.digest and not np.isfinite(self.vectors).all():
-            raise ConfigurationError("a vocabulary's vectors must be finite; one of these is not")
+        if not self.digest and not (np.abs(self.vectors) <= LARGEST_VALUE).all():
+            raise ConfigurationError(
+                "a vocabulary's vectors must be finite, their values at most "
+                f"{LARGEST_VALUE:g} in size; one of these is not"
+            )
 
     def __len__(self) -> int:
         return len(self.words)

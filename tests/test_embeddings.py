@@ -82,7 +82,7 @@ def test_every_format_in_every_wrapping(tmp_path, file_format, wrapping, named):
     )
 
 
-float32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
+float32 = st.floats(-(2.0**53), 2.0**53, width=32)  # 9e15
 
 
 @st.composite
@@ -299,6 +299,7 @@ def test_long_reads_log_progress_without_words(tmp_path, monkeypatch, caplog):
 TEXT_FAULTS = {
     "nan": (b"secretword 4 nan 6", "line 2: value 2 is NaN, infinite or too large"),
     "infinite": (b"secretword -inf 5 6", "line 2: value 1 is NaN, infinite or too large"),
+    "squares overflow": (b"secretword 4 5 2e16", "line 2: value 3 is NaN, infinite or too large"),
     "overflow": (b"secretword 4 5 1e39", "line 2: value 3 is NaN, infinite or too large"),
     "short": (b"secretword 4 5", "line 2: 2 values where 3 are expected"),
     "long": (b"secretword 4 5 6 7 8", "line 2: 5 values where 3 are expected"),
@@ -381,8 +382,14 @@ FIRST, SECOND = entry(b"the", 1, 2, 3), entry(b"secretword", 4, 5, 6)
         (b"2 3\n" + FIRST + SECOND[:5], "word 2: the file ends before it does"),
         (b"1 3\n" + FIRST + SECOND, "word 1: more bytes after it"),
         (b"1 3\n" + FIRST + b"\n\n" + SECOND, "word 1: more bytes after it"),
-        (b"2 3\n" + FIRST + entry(b"secretword", 4, float("nan"), 6), "word 2: a NaN or infinite"),
-        (b"2 3\n" + FIRST + entry(b"secretword", 4, 5, float("inf")), "word 2: a NaN or infinite"),
+        (
+            b"2 3\n" + FIRST + entry(b"secretword", 4, float("nan"), 6),
+            "word 2: a NaN, infinite or too large",
+        ),
+        (
+            b"2 3\n" + FIRST + entry(b"secretword", 4, 5, float("inf")),
+            "word 2: a NaN, infinite or too large",
+        ),
         (b"2 3\n" + FIRST + entry(b"", 4, 5, 6), "word 2: no word where one must begin"),
         (b"2 2\n" + FIRST + b"\n" + SECOND + b"\n", "word 2: no word where one must begin"),
         (b"2 3\n" + FIRST + b"secretword" * 10_000, "word 2: a word of more than"),

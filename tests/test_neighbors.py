@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dxbeam import neighbors
 from dxbeam.approximate_index import build_index, measure_recall
+from dxbeam.errors import ConfigurationError
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.vocabulary import Vocabulary
 from tests import tiny
@@ -78,6 +79,11 @@ def test_every_rank_is_exact_with_and_without_a_table(
     assert search.neighbor(ids, ranks).tolist() == expected
     assert tabled.neighbor(ids, ranks).tolist() == expected
     assert np.array_equal(search.close_radius(np.arange(words)), radii)
+
+
+def test_vectors_whose_squares_float32_cannot_hold_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"at most 1e\+16"):
+        Vocabulary(["a", "b"], np.float32([[1.0, 2.0], [3.0, 1.1e16]]))
 
 
 def test_the_batch_has_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +186,7 @@ def test_exact_ties_go_to_the_lowest_id(n: int) -> None:
         assert table[word].tolist() == ranked
 
 
-@pytest.mark.parametrize("scale", [1e-15, 1e-9, 1e9, 1e15])
+@pytest.mark.parametrize("scale", [1e-37, 1e-22, 1e-15, 1e-9, 1e9, 1e15])
 def test_the_unit_of_the_embedding_has_no_influence(scale: float) -> None:
     generator = np.random.default_rng(0)
     vectors = generator.normal(size=(200, 3)) * scale
