@@ -44,6 +44,21 @@ def fair_coin(heads: int, tosses: int) -> Evidence:
     return Evidence(heads / tosses - 0.5, min(1.0, 2 * float(min(low, high))))
 
 
+def coins(heads: npt.NDArray[np.bool_], shares: Floats) -> Evidence:
+    """How many of independent coins show heads, by the law of the sum; each has its own share.
+
+    Args:
+      heads: bool [k].
+      shares: float64 [k], probabilities of heads.
+    """
+    law = np.ones(1)
+    for share in shares:
+        law = np.convolve(law, [1 - share, share])
+    seen = int(heads.sum())
+    low, high = float(law[: seen + 1].sum()), float(law[seen:].sum())
+    return Evidence(seen - float(shares.sum()), min(1.0, 2 * min(low, high)))
+
+
 def standard_normal(values: npt.ArrayLike) -> Evidence:
     """The largest absolute value of numbers that are each standard normal, by Bonferroni."""
     sizes = np.abs(np.atleast_1d(np.asarray(values, np.float64))).ravel()

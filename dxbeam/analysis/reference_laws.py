@@ -43,7 +43,9 @@ class Reference:
         claimed loss, [k]; None for a mechanism without one.
       longest: length of the longest difference for which ``delta`` is claimed.
       centre: a word's place [n] -> the point that noise is added to, [n], where what is released
-        is the word nearest to the sum; None for other mechanisms.
+        is the word nearest to the sum, or the second nearest; None for other mechanisms.
+      second: distances of the nearest and the second nearest word to the sum, each [B] -> the
+        probability that the second is released, [B]; None where it never is.
     """
 
     loss: Callable[[Floats, Floats], float]
@@ -54,6 +56,7 @@ class Reference:
     slack: Callable[[Floats], Floats] | None = None
     longest: float = math.inf
     centre: Callable[[Floats], Floats] | None = None
+    second: Callable[[Floats, Floats], Floats] | None = None
 
 
 @dataclass(frozen=True)
@@ -228,6 +231,8 @@ def vickrey(mechanism: Any, vocabulary: Vocabulary) -> Reference:
         normal=spherical_laplace(epsilon),
         released=law if vocabulary.dimensions == 1 else None,
         tolerance=1e-9,  # the quadrature
+        centre=lambda place: place,
+        second=lambda near, far: t * near / (t * near + (1 - t) * far),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -233,23 +233,24 @@ def audit_batches(subject: Subject, n: int) -> Iterator[Finding]:
     ):
         different = evidence.never(int((other != same).sum()))
         yield Finding.of(f"the same words {test}", setting, different)
-    centre = subject.reference(vocabulary).centre
-    if centre is not None and subject.configuration.resampling is None:
-        found = _nearest_to_noise(subject, vocabulary, centre, key, ids, whole)
-        yield Finding.of("words not nearest to the noisy vector", setting, found)
+    reference = subject.reference(vocabulary)
+    if reference.centre is not None and subject.configuration.resampling is None:
+        for test, found in _given_the_noise(subject, vocabulary, reference, key, ids, whole):
+            yield Finding.of(test, setting, found)
 
 
-def _nearest_to_noise(
+def _given_the_noise(
     subject: Subject,
     vocabulary: Vocabulary,
-    centre: Callable[[Floats], Floats],
+    reference: Reference,
     key: bytes,
     ids: Ids,
     released: Ids,
-) -> Evidence:
+) -> Iterator[tuple[str, Evidence]]:
     """That the noise which other tests look at is the one by which words are released."""
-    mechanism = subject.configuration.mechanism
+    mechanism, centre = subject.configuration.mechanism, reference.centre
     assert isinstance(mechanism, AddsNoise)
+    assert centre is not None
     needed = mechanism.draws(vocabulary.dimensions)
     random = np.empty((len(ids), draws_a_word(needed)), np.uint64)
     fill(key, 0, random)
@@ -258,5 +259,13 @@ def _nearest_to_noise(
     noisy += np.array([centre(place) for place in vocabulary.vectors_of(words)])[rows]
     apart = np.array([np.linalg.norm(noisy - word, axis=1) for word in vocabulary.vectors])
     chosen = apart[released, np.arange(len(ids))]
-    wrong = int((chosen > apart.min(axis=0) * (1 + 1e-9)).sum())  # ties of float64 are no error
-    return evidence.never(wrong)
+    near, far = np.partition(apart, 1, axis=0)[:2]
+    furthest = near if reference.second is None else far
+    wrong = int((chosen > furthest * (1 + 1e-9)).sum())  # ties of float64 are no error
+    yield "words too far from the noisy vector", evidence.never(wrong)
+    if reference.second is not None:
+        takes_second, shares = chosen > (near + far) / 2, reference.second(near, far)
+        unchanged = ids == apart.argmin(axis=0)
+        for name, these in (("the original is", unchanged), ("another word is", ~unchanged)):
+            found = evidence.coins(takes_second[these], shares[these])
+            yield f"the second nearest word, where {name} the nearest", found

@@ -198,6 +198,16 @@ class VickreyWithSquaredDistances(Vickrey):
         return _of_two_nearest(apart**2, self.t, random, search)
 
 
+@dataclass(frozen=True)
+class VickreyWithSquaredDistancesBeyondALine(VickreyWithSquaredDistances):
+    """The same mistake where the exact law of released words is not at hand."""
+
+    def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
+        if search.vocabulary.dimensions == 1:
+            return Vickrey.release(self, ids, random, search)
+        return super().release(ids, random, search)
+
+
 def _of_two_nearest(apart: Floats, t: float, random: Any, search: NeighborSearch) -> Ids:
     order = np.argsort(apart, axis=1)[:, :2]
     first, second = np.take_along_axis(apart, order, axis=1).T
@@ -496,6 +506,7 @@ MECHANISMS: dict[str, Any] = {
     "laplace: resampled around the original": ResamplesAroundTheOriginal(10.0),
     "vickrey: the original excluded": VickreyWithoutTheOriginal(10.0),
     "vickrey: squared distances": VickreyWithSquaredDistances(10.0),
+    "vickrey: squared distances, n > 1": VickreyWithSquaredDistancesBeyondALine(10.0),
     "mahalanobis: renormalised": MahalanobisRenormalised(10.0),
     "mahalanobis: too little noise": MahalanobisUnregularized(10.0),
     "gaussian: half the deviation": GaussianHalved(10.0),
