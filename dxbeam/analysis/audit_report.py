@@ -100,7 +100,7 @@ class Run(NamedTuple):
       target: index of what was audited.
       run: number of the run.
       tests: how many.
-      smallest_p: the smallest p-value.
+      smallest: the finding with the smallest p-value.
       epsilon_bound: lower bound on the loss per unit of Euclidean distance, NaN without one.
       failures: what is not as it should be.
       findings: all of them, for the first run; later ones would fill the report.
@@ -109,7 +109,7 @@ class Run(NamedTuple):
     target: int
     run: int
     tests: int
-    smallest_p: float
+    smallest: Finding
     epsilon_bound: float
     failures: list[Finding]
     findings: list[Finding]
@@ -123,7 +123,7 @@ def outcome(found: tuple[tuple[int, int], Iterable[list[Finding]]]) -> Run:
         target,
         number,
         len(verdict.findings),
-        verdict.findings[0].p_value,
+        verdict.findings[0],
         verdict.epsilon_bound,
         verdict.failures,
         [] if number else verdict.findings,
@@ -154,6 +154,7 @@ def _entry(target: Target, runs: list[Run]) -> dict[str, Any]:
     settings = target.subject.configuration
     promise = settings.mechanism.guarantee()
     bounds = [run.epsilon_bound for run in runs if math.isfinite(run.epsilon_bound)]
+    smallest = min((run.smallest for run in runs), key=lambda finding: finding.p_value)
     return {
         "name": target.name,
         "configuration": {"epsilon": settings.mechanism.epsilon}
@@ -165,7 +166,8 @@ def _entry(target: Target, runs: list[Run]) -> dict[str, Any]:
         "runs": len(runs),
         "passed": sum(not run.failures for run in runs),
         "tests": runs[0].tests,
-        "smallest_p": min(run.smallest_p for run in runs),
+        "smallest_p": smallest.p_value,
+        "smallest_p_of": f"{smallest.test} ({smallest.setting})",
         "epsilon_bound": max(bounds, default=None),
         "failures": [_finding(f, run.run) for run in runs for f in run.failures],
         "findings": [_finding(f, 0) for f in runs[0].findings],
