@@ -73,7 +73,8 @@ class TruncatedGumbel:
 
         chosen = np.full(len(ids), UNKNOWN)
         open_ = np.arange(len(ids))
-        for start in range(1, 1 + DRAWS_A_ROUND * ROUNDS, DRAWS_A_ROUND):
+        end = 1 + DRAWS_A_ROUND * ROUNDS
+        for start in range(1, end, DRAWS_A_ROUND):
             which, whether = (uniform(random[open_, start + i]) for i in range(DRAWS_A_ROUND))
             count = others[open_]
             share = count * bound[open_] / (1 + count * bound[open_])  # of the envelope
@@ -93,7 +94,7 @@ class TruncatedGumbel:
         apart = search.lengths(ids[open_], near[open_])
         sums = np.cumsum(self._weights(apart, apart[:, :1]), axis=1)
         last, rows = others[open_], np.arange(len(open_))
-        target = uniform(random[open_, -1]) * sums[rows, last]
+        target = uniform(random[open_, end]) * sums[rows, last]
         place = np.minimum((sums < target[:, None]).sum(axis=1), last)
         chosen[open_] = near[open_, place]
         return chosen
