@@ -35,6 +35,7 @@ from dxbeam import artifact, context, corpus, ledger, manifest, plan, randomness
 from dxbeam.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat
+from dxbeam.documents import dead_letter_cap, field_names
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.neighbors import NeighborSearch
@@ -53,7 +54,7 @@ from dxbeam.transforms.repair_grammar import OUTCOMES, ChatCompletions, RepairGr
 from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, TALLIES, SanitizeDocuments
 from dxbeam.transforms.shards import WriteShards
 from dxbeam.transforms.sinks import METRICS, WriteManifest, WriteMetrics
-from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
+from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 
 _LOG = logging.getLogger(__name__)
 
@@ -106,7 +107,7 @@ def corpus_format(options: SanitizeOptions) -> CorpusFormat:
         options.input_format,
         options.text_field,
         options.id_field,
-        tuple(name for name in options.keep_fields.split(",") if name),
+        field_names(options.keep_fields),
         options.group_by,
         options.document_per,
         options.largest_document,
@@ -178,13 +179,10 @@ def build(
         "jsonl" if read_as.document_per == "file" else read_as.name
     )
     pipeline = beam.Pipeline(options=options)
-    # The corpus is read twice: first for its ids alone, so that documents are neither shuffled nor
-    # held while ids are compared. Reading costs a thousandth of sanitizing.
-    first_reading = pipeline | "ReadIds" >> ReadDocuments(own.input, read_as)
-    conflicts = first_reading["documents"] | "ConflictingIds" >> ConflictingIds()
-    reading = pipeline | "ReadDocuments" >> ReadDocuments(own.input, read_as)
-    accepted = reading["documents"] | "RejectConflicts" >> RejectConflicts(conflicts)
-    sanitized = accepted["documents"] | "SanitizeDocuments" >> SanitizeDocuments(
+    reading = pipeline | "ReadDocuments" >> ReadDocuments(
+        own.input, read_as, own.allow_unreadable_files
+    )
+    sanitized = reading["documents"] | "SanitizeDocuments" >> SanitizeDocuments(
         settings,
         own.vocabulary,
         own.key_uri,
@@ -192,12 +190,9 @@ def build(
         group_by="group",
         search_threads=launch.search_threads(options),
         digest_corpus=True,
+        unique_ids=True,
     )
-    rejected = (
-        reading[REJECTED],
-        accepted[REJECTED],
-        sanitized[REJECTED],
-    ) | "AllRejected" >> beam.Flatten()
+    rejected = (reading[REJECTED], sanitized[REJECTED]) | "AllRejected" >> beam.Flatten()
     documents, withheld, outcomes, repair = sanitized["documents"], None, None, repair_of(own)
     if repair:
         repaired = documents | "RepairGrammar" >> RepairGrammar(
@@ -213,7 +208,11 @@ def build(
         output, output_format, read_as.keep_fields, own.compression, own.num_shards, run
     )
     written = tallies | "WriteMetrics" >> WriteMetrics(
-        metrics_output, rejected, by_group=bool(own.group_by), withheld=withheld
+        metrics_output,
+        rejected,
+        by_group=bool(own.group_by),
+        withheld=withheld,
+        unreadable=reading[UNREADABLE],
     )
     handle = artifact.handle(own.vocabulary)
     search = NeighborSearch(artifact.open_vocabulary(handle))
@@ -232,6 +231,8 @@ def build(
         facts,
         tallies=tallies,
         rejected=rejected,
+        unreadable=reading[UNREADABLE],
+        dead_letter_cap=dead_letter_cap(own.max_dead_letters),
         fingerprint=sanitized[FINGERPRINT],
         corpus_digest=sanitized[CORPUS_DIGEST],
         needed_digest=needed_digest,
@@ -252,7 +253,9 @@ def sanitize(argv: Sequence[str]) -> None:
     settings, read_as, repair = configuration(own), corpus_format(own), repair_of(own)
     output, metrics_output = places(options)
     files = corpus.matching_files(own.input)
-    corpus.check_readable(files, read_as)
+    corpus.check_readable(files, read_as, own.allow_unreadable_files)
+    corpus.check_apart(own.input, output, metrics_output)
+    dead_letter_cap(own.max_dead_letters)  # refuses what is no cap
     vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
     settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
     if own.key_uri:
@@ -291,7 +294,8 @@ def sanitize(argv: Sequence[str]) -> None:
     print(
         f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
         f"{len(release['shards'])} files below {output} ({release['tokens'] / seconds:,.0f} "
-        f"tokens a second); {release['dead_letters']:,} dead letters. Metrics: {metrics_output}\n"
+        f"tokens a second); {release['dead_letters']:,} dead letters"
+        f"{corpus.say_left_out(release['unreadable_files'])}. Metrics: {metrics_output}\n"
         f"{release['guarantee']['sentence']}"
     )
 
