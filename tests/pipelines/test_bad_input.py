@@ -288,7 +288,7 @@ def test_a_corpus_without_one_document_is_no_release(uri: str, tmp_path: Path) -
     with pytest.raises(DxbeamError, match="the corpus holds none"):
         tiny.run(uri, tmp_path / "blank.jsonl", tmp_path / "out")
     assert not _contents(tmp_path / "out")
-    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a"}])
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": 7}])
     with pytest.raises(DxbeamError, match="1 records were rejected"):
         tiny.run(uri, corpus, tmp_path / "out2")
     assert not _contents(tmp_path / "out2")
