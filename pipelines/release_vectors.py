@@ -215,7 +215,7 @@ def release_vectors(argv: Sequence[str]) -> None:
     if own.unit != "vector":
         require(shared, "vocabulary")
     launch.refuse_quoting(options)
-    output, metrics_output = places(options)
+    output, _ = places(options)
     projection = read_projection(options)
     settings = VectorConfiguration(
         own.unit, shared.epsilon, projection, quick_sensitivity(own, projection)
@@ -223,7 +223,6 @@ def release_vectors(argv: Sequence[str]) -> None:
     read_as = corpus_format(options, projection)
     files = corpus.matching_files(shared.input)
     corpus.check_readable(files, read_as, shared.allow_unreadable_files)
-    corpus.check_apart(shared.input, output, metrics_output)
     dead_letter_cap(shared.max_dead_letters)  # refuses what is no cap
     if shared.key_uri:
         randomness.read_key(shared.key_uri)

@@ -254,7 +254,6 @@ def sanitize(argv: Sequence[str]) -> None:
     output, metrics_output = places(options)
     files = corpus.matching_files(own.input)
     corpus.check_readable(files, read_as, own.allow_unreadable_files)
-    corpus.check_apart(own.input, output, metrics_output)
     dead_letter_cap(own.max_dead_letters)  # refuses what is no cap
     vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
     settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
