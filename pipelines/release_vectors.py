@@ -163,7 +163,7 @@ def build(
         released[REJECTED],
     ) | "AllRejected" >> beam.Flatten()
     shards = released[VECTORS] | "WriteVectorShards" >> WriteVectorShards(
-        output, settings.projection.projected, read_as.keep_fields, shared.num_shards, run
+        output, settings.projection.projected, read_as.keep_fields, shared.num_shards or 0, run
     )
     facts = {
         "run": run,

@@ -210,7 +210,7 @@ def build(
         )
     tallies = sanitized[TALLIES] | "TallyGroups" >> TallyGroups()
     shards = documents | "WriteShards" >> WriteShards(
-        output, output_format, read_as.keep_fields, own.compression, own.num_shards, run
+        output, output_format, read_as.keep_fields, own.compression, own.num_shards or 0, run
     )
     written = tallies | "WriteMetrics" >> WriteMetrics(
         metrics_output, rejected, by_group=bool(own.group_by), withheld=withheld
