@@ -83,7 +83,11 @@ def read(path: str) -> list[Entry]:
     Raises:
       OutputError: this is no ledger, or it was changed.
     """
-    return _entries(path, storage.read(path) if storage.exists(path) else b"")
+    try:
+        content = storage.read(path) if storage.exists(path) else b""
+    except OSError as error:
+        raise OutputError(f"the ledger {path} cannot be read ({type(error).__name__})") from None
+    return _entries(path, content)
 
 
 def spent(entries: Iterable[Entry], corpus: str) -> tuple[float, float]:
@@ -116,21 +120,35 @@ def begin(path: str, entry: Entry, max_epsilon: float | None) -> str:
 
     def line(content: bytes) -> bytes:
         nonlocal needed
-        entries = _entries(path, content)
-        before, _ = spent(entries, entry.corpus)
-        if max_epsilon is not None and before + entry.epsilon > max_epsilon * (1 + 1e-12):
-            needed = _earlier_digest(entries, entry)
-            if not needed:
-                raise OutputError(
-                    f"the ledger {path} has epsilon {before:g} of corpus {entry.corpus!r} spent; "
-                    f"this release would add {entry.epsilon:g} and pass --max_epsilon "
-                    f"{max_epsilon:g}. Repeat an earlier release with its key, or decide on a "
-                    "larger cap"
-                )
+        needed = _needed_digest(path, _entries(path, content), entry, max_epsilon)
         return _line(content, entry)
 
     storage.append(path, line)
     return needed
+
+
+def check(path: str, entry: Entry, max_epsilon: float | None) -> None:
+    """Refuses what ``begin`` would refuse as things stand, and writes nothing.
+
+    Raises:
+      OutputError: the release would pass the cap, or this is no ledger or no place for one.
+    """
+    _needed_digest(path, read(path), entry, max_epsilon)
+    if (reason := storage.why_unwritable(path.rpartition("/")[0] or ".")) is not None:
+        raise OutputError(f"the ledger {path} cannot be written: {reason}")
+
+
+def _needed_digest(path: str, entries: list[Entry], entry: Entry, max_epsilon: float | None) -> str:
+    before, _ = spent(entries, entry.corpus)
+    if max_epsilon is None or before + entry.epsilon <= max_epsilon * (1 + 1e-12):
+        return ""
+    if needed := _earlier_digest(entries, entry):
+        return needed
+    raise OutputError(
+        f"the ledger {path} has epsilon {before:g} of corpus {entry.corpus!r} spent; this release "
+        f"would add {entry.epsilon:g} and pass --max_epsilon {max_epsilon:g}. Repeat an earlier "
+        "release with its key, or decide on a larger cap"
+    )
 
 
 def end(path: str, begun: Entry, corpus_digest: str, documents: int) -> None:

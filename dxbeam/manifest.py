@@ -67,6 +67,29 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{p: metadata.version(p) for p in _PACKAGES}}
 
 
+def refuse_taken(prefix: str) -> None:
+    """Makes sure that a prefix is empty and may be written to, and writes nothing.
+
+    Raises:
+      OutputError: it is not empty, or cannot be made or listed.
+    """
+    if (reason := storage.why_unwritable(prefix)) is not None:
+        raise OutputError(f"{prefix} cannot be written: {reason}")
+    try:
+        found = storage.first_file_below(prefix)
+    except OSError as error:
+        raise OutputError(f"{prefix} cannot be listed ({type(error).__name__})") from None
+    if found is not None:
+        unfinished = not storage.exists(storage.join(prefix, RELEASE))
+        mend = (
+            "it looks like a run that is under way or did not finish: if none is under way, "
+            "delete the directory"
+            if unfinished and storage.exists(storage.join(prefix, _CLAIM))
+            else "choose a fresh one"
+        )
+        raise OutputError(f"{prefix} is not empty (it holds {found}); {mend}")
+
+
 def claim(prefix: str, run: str) -> None:
     """Takes an empty prefix for one of the runs that may try.
 
@@ -77,16 +100,7 @@ def claim(prefix: str, run: str) -> None:
     Raises:
       OutputError: the prefix is not empty, or another run took it.
     """
-    found = storage.first_file_below(prefix)
-    if found is not None:
-        unfinished = not storage.exists(storage.join(prefix, RELEASE))
-        mend = (
-            "it looks like a run that is under way or did not finish: if none is under way, "
-            "delete the directory"
-            if unfinished and storage.exists(storage.join(prefix, _CLAIM))
-            else "choose a fresh one"
-        )
-        raise OutputError(f"{prefix} is not empty (it holds {found}); {mend}")
+    refuse_taken(prefix)
     try:
         storage.create_once(storage.join(prefix, _CLAIM), (run + "\n").encode())
     except OutputError:
@@ -196,6 +210,10 @@ def compose(
     facts: Mapping[str, Any],
     repair: Repair | None = None,
     repaired: Mapping[str, int] | None = None,
+    *,
+    source: str = "the corpus",
+    dead_letters: str = "the dead letters",
+    commonest_reason: str = "",
 ) -> dict[str, Any]:
     """The content of release.json.
 
@@ -211,6 +229,9 @@ def compose(
       repair: the language model that rewrote the sanitized text, or None.
       repaired: how many documents it "repaired", how many were "blank", or failed and were "kept"
         as they were or "withheld".
+      source: what was read, for the sentence that says that nothing of it can be released.
+      dead_letters: where they lie, for the same sentence.
+      commonest_reason: of those for which records were rejected; the same.
 
     Raises:
       CorpusError: no document was read, or all were rejected.
@@ -219,17 +240,17 @@ def compose(
     files = sorted(shards)
     if not tally.documents:
         raise CorpusError(
-            f"no document could be released: {rejected} records were rejected (see the dead "
-            "letters for where and why)"
+            f"no document of {source} could be released: {rejected:,} records were rejected, most "
+            f"often because: {commonest_reason}; {dead_letters} says where and why"
             if rejected
-            else "no document could be released: the corpus holds none"
+            else f"no document could be released: {source} holds none"
         )
     outcomes = {"repaired": 0, "blank": 0, "kept": 0, "withheld": 0, **(repaired or {})}
     withheld = outcomes["withheld"]
     if withheld == tally.documents:
         raise CorpusError(
-            f"no document could be released: the language model repaired none of {withheld} (see "
-            "the dead letters for why)"
+            f"no document of {source} could be released: the language model repaired none of "
+            f"{withheld:,}; {dead_letters} says why"
         )
     written = sum(shard.documents for shard in files)
     if written != tally.documents - withheld:

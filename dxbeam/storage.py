@@ -41,6 +41,34 @@ def join(directory: str, *names: str) -> str:
     return cast(str, FileSystems.join(without_file_scheme(directory), *names))
 
 
+def knows(path: str) -> bool:
+    """Whether there is a file system for paths like this one, such as gs:// and not gcs://."""
+    try:
+        FileSystems.get_filesystem(without_file_scheme(path))
+    except ValueError:
+        return False
+    return True
+
+
+def why_unwritable(directory: str) -> str | None:
+    """Why nothing can be written below a local ``directory``, if so; elsewhere only trying shows.
+
+    Nothing is made: what is there of the path must be a directory that this user may write to.
+    """
+    if not is_local(directory):
+        return None
+    path = Path(without_file_scheme(directory)).absolute()
+    try:
+        there = next(place for place in (path, *path.parents) if os.path.lexists(place))
+        if not there.is_dir():
+            return f"{there} is no directory"
+        if not os.access(there, os.W_OK | os.X_OK):
+            return f"{there} may not be written to"
+    except OSError as error:
+        return f"{error.strerror}"
+    return None
+
+
 def open_read(path: str, decompress: bool = False) -> BinaryIO:
     """Opens ``path`` for reading; by its suffix decompressed where asked."""
     compression = CompressionTypes.AUTO if decompress else CompressionTypes.UNCOMPRESSED

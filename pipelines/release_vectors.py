@@ -21,12 +21,14 @@ The release is whole when release.json is there. Any Beam runner takes the job w
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import io
 import json
 import time
 import uuid
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import apache_beam as beam
 import numpy as np
@@ -35,7 +37,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 from dxbeam import artifact, corpus, manifest, randomness, sensitivity, storage
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.corpus import CorpusFormat
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.projections import Projection, make_projection
 from dxbeam.sensitivity import Sensitivity
 from dxbeam.transforms import launch
@@ -49,7 +51,7 @@ from dxbeam.transforms.options import (
 )
 from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
-from dxbeam.transforms.sinks import WriteDeadLetters, WriteManifest
+from dxbeam.transforms.sinks import DEAD_LETTERS, WriteDeadLetters, WriteManifest
 from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
 from dxbeam.transforms.vectors import VECTORS, ReleaseVectors, WriteVectorShards
 from dxbeam.vector_release import UNITS, VectorConfiguration
@@ -183,6 +185,8 @@ def build(
         rejected=rejected,
         fingerprint=released[FINGERPRINT],
         written=rejected | "WriteDeadLetters" >> WriteDeadLetters(metrics_output),
+        source=shared.input,
+        dead_letters=storage.join(metrics_output, DEAD_LETTERS),
     )
     return pipeline
 
@@ -208,38 +212,70 @@ def describe(settings: VectorConfiguration, output: str, scan: bool) -> str:
     return "\n".join(lines)
 
 
-def release_vectors(argv: Sequence[str]) -> None:
-    """Checks everything that can be known before, then runs and says what was written."""
-    options = parse(argv, ReleaseVectorsOptions, __doc__ or "")
+class Checked(NamedTuple):
+    """A run that nothing known beforehand stands against, and that has not begun.
+
+    Attributes:
+      run: its name.
+      projection: the public map.
+      settings: what is run; where ``scan`` is true, with the spectral bound in place of the exact.
+      scan: whether the exact sensitivity is found by a pipeline of its own first.
+    """
+
+    run: str
+    projection: Projection
+    settings: VectorConfiguration
+    scan: bool
+
+
+def check(options: PipelineOptions) -> Checked:
+    """Refuses everything that can be known to be wrong before a run; writes nothing.
+
+    A dry run and a real one both begin with it.
+
+    Raises:
+      DxbeamError: says what it is.
+    """
     own, shared = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
     require(shared, "input", "epsilon")
     require(options.view_as(CommonOptions), "output")
     if own.unit != "vector":
         require(shared, "vocabulary")
     launch.refuse_quoting(options)
-    output, _ = places(options)
+    output, metrics_output = places(options)
+    manifest.refuse_taken(output)
+    if (reason := storage.why_unwritable(metrics_output)) is not None:
+        raise OutputError(f"--metrics_output {metrics_output} cannot be written: {reason}")
     projection = read_projection(options)
     settings = VectorConfiguration(
         own.unit, shared.epsilon, projection, quick_sensitivity(own, projection)
     )
-    read_as = corpus_format(options, projection)
-    corpus.check_readable(corpus.matching_files(shared.input), read_as)
+    corpus.check_readable(corpus.matching_files(shared.input), corpus_format(options, projection))
     if shared.key_uri:
         randomness.read_key(shared.key_uri)
     scan = settings.sensitivity.method == "exact" and projection.matrix is not None
+    if scan:
+        build_scan(options, projection)
+    run = uuid.uuid4().hex
+    build(options, settings, run)  # whatever is wrong with the flags shows here
+    return Checked(run, projection, settings, scan)
+
+
+def release_vectors(argv: Sequence[str]) -> None:
+    """Checks everything that can be known before, then runs and says what was written."""
+    options = parse(argv, ReleaseVectorsOptions, __doc__ or "")
+    run, projection, settings, scan = check(options)
+    output, _ = places(options)
     if options.view_as(TestOptions).dry_run:
         print(describe(settings, output, scan))
         return
 
-    run = uuid.uuid4().hex
     manifest.claim(output, run)
     started = time.monotonic()
     try:
         if scan:
             launch.run(build_scan(options, projection))
-            settings = VectorConfiguration(
-                own.unit, shared.epsilon, projection, _read_sensitivity(output)
-            )
+            settings = dataclasses.replace(settings, sensitivity=_read_sensitivity(output))
         _write_projection(output, projection)
         launch.run(build(options, settings, run))
     except BaseException:

@@ -27,6 +27,7 @@ import logging
 import time
 import uuid
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
@@ -34,7 +35,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 from dxbeam import artifact, context, corpus, ledger, manifest, plan, randomness, storage
 from dxbeam.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.configuration import Configuration
-from dxbeam.corpus import CorpusFormat
+from dxbeam.corpus import CorpusFile, CorpusFormat
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.neighbors import NeighborSearch
@@ -52,7 +53,7 @@ from dxbeam.transforms.options import (
 from dxbeam.transforms.repair_grammar import OUTCOMES, ChatCompletions, RepairGrammar
 from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, TALLIES, SanitizeDocuments
 from dxbeam.transforms.shards import WriteShards
-from dxbeam.transforms.sinks import METRICS, WriteManifest, WriteMetrics
+from dxbeam.transforms.sinks import DEAD_LETTERS, METRICS, WriteManifest, WriteMetrics
 from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
 
 _LOG = logging.getLogger(__name__)
@@ -236,42 +237,85 @@ def build(
         corpus_digest=sanitized[CORPUS_DIGEST],
         needed_digest=needed_digest,
         written=written,
+        source=own.input,
+        dead_letters=storage.join(metrics_output, DEAD_LETTERS),
         repair=repair,
         repaired=outcomes,
     )
     return pipeline
 
 
-def sanitize(argv: Sequence[str]) -> None:
-    """Checks everything that can be known before, then runs and says what was written."""
-    options = parse(argv, SanitizeOptions, __doc__ or "")
-    own = options.view_as(SanitizeOptions)
+class Checked(NamedTuple):
+    """A run that nothing known beforehand stands against, assembled and not begun."""
+
+    run: str
+    pipeline: beam.Pipeline
+    settings: Configuration
+    files: list[CorpusFile]
+    entry: ledger.Entry | None
+
+
+def check(options: PipelineOptions) -> Checked:
+    """Refuses everything that can be known to be wrong before a run; writes nothing.
+
+    A dry run and a real one both begin with it.
+
+    Raises:
+      DxbeamError: says what it is.
+    """
+    own, book, run = (
+        options.view_as(SanitizeOptions),
+        options.view_as(LedgerOptions),
+        uuid.uuid4().hex,
+    )
     require(own, "input", "vocabulary", "epsilon")
     require(options.view_as(CommonOptions), "output")
     launch.refuse_quoting(options)
     settings, read_as, repair = configuration(own), corpus_format(own), repair_of(own)
     output, metrics_output = places(options)
+    manifest.refuse_taken(output)
+    refuse_metrics(metrics_output)
     files = corpus.matching_files(own.input)
     corpus.check_readable(files, read_as)
     vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
     settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
+    del vocabulary  # workers open it for themselves
     if own.key_uri:
         randomness.read_key(own.key_uri)
     if repair:
         repair.api_key()
-    if options.view_as(TestOptions).dry_run:
-        forecast = plan.estimate(files, read_as, vocabulary, settings)
-        print(plan.describe(files, settings, vocabulary, forecast, output, metrics_output, repair))
-        return
-    del vocabulary  # workers open it for themselves
+    entry = ledger_entry(options, settings, run) if uses_ledger(book) else None
+    if entry:
+        ledger.check(book.ledger, entry, book.max_epsilon)
+    return Checked(run, build(options, run), settings, files, entry)
 
+
+def refuse_metrics(metrics_output: str) -> None:
+    """Refuses a place of metrics that holds those of another run, or cannot be written."""
     if storage.exists(storage.join(metrics_output, METRICS)):
         raise OutputError(
             f"--metrics_output {metrics_output} holds the metrics of another run; choose another"
         )
-    run, book = uuid.uuid4().hex, options.view_as(LedgerOptions)
-    entry = ledger_entry(options, settings, run) if uses_ledger(book) else None
-    pipeline = build(options, run)  # whatever is wrong with the flags shows here
+    if (reason := storage.why_unwritable(metrics_output)) is not None:
+        raise OutputError(f"--metrics_output {metrics_output} cannot be written: {reason}")
+
+
+def describe(options: PipelineOptions, settings: Configuration, files: list[CorpusFile]) -> str:
+    """The plan as a person reads it."""
+    own = options.view_as(SanitizeOptions)
+    vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
+    forecast = plan.estimate(files, corpus_format(own), vocabulary, settings)
+    return plan.describe(files, settings, vocabulary, forecast, *places(options), repair_of(own))
+
+
+def sanitize(argv: Sequence[str]) -> None:
+    """Checks everything that can be known before, then runs and says what was written."""
+    options = parse(argv, SanitizeOptions, __doc__ or "")
+    run, pipeline, settings, files, entry = check(options)
+    if options.view_as(TestOptions).dry_run:
+        print(describe(options, settings, files))
+        return
+    book, (output, metrics_output) = options.view_as(LedgerOptions), places(options)
     manifest.claim(output, run)
     started = time.monotonic()
     try:

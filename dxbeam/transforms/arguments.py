@@ -115,6 +115,8 @@ def consistent(given: list[Given], known: Known) -> list[Given]:
     """Refuses flags that contradict themselves, and words after switches; values are not shown."""
     before: dict[str, object] = {}
     for flag in given:
+        if "\0" in (flag.value or ""):
+            raise ConfigurationError(f"{flag.where}{flag.name} holds a null byte; leave it out")
         action = known[flag.name]
         switch = _is_switch(action)
         if switch and _switched(flag.value) is None:

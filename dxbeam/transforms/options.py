@@ -22,13 +22,15 @@ from apache_beam.options.pipeline_options_validator import PipelineOptionsValida
 from apache_beam.runners.runner import create_runner
 from apache_beam.transforms.resources import resource_hints_from_options
 
-from dxbeam import corpus
+from dxbeam import corpus, embeddings, storage
 from dxbeam.configuration import UNKNOWN_WORDS
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.projections import DEFAULT_SEED, KINDS
 from dxbeam.repair import FAILURES
 from dxbeam.transforms.arguments import (
+    Given,
+    Known,
     as_argument,
     command_line,
     config_file,
@@ -38,6 +40,9 @@ from dxbeam.transforms.arguments import (
     size,
 )
 from dxbeam.vector_release import UNITS
+
+_PLACES = ("DIR", "FILE", "GLOB", "URI")
+"""Metavars of flags that name files."""
 
 LOCAL_RUNNER = "FnApiRunner"
 """Runs where no --runner is given. Beam's own default may fetch a binary and behaves otherwise."""
@@ -79,7 +84,7 @@ class BuildVocabularyOptions(PipelineOptions):
         parser.add_argument(
             "--embeddings_format",
             default="auto",
-            help="glove, word2vec-text, word2vec-binary, or auto to find out (default)",
+            help=f"{', '.join(embeddings.FORMATS)}, or auto to find out (default)",
         )
         parser.add_argument(
             "--max_words", type=count, metavar="N", help="keep the first N words of the file"
@@ -219,6 +224,7 @@ class SanitizeOptions(PipelineOptions):
         )
         parser.add_argument(
             "--key_uri",
+            metavar="URI",
             help="file, gs:// object or env:NAME that holds a secret key of 32 bytes, for a "
             "release that can be repeated (default: a new key that nobody keeps)",
         )
@@ -459,11 +465,23 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
         given = [flag for flag in from_file if known[flag.name].dest not in named] + given
     written = [text for flag in given for text in as_argument(flag, known[flag.name])]
     parser.parse_args(written)
+    _refuse_unknown_places(given, known)
     parsed = PipelineOptions(written)
     if parsed.view_as(StandardOptions).runner is None:
         parsed.view_as(StandardOptions).runner = LOCAL_RUNNER
     _check_runner(parsed)
     return parsed
+
+
+def _refuse_unknown_places(given: list[Given], known: Known) -> None:
+    """Refuses paths that no file system takes, such as s3:// where its package is missing."""
+    for flag in given:
+        place = flag.value or ""
+        if known[flag.name].metavar in _PLACES and "://" in place and not storage.knows(place):
+            raise ConfigurationError(
+                f"{flag.name}: there is no file system here for paths that begin so; use a "
+                "local path or gs://, or install what apache-beam needs for it"
+            )
 
 
 def _check_runner(options: PipelineOptions) -> None:

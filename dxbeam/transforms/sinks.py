@@ -106,6 +106,16 @@ def count_all(elements: pvalue.PCollection, label: str) -> pvalue.PCollection:
     return elements | label >> beam.combiners.Count.Globally()
 
 
+def _commonest_reason(rejected: pvalue.PCollection) -> pvalue.PCollection:
+    """One element: [] or [(reason, how often)]."""
+    return (
+        rejected
+        | "Reason" >> beam.Map(lambda record: record.reason).with_output_types(str)
+        | "CountReasons" >> beam.combiners.Count.PerElement()
+        | "Commonest" >> beam.combiners.Top.Of(1, key=lambda counted: (counted[1], counted[0]))
+    )
+
+
 def _dead_letter(rejected: Rejected) -> tuple[None, bytes]:
     line = json.dumps(rejected._asdict(), ensure_ascii=False) + "\n"
     return None, line.encode("utf-8", "replace")
@@ -175,6 +185,8 @@ class WriteManifest(beam.PTransform):
       corpus_digest: PCollection[str], one element, or None to leave it out.
       needed_digest: what the corpus digest must be for a release to be made; "" for anything.
       written: PCollection[str] of files that must be complete before.
+      source: what was read, and
+      dead_letters: where they lie, for the sentence that says that nothing can be released.
       repair: the language model that rewrote the texts, or None.
       repaired: PCollection[tuple[str, int]], what became of them, where there is one.
     """
@@ -193,12 +205,22 @@ class WriteManifest(beam.PTransform):
         corpus_digest: pvalue.PCollection | None = None,
         needed_digest: str = "",
         written: pvalue.PCollection,
+        source: str,
+        dead_letters: str,
         repair: Repair | None = None,
         repaired: pvalue.PCollection | None = None,
     ):
         super().__init__()
         self._write = _WriteManifest(
-            prefix, configuration, vocabulary, key_kept, dict(facts), needed_digest, repair
+            prefix,
+            configuration,
+            vocabulary,
+            key_kept,
+            dict(facts),
+            needed_digest,
+            repair,
+            source,
+            dead_letters,
         )
         self._corpus_digest = corpus_digest
         self._repaired = repaired
@@ -219,6 +241,7 @@ class WriteManifest(beam.PTransform):
                 pvalue.AsIter(shards),
                 pvalue.AsIter(self._tallies),
                 pvalue.AsSingleton(count_all(self._rejected, "CountRejected")),
+                pvalue.AsSingleton(_commonest_reason(self._rejected)),
                 pvalue.AsSingleton(self._fingerprint),
                 pvalue.AsSingleton(digest),
                 pvalue.AsIter(self._written),
@@ -238,7 +261,11 @@ class _WriteManifest(beam.DoFn):
         facts: dict[str, Any],
         needed_digest: str,
         repair: Repair | None,
+        source: str,
+        dead_letters: str,
     ):
+        self._source = source
+        self._dead_letters = dead_letters
         self._needed_digest = needed_digest
         self._prefix = prefix
         self._configuration = configuration
@@ -253,6 +280,7 @@ class _WriteManifest(beam.DoFn):
         shards: Iterable[Shard],
         tallies: Iterable[tuple[str, Tally]],
         rejected: int,
+        commonest: list[tuple[str, int]],
         fingerprint: str,
         corpus_digest: str,
         written: Iterable[str],
@@ -275,6 +303,9 @@ class _WriteManifest(beam.DoFn):
             {**({"corpus_digest": corpus_digest} if corpus_digest else {}), **self._facts},
             self._repair,
             repaired,
+            source=self._source,
+            dead_letters=self._dead_letters,
+            commonest_reason=commonest[0][0] if commonest else "",
         )
         manifest.write(self._prefix, content)
         yield storage.join(self._prefix, manifest.RELEASE)
