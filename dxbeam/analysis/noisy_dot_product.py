@@ -102,9 +102,9 @@ def cdf(z: npt.ArrayLike, n: int, epsilon: float) -> Floats:
     Eq. 11 of the seed paper is an integral over R > |z| alone. It is this for z <= 0; for z > 0 it
     lacks P(R < z), where Z <= z for certain: at n = 2, epsilon = 1, z = 3 it gives .156 in place of
     .957. From n = 25 on, up to one standard deviation of Z, less than 1e-9 is lacking. The
-    trapezoid rule in ln v, with nodes
-    that serve every z, is off by at most 1e-15 (1,200 reference values, n from 2 to 1,000), at
-    about a microsecond a value. For the relative accuracy of small tails see ``survival``.
+    trapezoid rule in ln v, with nodes that serve every z, is off by at most 1e-15 (1,200 reference
+    values, n from 2 to 1,000), at about a microsecond a value. For the relative accuracy of small
+    tails see ``survival``.
     """
     roots, weights = _nodes(n)
     return _blockwise(z, epsilon, lambda x: 1 - special.erfc(x / (2 * roots)) @ (0.5 * weights))
