@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dxbeam import given_vectors, storage
@@ -359,6 +360,12 @@ def wrong_schema(schema: pa.Schema, corpus: CorpusFormat) -> str | None:
     for column in needed:
         if column not in schema.names:
             return f"the Parquet file has no column {column!r}"
+    for column in corpus.keep_fields:
+        if not _can_be_kept(schema.field(column).type):
+            return (
+                f"the Parquet column {column!r} holds {schema.field(column).type}, which cannot be "
+                "kept; strings, numbers, booleans, dates and timestamps can"
+            )
     kind = schema.field(corpus.text_field).type
     if corpus.vector_dimensions:
         if not _is_numbers(kind):
@@ -367,6 +374,42 @@ def wrong_schema(schema: pa.Schema, corpus: CorpusFormat) -> str | None:
     if not _is_string(kind):
         return f"the Parquet column {corpus.text_field!r} holds {kind}, not strings"
     return None
+
+
+def kept_schema(pattern: str, corpus: CorpusFormat) -> pa.Schema:
+    """The kept fields and their types, as far as the files say: those of a Parquet corpus.
+
+    A column of nulls takes its type from the next file. Of all other corpora, and of files that
+    cannot be read, fields are strings.
+    """
+    types = dict.fromkeys(corpus.keep_fields, pa.null())
+    if corpus.name == "parquet":
+        for file in matching_files(pattern):
+            unknown = [name for name, kind in types.items() if pa.types.is_null(kind)]
+            if not unknown:
+                break
+            try:
+                with storage.open_read(file.path) as raw:
+                    schema = pq.read_schema(raw)
+            except (OSError, pa.ArrowException):
+                continue  # reading the corpus says so
+            types |= {name: schema.field(name).type for name in unknown if name in schema.names}
+    string = pa.string()
+    return pa.schema([(n, string if pa.types.is_null(k) else k) for n, k in types.items()])
+
+
+def _can_be_kept(kind: pa.DataType) -> bool:
+    scalar = ("null", "boolean", "integer", "floating", "date", "timestamp")
+    return _is_string(kind) or any(getattr(pa.types, f"is_{name}")(kind) for name in scalar)
+
+
+def _as_json(column: pa.Array) -> pa.Array:
+    """Dates and timestamps of a kept column as ISO 8601, to the last digit; others as they are."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        zone = "%z" if kind.tz else ""
+        return pc.strftime(column, format=f"%Y-%m-%dT%H:%M:%S{zone}")
+    return column.cast(pa.string()) if pa.types.is_temporal(kind) else column
 
 
 def _is_string(kind: pa.DataType) -> bool:
@@ -390,6 +433,8 @@ def _read_row_group(split: Split, corpus: CorpusFormat) -> Iterator[Document | R
         columns = [name for name in file.schema_arrow.names if name in wanted]
         row = split.stop
         for batch in file.iter_batches(_ROWS_A_READ, row_groups=[split.start], columns=columns):
+            for name in corpus.keep_fields:
+                batch = batch.set_column(columns.index(name), name, _as_json(batch[name]))
             for index in range(batch.num_rows):
                 where = position_id(split.name, row + index)
                 try:

@@ -47,7 +47,7 @@ from dxbeam.transforms.options import (
     parse,
     require,
 )
-from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES
+from dxbeam.transforms.sanitize import FINGERPRINT, LAYOUT_KEY, TALLIES
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
 from dxbeam.transforms.sinks import WriteDeadLetters, WriteManifest
 from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
@@ -163,7 +163,12 @@ def build(
         released[REJECTED],
     ) | "AllRejected" >> beam.Flatten()
     shards = released[VECTORS] | "WriteVectorShards" >> WriteVectorShards(
-        output, settings.projection.projected, read_as.keep_fields, shared.num_shards, run
+        output,
+        settings.projection.projected,
+        released[LAYOUT_KEY],
+        corpus.kept_schema(shared.input, read_as),
+        shared.num_shards,
+        run,
     )
     facts = {
         "run": run,

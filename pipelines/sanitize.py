@@ -50,7 +50,13 @@ from dxbeam.transforms.options import (
     require,
 )
 from dxbeam.transforms.repair_grammar import OUTCOMES, ChatCompletions, RepairGrammar
-from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, TALLIES, SanitizeDocuments
+from dxbeam.transforms.sanitize import (
+    CORPUS_DIGEST,
+    FINGERPRINT,
+    LAYOUT_KEY,
+    TALLIES,
+    SanitizeDocuments,
+)
 from dxbeam.transforms.shards import WriteShards
 from dxbeam.transforms.sinks import METRICS, WriteManifest, WriteMetrics
 from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
@@ -210,7 +216,13 @@ def build(
         )
     tallies = sanitized[TALLIES] | "TallyGroups" >> TallyGroups()
     shards = documents | "WriteShards" >> WriteShards(
-        output, output_format, read_as.keep_fields, own.compression, own.num_shards, run
+        output,
+        output_format,
+        corpus.kept_schema(own.input, read_as),
+        own.compression,
+        own.num_shards,
+        run,
+        sanitized[LAYOUT_KEY] if settings.bag else None,
     )
     written = tallies | "WriteMetrics" >> WriteMetrics(
         metrics_output, rejected, by_group=bool(own.group_by), withheld=withheld

@@ -37,6 +37,7 @@ from dxbeam.randomness import (
     document_tag,
     draw_key,
     fingerprint,
+    layout_key,
     read_key,
 )
 from dxbeam.sanitizer import Batch, Sanitized, Sanitizer
@@ -48,6 +49,7 @@ _SECONDS_A_REPORT = 10.0
 
 TALLIES = "tallies"
 FINGERPRINT = "fingerprint"
+LAYOUT_KEY = "layout_key"
 CORPUS_DIGEST = "corpus_digest"
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
@@ -71,6 +73,7 @@ class SanitizeDocuments(beam.PTransform):
       ``"rejected"``: ``Rejected``, records that could not be used; where and why, never the text.
       ``"tallies"``: ``tuple[str, Tally]``, the group and the counts of each document.
       ``"fingerprint"``: str, one element that names the key.
+      ``"layout_key"``: bytes, one element for WriteShards, which needs it for bags of words.
       ``"corpus_digest"``, if asked for: str, one element that names the corpus under this key and
         configuration, however it is ordered and divided. It is a sum of keyed digests, so without
         the key it says nothing of the corpus.
@@ -117,6 +120,7 @@ class SanitizeDocuments(beam.PTransform):
             TALLIES: results[TALLIES]
             | "PassTallies" >> beam.ParDo(_PassOn()).with_output_types(typehints.Tuple[str, Tally]),
             FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
+            LAYOUT_KEY: key | "LayoutKey" >> beam.Map(layout_key).with_output_types(bytes),
         }
         if self._digest_corpus:
             outputs[CORPUS_DIGEST] = (

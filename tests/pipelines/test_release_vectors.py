@@ -142,6 +142,23 @@ def test_given_vectors(key: str, tmp_path: Path, kind: str) -> None:
     assert release["vocabulary"] is None
 
 
+def test_kept_columns_keep_their_types(key: str, tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "id": ["a", "b"],
+            "vector": [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]],
+            "stars": pa.array([5, None], pa.int16()),
+            "when": pa.array([1, None], pa.timestamp("us")),
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    flags = ("--input_format=parquet", "--unit=vector", "--dimensions=3", "--projection=none", key)
+    _run(tmp_path / "in.parquet", tmp_path / "out", *flags, "--keep_fields=stars,when")
+    [shard] = (tmp_path / "out").glob("part-*")
+    kept = ["id", "stars", "when"]
+    assert pq.read_table(shard, columns=kept).sort_by("id").equals(table.select(kept))
+
+
 def test_two_units_and_two_settings_never_share_noise(uri: str, key: str, tmp_path: Path) -> None:
     """The word w1 has one vector as a word and as a text, and yet its releases differ."""
     corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": "w1"}])
