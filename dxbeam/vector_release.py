@@ -104,6 +104,12 @@ class VectorConfiguration:
                 "that are given; choose spectral"
             )
 
+        if not self.sensitivity.value > 0:
+            raise ConfigurationError(
+                f"--sensitivity {self.sensitivity.method} is 0: the projection maps all words of "
+                "the vocabulary to one point, or it has one word alone; choose spectral"
+            )
+
     @property
     def scale(self) -> float:
         """The noise's 1/epsilon in the projected space."""

@@ -45,6 +45,8 @@ def store_words(
     options: BuildVocabularyOptions, output: str, report: ReadingReport
 ) -> WordsAndVectors:
     """Streams words and vectors from the embedding file to ``output``."""
+    dtype = np.float16 if options.vector_dtype == "float16" else np.float32
+    largest = np.finfo(dtype).max
 
     def chunks() -> Iterator[tuple[list[str], Any]]:
         reading = read_embeddings(
@@ -58,9 +60,13 @@ def store_words(
             if not report.words - len(chunk.words):
                 dimensions = chunk.vectors.shape[1]
                 check_index(options.index_factory, options.index_parameters, dimensions)
+            if (np.abs(chunk.vectors) > largest).any():
+                raise ConfigurationError(
+                    f"--vector_dtype {options.vector_dtype} holds values up to {largest:,.0f}, and "
+                    f"{options.embeddings} has larger ones; leave it out"
+                )
             yield chunk.words, chunk.vectors
 
-    dtype = np.float16 if options.vector_dtype == "float16" else np.float32
     if storage.is_local(output):
         return artifact.write_words_and_vectors(chunks(), Path(output), dtype)
     with tempfile.TemporaryDirectory() as local:
@@ -128,14 +134,16 @@ def build_vocabulary(argv: Sequence[str]) -> None:
         else storage.sha256(own.embeddings)[0],
         "duplicates": report.duplicates,
         "undecodable": report.undecodable,
+        "unusable": report.unusable,
         "max_words": own.max_words,
     }
     handle = artifact.write_manifest(output, shape, own.lowercase, source, **index)
     manifest.give_up_claim(output)
     print(
         f"Wrote a vocabulary of {handle.words:,} words to {output} in "
-        f"{time.monotonic() - started:.0f} seconds ({report.duplicates:,} duplicates and "
-        f"{report.undecodable:,} undecodable words left out)"
+        f"{time.monotonic() - started:.0f} seconds; left out: {report.duplicates:,} duplicates, "
+        f"{report.undecodable:,} words that are not UTF-8, {report.unusable:,} with white space or "
+        "control characters"
     )
 
 

@@ -19,7 +19,7 @@ from apache_beam.options.pipeline_options import (
     _BeamArgumentParser,
 )
 
-from dxbeam import corpus, storage
+from dxbeam import corpus, embeddings, storage
 from dxbeam.configuration import UNKNOWN_WORDS
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
@@ -66,7 +66,7 @@ class BuildVocabularyOptions(PipelineOptions):
         parser.add_argument(
             "--embeddings_format",
             default="auto",
-            help="glove, word2vec-text, word2vec-binary, or auto to find out (default)",
+            help=f"{', '.join(embeddings.FORMATS)}, or auto to find out (default)",
         )
         parser.add_argument(
             "--max_words", type=int, metavar="N", help="keep the first N words of the file"
