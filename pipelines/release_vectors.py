@@ -35,6 +35,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 from dxbeam import artifact, corpus, manifest, randomness, sensitivity, storage
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.corpus import CorpusFormat
+from dxbeam.documents import dead_letter_cap, field_names
 from dxbeam.errors import ConfigurationError
 from dxbeam.projections import Projection, make_projection
 from dxbeam.sensitivity import Sensitivity
@@ -50,7 +51,7 @@ from dxbeam.transforms.options import (
 from dxbeam.transforms.sanitize import FINGERPRINT, LAYOUT_KEY, TALLIES
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
 from dxbeam.transforms.sinks import WriteDeadLetters, WriteManifest
-from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
+from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 from dxbeam.transforms.vectors import VECTORS, ReleaseVectors, WriteVectorShards
 from dxbeam.vector_release import UNITS, VectorConfiguration
 
@@ -111,7 +112,7 @@ def corpus_format(options: PipelineOptions, projection: Projection) -> CorpusFor
         shared.input_format,
         own.vector_field if given else shared.text_field,
         shared.id_field,
-        tuple(name for name in shared.keep_fields.split(",") if name),
+        field_names(shared.keep_fields),
         document_per=shared.document_per,
         largest_document=shared.largest_document,
         vector_dimensions=projection.dimensions if given else None,
@@ -150,18 +151,13 @@ def build(
     read_as, handle = corpus_format(options, settings.projection), vocabulary_handle(options)
     output, metrics_output = places(options)
     pipeline = beam.Pipeline(options=options)
-    first_reading = pipeline | "ReadIds" >> ReadDocuments(shared.input, read_as)
-    conflicts = first_reading["documents"] | "ConflictingIds" >> ConflictingIds()
-    reading = pipeline | "ReadDocuments" >> ReadDocuments(shared.input, read_as)
-    accepted = reading["documents"] | "RejectConflicts" >> RejectConflicts(conflicts)
-    released = accepted["documents"] | "ReleaseVectors" >> ReleaseVectors(
+    reading = pipeline | "ReadDocuments" >> ReadDocuments(
+        shared.input, read_as, shared.allow_unreadable_files
+    )
+    released = reading["documents"] | "ReleaseVectors" >> ReleaseVectors(
         settings, handle, shared.key_uri
     )
-    rejected = (
-        reading[REJECTED],
-        accepted[REJECTED],
-        released[REJECTED],
-    ) | "AllRejected" >> beam.Flatten()
+    rejected = (reading[REJECTED], released[REJECTED]) | "AllRejected" >> beam.Flatten()
     shards = released[VECTORS] | "WriteVectorShards" >> WriteVectorShards(
         output,
         settings.projection.projected,
@@ -186,6 +182,8 @@ def build(
         facts,
         tallies=released[TALLIES] | "TallyGroups" >> TallyGroups(),
         rejected=rejected,
+        unreadable=reading[UNREADABLE],
+        dead_letter_cap=dead_letter_cap(shared.max_dead_letters),
         fingerprint=released[FINGERPRINT],
         written=rejected | "WriteDeadLetters" >> WriteDeadLetters(metrics_output),
     )
@@ -222,13 +220,16 @@ def release_vectors(argv: Sequence[str]) -> None:
     if own.unit != "vector":
         require(shared, "vocabulary")
     launch.refuse_quoting(options)
-    output, _ = places(options)
+    output, metrics_output = places(options)
     projection = read_projection(options)
     settings = VectorConfiguration(
         own.unit, shared.epsilon, projection, quick_sensitivity(own, projection)
     )
     read_as = corpus_format(options, projection)
-    corpus.check_readable(corpus.matching_files(shared.input), read_as)
+    files = corpus.matching_files(shared.input)
+    corpus.check_readable(files, read_as, shared.allow_unreadable_files)
+    corpus.check_apart(shared.input, output, metrics_output)
+    dead_letter_cap(shared.max_dead_letters)  # refuses what is no cap
     if shared.key_uri:
         randomness.read_key(shared.key_uri)
     scan = settings.sensitivity.method == "exact" and projection.matrix is not None
@@ -256,7 +257,8 @@ def release_vectors(argv: Sequence[str]) -> None:
     print(
         f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions in "
         f"{len(release['shards'])} files below {output}, in {time.monotonic() - started:.0f} "
-        f"seconds; {release['dead_letters']:,} dead letters\n{release['guarantee']['sentence']}"
+        f"seconds; {release['dead_letters']:,} dead letters"
+        f"{corpus.say_left_out(release['unreadable_files'])}\n{release['guarantee']['sentence']}"
     )
 
 

@@ -35,6 +35,7 @@ from dxbeam import artifact, context, corpus, ledger, manifest, plan, randomness
 from dxbeam.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat
+from dxbeam.documents import dead_letter_cap, field_names
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.neighbors import NeighborSearch
@@ -59,7 +60,7 @@ from dxbeam.transforms.sanitize import (
 )
 from dxbeam.transforms.shards import WriteShards
 from dxbeam.transforms.sinks import METRICS, WriteManifest, WriteMetrics
-from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
+from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 
 _LOG = logging.getLogger(__name__)
 
@@ -112,7 +113,7 @@ def corpus_format(options: SanitizeOptions) -> CorpusFormat:
         options.input_format,
         options.text_field,
         options.id_field,
-        tuple(name for name in options.keep_fields.split(",") if name),
+        field_names(options.keep_fields),
         options.group_by,
         options.document_per,
         options.largest_document,
@@ -184,13 +185,10 @@ def build(
         "jsonl" if read_as.document_per == "file" else read_as.name
     )
     pipeline = beam.Pipeline(options=options)
-    # The corpus is read twice: first for its ids alone, so that documents are neither shuffled nor
-    # held while ids are compared. Reading costs a thousandth of sanitizing.
-    first_reading = pipeline | "ReadIds" >> ReadDocuments(own.input, read_as)
-    conflicts = first_reading["documents"] | "ConflictingIds" >> ConflictingIds()
-    reading = pipeline | "ReadDocuments" >> ReadDocuments(own.input, read_as)
-    accepted = reading["documents"] | "RejectConflicts" >> RejectConflicts(conflicts)
-    sanitized = accepted["documents"] | "SanitizeDocuments" >> SanitizeDocuments(
+    reading = pipeline | "ReadDocuments" >> ReadDocuments(
+        own.input, read_as, own.allow_unreadable_files
+    )
+    sanitized = reading["documents"] | "SanitizeDocuments" >> SanitizeDocuments(
         settings,
         own.vocabulary,
         own.key_uri,
@@ -198,12 +196,9 @@ def build(
         group_by="group",
         search_threads=launch.search_threads(options),
         digest_corpus=True,
+        unique_ids=True,
     )
-    rejected = (
-        reading[REJECTED],
-        accepted[REJECTED],
-        sanitized[REJECTED],
-    ) | "AllRejected" >> beam.Flatten()
+    rejected = (reading[REJECTED], sanitized[REJECTED]) | "AllRejected" >> beam.Flatten()
     documents, withheld, outcomes, repair = sanitized["documents"], None, None, repair_of(own)
     if repair:
         repaired = documents | "RepairGrammar" >> RepairGrammar(
@@ -225,7 +220,11 @@ def build(
         sanitized[LAYOUT_KEY] if settings.bag else None,
     )
     written = tallies | "WriteMetrics" >> WriteMetrics(
-        metrics_output, rejected, by_group=bool(own.group_by), withheld=withheld
+        metrics_output,
+        rejected,
+        by_group=bool(own.group_by),
+        withheld=withheld,
+        unreadable=reading[UNREADABLE],
     )
     handle = artifact.handle(own.vocabulary)
     search = NeighborSearch(artifact.open_vocabulary(handle))
@@ -244,6 +243,8 @@ def build(
         facts,
         tallies=tallies,
         rejected=rejected,
+        unreadable=reading[UNREADABLE],
+        dead_letter_cap=dead_letter_cap(own.max_dead_letters),
         fingerprint=sanitized[FINGERPRINT],
         corpus_digest=sanitized[CORPUS_DIGEST],
         needed_digest=needed_digest,
@@ -264,7 +265,9 @@ def sanitize(argv: Sequence[str]) -> None:
     settings, read_as, repair = configuration(own), corpus_format(own), repair_of(own)
     output, metrics_output = places(options)
     files = corpus.matching_files(own.input)
-    corpus.check_readable(files, read_as)
+    corpus.check_readable(files, read_as, own.allow_unreadable_files)
+    corpus.check_apart(own.input, output, metrics_output)
+    dead_letter_cap(own.max_dead_letters)  # refuses what is no cap
     vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
     settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
     if own.key_uri:
@@ -303,7 +306,8 @@ def sanitize(argv: Sequence[str]) -> None:
     print(
         f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
         f"{len(release['shards'])} files below {output} ({release['tokens'] / seconds:,.0f} "
-        f"tokens a second); {release['dead_letters']:,} dead letters. Metrics: {metrics_output}\n"
+        f"tokens a second); {release['dead_letters']:,} dead letters"
+        f"{corpus.say_left_out(release['unreadable_files'])}. Metrics: {metrics_output}\n"
         f"{release['guarantee']['sentence']}"
     )
 
