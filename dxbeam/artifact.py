@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 
 from dxbeam import storage
 from dxbeam.errors import ArtifactError, DxbeamError
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.vocabulary import UNWRITABLE, Vocabulary
 
 FORMAT = "dxbeam-vocabulary"
 VERSION = 1
@@ -236,12 +236,18 @@ def open_vocabulary(handle: VocabularyHandle) -> Vocabulary:
     else:
         _check_files(directory, manifest["files"])
     try:
-        return _load(Path(directory), manifest)
+        vocabulary = _load(Path(directory), manifest)
     except (OSError, ValueError, KeyError, RuntimeError, pa.ArrowException, DxbeamError) as error:
         raise ArtifactError(
             f"--vocabulary {handle.uri}: the files are whole but do not fit together "
             f"({type(error).__name__}); build it again with pipelines.build_vocabulary"
         ) from None
+    if any(map(UNWRITABLE.search, vocabulary.words)):
+        raise ArtifactError(
+            f"--vocabulary {handle.uri}: a word is empty or holds a null byte or the end of a "
+            "line, so a release would not be a text; build it again with pipelines.build_vocabulary"
+        )
+    return vocabulary
 
 
 def open_draft(uri: str, digest: str) -> Vocabulary:

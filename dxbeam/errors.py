@@ -26,3 +26,7 @@ class CorpusError(DxbeamError):
 
 class OutputError(DxbeamError):
     """An output prefix that is not empty, or cannot be written."""
+
+
+class RunError(DxbeamError):
+    """A run that met something on its way for which nothing is released; exit code 1."""

@@ -35,6 +35,7 @@ from dxbeam import artifact, manifest, storage
 from dxbeam.approximate_index import EXACT, build_index, check_index, measure_recall
 from dxbeam.artifact import WordsAndVectors
 from dxbeam.embeddings import ReadingReport, read_embeddings
+from dxbeam.errors import ConfigurationError
 from dxbeam.transforms import launch
 from dxbeam.transforms.neighbor_table import WriteNeighborTable
 from dxbeam.transforms.options import BuildVocabularyOptions, CommonOptions, parse, require
@@ -44,6 +45,8 @@ def store_words(
     options: BuildVocabularyOptions, output: str, report: ReadingReport
 ) -> WordsAndVectors:
     """Streams words and vectors from the embedding file to ``output``."""
+    dtype = np.float16 if options.vector_dtype == "float16" else np.float32
+    largest = np.finfo(dtype).max
 
     def chunks() -> Iterator[tuple[list[str], Any]]:
         reading = read_embeddings(
@@ -54,9 +57,13 @@ def store_words(
             report=report,
         )
         for chunk in reading:
+            if (np.abs(chunk.vectors) > largest).any():
+                raise ConfigurationError(
+                    f"--vector_dtype {options.vector_dtype} holds values up to {largest:,.0f}, and "
+                    f"{options.embeddings} has larger ones; leave it out"
+                )
             yield chunk.words, chunk.vectors
 
-    dtype = np.float16 if options.vector_dtype == "float16" else np.float32
     if storage.is_local(output):
         return artifact.write_words_and_vectors(chunks(), Path(output), dtype)
     with tempfile.TemporaryDirectory() as local:
@@ -153,14 +160,16 @@ def build_vocabulary(argv: Sequence[str]) -> None:
         else storage.sha256(own.embeddings)[0],
         "duplicates": report.duplicates,
         "undecodable": report.undecodable,
+        "unusable": report.unusable,
         "max_words": own.max_words,
     }
     handle = artifact.write_manifest(output, shape, own.lowercase, source, **index)
     manifest.give_up_claim(output)
     print(
         f"Wrote a vocabulary of {handle.words:,} words to {output} in "
-        f"{time.monotonic() - started:.0f} seconds ({report.duplicates:,} duplicates and "
-        f"{report.undecodable:,} undecodable words left out)"
+        f"{time.monotonic() - started:.0f} seconds; left out: {report.duplicates:,} duplicates, "
+        f"{report.undecodable:,} words that are not UTF-8, {report.unusable:,} with white space or "
+        "control characters"
     )
 
 

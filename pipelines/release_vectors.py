@@ -37,6 +37,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 from dxbeam import artifact, corpus, manifest, randomness, sensitivity, storage
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.corpus import CorpusFormat
+from dxbeam.documents import dead_letter_cap, field_names
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.projections import Projection, make_projection
 from dxbeam.sensitivity import Sensitivity
@@ -49,10 +50,10 @@ from dxbeam.transforms.options import (
     parse,
     require,
 )
-from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES
+from dxbeam.transforms.sanitize import FINGERPRINT, LAYOUT_KEY, TALLIES
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
 from dxbeam.transforms.sinks import DEAD_LETTERS, WriteDeadLetters, WriteManifest
-from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
+from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 from dxbeam.transforms.vectors import VECTORS, ReleaseVectors, WriteVectorShards
 from dxbeam.vector_release import UNITS, VectorConfiguration
 
@@ -113,7 +114,7 @@ def corpus_format(options: PipelineOptions, projection: Projection) -> CorpusFor
         shared.input_format,
         own.vector_field if given else shared.text_field,
         shared.id_field,
-        tuple(name for name in shared.keep_fields.split(",") if name),
+        field_names(shared.keep_fields),
         document_per=shared.document_per,
         largest_document=shared.largest_document,
         vector_dimensions=projection.dimensions if given else None,
@@ -152,20 +153,20 @@ def build(
     read_as, handle = corpus_format(options, settings.projection), vocabulary_handle(options)
     output, metrics_output = places(options)
     pipeline = beam.Pipeline(options=options)
-    first_reading = pipeline | "ReadIds" >> ReadDocuments(shared.input, read_as)
-    conflicts = first_reading["documents"] | "ConflictingIds" >> ConflictingIds()
-    reading = pipeline | "ReadDocuments" >> ReadDocuments(shared.input, read_as)
-    accepted = reading["documents"] | "RejectConflicts" >> RejectConflicts(conflicts)
-    released = accepted["documents"] | "ReleaseVectors" >> ReleaseVectors(
+    reading = pipeline | "ReadDocuments" >> ReadDocuments(
+        shared.input, read_as, shared.allow_unreadable_files
+    )
+    released = reading["documents"] | "ReleaseVectors" >> ReleaseVectors(
         settings, handle, shared.key_uri
     )
-    rejected = (
-        reading[REJECTED],
-        accepted[REJECTED],
-        released[REJECTED],
-    ) | "AllRejected" >> beam.Flatten()
+    rejected = (reading[REJECTED], released[REJECTED]) | "AllRejected" >> beam.Flatten()
     shards = released[VECTORS] | "WriteVectorShards" >> WriteVectorShards(
-        output, settings.projection.projected, read_as.keep_fields, shared.num_shards or 0, run
+        output,
+        settings.projection.projected,
+        released[LAYOUT_KEY],
+        corpus.kept_schema(shared.input, read_as),
+        shared.num_shards or 0,
+        run,
     )
     facts = {
         "run": run,
@@ -183,6 +184,8 @@ def build(
         facts,
         tallies=released[TALLIES] | "TallyGroups" >> TallyGroups(),
         rejected=rejected,
+        unreadable=reading[UNREADABLE],
+        dead_letter_cap=dead_letter_cap(shared.max_dead_letters),
         fingerprint=released[FINGERPRINT],
         written=rejected | "WriteDeadLetters" >> WriteDeadLetters(metrics_output),
         source=shared.input,
@@ -250,7 +253,11 @@ def check(options: PipelineOptions) -> Checked:
     settings = VectorConfiguration(
         own.unit, shared.epsilon, projection, quick_sensitivity(own, projection)
     )
-    corpus.check_readable(corpus.matching_files(shared.input), corpus_format(options, projection))
+    read_as = corpus_format(options, projection)
+    files = corpus.matching_files(shared.input)
+    corpus.check_readable(files, read_as, shared.allow_unreadable_files)
+    corpus.check_apart(shared.input, output, metrics_output)
+    dead_letter_cap(shared.max_dead_letters)  # refuses what is no cap
     if shared.key_uri:
         randomness.read_key(shared.key_uri)
     scan = settings.sensitivity.method == "exact" and projection.matrix is not None
@@ -287,7 +294,8 @@ def release_vectors(argv: Sequence[str]) -> None:
     print(
         f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions in "
         f"{len(release['shards'])} files below {output}, in {time.monotonic() - started:.0f} "
-        f"seconds; {release['dead_letters']:,} dead letters\n{release['guarantee']['sentence']}"
+        f"seconds; {release['dead_letters']:,} dead letters"
+        f"{corpus.say_left_out(release['unreadable_files'])}\n{release['guarantee']['sentence']}"
     )
 
 

@@ -36,6 +36,7 @@ from dxbeam import artifact, context, corpus, ledger, manifest, plan, randomness
 from dxbeam.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFile, CorpusFormat
+from dxbeam.documents import dead_letter_cap, field_names
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.neighbors import NeighborSearch
@@ -51,10 +52,16 @@ from dxbeam.transforms.options import (
     require,
 )
 from dxbeam.transforms.repair_grammar import OUTCOMES, ChatCompletions, RepairGrammar
-from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, TALLIES, SanitizeDocuments
+from dxbeam.transforms.sanitize import (
+    CORPUS_DIGEST,
+    FINGERPRINT,
+    LAYOUT_KEY,
+    TALLIES,
+    SanitizeDocuments,
+)
 from dxbeam.transforms.shards import WriteShards
 from dxbeam.transforms.sinks import DEAD_LETTERS, METRICS, WriteManifest, WriteMetrics
-from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
+from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 
 _LOG = logging.getLogger(__name__)
 
@@ -101,7 +108,7 @@ def corpus_format(options: SanitizeOptions) -> CorpusFormat:
         options.input_format,
         options.text_field,
         options.id_field,
-        tuple(name for name in options.keep_fields.split(",") if name),
+        field_names(options.keep_fields),
         options.group_by,
         options.document_per,
         options.largest_document,
@@ -173,13 +180,10 @@ def build(
         "jsonl" if read_as.document_per == "file" else read_as.name
     )
     pipeline = beam.Pipeline(options=options)
-    # The corpus is read twice: first for its ids alone, so that documents are neither shuffled nor
-    # held while ids are compared. Reading costs a thousandth of sanitizing.
-    first_reading = pipeline | "ReadIds" >> ReadDocuments(own.input, read_as)
-    conflicts = first_reading["documents"] | "ConflictingIds" >> ConflictingIds()
-    reading = pipeline | "ReadDocuments" >> ReadDocuments(own.input, read_as)
-    accepted = reading["documents"] | "RejectConflicts" >> RejectConflicts(conflicts)
-    sanitized = accepted["documents"] | "SanitizeDocuments" >> SanitizeDocuments(
+    reading = pipeline | "ReadDocuments" >> ReadDocuments(
+        own.input, read_as, own.allow_unreadable_files
+    )
+    sanitized = reading["documents"] | "SanitizeDocuments" >> SanitizeDocuments(
         settings,
         own.vocabulary,
         own.key_uri,
@@ -187,12 +191,9 @@ def build(
         group_by="group",
         search_threads=launch.search_threads(options),
         digest_corpus=True,
+        unique_ids=True,
     )
-    rejected = (
-        reading[REJECTED],
-        accepted[REJECTED],
-        sanitized[REJECTED],
-    ) | "AllRejected" >> beam.Flatten()
+    rejected = (reading[REJECTED], sanitized[REJECTED]) | "AllRejected" >> beam.Flatten()
     documents, withheld, outcomes, repair = sanitized["documents"], None, None, repair_of(own)
     if repair:
         repaired = documents | "RepairGrammar" >> RepairGrammar(
@@ -205,10 +206,20 @@ def build(
         )
     tallies = sanitized[TALLIES] | "TallyGroups" >> TallyGroups()
     shards = documents | "WriteShards" >> WriteShards(
-        output, output_format, read_as.keep_fields, own.compression, own.num_shards or 0, run
+        output,
+        output_format,
+        corpus.kept_schema(own.input, read_as),
+        own.compression,
+        own.num_shards or 0,
+        run,
+        sanitized[LAYOUT_KEY] if settings.bag else None,
     )
     written = tallies | "WriteMetrics" >> WriteMetrics(
-        metrics_output, rejected, by_group=bool(own.group_by), withheld=withheld
+        metrics_output,
+        rejected,
+        by_group=bool(own.group_by),
+        withheld=withheld,
+        unreadable=reading[UNREADABLE],
     )
     handle = artifact.handle(own.vocabulary)
     search = NeighborSearch(artifact.open_vocabulary(handle))
@@ -227,6 +238,8 @@ def build(
         facts,
         tallies=tallies,
         rejected=rejected,
+        unreadable=reading[UNREADABLE],
+        dead_letter_cap=dead_letter_cap(own.max_dead_letters),
         fingerprint=sanitized[FINGERPRINT],
         corpus_digest=sanitized[CORPUS_DIGEST],
         needed_digest=needed_digest,
@@ -270,7 +283,9 @@ def check(options: PipelineOptions) -> Checked:
     manifest.refuse_taken(output)
     refuse_metrics(metrics_output)
     files = corpus.matching_files(own.input)
-    corpus.check_readable(files, read_as)
+    corpus.check_readable(files, read_as, own.allow_unreadable_files)
+    corpus.check_apart(own.input, output, metrics_output)
+    dead_letter_cap(own.max_dead_letters)  # refuses what is no cap
     vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
     settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
     del vocabulary  # workers open it for themselves
@@ -329,7 +344,8 @@ def sanitize(argv: Sequence[str]) -> None:
     print(
         f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
         f"{len(release['shards'])} files below {output} ({release['tokens'] / seconds:,.0f} "
-        f"tokens a second); {release['dead_letters']:,} dead letters. Metrics: {metrics_output}\n"
+        f"tokens a second); {release['dead_letters']:,} dead letters"
+        f"{corpus.say_left_out(release['unreadable_files'])}. Metrics: {metrics_output}\n"
         f"{release['guarantee']['sentence']}"
     )
 

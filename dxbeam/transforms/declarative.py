@@ -16,6 +16,7 @@ from apache_beam import pvalue
 
 from dxbeam import artifact, storage
 from dxbeam.configuration import Configuration
+from dxbeam.documents import field_names
 from dxbeam.embeddings import ReadingReport, read_embeddings
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.neighbors import NeighborSearch
@@ -67,7 +68,7 @@ class SanitizeDocuments(beam.PTransform):
             ),
             vocabulary,
             key_uri,
-            keep_fields=tuple(name for name in keep_fields.split(",") if name),
+            keep_fields=field_names(keep_fields),
         )
 
     def expand(self, rows: pvalue.PCollection) -> dict[str, pvalue.PCollection]:

@@ -150,7 +150,8 @@ class SanitizeOptions(PipelineOptions):
             "--id_field",
             default="id",
             help="field or column of the document id (default id); a document without one gets "
-            "FILE:POSITION. Ids are released",
+            "FILE:NUMBER, the number of its line or row in its file. Ids are released, and all "
+            "documents with an id that stands more than once go to the dead letters",
         )
         parser.add_argument(
             "--keep_fields",
@@ -167,6 +168,19 @@ class SanitizeOptions(PipelineOptions):
             default=256 << 20,
             metavar="BYTES",
             help="longer documents go to the dead letters (default 256 MiB)",
+        )
+        parser.add_argument(
+            "--allow_unreadable_files",
+            action="store_true",
+            help="leave out, whole, files that are truncated, damaged or lack a column, and name "
+            "them in release.json; otherwise such a file fails the run",
+        )
+        parser.add_argument(
+            "--max_dead_letters",
+            metavar="N|P%",
+            help="fail the run if more records than this, or more percent of them, go to the dead "
+            "letters; which of the two happened is seen from outside, and a text with a null byte, "
+            "say, makes a dead letter (default: no cap)",
         )
         parser.add_argument(
             "--vocabulary",
@@ -291,6 +305,8 @@ class ReleaseVectorsOptions(PipelineOptions):
         "--id_field",
         "--keep_fields",
         "--largest_document",
+        "--allow_unreadable_files",
+        "--max_dead_letters",
         "--vocabulary",
         "--epsilon",
         "--key_uri",

@@ -14,7 +14,7 @@ from apache_beam import pvalue
 
 from dxbeam import manifest, storage
 from dxbeam.artifact import VocabularyHandle
-from dxbeam.documents import Rejected
+from dxbeam.documents import DeadLetterCap, Rejected, UnreadableFile
 from dxbeam.errors import OutputError
 from dxbeam.manifest import Settings, Shard
 from dxbeam.repair import Repair
@@ -39,6 +39,7 @@ class WriteMetrics(beam.PTransform):
       by_group: whether to write ``metrics.parquet``.
       withheld: PCollection[Rejected] of documents that were sanitized and are not released, or
         None.
+      unreadable: PCollection[UnreadableFile] of files that were left out, or None.
     """
 
     def __init__(
@@ -47,8 +48,10 @@ class WriteMetrics(beam.PTransform):
         rejected: pvalue.PCollection,
         by_group: bool,
         withheld: pvalue.PCollection | None = None,
+        unreadable: pvalue.PCollection | None = None,
     ):
         super().__init__()
+        self._unreadable = unreadable
         self._directory = directory
         self._rejected = rejected
         self._by_group = by_group
@@ -67,7 +70,12 @@ class WriteMetrics(beam.PTransform):
             | "Once" >> beam.Create([self._directory])
             | "WriteMetrics"
             >> beam.Map(
-                _write_metrics, pvalue.AsIter(tallies), rejected, withheld, self._by_group
+                _write_metrics,
+                pvalue.AsIter(tallies),
+                rejected,
+                withheld,
+                self._by_group,
+                _as_iter(self._unreadable),
             ).with_output_types(str)
         )
         dead = letters | "WriteDeadLetters" >> WriteDeadLetters(self._directory)
@@ -99,6 +107,15 @@ class WriteDeadLetters(beam.PTransform):
                 _write_group, storage.join(self._directory, DEAD_LETTERS)
             ).with_output_types(str)
         )
+
+
+def _as_iter(elements: pvalue.PCollection | None) -> Any:
+    """A side input, or an empty list in its place."""
+    return [] if elements is None else pvalue.AsIter(elements)
+
+
+def _in_order(files: Iterable[UnreadableFile]) -> list[dict[str, str]]:
+    return [UnreadableFile(*file)._asdict() for file in sorted(files)]
 
 
 def count_all(elements: pvalue.PCollection, label: str) -> pvalue.PCollection:
@@ -135,6 +152,7 @@ def _write_metrics(
     rejected: int,
     withheld: int,
     by_group: bool,
+    unreadable: Iterable[UnreadableFile],
 ) -> str:
     groups = sorted(tallies)
     whole = total(tally for _, tally in groups)
@@ -142,6 +160,7 @@ def _write_metrics(
         "note": NOT_COVERED,
         "documents_in": whole.documents + rejected,
         "dead_letters": rejected + withheld,
+        "unreadable_files": _in_order(unreadable),
         **whole.as_dict(),
     }
     if by_group:
@@ -181,6 +200,8 @@ class WriteManifest(beam.PTransform):
       facts: further entries of the manifest.
       tallies: PCollection[tuple[str, Tally]], one a group.
       rejected: PCollection[Rejected].
+      unreadable: PCollection[UnreadableFile] of files that were left out, or None.
+      dead_letter_cap: with more dead letters nothing is released; None for no cap.
       fingerprint: PCollection[str], one element.
       corpus_digest: PCollection[str], one element, or None to leave it out.
       needed_digest: what the corpus digest must be for a release to be made; "" for anything.
@@ -201,6 +222,8 @@ class WriteManifest(beam.PTransform):
         *,
         tallies: pvalue.PCollection,
         rejected: pvalue.PCollection,
+        unreadable: pvalue.PCollection | None = None,
+        dead_letter_cap: DeadLetterCap | None = None,
         fingerprint: pvalue.PCollection,
         corpus_digest: pvalue.PCollection | None = None,
         needed_digest: str = "",
@@ -221,7 +244,9 @@ class WriteManifest(beam.PTransform):
             repair,
             source,
             dead_letters,
+            dead_letter_cap,
         )
+        self._unreadable = unreadable
         self._corpus_digest = corpus_digest
         self._repaired = repaired
         self._tallies = tallies
@@ -246,6 +271,7 @@ class WriteManifest(beam.PTransform):
                 pvalue.AsSingleton(digest),
                 pvalue.AsIter(self._written),
                 pvalue.AsDict(self._repaired) if self._repaired is not None else {},
+                _as_iter(self._unreadable),
             )
         )
 
@@ -263,9 +289,11 @@ class _WriteManifest(beam.DoFn):
         repair: Repair | None,
         source: str,
         dead_letters: str,
+        dead_letter_cap: DeadLetterCap | None,
     ):
         self._source = source
         self._dead_letters = dead_letters
+        self._dead_letter_cap = dead_letter_cap
         self._needed_digest = needed_digest
         self._prefix = prefix
         self._configuration = configuration
@@ -285,6 +313,7 @@ class _WriteManifest(beam.DoFn):
         corpus_digest: str,
         written: Iterable[str],
         repaired: Mapping[str, int],
+        unreadable: Iterable[UnreadableFile],
     ) -> Iterator[str]:
         list(written)  # nothing to read: it is here so that metrics and dead letters come first
         if self._needed_digest not in ("", corpus_digest):
@@ -307,5 +336,8 @@ class _WriteManifest(beam.DoFn):
             dead_letters=self._dead_letters,
             commonest_reason=commonest[0][0] if commonest else "",
         )
+        content["unreadable_files"] = _in_order(unreadable)
+        if self._dead_letter_cap:
+            self._dead_letter_cap.check(content["dead_letters"], content["documents_in"])
         manifest.write(self._prefix, content)
         yield storage.join(self._prefix, manifest.RELEASE)
