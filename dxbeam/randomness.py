@@ -36,7 +36,7 @@ _ENVIRONMENT = "env:"
 _OTHERS_MAY = 0o066  # read or write: group and everybody
 _URL_SAFE = str.maketrans("-_", "+/")  # base64 has two alphabets
 _LIKE_A_KEY = re.compile(
-    r"(?=[^/:]*[0-9])(?=[^/:]*[A-Za-z])[A-Za-z0-9+=]{16}"
+    r"(?=[^/:]*[0-9])[A-Za-z0-9+=]{16}"
     r"|(?=[^/:]*[0-9])(?=[^/:]*[a-z])(?=[^/:]*[A-Z])[A-Za-z0-9+=_-]{16}"
 )
 _LOG = logging.getLogger(__name__)

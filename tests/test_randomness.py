@@ -192,7 +192,8 @@ def test_a_file_may_be_called_what_looks_like_a_key(
 
 
 @pytest.mark.parametrize(
-    ("mode", "warned"), [(0o600, False), (0o400, False), (0o644, True), (0o640, True), (0o602, True)]
+    ("mode", "warned"),
+    [(0o600, False), (0o400, False), (0o644, True), (0o640, True), (0o602, True)],
 )
 def test_a_key_file_that_others_may_read_is_warned_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, warned: bool
