@@ -116,7 +116,7 @@ def check(options: PipelineOptions) -> str:
     own, output = options.view_as(BuildVocabularyOptions), options.view_as(CommonOptions).output
     require(own, "embeddings")
     require(options.view_as(CommonOptions), "output")
-    manifest.refuse_taken(output)
+    manifest.check_empty(output)
     report = ReadingReport()
     first = next(
         read_embeddings(

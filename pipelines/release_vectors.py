@@ -246,7 +246,7 @@ def check(options: PipelineOptions) -> Checked:
         require(shared, "vocabulary")
     launch.refuse_quoting(options)
     output, metrics_output = places(options)
-    manifest.refuse_taken(output)
+    manifest.check_empty(output)
     if (reason := storage.why_unwritable(metrics_output)) is not None:
         raise OutputError(f"--metrics_output {metrics_output} cannot be written: {reason}")
     projection = read_projection(options)

@@ -280,7 +280,7 @@ def check(options: PipelineOptions) -> Checked:
     launch.refuse_quoting(options)
     settings, read_as, repair = configuration(own), corpus_format(own), repair_of(own)
     output, metrics_output = places(options)
-    manifest.refuse_taken(output)
+    manifest.check_empty(output)
     refuse_metrics(metrics_output)
     files = corpus.matching_files(own.input)
     corpus.check_readable(files, read_as, own.allow_unreadable_files)

@@ -295,7 +295,9 @@ def test_slacks_that_add_up_to_one_promise_nothing() -> None:
     promise = BagOfWords(3).guarantee(word.guarantee())
     assert not promise.sound
     assert promise.sentence == "Nothing is guaranteed for a document."
-    with pytest.raises(ConfigurationError, match=r"guarantees nothing with a delta of 0\.4 for each word"):
+    with pytest.raises(
+        ConfigurationError, match=r"guarantees nothing with a delta of 0\.4 for each word"
+    ):
         Configuration(word, bag=BagOfWords(3))
     assert BagOfWords(2).guarantee(word.guarantee()).delta == pytest.approx(0.8)
 

@@ -28,6 +28,7 @@ def vocabulary(words: int = 300, dimensions: int = 8, seed: int = 0) -> Vocabula
 def write_artifact(folder: Path, vocabulary: Vocabulary | None = None, depth: int = 20) -> str:
     """Writes an artifact and returns its URI."""
     made = vocabulary or globals()["vocabulary"]()
+    (folder / artifact.MANIFEST).unlink(missing_ok=True)
     shape = artifact.write_words_and_vectors([(list(made.words), made.vectors)], folder)
     neighbors, radii = NeighborSearch(made).table(np.arange(len(made)), depth)
     np.save(folder / artifact.NEIGHBORS, neighbors)
