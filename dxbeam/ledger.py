@@ -154,9 +154,9 @@ def check(path: str, entry: Entry, max_epsilon: float | None) -> None:
       OutputError: the release would pass the cap, or this is no ledger or no place for one.
     """
     check_cap(max_epsilon)
-    _needed(path, read(path), entry, max_epsilon)
-    if (reason := storage.why_unwritable(path.rpartition("/")[0] or ".")) is not None:
+    if (reason := storage.why_no_file(path)) is not None:
         raise OutputError(f"the ledger {path} cannot be written: {reason}")
+    _needed(path, read(path), entry, max_epsilon)
 
 
 def _needed(path: str, entries: list[Entry], entry: Entry, max_epsilon: float | None) -> str:

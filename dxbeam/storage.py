@@ -72,6 +72,13 @@ def why_unwritable(directory: str) -> str | None:
     return None
 
 
+def why_no_file(path: str) -> str | None:
+    """Why no file can be written at a local ``path``, if so; nothing is made, as above."""
+    if is_local(path) and Path(without_file_scheme(path)).is_dir():
+        return "it is a directory"
+    return why_unwritable(path.rpartition("/")[0] or ".")
+
+
 def open_read(path: str, decompress: bool = False) -> BinaryIO:
     """Opens ``path`` for reading; by its suffix decompressed where asked."""
     compression = CompressionTypes.AUTO if decompress else CompressionTypes.UNCOMPRESSED

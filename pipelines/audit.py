@@ -114,10 +114,10 @@ def audit(argv: Sequence[str]) -> None:
     """Checks the flags, runs, prints the table; exits with 1 where a claim failed."""
     options = parse(argv, AuditOptions, __doc__ or "")
     targets, report = audited(options), options.view_as(AuditOptions).report
+    if (reason := storage.why_no_file(report)) is not None:
+        raise OutputError(f"--report {report} cannot be written: {reason}")
     if storage.exists(report):
         raise OutputError(f"--report {report} is there already; choose another, or delete it")
-    if (reason := storage.why_unwritable(report.rpartition("/")[0] or ".")) is not None:
-        raise OutputError(f"--report {report} cannot be written: {reason}")
     if options.view_as(TestOptions).dry_run:
         print("Would test " + ", ".join(target.name for target in targets) + " (--dry_run).")
         return

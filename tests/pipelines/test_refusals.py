@@ -258,6 +258,8 @@ def _arguments(launcher: str, mistake: Mistake, tmp: Path, uri: str) -> list[str
     for name, content in (mistake.files or {}).items():
         (tmp / name).parent.mkdir(exist_ok=True)
         (tmp / name).write_bytes(content)
+    for path in (tmp / "corpus.jsonl", tmp / "words.txt"):  # some tests take them for a key
+        path.chmod(0o600)
     given = {flag.partition("=")[0] for flag in mistake.flags}
     usual = [flag for flag in USUAL[launcher] if flag.partition("=")[0] not in given]
     return [flag.format(tmp=tmp, uri=uri) for flag in [*mistake.flags, *usual]]
