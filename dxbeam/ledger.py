@@ -20,6 +20,7 @@ its output byte for byte; a copy of what is known reveals nothing, so it counts 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import hashlib
 import json
 import math
@@ -29,6 +30,8 @@ from typing import Any
 
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, OutputError
+from dxbeam.manifest import Settings
+from dxbeam.randomness import fingerprint, read_key
 
 BEGUN, RELEASED, ABANDONED = "begun", "released", "abandoned"
 _STARTS = tuple(b'{"state": "%s", "run": "' % s.encode() for s in (BEGUN, RELEASED, ABANDONED))
@@ -79,6 +82,79 @@ class Entry:
             and (self.key, self.configuration, self.corpus_digest)
             == (other.key, other.configuration, other.corpus_digest)
         )
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a run needs to enter its release.
+
+    Attributes:
+      path: the ledger.
+      entry: the run's first line.
+      max_epsilon: what all releases of the corpus may add up to; None for no cap.
+    """
+
+    path: str
+    entry: Entry
+    max_epsilon: float | None
+
+
+def account(
+    path: str | None,
+    corpus: str | None,
+    max_epsilon: float | None,
+    settings: Settings,
+    *,
+    mechanism: str,
+    vocabulary: str,
+    key_uri: str | None,
+    run: str,
+    output: str,
+) -> Account | None:
+    """The account that a release's flags open; None where they ask for none.
+
+    Args:
+      path: --ledger.
+      corpus: --corpus_id.
+      max_epsilon: --max_epsilon.
+      settings: what is run.
+      mechanism: its name.
+      vocabulary: the vocabulary's digest; "" for none.
+      key_uri: where a kept key lies; the key is read.
+      run: a name that no other run has.
+      output: where the release goes.
+
+    Raises:
+      ConfigurationError: flags that do not go together, a cap that is none, or settings that
+        leave words without a guarantee.
+    """
+    if path is None and corpus is None and max_epsilon is None:  # "" is a name left out
+        return None
+    for flag, value in (("--ledger", path), ("--corpus_id", corpus)):
+        if not value:
+            raise ConfigurationError(f"{flag} is needed with the other flags of the ledger")
+    check_cap(max_epsilon)
+    promise = settings.guarantee()
+    if not promise.sound or promise.unprotected:
+        raise ConfigurationError(
+            "--ledger accounts for what is guaranteed; a mechanism that guarantees nothing, or "
+            "nothing for some words, leaves it nothing to add up"
+        )
+    entry = Entry(
+        state=BEGUN,
+        run=run,
+        time=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        corpus=str(corpus),
+        output=output,
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        metric=promise.metric,
+        mechanism=mechanism,
+        configuration=settings.digest(vocabulary),
+        vocabulary=vocabulary,
+        key=fingerprint(read_key(key_uri)) if key_uri else "",
+    )
+    return Account(str(path), entry, max_epsilon)
 
 
 def read(path: str) -> list[Entry]:

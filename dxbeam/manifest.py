@@ -86,7 +86,7 @@ def check_empty(prefix: str) -> None:
         mend = (
             "it looks like a run that is under way or did not finish: if none is under way, "
             "delete the directory"
-            if unfinished and storage.exists(storage.join(prefix, _CLAIM))
+            if unfinished and is_claimed(prefix)
             else "choose a fresh one"
         )
         raise OutputError(f"{prefix} is not empty (it holds {found}); {mend}")
@@ -124,6 +124,11 @@ def mark(prefix: str, run: str) -> None:
         raise OutputError(
             f"{prefix} cannot be written ({type(error).__name__}: {error.strerror})"
         ) from None
+
+
+def is_claimed(prefix: str) -> bool:
+    """Whether some run has a place at the moment."""
+    return storage.exists(storage.join(prefix, _CLAIM))
 
 
 def holds_claim(prefix: str, run: str) -> bool:

@@ -59,6 +59,27 @@ def is_within(place: str, around: str) -> bool:
     return PurePosixPath(comparable(place)).is_relative_to(comparable(around))
 
 
+def for_release(
+    corpus: str, output: str, metrics_output: str | None, key_uri: str | None, ledger: str | None
+) -> tuple[str, str]:
+    """Where a release goes, and what is computed from the raw text; all places of a job compared.
+
+    Args:
+      corpus: --input, a glob.
+      output: --output.
+      metrics_output: --metrics_output, by default OUTPUT-metrics.
+      key_uri: --key_uri, if a key is kept.
+      ledger: --ledger, if there is one.
+
+    Raises:
+      ConfigurationError: two places that must be apart are not; it names their flags.
+    """
+    release, apart = release_and_metrics(output, metrics_output)
+    keep_out(release, {"--key_uri": key_uri, "--ledger": ledger})
+    keep_from_reading(corpus, {"--output": release, "--metrics_output": apart}, ledger)
+    return release, apart
+
+
 def release_and_metrics(output: str, metrics_output: str | None) -> tuple[str, str]:
     """Where a release goes, and what is computed from the raw text.
 

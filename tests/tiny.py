@@ -96,6 +96,7 @@ def released(output: Path) -> dict[str, str]:
 
 
 def dead_letters(output: Path) -> list[dict[str, str]]:
-    """The rejected records of a run with its metrics in the usual place."""
-    with Path(f"{output}-metrics/dead_letters.jsonl").open() as file:
+    """The rejected records of a run, also of one that failed, with metrics in the usual place."""
+    [path] = Path(f"{output}-metrics").glob("dead_letters*.jsonl")
+    with path.open() as file:
         return [json.loads(line) for line in file]

@@ -23,7 +23,14 @@ from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.randomness import fingerprint, layout_key
 from dxbeam.tally import Tally
-from dxbeam.transforms.sanitize import FINGERPRINT, LAYOUT_KEY, TALLIES, agreed_key
+from dxbeam.transforms.sanitize import (
+    CORPUS_DIGEST,
+    FINGERPRINT,
+    LAYOUT_KEY,
+    TALLIES,
+    DigestCorpus,
+    agreed_key,
+)
 from dxbeam.transforms.shards import OpenParquet, ToParquetRow, WritePieces
 from dxbeam.transforms.sources import REJECTED
 from dxbeam.vector_release import VectorConfiguration, VectorReleaser
@@ -50,6 +57,7 @@ class ReleaseVectors(beam.PTransform):
       text has is not released.
       ``"fingerprint"``: str, one element that names the key.
       ``"layout_key"``: bytes, one element for WriteVectorShards.
+      ``"corpus_digest"``: str, one element that names the corpus, see ``DigestCorpus``.
     """
 
     def __init__(
@@ -72,12 +80,15 @@ class ReleaseVectors(beam.PTransform):
         results[VECTORS].element_type = ROW
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
+        vocabulary = self._vocabulary.digest if self._vocabulary else ""
+        configuration = self._configuration.digest(vocabulary)
         return {
             VECTORS: results[VECTORS],
             REJECTED: results[REJECTED],
             TALLIES: results[TALLIES],
             FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
             LAYOUT_KEY: key | "LayoutKey" >> beam.Map(layout_key).with_output_types(bytes),
+            CORPUS_DIGEST: documents | "DigestCorpus" >> DigestCorpus(key, configuration),
         }
 
 

@@ -149,6 +149,7 @@ LEDGERS = [
     Mistake("a corpus's name alone", "--ledger is needed", ["--corpus_id=c"]),
     Mistake("a cap that is none", "not a number", [*LEDGER, "--max_epsilon=nan"]),
     Mistake("a cap passed at once", "pass --max_epsilon 4", [*LEDGER, "--max_epsilon=4"]),
+    Mistake("an empty name of a ledger", "--ledger is needed", ["--ledger="]),
     Mistake("a folder as ledger", "ledger", ["--ledger={tmp}", "--corpus_id=c"]),
     Mistake("the corpus as ledger", "no ledger", ["--ledger={tmp}/corpus.jsonl", "--corpus_id=c"]),
     Mistake("a ledger below a file", "ledger", ["--ledger={tmp}/corpus.jsonl/l", "--corpus_id=c"]),
