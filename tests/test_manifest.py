@@ -184,6 +184,7 @@ def test_no_document_is_no_release(rejected: int, said: str) -> None:
 
 def test_of_what_and_why_nothing_is_released_is_said_and_not_stored() -> None:
     names = {"source": "in/*", "dead_letters": "out-metrics/dead_letters.jsonl"}
+    names["commonest_reason"] = "why"
     with pytest.raises(CorpusError) as refusal:
         manifest.compose(
             CONFIGURATION,

@@ -98,7 +98,8 @@ FILES = [
     Mistake("nothing to write to", "--output is needed", ["--output="]),
     Mistake("output below a file", "no directory", ["--output={tmp}/corpus.jsonl/out"]),
     Mistake("output is a file", "no directory", ["--output={tmp}/corpus.jsonl"]),
-    Mistake("output is in use", "is not empty", ["--output={tmp}"]),
+    Mistake("output is in use", "is not empty", ["--output={tmp}/used"], {"used/x": b""}),
+    Mistake("output around the corpus", "takes in what the job", ["--output={tmp}"]),
     Mistake("metrics below a file", "no directory", ["--metrics_output={tmp}/corpus.jsonl/m"]),
     Mistake("JSON as Parquet", "cannot be read", ["--input_format=parquet"]),
     Mistake(
@@ -151,7 +152,8 @@ LEDGERS = [
     Mistake("a cap passed at once", "pass --max_epsilon 4", [*LEDGER, "--max_epsilon=4"]),
     Mistake("an empty name of a ledger", "--ledger is needed", ["--ledger="]),
     Mistake("a folder as ledger", "ledger", ["--ledger={tmp}", "--corpus_id=c"]),
-    Mistake("the corpus as ledger", "no ledger", ["--ledger={tmp}/corpus.jsonl", "--corpus_id=c"]),
+    Mistake("the corpus as ledger", "--input", ["--ledger={tmp}/corpus.jsonl", "--corpus_id=c"]),
+    Mistake("words as ledger", "no ledger", ["--ledger={tmp}/words.txt", "--corpus_id=c"]),
     Mistake("a ledger below a file", "ledger", ["--ledger={tmp}/corpus.jsonl/l", "--corpus_id=c"]),
 ]
 CONFIGS = [
@@ -188,7 +190,7 @@ VECTORS = [
     Mistake("vectors of no length", "--dimensions is needed", ["--unit=vector", "--vocabulary="]),
     Mistake("vectors in text", "no vectors", ["--unit=vector", "--input_format=text"]),
     Mistake("words of no vocabulary", "--vocabulary is needed", ["--unit=word", "--vocabulary="]),
-    Mistake("vectors in use", "is not empty", ["--output={tmp}"]),
+    Mistake("vectors in use", "is not empty", ["--output={tmp}/used"], {"used/x": b""}),
     Mistake("a mechanism for vectors", "unknown flag --mechanism", ["--mechanism=tem"]),
     Mistake("a far epsilon", "epsilon", ["--epsilon=1e9"]),
     Mistake("letters below a file", "no directory", ["--metrics_output={tmp}/corpus.jsonl/m"]),
