@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dxbeam import given_vectors, storage
@@ -612,6 +613,12 @@ def wrong_schema(schema: pa.Schema, corpus: CorpusFormat) -> str | None:
     for column in (corpus.id_field, *corpus.needed_fields):
         if schema.names.count(column) > 1:
             return f"the Parquet file has several columns {column!r}"
+    for column in corpus.keep_fields:
+        if not _can_be_kept(schema.field(column).type):
+            return (
+                f"the Parquet column {column!r} holds {schema.field(column).type}, which cannot be "
+                "kept; strings, numbers, booleans, dates and timestamps can"
+            )
     kind = schema.field(corpus.text_field).type
     if corpus.vector_dimensions:
         if not _is_numbers(kind):
@@ -620,6 +627,43 @@ def wrong_schema(schema: pa.Schema, corpus: CorpusFormat) -> str | None:
     if not _is_string(kind):
         return f"the Parquet column {corpus.text_field!r} holds {kind}, not strings"
     return None
+
+
+def kept_schema(pattern: str, corpus: CorpusFormat) -> pa.Schema:
+    """The kept fields and their types, as far as the files say: those of a Parquet corpus.
+
+    A column of nulls takes its type from the next file. Of all other corpora, and of files that
+    cannot be read, fields are strings.
+    """
+    types = dict.fromkeys(corpus.keep_fields, pa.null())
+    if corpus.name == "parquet":
+        for file in matching_files(pattern):
+            unknown = [name for name, kind in types.items() if pa.types.is_null(kind)]
+            if not unknown:
+                break
+            try:
+                with storage.open_read(file.path) as raw:
+                    schema = pq.read_schema(raw)
+            except (OSError, pa.ArrowException):
+                continue  # reading the corpus says so
+            types |= {
+                name: schema.field(name).type for name in unknown if schema.names.count(name) == 1
+            }
+    string = pa.string()
+    return pa.schema([(n, string if pa.types.is_null(k) else k) for n, k in types.items()])
+
+
+def _can_be_kept(kind: pa.DataType) -> bool:
+    scalar = ("null", "boolean", "integer", "floating", "date", "timestamp")
+    return _is_string(kind) or any(getattr(pa.types, f"is_{name}")(kind) for name in scalar)
+
+
+def _as_json(column: pa.Array) -> pa.Array:
+    """Dates and timestamps of a column as ISO 8601, to the last digit; others as they are."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%S" + ("%z" if kind.tz else ""))
+    return column.cast(pa.string()) if pa.types.is_date(kind) else column
 
 
 def _is_string(kind: pa.DataType) -> bool:
@@ -639,7 +683,10 @@ def _batches(split: Split, columns: set[str]) -> Iterator[pa.RecordBatch]:
     """These columns of a row group, as far as the file has them, a few rows at a time."""
     with storage.open_read(split.path) as raw, pq.ParquetFile(raw, buffer_size=1 << 18) as file:
         wanted = [name for name in file.schema_arrow.names if name in columns]
-        yield from file.iter_batches(_ROWS_A_READ, row_groups=[split.start], columns=wanted)
+        for batch in file.iter_batches(_ROWS_A_READ, row_groups=[split.start], columns=wanted):
+            columns_as_json = [_as_json(column) for column in batch.columns]
+            # Without columns, a batch still knows how many rows there are.
+            yield pa.RecordBatch.from_arrays(columns_as_json, wanted) if wanted else batch
 
 
 def _rows(split: Split, columns: set[str]) -> Iterator[tuple[int, dict[str, Any] | None]]:

@@ -41,10 +41,12 @@ from dxbeam.neighbors import NeighborSearch
 from dxbeam.randomness import (
     NO_TAGS,
     add_tags,
+    check_key_uri,
     document_key,
     document_tag,
     draw_key,
     fingerprint,
+    layout_key,
     read_key,
 )
 from dxbeam.sanitizer import Batch, Sanitized, Sanitizer
@@ -56,6 +58,7 @@ _SECONDS_A_REPORT = 10.0
 
 TALLIES = "tallies"
 FINGERPRINT = "fingerprint"
+LAYOUT_KEY = "layout_key"
 CORPUS_DIGEST = "corpus_digest"
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
@@ -86,6 +89,7 @@ class SanitizeDocuments(beam.PTransform):
       ``"rejected"``: ``Rejected``, records that could not be used; where and why, never the text.
       ``"tallies"``: ``tuple[str, Tally]``, the group and the counts of each document.
       ``"fingerprint"``: str, one element that names the key.
+      ``"layout_key"``: bytes, one element for WriteShards, which needs it for bags of words.
       ``"corpus_digest"``, if asked for: str, one element that names the corpus under this key and
         configuration, however it is ordered and divided. It is a sum of keyed digests, so without
         the key it says nothing of the corpus.
@@ -142,18 +146,11 @@ class SanitizeDocuments(beam.PTransform):
             TALLIES: results[TALLIES]
             | "PassTallies" >> beam.ParDo(_PassOn()).with_output_types(typehints.Tuple[str, Tally]),
             FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
+            LAYOUT_KEY: key | "LayoutKey" >> beam.Map(layout_key).with_output_types(bytes),
         }
         if self._digest_corpus:
-            outputs[CORPUS_DIGEST] = (
-                documents
-                | "DigestDocuments"
-                >> beam.ParDo(
-                    _DigestDocuments(self._configuration.digest(self._handle.digest)),
-                    pvalue.AsSingleton(key),
-                )
-                | "AllWindows" >> beam.WindowInto(GlobalWindows())
-                | "AddDigests" >> beam.CombineGlobally(_sum_of_tags).with_output_types(bytes)
-                | "ToHex" >> beam.Map(bytes.hex).with_output_types(str)
+            outputs[CORPUS_DIGEST] = documents | "DigestCorpus" >> DigestCorpus(
+                key, self._configuration.digest(self._handle.digest)
             )
         return outputs
 
@@ -185,7 +182,13 @@ def is_sanitized(rows: pvalue.PCollection) -> bool:
 
 
 def agreed_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollection:
-    """One element, the secret key: read where it lies, or drawn inside the job."""
+    """One element, the secret key: read where it lies, or drawn inside the job.
+
+    Raises:
+      ConfigurationError: ``key_uri`` is a key itself, which must not get into the pipeline.
+    """
+    if key_uri:
+        check_key_uri(key_uri)
     # The reshuffle makes runners agree on one key before anything uses it.
     return (
         pipeline
@@ -197,6 +200,34 @@ def agreed_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollecti
 
 def _obtain_key(uri: str) -> bytes:
     return read_key(uri) if uri else draw_key()
+
+
+class DigestCorpus(beam.PTransform):
+    """Names a corpus under a key and a configuration: rows of id and text -> PCollection[str].
+
+    One element, however the corpus is ordered and divided: the sum of keyed digests of the usable
+    documents, 64 hexadecimal digits.
+
+    Args:
+      key: PCollection[bytes], the secret key.
+      configuration: digest of all else that determines the noise.
+    """
+
+    def __init__(self, key: pvalue.PCollection, configuration: str):
+        super().__init__()
+        self._key = key
+        self._configuration = configuration
+
+    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
+        """Digests each document, and adds up."""
+        return (
+            documents
+            | "DigestDocuments"
+            >> beam.ParDo(_DigestDocuments(self._configuration), pvalue.AsSingleton(self._key))
+            | "AllWindows" >> beam.WindowInto(GlobalWindows())
+            | "AddDigests" >> beam.CombineGlobally(_sum_of_tags).with_output_types(bytes)
+            | "ToHex" >> beam.Map(bytes.hex).with_output_types(str)
+        )
 
 
 @beam.typehints.with_output_types(bytes)
@@ -308,6 +339,7 @@ class _SanitizeDoFn(beam.DoFn):
                 self._configuration.unknown_words,
                 key,
                 self._configuration.bag,
+                self._configuration.allow_unsound,
             )
         return self._sanitizer
 

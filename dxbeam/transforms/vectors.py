@@ -10,6 +10,7 @@ from typing import Any
 
 import apache_beam as beam
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from apache_beam import pvalue, typehints
 from apache_beam.metrics import Metrics
@@ -19,10 +20,18 @@ from apache_beam.utils.shared import Shared
 from dxbeam import artifact
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.documents import REPEATED_ID, Document, Rejected, place
-from dxbeam.randomness import fingerprint
+from dxbeam.errors import ConfigurationError
+from dxbeam.randomness import fingerprint, layout_key
 from dxbeam.tally import Tally
-from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES, agreed_key
-from dxbeam.transforms.shards import OpenParquet, WritePieces, kept_columns
+from dxbeam.transforms.sanitize import (
+    CORPUS_DIGEST,
+    FINGERPRINT,
+    LAYOUT_KEY,
+    TALLIES,
+    DigestCorpus,
+    agreed_key,
+)
+from dxbeam.transforms.shards import OpenParquet, ToParquetRow, WritePieces
 from dxbeam.transforms.sources import REJECTED, repeated_ids
 from dxbeam.vector_release import VectorConfiguration, VectorReleaser
 
@@ -50,6 +59,8 @@ class ReleaseVectors(beam.PTransform):
       ``"tallies"``: ``tuple[str, Tally]``, one document each and nothing else: how many words a
       text has is not released.
       ``"fingerprint"``: str, one element that names the key.
+      ``"layout_key"``: bytes, one element for WriteVectorShards.
+      ``"corpus_digest"``: str, one element that names the corpus, see ``DigestCorpus``.
     """
 
     def __init__(
@@ -76,11 +87,15 @@ class ReleaseVectors(beam.PTransform):
         results[VECTORS].element_type = ROW
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
+        vocabulary = self._vocabulary.digest if self._vocabulary else ""
+        configuration = self._configuration.digest(vocabulary)
         return {
             VECTORS: results[VECTORS],
             REJECTED: results[REJECTED],
             TALLIES: results[TALLIES],
             FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
+            LAYOUT_KEY: key | "LayoutKey" >> beam.Map(layout_key).with_output_types(bytes),
+            CORPUS_DIGEST: documents | "DigestCorpus" >> DigestCorpus(key, configuration),
         }
 
 
@@ -123,13 +138,14 @@ class _ReleaseDoFn(beam.DoFn):
 class WriteVectorShards(beam.PTransform):
     """Writes vectors as Parquet: rows of ``ROW`` -> PCollection[Shard].
 
-    Columns ``id`` (string), ``vector`` (fixed-size list of m float32), the kept fields (strings).
+    Columns ``id`` (string), ``vector`` (fixed-size list of m float32), the kept fields.
 
     Args:
       prefix: directory or gs:// prefix of the release.
       dimensions: m.
-      keep_fields: names of the kept fields.
-      num_shards: number of files; 0 writes a file a bundle, without a shuffle.
+      layout_key: one element, by which vectors are dealt into files; see WritePieces.
+      kept: the kept fields and their types; see ``corpus.kept_schema``.
+      num_shards: number of files; see WritePieces for 0.
       run: the run that claimed the prefix, if it was claimed.
     """
 
@@ -137,27 +153,35 @@ class WriteVectorShards(beam.PTransform):
         self,
         prefix: str,
         dimensions: int,
-        keep_fields: tuple[str, ...] = (),
+        layout_key: pvalue.PCollection,
+        kept: pa.Schema,
         num_shards: int = 0,
         run: str | None = None,
     ):
         super().__init__()
+        if num_shards < 0:
+            raise ConfigurationError(f"--num_shards must not be negative, as {num_shards} is")
         self._run = run
         self._prefix = prefix
         self._dimensions = dimensions
-        self._keep_fields = keep_fields
+        self._layout_key = layout_key
+        self._kept = kept
         self._num_shards = num_shards
 
     def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
-        """Encodes, writes, and reads each file again for its digest."""
-        fields = [("id", pa.string()), ("vector", pa.list_(pa.float32(), self._dimensions))]
-        schema = pa.schema(fields + [(name, pa.string()) for name in self._keep_fields])
-        encoded = rows | "ToParquetRow" >> beam.Map(_parquet_row, self._keep_fields)
-        return encoded | "WritePieces" >> WritePieces(
-            self._prefix, ".parquet", OpenParquet(schema), self._num_shards, self._run
+        """Encodes, deals, writes, and reads each file again for its digest."""
+        kind = pa.list_(pa.float32(), self._dimensions)
+        schema = pa.schema([("id", pa.string()), ("vector", kind), *self._kept])
+        return rows | "WritePieces" >> WritePieces(
+            self._prefix,
+            ".parquet",
+            ToParquetRow("vector", self._kept, _to_floats),
+            OpenParquet(schema),
+            self._num_shards,
+            self._run,
+            self._layout_key,
         )
 
 
-def _parquet_row(row: Any, keep_fields: tuple[str, ...]) -> dict[str, Any]:
-    vector = np.frombuffer(row.vector, "<f4")
-    return {"id": row.id, "vector": vector, **kept_columns(row.fields, keep_fields)}
+def _to_floats(vector: bytes) -> npt.NDArray[np.float32]:
+    return np.frombuffer(vector, "<f4")

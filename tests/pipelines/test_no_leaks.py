@@ -98,8 +98,8 @@ def in_fresh_tmpdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "flags",
     [
         ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
-        ("--unknown_words=mask", "--output_format=parquet"),
-        ("--unknown_words=drop", "--compression=gzip", "--num_shards=2"),
+        ("--unknown_words=mask", "--allow_unsound", "--output_format=parquet"),
+        ("--unknown_words=drop", "--allow_unsound", "--compression=gzip", "--num_shards=2"),
         ("--bag_of_words=20", "--stop_words=none"),
         ("--rank_c=0.05", "--compression=zstd", "--direct_runner_bundle_repeat=1"),
     ],

@@ -22,6 +22,7 @@ from dxbeam.given_vectors import encode
 from dxbeam.projections import Projection, make_projection
 from dxbeam.sensitivity import Sensitivity
 from dxbeam.vector_release import VectorConfiguration, VectorReleaser
+from dxbeam.vocabulary import Vocabulary
 from pipelines.release_vectors import release_vectors
 from tests import tiny
 
@@ -142,6 +143,23 @@ def test_given_vectors(key: str, tmp_path: Path, kind: str) -> None:
     assert release["vocabulary"] is None
 
 
+def test_kept_columns_keep_their_types(key: str, tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "id": ["a", "b"],
+            "vector": [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]],
+            "stars": pa.array([5, None], pa.int16()),
+            "when": pa.array([1, None], pa.timestamp("us")),
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    flags = ("--input_format=parquet", "--unit=vector", "--dimensions=3", "--projection=none", key)
+    _run(tmp_path / "in.parquet", tmp_path / "out", *flags, "--keep_fields=stars,when")
+    [shard] = (tmp_path / "out").glob("part-*")
+    kept = ["id", "stars", "when"]
+    assert pq.read_table(shard, columns=kept).sort_by("id").equals(table.select(kept))
+
+
 def test_two_units_and_two_settings_never_share_noise(uri: str, key: str, tmp_path: Path) -> None:
     """The word w1 has one vector as a word and as a text, and yet its releases differ."""
     corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": "w1"}])
@@ -190,6 +208,18 @@ def test_mistakes_are_told_before_work_starts(
     with pytest.raises(DxbeamError, match=says):
         _run(texts, output, f"--vocabulary={uri}", *(f.format(output=output) for f in flags))
     assert not output.exists()
+
+
+def test_one_word_has_no_exact_sensitivity(key: str, tmp_path: Path) -> None:
+    vocabulary = Vocabulary(["pear"], np.ones((1, 4), np.float32))
+    uri = tiny.write_artifact(tmp_path / "one", vocabulary)
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": "pear"}])
+    flags = (f"--vocabulary={uri}", "--unit=word", "--projection=orthogonal", key)
+    with pytest.raises(DxbeamError, match=r"--sensitivity exact is 0: .*choose spectral"):
+        _run(corpus, tmp_path / "out", *flags)
+    assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
+    _run(corpus, tmp_path / "other", *flags, "--sensitivity=spectral")
+    assert set(_vectors(tmp_path / "other")) == {"a"}
 
 
 def test_given_vectors_need_to_be_told_apart_from_text(texts: Path, tmp_path: Path) -> None:
