@@ -30,7 +30,9 @@ from dxbeam.transforms.sources import REJECTED
 
 
 class SanitizeDocuments(beam.PTransform):
-    """Sanitizes rows with an id and a text; of bounded input, rows whose id is repeated are rejected.
+    """Sanitizes rows with an id and a text.
+
+    Of bounded input, all rows whose id stands more than once are rejected.
 
     Outputs: documents (rows of id, sanitized text and kept fields), rejected (rows of where and
     reason, never the text) and tallies (a row of counts for each document; computed from the raw
