@@ -180,7 +180,7 @@ def build(
         shared.input, read_as, shared.allow_unreadable_files
     )
     released = reading["documents"] | "ReleaseVectors" >> ReleaseVectors(
-        settings, handle, shared.key_uri
+        settings, handle, shared.key_uri, unique_ids=True
     )
     rejected = (reading[REJECTED], released[REJECTED]) | "AllRejected" >> beam.Flatten()
     shards = released[VECTORS] | "WriteVectorShards" >> WriteVectorShards(

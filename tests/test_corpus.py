@@ -407,7 +407,7 @@ def test_a_field_that_no_record_has_is_refused_before_work_starts(
     for name in ("c.jsonl", "c.jsonl.gz"):
         files = matching_files(str(tmp_path / name))
         corpus.check_readable(files, CorpusFormat("jsonl", keep_fields=("x",)))
-        with pytest.raises(CorpusError, match=f"first 2 records has a field '{field}'"):
+        with pytest.raises(CorpusError, match=f"has a field '{field}'"):
             corpus.check_readable(files, CorpusFormat("jsonl", **named))
 
 

@@ -51,7 +51,7 @@ from dxbeam.randomness import (
 )
 from dxbeam.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.tally import Tally
-from dxbeam.transforms.sources import REJECTED, RepeatedIds, as_set
+from dxbeam.transforms.sources import REJECTED, repeated_ids
 
 _LOG = logging.getLogger(__name__)
 _SECONDS_A_REPORT = 10.0
@@ -133,7 +133,7 @@ class SanitizeDocuments(beam.PTransform):
             sanitize,
             pvalue.AsSingleton(key),
             pvalue.AsSingleton(handle),
-            {} if self._unique_ids else _repeated(documents),
+            {} if self._unique_ids else repeated_ids(documents),
         ).with_outputs(REJECTED, TALLIES, main="documents")
         row_type = self._row_type(documents.element_type)
         results["documents"].element_type = row_type
@@ -169,18 +169,6 @@ class SanitizeDocuments(beam.PTransform):
             )
         kept = [(name, types.get(name, Any)) for name in self._keep_fields]
         return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])
-
-
-def _repeated(documents: pvalue.PCollection) -> Any:
-    """The ids that stand more than once, as a side input, where they can be known."""
-    if not documents.is_bounded or not documents.windowing.is_default():
-        return {}
-    ids = documents | "IdsOfRows" >> beam.FlatMap(_usable_id).with_output_types(str)
-    return as_set(ids | "RepeatedIds" >> RepeatedIds())
-
-
-def _usable_id(row: Any) -> list[str]:
-    return [] if why_no_id(row.id) else [row.id]
 
 
 def is_sanitized(rows: pvalue.PCollection) -> bool:

@@ -5,7 +5,7 @@ As in sanitize.py, the key arrives as a side input and the vocabulary is opened 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import apache_beam as beam
@@ -19,7 +19,7 @@ from apache_beam.utils.shared import Shared
 
 from dxbeam import artifact
 from dxbeam.artifact import VocabularyHandle
-from dxbeam.documents import Document, Rejected
+from dxbeam.documents import REPEATED_ID, Document, Rejected, place
 from dxbeam.errors import ConfigurationError
 from dxbeam.randomness import fingerprint, layout_key
 from dxbeam.tally import Tally
@@ -32,7 +32,7 @@ from dxbeam.transforms.sanitize import (
     agreed_key,
 )
 from dxbeam.transforms.shards import OpenParquet, ToParquetRow, WritePieces
-from dxbeam.transforms.sources import REJECTED
+from dxbeam.transforms.sources import REJECTED, repeated_ids
 from dxbeam.vector_release import VectorConfiguration, VectorReleaser
 
 VECTORS = "vectors"
@@ -45,10 +45,13 @@ ROW = RowTypeConstraint.from_fields([("id", str), ("vector", bytes), ("fields", 
 class ReleaseVectors(beam.PTransform):
     """Releases a noisy vector for each Document.
 
+    Documents whose id stands more than once are rejected, as by ``SanitizeDocuments``.
+
     Args:
       configuration: what is released, and how.
       vocabulary: handle of an artifact that every worker can read; None for given vectors.
       key_uri: where the secret key lies; by default a new one is drawn inside the job.
+      unique_ids: whether the ids are known to be unique, as those of ReadDocuments are.
 
     Takes a PCollection[Document] and returns a dictionary:
       ``"vectors"``: rows of ``ROW``.
@@ -65,8 +68,10 @@ class ReleaseVectors(beam.PTransform):
         configuration: VectorConfiguration,
         vocabulary: VocabularyHandle | None,
         key_uri: str | None = None,
+        unique_ids: bool = False,
     ):
         super().__init__()
+        self._unique_ids = unique_ids
         self._configuration = configuration
         self._vocabulary = vocabulary
         self._key_uri = key_uri
@@ -75,7 +80,9 @@ class ReleaseVectors(beam.PTransform):
         """Draws the key, broadcasts it, releases."""
         key = agreed_key(documents.pipeline, self._key_uri)
         results = documents | "Release" >> beam.ParDo(
-            _ReleaseDoFn(self._configuration, self._vocabulary), pvalue.AsSingleton(key)
+            _ReleaseDoFn(self._configuration, self._vocabulary),
+            pvalue.AsSingleton(key),
+            {} if self._unique_ids else repeated_ids(documents),
         ).with_outputs(REJECTED, TALLIES, main=VECTORS)
         results[VECTORS].element_type = ROW
         results[REJECTED].element_type = Rejected
@@ -102,7 +109,12 @@ class _ReleaseDoFn(beam.DoFn):
     def setup(self) -> None:
         self._releaser: VectorReleaser | None = None
 
-    def process(self, document: Document, key: bytes) -> Iterator[Any]:
+    def process(
+        self, document: Document, key: bytes, repeated: Mapping[str, bool]
+    ) -> Iterator[Any]:
+        if isinstance(document.id, str) and document.id in repeated:
+            yield pvalue.TaggedOutput(REJECTED, Rejected(place(document.id), REPEATED_ID))
+            return
         for result in self._open(key).release([document]):
             if isinstance(result, Rejected):
                 yield pvalue.TaggedOutput(REJECTED, result)

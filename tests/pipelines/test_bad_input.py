@@ -288,12 +288,12 @@ def test_a_corpus_without_one_document_is_no_release(uri: str, tmp_path: Path) -
     with pytest.raises(DxbeamError, match=r"blank\.jsonl holds none"):
         tiny.run(uri, tmp_path / "blank.jsonl", tmp_path / "out")
     assert not _contents(tmp_path / "out")
-    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a"}])
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": 7}])
     with pytest.raises(DxbeamError) as refusal:
         tiny.run(uri, corpus, tmp_path / "out2")
     assert str(refusal.value) == (
         f"no document of {corpus} could be released: 1 records were rejected, most often because: "
-        "there is no field 'text', or it is null; "
+        "the field 'text' is not a string; "
         f"{tmp_path}/out2-metrics/dead_letters.jsonl says where and why"
     )
     assert not _contents(tmp_path / "out2")

@@ -11,8 +11,7 @@ import apache_beam as beam
 import pytest
 from apache_beam.metrics import MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
-from apache_beam.testing import test_pipeline
-from apache_beam.testing.test_stream import TestStream
+from apache_beam.testing import test_pipeline, test_stream
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import FixedWindows, SlidingWindows, TimestampedValue
 from apache_beam.typehints.row_type import RowTypeConstraint
@@ -216,10 +215,11 @@ def test_rows_with_one_id_are_all_rejected_whatever_their_texts_are(
 
 def test_no_row_of_a_stream_waits_for_another(uri: str) -> None:
     """There, ids cannot be compared, and nothing is held back until all of them are known."""
-    stream = TestStream(coder=beam.coders.registry.get_coder(Document)).with_output_types(Document)
+    stream = test_stream.TestStream(
+        coder=beam.coders.registry.get_coder(Document)
+    ).with_output_types(Document)
     stream = stream.add_elements([Document("a", "w1"), Document("a", "w2")])
-    options = PipelineOptions(streaming=True)
-    with test_pipeline.TestPipeline(runner="FnApiRunner", options=options) as pipeline:
+    with test_pipeline.TestPipeline("BundleBasedDirectRunner") as pipeline:
         result = pipeline | stream.advance_watermark_to_infinity() | SanitizeDocuments(QUIET, uri)
         texts = result["documents"] | beam.Map(lambda row: row.text)
         assert_that(texts, equal_to(["w1", "w2"]))
@@ -249,8 +249,12 @@ def test_in_beam_yaml_too(uri: str) -> None:
 @pytest.mark.parametrize("own_id", [["w1"], b"w1", None, "a\ud800", "a\0"])
 def test_an_id_that_cannot_be_written_is_not_quoted(uri: str, own_id: Any) -> None:
     with _pipeline() as pipeline:
-        rows = pipeline | beam.Create([0]) | beam.Map(lambda _: beam.Row(id=own_id, text="w1"))
-        result = rows.with_output_types(Any) | SanitizeDocuments(QUIET, uri)
+        rows = (
+            pipeline
+            | beam.Create([0])
+            | beam.Map(lambda _: beam.Row(id=own_id, text="w1")).with_output_types(Any)
+        )
+        result = rows | SanitizeDocuments(QUIET, uri)
         assert_that(result["documents"], equal_to([]))
         said = result[REJECTED] | beam.Map(lambda rejected: rejected.reason.split(" ")[:2])
         assert_that(said, equal_to([["the", "id"]]), label="rejected")
