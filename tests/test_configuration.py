@@ -116,8 +116,11 @@ def test_what_stays_visible_is_said(rule: str) -> None:
     said = " ".join(configuration.guarantee().caveats)
     for visible in ("number and order of words", "punctuation", "ids", "must be public"):
         assert visible in said
+    sentence = configuration.guarantee().sentence
     covered = rule == "noise"
-    assert ("outside the vocabulary" not in said) == covered
+    assert ("any two original words x and x'" in sentence) == covered
+    assert ("any two original words of the vocabulary x and x'" in sentence) != covered
+    assert ("nothing is promised for words outside the vocabulary" in sentence) != covered
     assert any("vocabulary" in passed for passed in configuration.unprotected) != covered
 
 
