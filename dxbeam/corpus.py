@@ -240,7 +240,7 @@ def _another_format(path: str, corpus: CorpusFormat) -> str | None:
 
 
 def _check_first_records(file: CorpusFile, corpus: CorpusFormat) -> None:
-    missing, records = set(corpus.needed_fields), 0
+    missing, found = set(corpus.needed_fields), False
     first = next(splits(file, corpus))._replace(start=0, stop=1)  # one share of a compressed file
     if not is_compressed(file.path):
         first = first._replace(stop=file.size)
@@ -248,15 +248,15 @@ def _check_first_records(file: CorpusFile, corpus: CorpusFormat) -> None:
         for _, line in itertools.islice(_lines(first, corpus.largest_document), _FIRST_RECORDS):
             record = _object(line)
             if record is not None:
-                records += 1
+                found = True
                 missing -= set(record)
             if not missing:
                 return
     for field in corpus.needed_fields:
-        if records and field in missing:
+        if found and field in missing:
             raise CorpusError(
-                f"{file.path}: none of its first {records:,} records has a field {field!r}; check "
-                "the names of fields"
+                f"{file.path}: none of the records among its first {_FIRST_RECORDS:,} lines has a "
+                f"field {field!r}; check the names of fields"
             )
 
 

@@ -263,7 +263,7 @@ def _open_raw(path: str) -> tuple[BinaryIO, int]:
         raise EmbeddingFileError(
             f"{path} cannot be opened ({error}); check the path and who may read it"
         ) from error
-    raise EmbeddingFileError(f"{path} is not there; check the path")
+    raise EmbeddingFileError(f"{path} is not there, or is a directory; check the path")
 
 
 def _find_member(

@@ -29,4 +29,4 @@ class OutputError(DxbeamError):
 
 
 class RunError(DxbeamError):
-    """A run that met something on its way for which nothing is released; exit code 1."""
+    """A run that failed though nothing was wrong with what the user asked for: exit code 1."""

@@ -29,7 +29,7 @@ from typing import Any
 import apache_beam as beam
 import faiss
 import numpy as np
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import artifact, manifest, storage
 from dxbeam.approximate_index import EXACT, build_index, check_index, measure_recall
@@ -57,9 +57,6 @@ def store_words(
             report=report,
         )
         for chunk in reading:
-            if not report.words - len(chunk.words):
-                dimensions = chunk.vectors.shape[1]
-                check_index(options.index_factory, options.index_parameters, dimensions)
             if (np.abs(chunk.vectors) > largest).any():
                 raise ConfigurationError(
                     f"--vector_dtype {options.vector_dtype} holds values up to {largest:,.0f}, and "
@@ -105,14 +102,43 @@ def store_index(
     return {"index": {**facts, "recall_by_epsilon": recall}}
 
 
-def build_vocabulary(argv: Sequence[str]) -> None:
-    """Reads, stores, computes, and says what was written."""
-    options = parse(argv, BuildVocabularyOptions, __doc__ or "")
+def check(options: PipelineOptions) -> str:
+    """Refuses everything that can be known to be wrong before a run; writes nothing.
+
+    A dry run and a real one both begin with it.
+
+    Returns:
+      the plan as a person reads it.
+
+    Raises:
+      DxbeamError: says what it is.
+    """
     own, output = options.view_as(BuildVocabularyOptions), options.view_as(CommonOptions).output
     require(own, "embeddings")
     require(options.view_as(CommonOptions), "output")
-    if own.neighbors < 1:
-        raise ConfigurationError(f"--neighbors must be at least 1, not {own.neighbors}")
+    manifest.check_empty(output)
+    report = ReadingReport()
+    first = next(
+        read_embeddings(
+            own.embeddings, file_format=own.embeddings_format, max_words=1, report=report
+        )
+    )
+    dimensions = first.vectors.shape[1]
+    check_index(own.index_factory, own.index_parameters, dimensions)
+    return (
+        f"Plan\n  read   {report.source}: {report.file_format}, {dimensions} dimensions\n"
+        f"  index  {own.index_factory}\n  write  {output}\nNothing was written (--dry_run)."
+    )
+
+
+def build_vocabulary(argv: Sequence[str]) -> None:
+    """Reads, stores, computes, and says what was written."""
+    options = parse(argv, BuildVocabularyOptions, __doc__ or "")
+    planned = check(options)
+    if options.view_as(TestOptions).dry_run:
+        print(planned)
+        return
+    own, output = options.view_as(BuildVocabularyOptions), options.view_as(CommonOptions).output
     started = time.monotonic()
     manifest.claim(output, uuid.uuid4().hex)
     report = ReadingReport()

@@ -145,6 +145,16 @@ def test_records_that_cannot_be_used_are_rejected_in_order() -> None:
     assert (first.vector == _one(_settings(), "w1", "a")).all()
 
 
+def test_documents_that_a_program_got_wrong() -> None:
+    releaser = _releaser(_settings())
+    [rejected] = releaser.release([Document(7, "w1")])  # type: ignore[arg-type]
+    assert rejected == Rejected("7", "the id is not a string")
+    [rejected] = releaser.release([Document("a", "w1", '{"vector": "w1"}')])
+    assert isinstance(rejected, Rejected)
+    with pytest.raises(ConfigurationError, match="given as Document"):
+        list(releaser.release(["w1"]))  # type: ignore[list-item]
+
+
 def test_without_a_key_nothing_repeats() -> None:
     settings = _settings()
     drawn = [VectorReleaser(settings, VOCABULARY).release_one(Document("d", "w1")) for _ in "12"]

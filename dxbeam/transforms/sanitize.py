@@ -41,6 +41,7 @@ from dxbeam.neighbors import NeighborSearch
 from dxbeam.randomness import (
     NO_TAGS,
     add_tags,
+    check_key_uri,
     document_key,
     document_tag,
     draw_key,
@@ -50,7 +51,7 @@ from dxbeam.randomness import (
 )
 from dxbeam.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.tally import Tally
-from dxbeam.transforms.sources import REJECTED, RepeatedIds, as_set
+from dxbeam.transforms.sources import REJECTED, repeated_ids
 
 _LOG = logging.getLogger(__name__)
 _SECONDS_A_REPORT = 10.0
@@ -132,7 +133,7 @@ class SanitizeDocuments(beam.PTransform):
             sanitize,
             pvalue.AsSingleton(key),
             pvalue.AsSingleton(handle),
-            {} if self._unique_ids else _repeated(documents),
+            {} if self._unique_ids else repeated_ids(documents),
         ).with_outputs(REJECTED, TALLIES, main="documents")
         row_type = self._row_type(documents.element_type)
         results["documents"].element_type = row_type
@@ -148,16 +149,8 @@ class SanitizeDocuments(beam.PTransform):
             LAYOUT_KEY: key | "LayoutKey" >> beam.Map(layout_key).with_output_types(bytes),
         }
         if self._digest_corpus:
-            outputs[CORPUS_DIGEST] = (
-                documents
-                | "DigestDocuments"
-                >> beam.ParDo(
-                    _DigestDocuments(self._configuration.digest(self._handle.digest)),
-                    pvalue.AsSingleton(key),
-                )
-                | "AllWindows" >> beam.WindowInto(GlobalWindows())
-                | "AddDigests" >> beam.CombineGlobally(_sum_of_tags).with_output_types(bytes)
-                | "ToHex" >> beam.Map(bytes.hex).with_output_types(str)
+            outputs[CORPUS_DIGEST] = documents | "DigestCorpus" >> DigestCorpus(
+                key, self._configuration.digest(self._handle.digest)
             )
         return outputs
 
@@ -178,18 +171,6 @@ class SanitizeDocuments(beam.PTransform):
         return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])
 
 
-def _repeated(documents: pvalue.PCollection) -> Any:
-    """The ids that stand more than once, as a side input, where they can be known."""
-    if not documents.is_bounded or not documents.windowing.is_default():
-        return {}
-    ids = documents | "IdsOfRows" >> beam.FlatMap(_usable_id).with_output_types(str)
-    return as_set(ids | "RepeatedIds" >> RepeatedIds())
-
-
-def _usable_id(row: Any) -> list[str]:
-    return [] if why_no_id(row.id) else [row.id]
-
-
 def is_sanitized(rows: pvalue.PCollection) -> bool:
     """Whether these are the documents of SanitizeDocuments, with no transform in between."""
     passed_on = rows.producer
@@ -201,7 +182,13 @@ def is_sanitized(rows: pvalue.PCollection) -> bool:
 
 
 def agreed_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollection:
-    """One element, the secret key: read where it lies, or drawn inside the job."""
+    """One element, the secret key: read where it lies, or drawn inside the job.
+
+    Raises:
+      ConfigurationError: ``key_uri`` is a key itself, which must not get into the pipeline.
+    """
+    if key_uri:
+        check_key_uri(key_uri)
     # The reshuffle makes runners agree on one key before anything uses it.
     return (
         pipeline
@@ -213,6 +200,34 @@ def agreed_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollecti
 
 def _obtain_key(uri: str) -> bytes:
     return read_key(uri) if uri else draw_key()
+
+
+class DigestCorpus(beam.PTransform):
+    """Names a corpus under a key and a configuration: rows of id and text -> PCollection[str].
+
+    One element, however the corpus is ordered and divided: the sum of keyed digests of the usable
+    documents, 64 hexadecimal digits.
+
+    Args:
+      key: PCollection[bytes], the secret key.
+      configuration: digest of all else that determines the noise.
+    """
+
+    def __init__(self, key: pvalue.PCollection, configuration: str):
+        super().__init__()
+        self._key = key
+        self._configuration = configuration
+
+    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
+        """Digests each document, and adds up."""
+        return (
+            documents
+            | "DigestDocuments"
+            >> beam.ParDo(_DigestDocuments(self._configuration), pvalue.AsSingleton(self._key))
+            | "AllWindows" >> beam.WindowInto(GlobalWindows())
+            | "AddDigests" >> beam.CombineGlobally(_sum_of_tags).with_output_types(bytes)
+            | "ToHex" >> beam.Map(bytes.hex).with_output_types(str)
+        )
 
 
 @beam.typehints.with_output_types(bytes)
@@ -324,6 +339,7 @@ class _SanitizeDoFn(beam.DoFn):
                 self._configuration.unknown_words,
                 key,
                 self._configuration.bag,
+                self._configuration.allow_unsound,
             )
         return self._sanitizer
 

@@ -15,7 +15,7 @@ from apache_beam import pvalue
 
 from dxbeam import corpus
 from dxbeam.corpus import CorpusFile, CorpusFormat, Split
-from dxbeam.documents import Document, Rejected, UnreadableFile
+from dxbeam.documents import Document, Rejected, UnreadableFile, why_no_id
 from dxbeam.errors import CorpusError, RunError
 
 REJECTED = "rejected"
@@ -197,6 +197,22 @@ class RepeatedIds(beam.PTransform):
             | "Repeated" >> beam.Filter(lambda pair: pair[1] > 1)
             | "Ids" >> beam.Keys().with_output_types(str)
         )
+
+
+def repeated_ids(rows: pvalue.PCollection) -> Any:
+    """The ids of rows that stand more than once, as a side input; {} where they cannot be known.
+
+    They are known of bounded input in the global window. In a stream, and in other windows, there
+    is no moment when all ids have come.
+    """
+    if not rows.is_bounded or not rows.windowing.is_default():
+        return {}
+    ids = rows | "IdsOfRows" >> beam.FlatMap(_usable_id).with_output_types(str)
+    return as_set(ids | "RepeatedIds" >> RepeatedIds())
+
+
+def _usable_id(row: Any) -> list[str]:
+    return [] if why_no_id(row.id) else [row.id]
 
 
 def as_set(names: pvalue.PCollection) -> pvalue.AsDict:

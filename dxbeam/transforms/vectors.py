@@ -5,7 +5,7 @@ As in sanitize.py, the key arrives as a side input and the vocabulary is opened 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import apache_beam as beam
@@ -19,13 +19,20 @@ from apache_beam.utils.shared import Shared
 
 from dxbeam import artifact
 from dxbeam.artifact import VocabularyHandle
-from dxbeam.documents import Document, Rejected
+from dxbeam.documents import REPEATED_ID, Document, Rejected, place
 from dxbeam.errors import ConfigurationError
 from dxbeam.randomness import fingerprint, layout_key
 from dxbeam.tally import Tally
-from dxbeam.transforms.sanitize import FINGERPRINT, LAYOUT_KEY, TALLIES, agreed_key
+from dxbeam.transforms.sanitize import (
+    CORPUS_DIGEST,
+    FINGERPRINT,
+    LAYOUT_KEY,
+    TALLIES,
+    DigestCorpus,
+    agreed_key,
+)
 from dxbeam.transforms.shards import OpenParquet, ToParquetRow, WritePieces
-from dxbeam.transforms.sources import REJECTED
+from dxbeam.transforms.sources import REJECTED, repeated_ids
 from dxbeam.vector_release import VectorConfiguration, VectorReleaser
 
 VECTORS = "vectors"
@@ -38,10 +45,13 @@ ROW = RowTypeConstraint.from_fields([("id", str), ("vector", bytes), ("fields", 
 class ReleaseVectors(beam.PTransform):
     """Releases a noisy vector for each Document.
 
+    Documents whose id stands more than once are rejected, as by ``SanitizeDocuments``.
+
     Args:
       configuration: what is released, and how.
       vocabulary: handle of an artifact that every worker can read; None for given vectors.
       key_uri: where the secret key lies; by default a new one is drawn inside the job.
+      unique_ids: whether the ids are known to be unique, as those of ReadDocuments are.
 
     Takes a PCollection[Document] and returns a dictionary:
       ``"vectors"``: rows of ``ROW``.
@@ -50,6 +60,7 @@ class ReleaseVectors(beam.PTransform):
       text has is not released.
       ``"fingerprint"``: str, one element that names the key.
       ``"layout_key"``: bytes, one element for WriteVectorShards.
+      ``"corpus_digest"``: str, one element that names the corpus, see ``DigestCorpus``.
     """
 
     def __init__(
@@ -57,8 +68,10 @@ class ReleaseVectors(beam.PTransform):
         configuration: VectorConfiguration,
         vocabulary: VocabularyHandle | None,
         key_uri: str | None = None,
+        unique_ids: bool = False,
     ):
         super().__init__()
+        self._unique_ids = unique_ids
         self._configuration = configuration
         self._vocabulary = vocabulary
         self._key_uri = key_uri
@@ -67,17 +80,22 @@ class ReleaseVectors(beam.PTransform):
         """Draws the key, broadcasts it, releases."""
         key = agreed_key(documents.pipeline, self._key_uri)
         results = documents | "Release" >> beam.ParDo(
-            _ReleaseDoFn(self._configuration, self._vocabulary), pvalue.AsSingleton(key)
+            _ReleaseDoFn(self._configuration, self._vocabulary),
+            pvalue.AsSingleton(key),
+            {} if self._unique_ids else repeated_ids(documents),
         ).with_outputs(REJECTED, TALLIES, main=VECTORS)
         results[VECTORS].element_type = ROW
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
+        vocabulary = self._vocabulary.digest if self._vocabulary else ""
+        configuration = self._configuration.digest(vocabulary)
         return {
             VECTORS: results[VECTORS],
             REJECTED: results[REJECTED],
             TALLIES: results[TALLIES],
             FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
             LAYOUT_KEY: key | "LayoutKey" >> beam.Map(layout_key).with_output_types(bytes),
+            CORPUS_DIGEST: documents | "DigestCorpus" >> DigestCorpus(key, configuration),
         }
 
 
@@ -91,7 +109,12 @@ class _ReleaseDoFn(beam.DoFn):
     def setup(self) -> None:
         self._releaser: VectorReleaser | None = None
 
-    def process(self, document: Document, key: bytes) -> Iterator[Any]:
+    def process(
+        self, document: Document, key: bytes, repeated: Mapping[str, bool]
+    ) -> Iterator[Any]:
+        if isinstance(document.id, str) and document.id in repeated:
+            yield pvalue.TaggedOutput(REJECTED, Rejected(place(document.id), REPEATED_ID))
+            return
         for result in self._open(key).release([document]):
             if isinstance(result, Rejected):
                 yield pvalue.TaggedOutput(REJECTED, result)

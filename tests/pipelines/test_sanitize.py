@@ -159,7 +159,7 @@ def test_a_column_that_cannot_be_kept_is_refused_before_work_starts(
 def test_plain_text_in_and_out(uri: str, key: str, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("w1 w2\n\nw3, odd\n")
     tiny.run(uri, tmp_path / "in.txt", tmp_path / "out", key, "--input_format=text")
-    expected = _expected(uri, [("in.txt:0", "w1 w2"), ("in.txt:6", ""), ("in.txt:7", "w3, odd")])
+    expected = _expected(uri, [("in.txt:1", "w1 w2"), ("in.txt:2", ""), ("in.txt:3", "w3, odd")])
     assert sorted(row["text"] for row in _rows(tmp_path / "out")) == sorted(expected.values())
     flags = ("--input_format=text", "--document_per=file")
     tiny.run(uri, tmp_path / "in.txt", tmp_path / "whole", key, *flags)
@@ -169,12 +169,13 @@ def test_plain_text_in_and_out(uri: str, key: str, tmp_path: Path) -> None:
 
 def test_the_manifest_says_what_was_done(uri: str, key: str, tmp_path: Path) -> None:
     corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
-    flags = ("--rank_c=0.05", "--unknown_words=mask", "--num_shards=3", "--keep_fields=label")
+    flags = ("--rank_c=0.05", "--unknown_words=mask", "--allow_unsound", "--num_shards=3",
+             "--keep_fields=label")  # fmt: skip
     release = tiny.run(uri, corpus, tmp_path / "out", key, *flags)
     assert manifest.verify(str(tmp_path / "out")) == release
     assert release["guarantee"]["epsilon"] == 5
     assert release["configuration"]["rank_resampling"] == {"c": 0.05}
-    assert "words outside the vocabulary (mask)" in release["unprotected"]
+    assert any("words outside the vocabulary" in what for what in release["unprotected"])
     assert release["key"] == {"fingerprint": fingerprint(tiny.KEY), "kept": True}
     assert release["vocabulary"]["digest"] == artifact.handle(uri).digest
     assert len(release["shards"]) == 3
@@ -197,7 +198,7 @@ def test_documents_without_an_id_get_the_same_one_each_time(uri: str, tmp_path: 
     corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"text": "w1"}, {"text": "w1"}])
     for name in ("one", "two"):
         tiny.run(uri, corpus, tmp_path / name)
-        assert set(tiny.released(tmp_path / name)) == {"in.jsonl:0", "in.jsonl:15"}
+        assert set(tiny.released(tmp_path / name)) == {"in.jsonl:1", "in.jsonl:2"}
 
 
 def test_flags_from_a_file(uri: str, tmp_path: Path) -> None:

@@ -267,6 +267,8 @@ def _release(output: Path, released: Sequence[tuple[str, str, Any]]) -> None:
                 rejected=rejected,
                 fingerprint=fingerprint,
                 corpus_digest=digest,
+                source="corpus/*",
+                dead_letters="letters",
                 written=written,
             )
         )
