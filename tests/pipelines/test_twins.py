@@ -57,13 +57,13 @@ from tests import tiny
 LONG = "naïveté" * 12
 KNOWN = {
     "base": "house",
-    "shorter, in upper case": "OX",
-    "longer, not ASCII": LONG,
+    "longer, not ASCII, in upper case": LONG.upper(),
     "equal": "twin",  # makes the text another document's
 }
-UNKNOWN = {"unknown": "qwyjibo", "unknown and long": "日本語" * 60}
+UNKNOWN = {"unknown and long": "日本語" * 60}
+MORE = {"shorter": "ox", "unknown": "qwyjibo"}
 OTHER_NUMBERS = {"two words": "house ox", "no word": ""}
-"""What stands in the one place, by the name of the twin."""
+"""What stands in the one place, by the name of the twin; MORE of them for one mode of a kind."""
 
 VECTORS: dict[str, Any] = {
     "base": [0.5, 1.0],
@@ -73,7 +73,7 @@ VECTORS: dict[str, Any] = {
     "large": [1e15, -1e15],
 }
 
-WORDS = [word.lower() for word in (*KNOWN.values(), *"the a ran over hill w1 w2 w3".split())]
+WORDS = [word.lower() for word in (*KNOWN.values(), *"ox the a ran over hill w1 w2 w3".split())]
 VOCABULARY = Vocabulary(
     WORDS,
     np.random.default_rng(0).normal(0, 2, (len(WORDS), 4)).astype(np.float32),
@@ -99,6 +99,7 @@ class Mode:
       ids: "own", "made" by the job, or "repeated": the changed document has another one's.
       large: whether to cut the corpus into many splits for several workers.
       fresh: whether the key is drawn anew for each run.
+      more: whether to try MORE words.
     """
 
     visible: frozenset[str]
@@ -107,6 +108,7 @@ class Mode:
     ids: str = "own"
     large: bool = False
     fresh: bool = False
+    more: bool = False
 
     @property
     def twins(self) -> list[dict[str, Any]]:
@@ -114,10 +116,9 @@ class Mode:
         if "--unit=vector" in self.flags:
             return [VECTORS]
         if UNKNOWN_VISIBLE in self.visible:
-            return [KNOWN, UNKNOWN]
-        if WORDS_VISIBLE in self.visible:
-            return [KNOWN | UNKNOWN]
-        return [KNOWN | UNKNOWN | OTHER_NUMBERS]
+            return [KNOWN, {**UNKNOWN, "unknown": MORE["unknown"]}]
+        words = {**KNOWN, **UNKNOWN, **(MORE if self.more else {})}
+        return [words if WORDS_VISIBLE in self.visible else {**words, **OTHER_NUMBERS}]
 
     @property
     def pairs(self) -> int:
@@ -133,7 +134,7 @@ BAG, TEXT, WORD, VECTOR = (
 KEPT = " --keep_fields=label,stars"
 
 MODES = {
-    "ordered": Mode(ORDERED, "--rank_c=0.1", ids="made", fresh=True),
+    "ordered": Mode(ORDERED, "--rank_c=0.1", ids="made", fresh=True, more=True),
     "ordered, packed": Mode(ORDERED, "--mechanism=vickrey", "gz", ids="made"),
     "ordered, several files": Mode(ORDERED, "--mechanism=mahalanobis" + KEPT, "files", "made"),
     "ordered, repeated ids": Mode(ORDERED, "--mechanism=santext", ids="repeated"),
@@ -157,13 +158,13 @@ MODES = {
     "ordered, mask": Mode(UNKNOWNS, "--unknown_words=mask --allow_unsound", ids="made"),
     "ordered, drop": Mode(UNKNOWNS, "--unknown_words=drop --allow_unsound", ids="repeated"),
     "ordered, keep": Mode(UNKNOWNS, "--unknown_words=keep --allow_unsound", "parquet"),
-    "bags": Mode(NOTHING, BAG + " --rank_c=0.1" + KEPT, "files", "made"),
+    "bags": Mode(NOTHING, BAG + " --rank_c=0.1" + KEPT, "files", "made", more=True),
     "bags, repeated ids": Mode(NOTHING, BAG, "gz", "repeated", fresh=True),
     "bags, large": Mode(NOTHING, BAG, ids="made", large=True),
     "bags, large and packed, several shards": Mode(
         NOTHING, BAG + " --num_shards=3", "gz", "made", large=True
     ),
-    "texts' vectors": Mode(NOTHING, TEXT + KEPT, "files", "made"),
+    "texts' vectors": Mode(NOTHING, TEXT + KEPT, "files", "made", more=True),
     "texts' vectors, large, several shards": Mode(
         NOTHING, TEXT + " --num_shards=3", "parquet", "made", large=True
     ),
@@ -244,6 +245,7 @@ class Job:
         self._mode = mode
         self._input, self._output = folder / "in", folder / "out"
         (folder / "key").write_text(tiny.KEY.hex())
+        (folder / "key").chmod(0o600)
         kind = {"parquet": "parquet", "text": "text", "text.gz": "text", "folder": "text"}
         self.arguments = [
             f"--input={self._input}/*",
@@ -264,7 +266,7 @@ class Job:
         """Runs the pipeline on the corpus with this word; all that is public of its release."""
         self._prepare(word)
         options = PipelineOptions(["--runner=FnApiRunner", *self.arguments])
-        if self._proto is None:
+        if self._proto is None:  # building takes longer than running
             environment = environments.EmbeddedPythonEnvironment.default()
             self._proto = self._built(options).to_runner_api(default_environment=environment)
         runner = FnApiRunner()
@@ -382,7 +384,7 @@ def test_whole_runs_of_twins_say_the_same(
     [group] = MODES[mode].twins
     expected = job.launch(group["base"], capsys)
     assert "Released" in expected[0]
-    for name in ("longer", "equal"):
+    for name in [*group][1:3]:
         assert job.launch(group[name], capsys) == expected, name
 
 
@@ -440,7 +442,7 @@ def _all_words(bag: BagOfWords, key: bytes, ids: Iterable[int]) -> tuple[Any, in
 
 
 BROKEN: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = {
-    "ids by byte offset": (_ids_by_offset, "ordered", "longer, not ASCII"),
+    "ids by byte offset": (_ids_by_offset, "ordered", "longer, not ASCII, in upper case"),
     "repeated ids by text": (_repeated_ids_by_text, "ordered, repeated ids", "equal"),
     "a file a bundle": (_a_file_a_bundle, "bags, large", "unknown and long"),
     "no order in files": (_no_order, "bags, large", "unknown and long"),
