@@ -157,7 +157,8 @@ class SanitizeOptions(PipelineOptions):
             "--keep_fields",
             default="",
             metavar="A,B",
-            help="further fields to release as they are, separated by commas",
+            help="further fields to release as they are, separated by commas; from Parquet to "
+            "Parquet columns keep their types, from JSON they become strings there",
         )
         parser.add_argument(
             "--group_by", metavar="FIELD", help="count metrics apart for each value of this field"
@@ -283,8 +284,9 @@ class SanitizeOptions(PipelineOptions):
             "--num_shards",
             type=count,
             metavar="N",
-            help="number of output files (default: as the workers happen to write, which needs "
-            "no shuffle and the least memory)",
+            help="number of output files (default: for bags of words and vectors one for each "
+            "10,000 documents; otherwise as the workers happen to write, which needs no shuffle "
+            "and the least memory)",
         )
         parser.add_argument(
             "--metrics_output",
