@@ -42,7 +42,7 @@ from dxbeam.documents import (
     position_id,
     why_unusable,
 )
-from dxbeam.errors import ConfigurationError, CorpusError, OutputError, RunError
+from dxbeam.errors import ConfigurationError, CorpusError, RunError
 
 FORMATS = ("jsonl", "parquet", "text")
 UNITS = ("line", "file")
@@ -55,20 +55,6 @@ _FIRST_RECORDS = 1000  # among which a field that is named must stand
 _FILES_TOLD = 5
 _COMPRESSIONS = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _NOT_PLAIN_TEXT = (".jsonl", ".ndjson", ".json", ".parquet")
-_WRITTEN = (  # names of files as jobs write them
-    "release.json",
-    "projection.npy",
-    "part-0123456789abcdef.jsonl",
-    "part-0123456789abcdef.jsonl.gz",
-    "part-0123456789abcdef.jsonl.zst",
-    "part-0123456789abcdef.txt",
-    "part-0123456789abcdef.txt.gz",
-    "part-0123456789abcdef.txt.zst",
-    "part-0123456789abcdef.parquet",
-    "metrics.json",
-    "metrics.parquet",
-    "dead_letters.jsonl",
-)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DAMAGE = (OSError, EOFError, zlib.error, pa.ArrowException)
 
@@ -275,25 +261,6 @@ def _check_first_columns(
                 break
     if refusal:
         raise refusal
-
-
-def check_apart(pattern: str, *written: str) -> None:
-    """Makes sure that a job does not read what it writes.
-
-    Args:
-      pattern: glob of the corpus.
-      written: directories or prefixes that the job writes to.
-
-    Raises:
-      OutputError: the glob matches files that would lie there.
-    """
-    for directory in written:
-        for name in _WRITTEN:
-            if storage.is_matched(pattern, storage.join(directory, name)):
-                raise OutputError(
-                    f"--input {pattern} also matches what the job writes below {directory}; "
-                    "choose a place that it does not match"
-                )
 
 
 def name_below(pattern: str, path: str) -> str:
@@ -717,7 +684,9 @@ def _batches(split: Split, columns: set[str]) -> Iterator[pa.RecordBatch]:
     with storage.open_read(split.path) as raw, pq.ParquetFile(raw, buffer_size=1 << 18) as file:
         wanted = [name for name in file.schema_arrow.names if name in columns]
         for batch in file.iter_batches(_ROWS_A_READ, row_groups=[split.start], columns=wanted):
-            yield pa.RecordBatch.from_arrays([*map(_as_json, batch.columns)], batch.schema.names)
+            columns_as_json = [_as_json(column) for column in batch.columns]
+            # Without columns, a batch still knows how many rows there are.
+            yield pa.RecordBatch.from_arrays(columns_as_json, wanted) if wanted else batch
 
 
 def _rows(split: Split, columns: set[str]) -> Iterator[tuple[int, dict[str, Any] | None]]:

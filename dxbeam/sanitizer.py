@@ -42,6 +42,9 @@ class Sanitized(NamedTuple):
 class Sanitizer:
     """Replaces every word of documents by a differentially private one.
 
+    Documents are not compared with one another: equal texts under one id come out equal, so give
+    each document an id of its own.
+
     Args:
       vocabulary: the public words and vectors; or a search over them, to share it or to choose
         its threads.

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from apache_beam.io.filesystem import CompressionTypes, FileSystem
+from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
 from dxbeam.errors import OutputError
@@ -116,14 +116,6 @@ def match(pattern: str) -> list[tuple[str, int]]:
     path = without_file_scheme(pattern)
     [result] = _system(path).match([path])
     return sorted((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
-
-
-def is_matched(pattern: str, path: str) -> bool:
-    """Whether a glob matches a path as ``match`` would, if a file lay there."""
-    given, place = (without_file_scheme(name) for name in (pattern, path))
-    if is_local(given) and is_local(place):
-        given, place = str(Path(given).resolve()), str(Path(place).resolve())
-    return re.match(FileSystem.translate_pattern(given), place) is not None
 
 
 def names_below(directory: str) -> Iterator[str]:

@@ -278,7 +278,6 @@ def check(options: PipelineOptions) -> Checked:
     read_as = corpus_format(options, projection)
     files = corpus.matching_files(shared.input)
     corpus.check_readable(files, read_as, shared.allow_unreadable_files)
-    corpus.check_apart(shared.input, output, metrics_output)
     dead_letter_cap(shared.max_dead_letters)  # refuses what is no cap
     if shared.key_uri:
         randomness.read_key(shared.key_uri)

@@ -259,7 +259,6 @@ def check(options: PipelineOptions) -> Checked:
     output, metrics_output = chosen_places(options)
     files = corpus.matching_files(own.input)
     corpus.check_readable(files, read_as, own.allow_unreadable_files)
-    corpus.check_apart(own.input, output, metrics_output)
     dead_letter_cap(own.max_dead_letters)  # refuses what is no cap
     vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
     settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many

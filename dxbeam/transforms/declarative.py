@@ -34,6 +34,8 @@ from dxbeam.transforms.sources import REJECTED
 class SanitizeDocuments(beam.PTransform):
     """Sanitizes rows with an id and a text.
 
+    Of bounded input, all rows whose id stands more than once are rejected.
+
     Outputs: documents (rows of id, sanitized text and kept fields), rejected (rows of where and
     reason, never the text) and tallies (a row of counts for each document, with a note that says
     what they are: computed from the raw text, so not covered by the guarantee. Add them up, and

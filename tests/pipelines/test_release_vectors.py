@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import logging
@@ -17,7 +18,7 @@ import pytest
 
 from dxbeam import artifact, manifest, sensitivity
 from dxbeam.documents import Document
-from dxbeam.errors import DxbeamError
+from dxbeam.errors import ConfigurationError, CorpusError, DxbeamError, RunError
 from dxbeam.given_vectors import encode
 from dxbeam.projections import Projection, make_projection
 from dxbeam.sensitivity import Sensitivity
@@ -308,3 +309,29 @@ def test_as_a_program_with_the_demo_vocabulary(texts: Path, tmp_path: Path) -> N
     )
     assert refused.returncode == 2
     assert "is not empty" in refused.stderr
+
+
+def test_files_fields_and_dead_letters_as_in_sanitize(
+    uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records: list[Any] = [{"id": "a", "text": "w1"}, {"id": "b", "text": "w2"}, {"id": "c"}]
+    whole = tiny.write_jsonl(tmp_path / "in" / "a.jsonl", records).read_bytes()
+    (tmp_path / "in" / "b.jsonl.gz").write_bytes(gzip.compress(whole * 99)[:-9])
+    words = f"--vocabulary={uri}"
+    with pytest.raises(RunError, match=r"1 file could not be read \(b\.jsonl\.gz: "):
+        _run(tmp_path / "in" / "*", tmp_path / "out", words)
+    assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
+    _run(tmp_path / "in" / "*", tmp_path / "two", words, "--allow_unreadable_files")
+    release = manifest.verify(str(tmp_path / "two"))
+    assert (release["documents_out"], release["dead_letters"]) == (2, 1)
+    assert [file["file"] for file in release["unreadable_files"]] == ["b.jsonl.gz"]
+    assert "b.jsonl.gz: " in capsys.readouterr().out
+    corpus = tmp_path / "in" / "a.jsonl"
+    with pytest.raises(RunError, match="1 of 3 records"):
+        _run(corpus, tmp_path / "three", words, "--max_dead_letters=10%")
+    with pytest.raises(ConfigurationError, match="keep_fields names 'vector'"):
+        _run(corpus, tmp_path / "four", words, "--keep_fields=vector")
+    with pytest.raises(CorpusError, match="has a field 'label'"):
+        _run(corpus, tmp_path / "four", words, "--keep_fields=label")
+    with pytest.raises(ConfigurationError, match="id_field names 'id'"):
+        _run(corpus, tmp_path / "four", words, "--unit=vector", "--vector_field=id")

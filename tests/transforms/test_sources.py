@@ -156,6 +156,16 @@ def test_a_repeated_id_in_parquet_whatever_the_text_is(tmp_path: Path) -> None:
         assert_that(places, equal_to(["c.parquet:1", "c.parquet:2"]), label="rejected")
 
 
+def test_a_made_id_that_another_file_gives_to_a_row_of_its_own(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": ["one", "two"]}), tmp_path / "a.parquet")
+    table = pa.table({"id": ["a.parquet:2", "b"], "text": ["one", "two"]})
+    pq.write_table(table, tmp_path / "b.parquet")
+    with _pipeline() as pipeline:
+        reading = pipeline | ReadDocuments(f"{tmp_path}/*", CorpusFormat("parquet"))
+        ids = reading["documents"] | beam.Map(lambda document: document.id)
+        assert_that(ids, equal_to(["a.parquet:1", "b"]))
+
+
 def test_a_file_that_is_left_out_repeats_no_ids(tmp_path: Path) -> None:
     """The result is that of the corpus without it."""
     path = tiny.write_jsonl(tmp_path / "a.jsonl", [{"id": "a", "text": "one"}])
