@@ -286,8 +286,8 @@ def compose(
     files = sorted(shards)
     if not tally.documents:
         raise CorpusError(
-            f"no document of {source} could be released: {rejected:,} records were rejected, most "
-            f"often because: {commonest_reason}; {dead_letters} says where and why"
+            f"no document could be released: {rejected:,} records were rejected, most often "
+            f"because: {commonest_reason}; {dead_letters} says where in {source} and why"
             if rejected
             else f"no document could be released: {source} holds none"
         )
@@ -295,7 +295,7 @@ def compose(
     withheld = outcomes["withheld"]
     if withheld == tally.documents:
         raise CorpusError(
-            f"no document of {source} could be released: the language model repaired none of "
+            "no document could be released: the language model repaired none of "
             f"{withheld:,}; {dead_letters} says why"
         )
     written = sum(shard.documents for shard in files)
