@@ -7,6 +7,7 @@ literally: Beam takes paths for globs there, and a release may be called ``rel[1
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import hashlib
@@ -85,7 +86,8 @@ def open_read(path: str, decompress: bool = False) -> BinaryIO:
     path = without_file_scheme(path)
     if is_local(path) and not decompress:
         return Path(path).open("rb")
-    return cast(BinaryIO, _system(path).open(path, compression_type=compression))
+    with _told_as_os_errors(path):
+        return cast(BinaryIO, _system(path).open(path, compression_type=compression))
 
 
 def open_write(path: str, compress: bool = False) -> BinaryIO:
@@ -99,7 +101,7 @@ def open_write(path: str, compress: bool = False) -> BinaryIO:
 
 def read(path: str) -> bytes:
     """All bytes of ``path``."""
-    with open_read(path) as file:
+    with _told_as_os_errors(path), open_read(path) as file:
         return file.read()
 
 
@@ -108,7 +110,8 @@ def exists(path: str) -> bool:
     path = without_file_scheme(path)
     if is_local(path):
         return Path(path).exists() and not Path(path).is_dir()
-    return bool(_system(path).exists(path))
+    with _told_as_os_errors(path):
+        return bool(_system(path).exists(path))
 
 
 def match(pattern: str) -> list[tuple[str, int]]:
@@ -179,6 +182,19 @@ def copy(source: str, target: str) -> None:
 def move(source: str, target: str) -> None:
     """Moves one file within a file system, replacing what is there."""
     FileSystems.rename([without_file_scheme(source)], [without_file_scheme(target)])
+
+
+@contextlib.contextmanager
+def _told_as_os_errors(path: str) -> Iterator[None]:
+    """Cloud Storage's own errors, such as that there is no such object, as OSErrors."""
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith("google."):
+            raise
+        absent = getattr(error, "code", None) == 404
+        number, kind = (errno.ENOENT if absent else errno.EIO), type(error).__name__
+        raise OSError(number, f"{kind} from Cloud Storage", path) from None
 
 
 def _system(path: str) -> Any:
