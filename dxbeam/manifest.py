@@ -8,11 +8,11 @@ The manifest is written last and only once. A prefix without one is not a releas
 import json
 import platform
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from typing import Any, NamedTuple, Protocol
 
-from dxbeam import storage
+from dxbeam import stopping, storage
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.errors import CorpusError, OutputError
 from dxbeam.guarantees import Guarantee
@@ -28,7 +28,7 @@ PIECES = "unfinished-parts"
 
 _CLAIM = "unfinished-run"
 _DECISION = "unfinished-decision"
-_COMPLETING_SECONDS = 20.0
+_COMPLETING_SECONDS = 4.0  # a launcher that is told to stop has ten
 _PACKAGES = ("dxbeam", "apache-beam", "faiss-cpu", "numpy", "pyarrow", "cryptography")
 
 
@@ -100,18 +100,21 @@ def claim(prefix: str, run: str) -> None:
         ) from None
 
 
+def holds(prefix: str, run: str) -> bool:
+    """Whether a run has claimed a prefix, and has not given it up."""
+    try:
+        return storage.read(storage.join(prefix, _CLAIM)).decode().strip() == run
+    except OSError:
+        return False
+
+
 def check_claim(prefix: str, run: str) -> None:
     """Makes sure that a run still has its prefix: on a cluster it may outlive its launcher.
 
     Raises:
       OutputError: the claim was given up, or is another run's.
     """
-    path = storage.join(prefix, _CLAIM)
-    try:
-        holder = storage.read(path).decode().strip()
-    except OSError:
-        holder = None
-    if holder != run:
+    if not holds(prefix, run):
         raise _given_up(prefix)
 
 
@@ -122,21 +125,36 @@ def _given_up(prefix: str) -> OutputError:
     )
 
 
+def _complete_already(prefix: str) -> OutputError:
+    return OutputError(
+        f"{prefix}: the run was stopped when it was complete already, so it is released"
+    )
+
+
 def give_up_claim(prefix: str) -> None:
     """Says that the run which had claimed a prefix is over."""
     storage.delete(storage.join(prefix, _CLAIM))
 
 
-def abandon(prefix: str, run: str) -> None:
-    """Deletes what a failed run has written below a prefix that it had claimed.
+def abandon(prefix: str, run: str, halt: Callable[[], None] = lambda: None) -> None:
+    """Deletes what a failed run has written below a prefix; nothing where it had not claimed it.
 
     Workers may outlive the launcher, and complete the release while it gives up. So both first
     decide which it is to be, by a file that only one of them can make.
+
+    Args:
+      prefix: of the release.
+      run: the name under which it was claimed.
+      halt: ends what may still write for the run; called when it cannot be released any more.
 
     Raises:
       OutputError: the release was complete, or a worker was completing it; it is said which.
     """
     release = storage.join(prefix, RELEASE)
+    if not holds(prefix, run):
+        if storage.exists(release) and read(prefix).get("run") == run:
+            raise _complete_already(prefix)
+        return
     try:
         decided = _decide(prefix, f"abandon {run}")
     except OSError:  # the place is full or gone, so nobody else can decide there either
@@ -148,14 +166,15 @@ def abandon(prefix: str, run: str) -> None:
     if storage.exists(release):
         if decided:
             _forget_decision(prefix)
-        raise OutputError(
-            f"{prefix}: the run was stopped when it was complete already, so it is released"
-        )
+        raise _complete_already(prefix)
     if not decided:
         raise OutputError(
             f"{prefix}: the run was stopped while a worker completed it; if there is no {RELEASE}, "
             "delete the directory"
         )
+    halt()
+    for name in (_DECISION, RELEASE):  # those who were halted while they wrote them
+        storage.delete_unfinished(storage.join(prefix, name))
     give_up_claim(prefix)  # before the decision is forgotten, or a worker could make another
     _tidy(prefix, set())
     _forget_decision(prefix)
@@ -269,6 +288,7 @@ def compose(
     }
 
 
+@stopping.writing()
 def write(prefix: str, manifest: Mapping[str, Any]) -> None:
     """Writes release.json, once, and so completes the release; gives the claim up.
 

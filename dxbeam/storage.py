@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, cast
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
+from dxbeam import stopping
 from dxbeam.errors import OutputError
 
 _BLOCK = 1 << 20
@@ -50,6 +51,7 @@ def open_read(path: str, decompress: bool = False) -> BinaryIO:
     return cast(BinaryIO, FileSystems.open(path, compression_type=compression))
 
 
+@stopping.writing()
 def open_write(path: str, compress: bool = False) -> BinaryIO:
     """Opens ``path`` for writing, making its directory; by its suffix compressed where asked."""
     path = without_file_scheme(path)
@@ -93,6 +95,7 @@ def local_directories(directory: str, pattern: str) -> list[str]:
     return sorted(str(entry) for entry in found if entry.is_dir())
 
 
+@stopping.writing()
 def delete(path: str) -> None:
     """Deletes the file or everything below the directory ``path``; silent where there is none."""
     path = without_file_scheme(path)
@@ -122,6 +125,7 @@ def copy(source: str, target: str) -> None:
             writer.write(block)
 
 
+@stopping.writing()
 def move(source: str, target: str) -> None:
     """Moves one file within a file system, replacing what is there."""
     FileSystems.rename([without_file_scheme(source)], [without_file_scheme(target)])
@@ -132,6 +136,7 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
         yield block
 
 
+@stopping.writing()
 def create_once(path: str, content: bytes) -> None:
     """Writes ``content`` to ``path``, whole or not at all, for the first writer only.
 
@@ -155,6 +160,16 @@ def create_once(path: str, content: bytes) -> None:
             ) from None
 
 
+def delete_unfinished(path: str) -> None:
+    """Deletes what ``create_once`` left beside a local ``path`` where its process was killed."""
+    path = without_file_scheme(path)
+    if is_local(path) and Path(path).parent.is_dir():
+        for entry in Path(path).parent.iterdir():
+            if entry.name.startswith(f".{Path(path).name}."):
+                delete(str(entry))
+
+
+@stopping.writing()
 def append(path: str, addition: Callable[[bytes], bytes]) -> None:
     """Appends to a small file that several writers share; no other writes in between.
 

@@ -32,7 +32,7 @@ import apache_beam as beam
 import numpy as np
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, corpus, manifest, randomness, sensitivity, storage
+from dxbeam import artifact, corpus, manifest, randomness, sensitivity, stopping, storage
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.corpus import CorpusFormat
 from dxbeam.errors import ConfigurationError
@@ -232,9 +232,16 @@ def release_vectors(argv: Sequence[str]) -> None:
         return
 
     run = uuid.uuid4().hex
-    manifest.claim(output, run)
     started = time.monotonic()
-    try:
+
+    def abandon(halt: stopping.Halt) -> None:
+        ours = manifest.holds(output, run)
+        manifest.abandon(output, run, halt)
+        for name in (PROJECTION, SENSITIVITY) if ours else ():
+            storage.delete(storage.join(output, name))
+
+    with stopping.undone_on_failure(abandon):
+        manifest.claim(output, run)
         if scan:
             launch.run(build_scan(options, projection))
             settings = VectorConfiguration(
@@ -242,17 +249,13 @@ def release_vectors(argv: Sequence[str]) -> None:
             )
         _write_projection(output, projection)
         launch.run(build(options, settings, run))
-    except BaseException:
-        for name in (PROJECTION, SENSITIVITY):
-            storage.delete(storage.join(output, name))
-        manifest.abandon(output, run)
-        raise
-    release = manifest.read(output)
-    print(
-        f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions in "
-        f"{len(release['shards'])} files below {output}, in {time.monotonic() - started:.0f} "
-        f"seconds; {release['dead_letters']:,} dead letters\n{release['guarantee']['sentence']}"
-    )
+        release = manifest.read(output)
+        print(
+            f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions "
+            f"in {len(release['shards'])} files below {output}, in "
+            f"{time.monotonic() - started:.0f} seconds; {release['dead_letters']:,} dead letters\n"
+            f"{release['guarantee']['sentence']}"
+        )
 
 
 def _read_sensitivity(output: str) -> Sensitivity:

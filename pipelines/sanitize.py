@@ -31,7 +31,7 @@ from collections.abc import Sequence
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, context, corpus, ledger, manifest, plan, randomness, storage
+from dxbeam import artifact, context, corpus, ledger, manifest, plan, randomness, stopping, storage
 from dxbeam.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat
@@ -272,28 +272,29 @@ def sanitize(argv: Sequence[str]) -> None:
     run, book = uuid.uuid4().hex, options.view_as(LedgerOptions)
     entry = ledger_entry(options, settings, run) if uses_ledger(book) else None
     pipeline = build(options, run)  # whatever is wrong with the flags shows here
-    manifest.claim(output, run)
     started = time.monotonic()
-    try:
-        if entry and (needed := ledger.begin(book.ledger, entry, book.max_epsilon)):
-            pipeline = build(options, run, needed)
-        launch.run(pipeline)
-    except BaseException:
-        manifest.abandon(output, run)
+
+    def abandon(halt: stopping.Halt) -> None:
+        manifest.abandon(output, run, halt)
         storage.delete(storage.join(metrics_output, METRICS))  # dead letters may explain a failure
         if entry:
             ledger.abandon(book.ledger, entry)
-        raise
-    release = manifest.read(output)
-    if entry:
-        ledger.end(book.ledger, entry, release["corpus_digest"], release["documents_out"])
-    seconds = time.monotonic() - started
-    print(
-        f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
-        f"{len(release['shards'])} files below {output} ({release['tokens'] / seconds:,.0f} "
-        f"tokens a second); {release['dead_letters']:,} dead letters. Metrics: {metrics_output}\n"
-        f"{release['guarantee']['sentence']}"
-    )
+
+    with stopping.undone_on_failure(abandon):
+        manifest.claim(output, run)
+        if entry and (needed := ledger.begin(book.ledger, entry, book.max_epsilon)):
+            pipeline = build(options, run, needed)
+        launch.run(pipeline)
+        release = manifest.read(output)
+        if entry:
+            ledger.end(book.ledger, entry, release["corpus_digest"], release["documents_out"])
+        seconds = time.monotonic() - started
+        print(
+            f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
+            f"{len(release['shards'])} files below {output} ({release['tokens'] / seconds:,.0f} "
+            f"tokens a second); {release['dead_letters']:,} dead letters. Metrics: "
+            f"{metrics_output}\n{release['guarantee']['sentence']}"
+        )
 
 
 if __name__ == "__main__":
