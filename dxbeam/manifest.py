@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from dxbeam import stopping, storage
 from dxbeam.artifact import VocabularyHandle
-from dxbeam.errors import CorpusError, OutputError
+from dxbeam.errors import CorpusError, OutputError, RunError
 from dxbeam.guarantees import Guarantee
 from dxbeam.repair import Repair
 from dxbeam.tally import Tally
@@ -233,6 +233,7 @@ def compose(
 
     Raises:
       CorpusError: no document was read, or all were rejected.
+      RunError: there were texts to repair, and none was repaired.
       OutputError: the shards do not hold as many documents as were sanitized.
     """
     files = sorted(shards)
@@ -245,10 +246,11 @@ def compose(
         )
     outcomes = {"repaired": 0, "blank": 0, "kept": 0, "withheld": 0, **(repaired or {})}
     withheld = outcomes["withheld"]
-    if withheld == tally.documents:
-        raise CorpusError(
-            f"no document could be released: the language model repaired none of {withheld} (see "
-            "the dead letters for why)"
+    unrepaired = outcomes["kept"] + withheld
+    if unrepaired and not outcomes["repaired"]:
+        raise RunError(
+            f"--repair_endpoint: the language model repaired none of {unrepaired} texts, so "
+            "nothing is released; the log says why: mend that, or leave --repair_model out"
         )
     written = sum(shard.documents for shard in files)
     if written != tally.documents - withheld:

@@ -27,6 +27,7 @@ import logging
 import time
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
@@ -293,8 +294,19 @@ def sanitize(argv: Sequence[str]) -> None:
             f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
             f"{len(release['shards'])} files below {output} ({release['tokens'] / seconds:,.0f} "
             f"tokens a second); {release['dead_letters']:,} dead letters. Metrics: "
-            f"{metrics_output}\n{release['guarantee']['sentence']}"
+            f"{metrics_output}\n{_repairs(release)}{release['guarantee']['sentence']}"
         )
+
+
+def _repairs(release: dict[str, Any]) -> str:
+    """A line on what became of the texts that a language model was to repair, if there was one."""
+    if "post_processing" not in release:
+        return ""
+    made = release["post_processing"]["grammar_repair"]
+    return (
+        f"The language model {made['model']} repaired {made['repaired']:,} texts; of those that it "
+        f"did not, {made['kept']:,} were released as they were and {made['withheld']:,} withheld\n"
+    )
 
 
 if __name__ == "__main__":

@@ -20,10 +20,10 @@ from apache_beam.options.pipeline_options import (
 )
 
 from dxbeam import stopping
-from dxbeam.errors import ConfigurationError, DxbeamError, OutputError
+from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
 from dxbeam.transforms.options import LOCAL_RUNNER, CommonOptions
 
-_REFUSAL = re.compile(r"dxbeam\.errors\.\w+: (.*?)(?: \[while running|$)", re.MULTILINE)
+_REFUSAL = re.compile(r"dxbeam\.errors\.(\w+): (.*?)(?: \[while running|$)", re.MULTILINE)
 _DISK_FULL = "No space left on device"
 
 _JOB_SERVERS = ("FlinkJarJobServer", "SparkJarJobServer", "PrismJobServer")
@@ -83,7 +83,8 @@ def run(pipeline: beam.Pipeline) -> None:
         # Runners wrap what a worker raised in exceptions of their own, with its text inside.
         refusal = _REFUSAL.search(f"{type(error).__module__}.{type(error).__name__}: {error}")
         if refusal:
-            raise DxbeamError(refusal[1]) from error
+            kind = RunError if refusal[1] == RunError.__name__ else DxbeamError
+            raise kind(refusal[2]) from error
         if _DISK_FULL in str(error):
             raise OutputError(
                 "the disk filled up before the run was complete; nothing was released. Make room, "
@@ -106,7 +107,8 @@ def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None =
     try:
         launcher(sys.argv[1:] if argv is None else argv)
     except DxbeamError as error:
-        code, sentence = MISTAKE, str(error)
+        code = FAILURE if isinstance(error, RunError) else MISTAKE
+        sentence = str(error)
     except Exception as error:
         logging.getLogger(__name__).debug("the run failed", exc_info=True)
         last = str(error).strip().splitlines()[-1:] or [type(error).__name__]
