@@ -265,7 +265,8 @@ def _create_blob_once(path: str, content: bytes) -> None:
 
 
 def _blob(path: str) -> Any:
-    from google.cloud import storage
+    from apache_beam.io.gcp import gcsio
 
     bucket, _, name = path[len("gs://") :].partition("/")
-    return storage.Client().bucket(bucket).blob(name)
+    # Beam's own client, so that all requests are made by the same account.
+    return gcsio.GcsIO().client.bucket(bucket).blob(name)
