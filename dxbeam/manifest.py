@@ -25,6 +25,8 @@ VERSION = 1
 SHARD_PREFIX = "part"
 PIECES = "unfinished-parts"
 """Folder below a release's prefix for shards that are still being written."""
+PROJECTION, SENSITIVITY = "projection.npy", "sensitivity.json"
+"""Files that a release of vectors may hold beside its shards."""
 
 _CLAIM = "unfinished-run"
 _DECISION = "unfinished-decision"
@@ -67,32 +69,54 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{p: metadata.version(p) for p in _PACKAGES}}
 
 
-def claim(prefix: str, run: str) -> None:
-    """Takes an empty prefix for one of the runs that may try.
-
-    Args:
-      prefix: the output directory or gs:// prefix.
-      run: a name that no other run has.
+def check_empty(prefix: str) -> None:
+    """Makes sure that nothing lies below a prefix; writes nothing.
 
     Raises:
-      OutputError: the prefix is not empty, or another run took it.
+      OutputError: something does, or nobody can tell.
     """
-    found = storage.first_file_below(prefix)
+    try:
+        found = storage.first_file_below(prefix)
+    except OSError as error:
+        raise OutputError(f"{prefix} cannot be listed ({type(error).__name__})") from None
     if found is not None:
         unfinished = not storage.exists(storage.join(prefix, RELEASE))
         mend = (
             "it looks like a run that is under way or did not finish: if none is under way, "
             "delete the directory"
-            if unfinished and storage.exists(storage.join(prefix, _CLAIM))
+            if unfinished and is_claimed(prefix)
             else "choose a fresh one"
         )
         raise OutputError(f"{prefix} is not empty (it holds {found}); {mend}")
+
+
+def claim(prefix: str, run: str) -> None:
+    """Takes an empty prefix for one of the runs that may try.
+
+    Args:
+      prefix: the output directory or gs:// prefix.
+      run: a name that no other run has; what a run has claimed it may claim again.
+
+    Raises:
+      OutputError: the prefix is not empty, or another run took it.
+    """
+    if not holds(prefix, run):
+        check_empty(prefix)
+    mark(prefix, run)
+
+
+def mark(prefix: str, run: str) -> None:
+    """Takes a place for a run, whatever else lies there.
+
+    Raises:
+      OutputError: another run took it, or it cannot be written.
+    """
     try:
         storage.create_once(storage.join(prefix, _CLAIM), (run + "\n").encode())
     except OutputError:
         raise OutputError(
-            f"{prefix}: another run has just started to write here; let it finish, or "
-            "choose a fresh prefix"
+            f"{prefix}: another run has just started to write here; let it finish, or choose a "
+            "fresh place"
         ) from None
     except OSError as error:
         raise OutputError(
@@ -100,10 +124,15 @@ def claim(prefix: str, run: str) -> None:
         ) from None
 
 
+def is_claimed(prefix: str) -> bool:
+    """Whether some run has a place at the moment."""
+    return storage.exists(storage.join(prefix, _CLAIM))
+
+
 def holds(prefix: str, run: str) -> bool:
-    """Whether a run has claimed a prefix, and has not given it up."""
+    """Whether a place is this run's at the moment."""
     try:
-        return storage.read(storage.join(prefix, _CLAIM)).decode().strip() == run
+        return storage.read(storage.join(prefix, _CLAIM)).decode("utf-8", "replace").strip() == run
     except OSError:
         return False
 
@@ -125,22 +154,16 @@ def _given_up(prefix: str) -> OutputError:
     )
 
 
-def _complete_already(prefix: str) -> OutputError:
-    return OutputError(
-        f"{prefix}: the run was stopped when it was complete already, so it is released"
-    )
-
-
 def give_up_claim(prefix: str) -> None:
     """Says that the run which had claimed a prefix is over."""
     storage.delete(storage.join(prefix, _CLAIM))
 
 
 def abandon(prefix: str, run: str, halt: Callable[[], None] = lambda: None) -> None:
-    """Deletes what a failed run has written below a prefix; nothing where it had not claimed it.
+    """Deletes what a failed run has written below a prefix, if it had claimed it.
 
     Workers may outlive the launcher, and complete the release while it gives up. So both first
-    decide which it is to be, by a file that only one of them can make.
+    decide which it is to be, by a file that only one of them can make; nothing is deleted before.
 
     Args:
       prefix: of the release.
@@ -150,11 +173,11 @@ def abandon(prefix: str, run: str, halt: Callable[[], None] = lambda: None) -> N
     Raises:
       OutputError: the release was complete, or a worker was completing it; it is said which.
     """
-    release = storage.join(prefix, RELEASE)
     if not holds(prefix, run):
-        if storage.exists(release) and read(prefix).get("run") == run:
+        if is_released(prefix, run):
             raise _complete_already(prefix)
-        return
+        return  # nothing here is this run's
+    release = storage.join(prefix, RELEASE)
     try:
         decided = _decide(prefix, f"abandon {run}")
     except OSError:  # the place is full or gone, so nobody else can decide there either
@@ -177,7 +200,23 @@ def abandon(prefix: str, run: str, halt: Callable[[], None] = lambda: None) -> N
         storage.delete_unfinished(storage.join(prefix, name))
     give_up_claim(prefix)  # before the decision is forgotten, or a worker could make another
     _tidy(prefix, set())
+    for name in (PROJECTION, SENSITIVITY):
+        storage.delete(storage.join(prefix, name))
     _forget_decision(prefix)
+
+
+def is_released(prefix: str, run: str) -> bool:
+    """Whether a run's release is complete."""
+    try:
+        return read(prefix).get("run") == run
+    except (OutputError, OSError):
+        return False
+
+
+def _complete_already(prefix: str) -> OutputError:
+    return OutputError(
+        f"{prefix}: the run was stopped when it was complete already, so it is released"
+    )
 
 
 def _decide(prefix: str, decision: str) -> bool:
@@ -195,13 +234,15 @@ def _forget_decision(prefix: str) -> None:
 
 def _tidy(prefix: str, shards: set[str]) -> None:
     """Deletes what repeated bundles and failed runs left: pieces, and all but these shards."""
-    for path, _ in [
-        *storage.match(storage.join(prefix, f"{SHARD_PREFIX}-*")),
-        *storage.match(storage.join(prefix, PIECES, "*")),
-    ]:
-        if path.rpartition("/")[2] not in shards:
-            storage.delete(path)
-    storage.delete(storage.join(prefix, PIECES))  # the folder, where there is such a thing
+    for name in list(storage.names_below(prefix)):
+        if _is_shard(name) and name not in shards:
+            storage.delete(storage.join(prefix, name))
+    storage.delete(storage.join(prefix, PIECES))
+
+
+def _is_shard(name: str) -> bool:
+    """Whether a file below a prefix is called as a shard is: plainly, so that it lies there."""
+    return name.startswith(f"{SHARD_PREFIX}-") and "/" not in name
 
 
 def compose(
@@ -215,6 +256,7 @@ def compose(
     facts: Mapping[str, Any],
     repair: Repair | None = None,
     repaired: Mapping[str, int] | None = None,
+    apart: str = "",
 ) -> dict[str, Any]:
     """The content of release.json.
 
@@ -230,17 +272,18 @@ def compose(
       repair: the language model that rewrote the sanitized text, or None.
       repaired: how many documents it "repaired", how many were "blank", or failed and were "kept"
         as they were or "withheld".
+      apart: where the dead letters lie, for a message; no part of the content.
 
     Raises:
       CorpusError: no document was read, or all were rejected.
       RunError: there were texts to repair, and none was repaired.
       OutputError: the shards do not hold as many documents as were sanitized.
     """
-    files = sorted(shards)
+    files, letters = sorted(shards), "the dead letters" + (f" below {apart}" if apart else "")
     if not tally.documents:
         raise CorpusError(
-            f"no document could be released: {rejected} records were rejected (see the dead "
-            "letters for where and why)"
+            f"no document could be released: {rejected} records were rejected (see {letters} for "
+            "where and why)"
             if rejected
             else "no document could be released: the corpus holds none"
         )
@@ -334,12 +377,17 @@ def read(prefix: str) -> dict[str, Any]:
     """The manifest of a release.
 
     Raises:
-      OutputError: there is none, so the release is not complete.
+      OutputError: there is none, so the release is not complete; or it is none of dxbeam's.
     """
+    path = storage.join(prefix, RELEASE)
     try:
-        manifest: dict[str, Any] = json.loads(storage.read(storage.join(prefix, RELEASE)))
+        manifest = json.loads(storage.read(path))
     except OSError:
         raise OutputError(f"{prefix}: there is no {RELEASE}, so this is no whole release") from None
+    except (ValueError, RecursionError):
+        raise OutputError(f"{path} is damaged (not JSON); restore it from a copy") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise OutputError(f"{path} does not describe a release of dxbeam's")
     return manifest
 
 
@@ -347,15 +395,32 @@ def verify(prefix: str) -> dict[str, Any]:
     """Checks every shard of a release against its manifest, and returns the manifest.
 
     Raises:
-      OutputError: a shard is missing or not what was written, or there is a file too many.
+      OutputError: a shard is missing or not what was written, or there is a file too many; or the
+        manifest names what cannot be a shard of this release.
     """
     manifest = read(prefix)
-    expected = {shard["name"]: shard["sha256"] for shard in manifest["shards"]}
+    expected = _digests(storage.join(prefix, RELEASE), manifest.get("shards"))
     for name, digest in expected.items():
         path = storage.join(prefix, name)
         if not storage.exists(path) or storage.sha256(path)[0] != digest:
             raise OutputError(f"{path} is missing or not the file that was released")
-    for path, _ in storage.match(storage.join(prefix, f"{SHARD_PREFIX}-*")):
-        if path.rpartition("/")[2] not in expected:
+    for name in storage.names_below(prefix):
+        if _is_shard(name) and name not in expected:
+            path = storage.join(prefix, name)
             raise OutputError(f"{path} is not part of the release that {RELEASE} describes")
     return manifest
+
+
+def _digests(path: str, shards: Any) -> dict[str, str]:
+    """SHA-256 of each shard by its name, which is a plain one: no file elsewhere is looked at."""
+    digests = {}
+    for shard in shards if isinstance(shards, list) else [None]:
+        name = shard.get("name") if isinstance(shard, dict) else None
+        digest = shard.get("sha256") if isinstance(shard, dict) else None
+        if not (isinstance(name, str) and _is_shard(name) and isinstance(digest, str)):
+            raise OutputError(
+                f"{path} is damaged ('shards' must list plain names and SHA-256 digests); restore "
+                "it from a copy"
+            )
+        digests[name] = digest
+    return digests

@@ -135,11 +135,16 @@ def watch() -> None:
     signal.signal(signal.SIGTERM, lambda *_: None)
 
 
+def begin(undo: Undo) -> None:
+    """Undoes what a run begins from here on, if the process is stopped before it has ended."""
+    if not _run.begin(undo):
+        _wait_for_the_end()
+
+
 @contextlib.contextmanager
 def undone_on_failure(undo: Undo) -> Iterator[None]:
     """Undoes what a run began in this block, if the block fails or the process is stopped; once."""
-    if not _run.begin(undo):
-        _wait_for_the_end()
+    begin(undo)
     try:
         yield
     except BaseException:

@@ -14,6 +14,7 @@ release.json, which says what is promised, to vectors/, and dead letters to vect
                                   pipeline of its own and left in sensitivity.json
     --sensitivity published       1 + beta, as published, with its delta
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
+    --ledger FILE --corpus_id C --max_epsilon 30    refuse what would pass the cap; docs/ledger.md
     --dry_run                     print the plan and the guarantee; write nothing
 
 The release is whole when release.json is there. Any Beam runner takes the job with --runner.
@@ -25,36 +26,37 @@ import datetime
 import io
 import json
 import time
-import uuid
 from collections.abc import Sequence
 
 import apache_beam as beam
 import numpy as np
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, corpus, manifest, randomness, sensitivity, stopping, storage
+from dxbeam import artifact, corpus, ledger, places, randomness, sensitivity, storage
 from dxbeam.artifact import VocabularyHandle
+from dxbeam.attempt import Attempt
 from dxbeam.corpus import CorpusFormat
 from dxbeam.errors import ConfigurationError
+from dxbeam.ledger import Account
+from dxbeam.manifest import PROJECTION, SENSITIVITY
 from dxbeam.projections import Projection, make_projection
 from dxbeam.sensitivity import Sensitivity
 from dxbeam.transforms import launch
 from dxbeam.transforms.metrics import TallyGroups
 from dxbeam.transforms.options import (
     CommonOptions,
+    LedgerOptions,
     ReleaseVectorsOptions,
     SanitizeOptions,
     parse,
     require,
 )
-from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES
+from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, TALLIES
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
 from dxbeam.transforms.sinks import WriteDeadLetters, WriteManifest
 from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
 from dxbeam.transforms.vectors import VECTORS, ReleaseVectors, WriteVectorShards
 from dxbeam.vector_release import UNITS, VectorConfiguration
-
-PROJECTION, SENSITIVITY = "projection.npy", "sensitivity.json"
 
 
 def vocabulary_handle(options: PipelineOptions) -> VocabularyHandle | None:
@@ -118,23 +120,34 @@ def corpus_format(options: PipelineOptions, projection: Projection) -> CorpusFor
     )
 
 
-def places(options: PipelineOptions) -> tuple[str, str]:
-    """Where the release and the dead letters go; refuses the second within the first."""
-    output = options.view_as(CommonOptions).output.rstrip("/")
-    apart = (options.view_as(SanitizeOptions).metrics_output or f"{output}-metrics").rstrip("/")
-    if f"{apart}/".startswith(f"{output}/"):
-        raise ConfigurationError(
-            f"--metrics_output {apart} is within --output {output}: dead letters are no part of "
-            "the release; choose another place"
-        )
-    return output, apart
+def chosen_places(options: PipelineOptions) -> tuple[str, str]:
+    """Where the release and the dead letters go; refuses places that must be apart and are not."""
+    own, ledger_file = options.view_as(SanitizeOptions), options.view_as(LedgerOptions).ledger
+    output = options.view_as(CommonOptions).output
+    return places.for_release(own.input, output, own.metrics_output, own.key_uri, ledger_file)
+
+
+def account(options: PipelineOptions, settings: VectorConfiguration, run: str) -> Account | None:
+    """The run's account in the ledger, if flags ask for one; refuses those that do not fit."""
+    asked, handle = options.view_as(LedgerOptions), vocabulary_handle(options)
+    return ledger.account(
+        asked.ledger,
+        asked.corpus_id,
+        asked.max_epsilon,
+        settings,
+        mechanism=f"a vector for each {settings.unit}",
+        vocabulary=handle.digest if handle else "",
+        key_uri=options.view_as(SanitizeOptions).key_uri,
+        run=run,
+        output=chosen_places(options)[0],
+    )
 
 
 def build_scan(options: PipelineOptions, projection: Projection) -> beam.Pipeline:
     """Assembles the scan for the exact sensitivity; nothing runs yet."""
     handle = vocabulary_handle(options)
     assert handle is not None
-    path = storage.join(places(options)[0], SENSITIVITY)
+    path = storage.join(chosen_places(options)[0], SENSITIVITY)
     pipeline = beam.Pipeline(options=options)
     pipeline | "WriteExactSensitivity" >> WriteExactSensitivity(
         handle, projection, path, launch.search_threads(options)
@@ -143,12 +156,22 @@ def build_scan(options: PipelineOptions, projection: Projection) -> beam.Pipelin
 
 
 def build(
-    options: PipelineOptions, settings: VectorConfiguration, run: str | None = None
+    options: PipelineOptions,
+    settings: VectorConfiguration,
+    run: str | None = None,
+    needed_digest: str = "",
 ) -> beam.Pipeline:
-    """Assembles the release; nothing runs yet."""
+    """Assembles the release; nothing runs yet.
+
+    Args:
+      options: the flags.
+      settings: what is released, and how.
+      run: the name under which the output is claimed, if it is; see ``manifest.claim``.
+      needed_digest: what the corpus must be for a release to be made; "" for anything.
+    """
     shared = options.view_as(SanitizeOptions)
     read_as, handle = corpus_format(options, settings.projection), vocabulary_handle(options)
-    output, metrics_output = places(options)
+    output, metrics_output = chosen_places(options)
     pipeline = beam.Pipeline(options=options)
     first_reading = pipeline | "ReadIds" >> ReadDocuments(shared.input, read_as)
     conflicts = first_reading["documents"] | "ConflictingIds" >> ConflictingIds()
@@ -177,12 +200,15 @@ def build(
         output,
         settings,
         handle,
-        shared.key_uri is not None,
+        shared.key_uri,
         facts,
         tallies=released[TALLIES] | "TallyGroups" >> TallyGroups(),
         rejected=rejected,
         fingerprint=released[FINGERPRINT],
-        written=rejected | "WriteDeadLetters" >> WriteDeadLetters(metrics_output),
+        corpus_digest=released[CORPUS_DIGEST],
+        needed_digest=needed_digest,
+        written=rejected | "WriteDeadLetters" >> WriteDeadLetters(metrics_output, run),
+        apart=metrics_output,
     )
     return pipeline
 
@@ -217,7 +243,7 @@ def release_vectors(argv: Sequence[str]) -> None:
     if own.unit != "vector":
         require(shared, "vocabulary")
     launch.refuse_quoting(options)
-    output, _ = places(options)
+    output, metrics_output = chosen_places(options)
     projection = read_projection(options)
     settings = VectorConfiguration(
         own.unit, shared.epsilon, projection, quick_sensitivity(own, projection)
@@ -227,35 +253,30 @@ def release_vectors(argv: Sequence[str]) -> None:
     if shared.key_uri:
         randomness.read_key(shared.key_uri)
     scan = settings.sensitivity.method == "exact" and projection.matrix is not None
+    attempt = Attempt(output, metrics_output)
+    entered = account(options, settings, attempt.run)
+    attempt.check(None if scan else entered)  # what repeats an earlier release, the scan decides
     if options.view_as(TestOptions).dry_run:
         print(describe(settings, output, scan))
         return
 
-    run = uuid.uuid4().hex
     started = time.monotonic()
-
-    def abandon(halt: stopping.Halt) -> None:
-        ours = manifest.holds(output, run)
-        manifest.abandon(output, run, halt)
-        for name in (PROJECTION, SENSITIVITY) if ours else ():
-            storage.delete(storage.join(output, name))
-
-    with stopping.undone_on_failure(abandon):
-        manifest.claim(output, run)
+    with attempt:
         if scan:
             launch.run(build_scan(options, projection))
             settings = VectorConfiguration(
                 own.unit, shared.epsilon, projection, _read_sensitivity(output)
             )
+            entered = account(options, settings, attempt.run)
         _write_projection(output, projection)
-        launch.run(build(options, settings, run))
-        release = manifest.read(output)
-        print(
-            f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions "
-            f"in {len(release['shards'])} files below {output}, in "
-            f"{time.monotonic() - started:.0f} seconds; {release['dead_letters']:,} dead letters\n"
-            f"{release['guarantee']['sentence']}"
-        )
+        needed = attempt.begin(entered) if entered else ""
+        launch.run(build(options, settings, attempt.run, needed))
+    release = attempt.release
+    print(
+        f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions in "
+        f"{len(release['shards'])} files below {output}, in {time.monotonic() - started:.0f} "
+        f"seconds; {release['dead_letters']:,} dead letters\n{release['guarantee']['sentence']}"
+    )
 
 
 def _read_sensitivity(output: str) -> Sensitivity:

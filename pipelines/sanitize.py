@@ -25,18 +25,19 @@ from __future__ import annotations
 import datetime
 import logging
 import time
-import uuid
 from collections.abc import Sequence
 from typing import Any
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, context, corpus, ledger, manifest, plan, randomness, stopping, storage
+from dxbeam import artifact, context, corpus, ledger, places, plan, randomness
+from dxbeam.attempt import Attempt
 from dxbeam.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat
-from dxbeam.errors import ConfigurationError, OutputError
+from dxbeam.errors import ConfigurationError
+from dxbeam.ledger import Account
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.repair import PROMPT, Repair, read_prompt
@@ -53,7 +54,7 @@ from dxbeam.transforms.options import (
 from dxbeam.transforms.repair_grammar import OUTCOMES, ChatCompletions, RepairGrammar
 from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, TALLIES, SanitizeDocuments
 from dxbeam.transforms.shards import WriteShards
-from dxbeam.transforms.sinks import METRICS, WriteManifest, WriteMetrics
+from dxbeam.transforms.sinks import WriteManifest, WriteMetrics
 from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
 
 _LOG = logging.getLogger(__name__)
@@ -114,48 +115,32 @@ def corpus_format(options: SanitizeOptions) -> CorpusFormat:
     )
 
 
-def places(options: PipelineOptions) -> tuple[str, str]:
-    """Where the release and the metrics go; refuses metrics within the release."""
-    output = options.view_as(CommonOptions).output.rstrip("/")
-    metrics = (options.view_as(SanitizeOptions).metrics_output or f"{output}-metrics").rstrip("/")
-    if f"{metrics}/".startswith(f"{output}/"):
-        raise ConfigurationError(
-            f"--metrics_output {metrics} is within --output {output}: metrics are computed from "
-            "the raw text and must not be released with it; choose another place"
-        )
-    return output, metrics
+def chosen_places(options: PipelineOptions) -> tuple[str, str]:
+    """Where the release and the metrics go; refuses places that must be apart and are not."""
+    own, ledger_file = options.view_as(SanitizeOptions), options.view_as(LedgerOptions).ledger
+    output = options.view_as(CommonOptions).output
+    return places.for_release(own.input, output, own.metrics_output, own.key_uri, ledger_file)
 
 
-def ledger_entry(options: PipelineOptions, settings: Configuration, run: str) -> ledger.Entry:
-    """The first line of a run in the ledger; refuses flags that do not go together."""
+def account(options: PipelineOptions, settings: Configuration, run: str) -> Account | None:
+    """The run's account in the ledger, if flags ask for one; refuses those that do not fit."""
     asked, own = options.view_as(LedgerOptions), options.view_as(SanitizeOptions)
-    require(asked, "ledger", "corpus_id")
-    promise = settings.guarantee()
-    if not promise.sound or promise.unprotected or settings.unknown_words != "noise":
+    if asked.ledger and settings.unknown_words != "noise":
         raise ConfigurationError(
-            "--ledger accounts for what is guaranteed; a mechanism that guarantees nothing for "
-            f"some words, or --unknown_words {settings.unknown_words}, leaves it nothing to add up"
+            "--ledger accounts for what is guaranteed; --unknown_words "
+            f"{settings.unknown_words} leaves it nothing to add up"
         )
-    vocabulary = artifact.handle(own.vocabulary).digest
-    return ledger.Entry(
-        state=ledger.BEGUN,
-        run=run,
-        time=_now(),
-        corpus=asked.corpus_id,
-        output=options.view_as(CommonOptions).output,
-        epsilon=promise.epsilon,
-        delta=promise.delta,
-        metric=promise.metric,
+    return ledger.account(
+        asked.ledger,
+        asked.corpus_id,
+        asked.max_epsilon,
+        settings,
         mechanism=settings.mechanism.name,
-        configuration=settings.digest(vocabulary),
-        vocabulary=vocabulary,
-        key=randomness.fingerprint(randomness.read_key(own.key_uri)) if own.key_uri else "",
+        vocabulary=artifact.handle(own.vocabulary).digest,
+        key_uri=own.key_uri,
+        run=run,
+        output=chosen_places(options)[0],
     )
-
-
-def uses_ledger(asked: LedgerOptions) -> bool:
-    """Whether any of the ledger's flags is given."""
-    return any((asked.ledger, asked.corpus_id, asked.max_epsilon is not None))
 
 
 def _now() -> str:
@@ -174,7 +159,7 @@ def build(
     """
     own = options.view_as(SanitizeOptions)
     settings, read_as = configuration(own), corpus_format(own)
-    output, metrics_output = places(options)
+    output, metrics_output = chosen_places(options)
     output_format = own.output_format or (
         "jsonl" if read_as.document_per == "file" else read_as.name
     )
@@ -214,7 +199,7 @@ def build(
         output, output_format, read_as.keep_fields, own.compression, own.num_shards, run
     )
     written = tallies | "WriteMetrics" >> WriteMetrics(
-        metrics_output, rejected, by_group=bool(own.group_by), withheld=withheld
+        metrics_output, rejected, by_group=bool(own.group_by), withheld=withheld, run=run
     )
     handle = artifact.handle(own.vocabulary)
     search = NeighborSearch(artifact.open_vocabulary(handle))
@@ -229,7 +214,7 @@ def build(
         output,
         settings,
         handle,
-        own.key_uri is not None,
+        own.key_uri,
         facts,
         tallies=tallies,
         rejected=rejected,
@@ -239,6 +224,7 @@ def build(
         written=written,
         repair=repair,
         repaired=outcomes,
+        apart=metrics_output,
     )
     return pipeline
 
@@ -251,7 +237,7 @@ def sanitize(argv: Sequence[str]) -> None:
     require(options.view_as(CommonOptions), "output")
     launch.refuse_quoting(options)
     settings, read_as, repair = configuration(own), corpus_format(own), repair_of(own)
-    output, metrics_output = places(options)
+    output, metrics_output = chosen_places(options)
     files = corpus.matching_files(own.input)
     corpus.check_readable(files, read_as)
     vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
@@ -260,42 +246,29 @@ def sanitize(argv: Sequence[str]) -> None:
         randomness.read_key(own.key_uri)
     if repair:
         repair.api_key()
+    attempt = Attempt(output, metrics_output)
+    entered = account(options, settings, attempt.run)
+    attempt.check(entered)
     if options.view_as(TestOptions).dry_run:
         forecast = plan.estimate(files, read_as, vocabulary, settings)
         print(plan.describe(files, settings, vocabulary, forecast, output, metrics_output, repair))
         return
     del vocabulary  # workers open it for themselves
 
-    if storage.exists(storage.join(metrics_output, METRICS)):
-        raise OutputError(
-            f"--metrics_output {metrics_output} holds the metrics of another run; choose another"
-        )
-    run, book = uuid.uuid4().hex, options.view_as(LedgerOptions)
-    entry = ledger_entry(options, settings, run) if uses_ledger(book) else None
-    pipeline = build(options, run)  # whatever is wrong with the flags shows here
+    pipeline = build(options, attempt.run)  # whatever is wrong with the flags shows here
     started = time.monotonic()
-
-    def abandon(halt: stopping.Halt) -> None:
-        manifest.abandon(output, run, halt)
-        storage.delete(storage.join(metrics_output, METRICS))  # dead letters may explain a failure
-        if entry:
-            ledger.abandon(book.ledger, entry)
-
-    with stopping.undone_on_failure(abandon):
-        manifest.claim(output, run)
-        if entry and (needed := ledger.begin(book.ledger, entry, book.max_epsilon)):
-            pipeline = build(options, run, needed)
+    with attempt:
+        if entered and (needed := attempt.begin(entered)):
+            pipeline = build(options, attempt.run, needed)
         launch.run(pipeline)
-        release = manifest.read(output)
-        if entry:
-            ledger.end(book.ledger, entry, release["corpus_digest"], release["documents_out"])
-        seconds = time.monotonic() - started
-        print(
-            f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
-            f"{len(release['shards'])} files below {output} ({release['tokens'] / seconds:,.0f} "
-            f"tokens a second); {release['dead_letters']:,} dead letters. Metrics: "
-            f"{metrics_output}\n{_repairs(release)}{release['guarantee']['sentence']}"
-        )
+    release = attempt.release
+    seconds = time.monotonic() - started
+    print(
+        f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
+        f"{len(release['shards'])} files below {output} ({release['tokens'] / seconds:,.0f} "
+        f"tokens a second); {release['dead_letters']:,} dead letters. Metrics: {metrics_output}\n"
+        f"{_repairs(release)}{release['guarantee']['sentence']}"
+    )
 
 
 def _repairs(release: dict[str, Any]) -> str:

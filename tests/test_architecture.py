@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 
 ROOMS = """
 errors guarantees documents tally stopping
-storage
+storage places
 vocabulary embeddings integer_search neighbors artifact
 randomness noise approximate_index parameters exponential_choice
 mechanisms.laplace mechanisms.mahalanobis mechanisms.vickrey mechanisms.gaussian
@@ -20,7 +20,7 @@ mechanisms.santext mechanisms.santext_plus mechanisms.tem mechanisms.truncated_g
 mechanisms resampling
 projections sensitivity
 tokenization bag_of_words configuration given_vectors corpus sanitizer vector_release
-context repair manifest ledger plan
+context repair manifest ledger attempt plan
 transforms.options transforms.launch transforms.sources transforms.neighbor_table
 transforms.sensitivity transforms.sanitize transforms.repair_grammar transforms.metrics
 transforms.shards transforms.sinks transforms.vectors transforms.declarative transforms

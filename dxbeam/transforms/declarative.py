@@ -7,6 +7,7 @@ schema that Beam YAML checks a pipeline against.
 # No "from __future__ import annotations" here: Beam YAML reads the hints as they are.
 
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,9 +15,10 @@ import apache_beam as beam
 import numpy as np
 from apache_beam import pvalue
 
-from dxbeam import artifact, storage
+from dxbeam import artifact, manifest, places, storage
 from dxbeam.configuration import Configuration
 from dxbeam.embeddings import ReadingReport, read_embeddings
+from dxbeam.errors import ArtifactError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.resampling import RankResampling
@@ -103,7 +105,12 @@ class BuildVocabulary(beam.PTransform):
         self._build = _Build(embeddings, output, lowercase, max_words, neighbors)
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
-        """One element, which does it all."""
+        """One element, which does it all.
+
+        Raises:
+          OutputError: the output is not empty.
+        """
+        manifest.check_empty(self._build.output)
         return begin | "Once" >> beam.Create([None]) | "Build" >> beam.ParDo(self._build)
 
 
@@ -113,26 +120,53 @@ class _Build(beam.DoFn):
         self, embeddings: str, output: str, lowercase: bool, max_words: int, neighbors: int
     ):
         self._embeddings = embeddings
-        self._output = output
+        self.output = places.output_place("output", output)
         self._lowercase = lowercase
         self._max_words = max_words or None
         self._neighbors = neighbors
+        self._run = uuid.uuid4().hex  # the same one wherever an engine tries again
 
     def process(self, _: None) -> Iterator[artifact.VocabularyHandle]:
+        with tempfile.TemporaryDirectory() as folder:
+            made = self._write(Path(folder))
+            handle = made._replace(uri=self.output)
+            if not self._is_there(handle):
+                self._publish(Path(folder))
+        yield handle
+
+    def _write(self, local: Path) -> artifact.VocabularyHandle:
+        """Makes the whole artifact in a local folder."""
         report = ReadingReport()
         reading = read_embeddings(
             self._embeddings, max_words=self._max_words, lowercase=self._lowercase, report=report
         )
-        with tempfile.TemporaryDirectory() as folder:
-            local = Path(folder)
-            chunks = ((chunk.words, chunk.vectors) for chunk in reading)
-            shape = artifact.write_words_and_vectors(chunks, local)
-            search = NeighborSearch(artifact.open_draft(folder, shape.digest))
-            table, radii = search.table(np.arange(shape.words), self._neighbors)
-            np.save(local / artifact.NEIGHBORS, table)
-            np.save(local / artifact.CLOSE_RADIUS, radii)
+        chunks = ((chunk.words, chunk.vectors) for chunk in reading)
+        shape = artifact.write_words_and_vectors(chunks, local)
+        search = NeighborSearch(artifact.open_draft(str(local), shape.digest))
+        table, radii = search.table(np.arange(shape.words), self._neighbors)
+        np.save(local / artifact.NEIGHBORS, table)
+        np.save(local / artifact.CLOSE_RADIUS, radii)
+        source = {"name": Path(self._embeddings).name}
+        return artifact.write_manifest(str(local), shape, self._lowercase, source)
+
+    def _is_there(self, handle: artifact.VocabularyHandle) -> bool:
+        """Whether an earlier try has completed this very artifact."""
+        try:
+            return artifact.handle(self.output) == handle
+        except ArtifactError:
+            return False
+
+    def _publish(self, local: Path) -> None:
+        """Copies an artifact to the output, its manifest last."""
+        manifest.claim(self.output, self._run)
+        try:
             for path in local.iterdir():
-                storage.copy(str(path), storage.join(self._output, path.name))
-        yield artifact.write_manifest(
-            self._output, shape, self._lowercase, {"name": Path(self._embeddings).name}
-        )
+                if path.name != artifact.MANIFEST:
+                    storage.copy(str(path), storage.join(self.output, path.name))
+            written = (local / artifact.MANIFEST).read_bytes()
+            storage.create_once(storage.join(self.output, artifact.MANIFEST), written)
+        except BaseException:
+            artifact.abandon(self.output)
+            raise
+        finally:
+            manifest.give_up_claim(self.output)

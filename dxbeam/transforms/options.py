@@ -406,7 +406,7 @@ LAUNCHERS = {
 def _add_own_flags(own: type[PipelineOptions], parser: Any) -> None:
     """The launcher's own flags, and those that it shares with pipelines.sanitize."""
     own._add_argparse_args(parser)
-    if own is SanitizeOptions:
+    if own in (SanitizeOptions, ReleaseVectorsOptions):
         LedgerOptions._add_argparse_args(parser)
     shared = getattr(own, "shared", ())
     if shared:

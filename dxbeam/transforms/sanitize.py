@@ -33,6 +33,7 @@ from dxbeam.neighbors import NeighborSearch
 from dxbeam.randomness import (
     NO_TAGS,
     add_tags,
+    check_key_uri,
     document_key,
     document_tag,
     draw_key,
@@ -119,16 +120,8 @@ class SanitizeDocuments(beam.PTransform):
             FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
         }
         if self._digest_corpus:
-            outputs[CORPUS_DIGEST] = (
-                documents
-                | "DigestDocuments"
-                >> beam.ParDo(
-                    _DigestDocuments(self._configuration.digest(self._handle.digest)),
-                    pvalue.AsSingleton(key),
-                )
-                | "AllWindows" >> beam.WindowInto(GlobalWindows())
-                | "AddDigests" >> beam.CombineGlobally(_sum_of_tags).with_output_types(bytes)
-                | "ToHex" >> beam.Map(bytes.hex).with_output_types(str)
+            outputs[CORPUS_DIGEST] = documents | "DigestCorpus" >> DigestCorpus(
+                key, self._configuration.digest(self._handle.digest)
             )
         return outputs
 
@@ -160,7 +153,13 @@ def is_sanitized(rows: pvalue.PCollection) -> bool:
 
 
 def agreed_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollection:
-    """One element, the secret key: read where it lies, or drawn inside the job."""
+    """One element, the secret key: read where it lies, or drawn inside the job.
+
+    Raises:
+      ConfigurationError: ``key_uri`` is a key itself, which must not get into the pipeline.
+    """
+    if key_uri:
+        check_key_uri(key_uri)
     # The reshuffle makes runners agree on one key before anything uses it.
     return (
         pipeline
@@ -172,6 +171,34 @@ def agreed_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollecti
 
 def _obtain_key(uri: str) -> bytes:
     return read_key(uri) if uri else draw_key()
+
+
+class DigestCorpus(beam.PTransform):
+    """Names a corpus under a key and a configuration: rows of id and text -> PCollection[str].
+
+    One element, however the corpus is ordered and divided: the sum of keyed digests of the usable
+    documents, 64 hexadecimal digits.
+
+    Args:
+      key: PCollection[bytes], the secret key.
+      configuration: digest of all else that determines the noise.
+    """
+
+    def __init__(self, key: pvalue.PCollection, configuration: str):
+        super().__init__()
+        self._key = key
+        self._configuration = configuration
+
+    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
+        """Digests each document, and adds up."""
+        return (
+            documents
+            | "DigestDocuments"
+            >> beam.ParDo(_DigestDocuments(self._configuration), pvalue.AsSingleton(self._key))
+            | "AllWindows" >> beam.WindowInto(GlobalWindows())
+            | "AddDigests" >> beam.CombineGlobally(_sum_of_tags).with_output_types(bytes)
+            | "ToHex" >> beam.Map(bytes.hex).with_output_types(str)
+        )
 
 
 @beam.typehints.with_output_types(bytes)

@@ -14,6 +14,7 @@ from apache_beam import pvalue
 
 from dxbeam import manifest, storage
 from dxbeam.artifact import VocabularyHandle
+from dxbeam.attempt import DEAD_LETTERS, GROUPS, METRICS
 from dxbeam.documents import Rejected
 from dxbeam.errors import OutputError
 from dxbeam.manifest import Settings, Shard
@@ -24,7 +25,6 @@ NOT_COVERED = (
     "Computed from the original text: these figures are not covered by the guarantee of the "
     "release and do not belong with it."
 )
-DEAD_LETTERS, METRICS = "dead_letters.jsonl", "metrics.json"
 
 
 class WriteMetrics(beam.PTransform):
@@ -39,6 +39,8 @@ class WriteMetrics(beam.PTransform):
       by_group: whether to write ``metrics.parquet``.
       withheld: PCollection[Rejected] of documents that were sanitized and are not released, or
         None.
+      run: the run that claimed the directory, if it was claimed; nothing is written once the claim
+        was given up, so that no run writes over another's.
     """
 
     def __init__(
@@ -47,9 +49,11 @@ class WriteMetrics(beam.PTransform):
         rejected: pvalue.PCollection,
         by_group: bool,
         withheld: pvalue.PCollection | None = None,
+        run: str | None = None,
     ):
         super().__init__()
         self._directory = directory
+        self._run = run
         self._rejected = rejected
         self._by_group = by_group
         self._withheld = withheld
@@ -67,10 +71,15 @@ class WriteMetrics(beam.PTransform):
             | "Once" >> beam.Create([self._directory])
             | "WriteMetrics"
             >> beam.Map(
-                _write_metrics, pvalue.AsIter(tallies), rejected, withheld, self._by_group
+                _write_metrics,
+                pvalue.AsIter(tallies),
+                rejected,
+                withheld,
+                self._by_group,
+                self._run,
             ).with_output_types(str)
         )
-        dead = letters | "WriteDeadLetters" >> WriteDeadLetters(self._directory)
+        dead = letters | "WriteDeadLetters" >> WriteDeadLetters(self._directory, self._run)
         return (metrics, dead) | "Files" >> beam.Flatten()
 
 
@@ -79,11 +88,13 @@ class WriteDeadLetters(beam.PTransform):
 
     Args:
       directory: where to; a place apart from the release.
+      run: as for ``WriteMetrics``.
     """
 
-    def __init__(self, directory: str):
+    def __init__(self, directory: str, run: str | None = None):
         super().__init__()
         self._directory = directory
+        self._run = run
 
     def expand(self, rejected: pvalue.PCollection) -> pvalue.PCollection:
         """Writes one file of a line a record, and passes its name on."""
@@ -94,10 +105,7 @@ class WriteDeadLetters(beam.PTransform):
             )
             | "AllLetters" >> beam.Flatten()
             | "Gather" >> beam.GroupByKey()
-            | "Write"
-            >> beam.Map(
-                _write_group, storage.join(self._directory, DEAD_LETTERS)
-            ).with_output_types(str)
+            | "Write" >> beam.Map(_write_letters, self._directory, self._run).with_output_types(str)
         )
 
 
@@ -111,8 +119,11 @@ def _dead_letter(rejected: Rejected) -> tuple[None, bytes]:
     return None, line.encode("utf-8", "replace")
 
 
-def _write_group(group: tuple[None, Iterable[bytes]], path: str) -> str:
+def _write_letters(group: tuple[None, Iterable[bytes]], directory: str, run: str | None) -> str:
     """Writes to a fixed place, so that a repetition replaces what it repeats."""
+    path = storage.join(directory, DEAD_LETTERS)
+    if run is not None:
+        manifest.check_claim(directory, run)
     with storage.open_write(path) as file:
         for line in group[1]:
             file.write(line)
@@ -125,6 +136,7 @@ def _write_metrics(
     rejected: int,
     withheld: int,
     by_group: bool,
+    run: str | None,
 ) -> str:
     groups = sorted(tallies)
     whole = total(tally for _, tally in groups)
@@ -134,13 +146,15 @@ def _write_metrics(
         "dead_letters": rejected + withheld,
         **whole.as_dict(),
     }
+    if run is not None:
+        manifest.check_claim(directory, run)
     if by_group:
         content["groups"] = {group: tally.as_dict() for group, tally in groups}
         rows = [{"group": group, **tally.as_dict()} for group, tally in groups]
         table = pa.Table.from_pylist(rows, _METRICS_SCHEMA)
         buffer = io.BytesIO()
         pq.write_table(table, buffer)
-        _write(storage.join(directory, "metrics.parquet"), buffer.getvalue())
+        _write(storage.join(directory, GROUPS), buffer.getvalue())
     path = storage.join(directory, METRICS)
     _write(path, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
     return path
@@ -167,7 +181,7 @@ class WriteManifest(beam.PTransform):
       prefix: of the release.
       configuration: what was run.
       vocabulary: with what words; None where there are none.
-      key_kept: whether the key came from outside.
+      key_uri: where a kept key lies; None or "" for one that was drawn inside the job.
       facts: further entries of the manifest.
       tallies: PCollection[tuple[str, Tally]], one a group.
       rejected: PCollection[Rejected].
@@ -177,6 +191,7 @@ class WriteManifest(beam.PTransform):
       written: PCollection[str] of files that must be complete before.
       repair: the language model that rewrote the texts, or None.
       repaired: PCollection[tuple[str, int]], what became of them, where there is one.
+      apart: where the dead letters lie, for messages.
     """
 
     def __init__(
@@ -184,7 +199,7 @@ class WriteManifest(beam.PTransform):
         prefix: str,
         configuration: Settings,
         vocabulary: VocabularyHandle | None,
-        key_kept: bool,
+        key_uri: str | None,
         facts: Mapping[str, Any],
         *,
         tallies: pvalue.PCollection,
@@ -195,10 +210,12 @@ class WriteManifest(beam.PTransform):
         written: pvalue.PCollection,
         repair: Repair | None = None,
         repaired: pvalue.PCollection | None = None,
+        apart: str = "",
     ):
         super().__init__()
+        kept = bool(key_uri)
         self._write = _WriteManifest(
-            prefix, configuration, vocabulary, key_kept, dict(facts), needed_digest, repair
+            prefix, configuration, vocabulary, kept, dict(facts), needed_digest, repair, apart
         )
         self._corpus_digest = corpus_digest
         self._repaired = repaired
@@ -238,7 +255,9 @@ class _WriteManifest(beam.DoFn):
         facts: dict[str, Any],
         needed_digest: str,
         repair: Repair | None,
+        apart: str,
     ):
+        self._apart = apart
         self._needed_digest = needed_digest
         self._prefix = prefix
         self._configuration = configuration
@@ -275,6 +294,7 @@ class _WriteManifest(beam.DoFn):
             {**({"corpus_digest": corpus_digest} if corpus_digest else {}), **self._facts},
             self._repair,
             repaired,
+            self._apart,
         )
         manifest.write(self._prefix, content)
         yield storage.join(self._prefix, manifest.RELEASE)

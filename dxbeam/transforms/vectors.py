@@ -21,7 +21,13 @@ from dxbeam.artifact import VocabularyHandle
 from dxbeam.documents import Document, Rejected
 from dxbeam.randomness import fingerprint
 from dxbeam.tally import Tally
-from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES, agreed_key
+from dxbeam.transforms.sanitize import (
+    CORPUS_DIGEST,
+    FINGERPRINT,
+    TALLIES,
+    DigestCorpus,
+    agreed_key,
+)
 from dxbeam.transforms.shards import OpenParquet, WritePieces, kept_columns
 from dxbeam.transforms.sources import REJECTED
 from dxbeam.vector_release import VectorConfiguration, VectorReleaser
@@ -47,6 +53,7 @@ class ReleaseVectors(beam.PTransform):
       ``"tallies"``: ``tuple[str, Tally]``, one document each and nothing else: how many words a
       text has is not released.
       ``"fingerprint"``: str, one element that names the key.
+      ``"corpus_digest"``: str, one element that names the corpus, see ``DigestCorpus``.
     """
 
     def __init__(
@@ -69,11 +76,14 @@ class ReleaseVectors(beam.PTransform):
         results[VECTORS].element_type = ROW
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
+        vocabulary = self._vocabulary.digest if self._vocabulary else ""
+        configuration = self._configuration.digest(vocabulary)
         return {
             VECTORS: results[VECTORS],
             REJECTED: results[REJECTED],
             TALLIES: results[TALLIES],
             FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
+            CORPUS_DIGEST: documents | "DigestCorpus" >> DigestCorpus(key, configuration),
         }
 
 

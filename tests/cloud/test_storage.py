@@ -51,7 +51,7 @@ def test_a_read_only_bucket_is_said_to_be_one(cloud: Front) -> None:
     with pytest.raises(OSError, match="Forbidden"):
         storage.create_once(ONCE, b"one")
     with pytest.raises(OutputError, match="cannot be written"):
-        storage.append(ONCE, lambda _: b"one")
+        storage.append(ONCE, lambda _: (0, b"one"))
 
 
 def test_files_are_matched_copied_moved_and_deleted(cloud: Front) -> None:

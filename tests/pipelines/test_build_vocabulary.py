@@ -116,6 +116,7 @@ def test_a_handle_does_not_open_another_artifact(embeddings: Path, tmp_path: Pat
 def test_files_that_are_whole_but_do_not_fit_together(embeddings: Path, tmp_path: Path) -> None:
     _build(embeddings, tmp_path / "out")
     np.save(tmp_path / "out" / "vectors.npy", VECTORS[:, :3])
+    (tmp_path / "out" / "manifest.json").unlink()
     shape = artifact.WordsAndVectors(len(WORDS), 6, "")
     artifact.write_manifest(str(tmp_path / "out"), shape, False, {})
     with pytest.raises(DxbeamError, match="do not fit together"):
