@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 ROOMS = """
-errors guarantees documents tally
+errors guarantees documents tally stopping
 storage places
 vocabulary embeddings integer_search neighbors artifact
 randomness noise approximate_index parameters exponential_choice
