@@ -238,8 +238,13 @@ def handle(uri: str) -> VocabularyHandle:
     """The handle of the artifact at ``uri``; reads and checks the manifest only.
 
     Raises:
-      ArtifactError: as ``read_manifest``.
+      ArtifactError: as ``read_manifest``, or this is no text.
     """
+    if not isinstance(uri, str):
+        raise ArtifactError(
+            "a vocabulary is named by the text of its URI, or 'demo', and this is a "
+            f"{type(uri).__name__}"
+        )
     manifest = read_manifest(uri)
     index, search = manifest.get("index", _EXACT), "exact"
     if not index["exact"]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from types import TracebackType
+from collections.abc import Callable
 from typing import Any
 
 from dxbeam import ledger, manifest, storage
@@ -64,52 +64,40 @@ class Attempt:
             self._account = None  # it was refused, so there is no line to take back
             raise
 
-    def __enter__(self) -> Attempt:
-        """Claims both places.
+    def claim(self) -> None:
+        """Takes both places.
 
         Raises:
           OutputError: one of them is taken, or cannot be written.
         """
-        try:
-            manifest.claim(self._output, self.run)
-            self._check_apart()
-            manifest.mark(self._apart, self.run)
-        except BaseException:
-            self._give_up()
-            raise
-        return self
+        manifest.claim(self._output, self.run)
+        self._check_apart()
+        manifest.mark(self._apart, self.run)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Completes the run's books, or takes back what it did.
-
-        Raises:
-          OutputError: a run that was stopped had released all the same.
-        """
-        if kind is None:
-            self._complete()
-        else:
-            self._give_up()
-
-    def _complete(self) -> None:
+    def complete(self) -> None:
+        """Lets go of the places of a run that has released, and says so in the ledger."""
         self.release = manifest.read(self._output)
         manifest.give_up_claim(self._apart)
         if self._account:
             digest, documents = self.release["corpus_digest"], self.release["documents_out"]
             ledger.end(self._account.path, self._account.entry, digest, documents)
 
-    def _give_up(self) -> None:
+    def give_up(self, halt: Callable[[], None] = lambda: None) -> None:
+        """Takes back what a run did that has failed or was stopped, at whatever moment.
+
+        Args:
+          halt: ends what may still write for the run.
+
+        Raises:
+          OutputError: it was released all the same, and is complete.
+        """
         try:
-            manifest.abandon(self._output, self.run)
+            manifest.abandon(self._output, self.run, halt)
         except OutputError:
             if manifest.is_released(self._output, self.run):
-                self._complete()
+                self.complete()
             raise
-        if manifest.holds_claim(self._apart, self.run):
+        if manifest.holds(self._apart, self.run):
             manifest.give_up_claim(self._apart)  # first, so that no worker writes any more
             self._clear_apart()
         if self._account:
@@ -117,6 +105,22 @@ class Attempt:
                 ledger.abandon(self._account.path, self._account.entry)
             except OutputError as error:
                 _LOG.warning("this run has released nothing, and yet counts: %s", error)
+
+    def __enter__(self) -> Attempt:
+        """Takes both places."""
+        try:
+            self.claim()
+        except BaseException:
+            self.give_up()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Completes the run's books, or takes back what it did."""
+        if kind is None:
+            self.complete()
+        else:
+            self.give_up()
 
     def _clear_apart(self) -> None:
         for name in (METRICS, GROUPS):

@@ -103,6 +103,11 @@ class BagOfWords:
                 f"bag_of_words must be a number of words from 1 to {LARGEST_LENGTH}, not "
                 f"{self.length!r}"
             )
+        if not isinstance(self.stop_words, (frozenset, set)):
+            raise ConfigurationError(
+                "stop_words is a set of words, such as the one that read_stop_words gives, and "
+                f"this is a {type(self.stop_words).__name__}"
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """Every parameter, ready for JSON; the stop words by their number and SHA-256."""

@@ -48,7 +48,21 @@ class Configuration:
     allow_unsound: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.unknown_words not in UNKNOWN_WORDS:
+        if isinstance(self.mechanism, type) or not hasattr(self.mechanism, "guarantee"):
+            raise ConfigurationError(
+                "a mechanism is an object such as Laplace(10.0), and this is "
+                f"{_kind(self.mechanism)}; make_mechanism makes one from a name"
+            )
+        if not isinstance(self.resampling, RankResampling | None):
+            raise ConfigurationError(
+                "resampling is an object such as RankResampling(0.02), or None, and this is "
+                f"{_kind(self.resampling)}"
+            )
+        if not isinstance(self.bag, BagOfWords | None):
+            raise ConfigurationError(
+                f"a bag is an object such as BagOfWords(50), or None, and this is {_kind(self.bag)}"
+            )
+        if self.unknown_words not in tuple(UNKNOWN_WORDS):
             raise ConfigurationError(
                 f"unknown_words is one of {', '.join(UNKNOWN_WORDS)}, not {self.unknown_words!r}"
             )
@@ -125,8 +139,8 @@ class Configuration:
             promise = self.bag.guarantee(promise, removed)
         else:
             visible = (
-                "The number and order of words, white space and punctuation are released as they "
-                "are; between documents of unequal length there is no finite bound.",
+                "The number and order of words, white space and punctuation are not hidden; "
+                "between documents of unequal length there is no finite bound.",
                 "The division into files follows the sizes of the original files.",
                 *visible,
             )
@@ -144,3 +158,10 @@ class Configuration:
         if self.bag:
             return ("document ids", *words)
         return ("document ids", "number and order of words", "white space", "punctuation", *words)
+
+
+def _kind(value: object) -> str:
+    """What a value is, for messages, which never show the value itself."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"of type {type(value).__name__}"

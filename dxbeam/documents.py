@@ -57,7 +57,16 @@ def position_id(file: str, number: int) -> str:
 
 
 def field_names(listed: str) -> tuple[str, ...]:
-    """The names in a list such as ``"label, stars"``."""
+    """The names in a list such as ``"label, stars"``.
+
+    Raises:
+      ConfigurationError: this is no text.
+    """
+    if not isinstance(listed, str):
+        raise ConfigurationError(
+            "names of fields are given as one text, separated by commas, and this is a "
+            f"{type(listed).__name__}"
+        )
     return tuple(name for name in map(str.strip, listed.split(",")) if name)
 
 

@@ -8,7 +8,7 @@ The manifest is written last and only once. A prefix without one is not a releas
 import json
 import platform
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from typing import Any, NamedTuple, Protocol
 
@@ -102,7 +102,7 @@ def claim(prefix: str, run: str) -> None:
     Raises:
       OutputError: the prefix is not empty, or another run took it.
     """
-    if not holds_claim(prefix, run):
+    if not holds(prefix, run):
         check_empty(prefix)
     mark(prefix, run)
 
@@ -131,7 +131,7 @@ def is_claimed(prefix: str) -> bool:
     return storage.exists(storage.join(prefix, _CLAIM))
 
 
-def holds_claim(prefix: str, run: str) -> bool:
+def holds(prefix: str, run: str) -> bool:
     """Whether a place is this run's at the moment."""
     try:
         return storage.read(storage.join(prefix, _CLAIM)).decode("utf-8", "replace").strip() == run
@@ -145,7 +145,7 @@ def check_claim(prefix: str, run: str) -> None:
     Raises:
       OutputError: the claim was given up, or is another run's.
     """
-    if not holds_claim(prefix, run):
+    if not holds(prefix, run):
         raise _given_up(prefix)
 
 
@@ -161,18 +161,23 @@ def give_up_claim(prefix: str) -> None:
     storage.delete(storage.join(prefix, _CLAIM))
 
 
-def abandon(prefix: str, run: str) -> None:
+def abandon(prefix: str, run: str, halt: Callable[[], None] = lambda: None) -> None:
     """Deletes what a failed run has written below a prefix, if it had claimed it.
 
     Workers may outlive the launcher, and complete the release while it gives up. So both first
     decide which it is to be, by a file that only one of them can make; nothing is deleted before.
 
+    Args:
+      prefix: of the release.
+      run: the name under which it was claimed.
+      halt: ends what may still write for the run; called when it cannot be released any more.
+
     Raises:
       OutputError: the release was complete, or a worker was completing it; it is said which.
     """
-    if not holds_claim(prefix, run):
+    if not holds(prefix, run):
         if is_released(prefix, run):
-            raise _released_already(prefix)
+            raise _complete_already(prefix)
         return  # nothing here is this run's
     release = storage.join(prefix, RELEASE)
     try:
@@ -186,12 +191,13 @@ def abandon(prefix: str, run: str) -> None:
     if storage.exists(release):
         if decided:
             _forget_decision(prefix)
-        raise _released_already(prefix)
+        raise _complete_already(prefix)
     if not decided:
         raise OutputError(
             f"{prefix}: the run was stopped while a worker completed it; if there is no {RELEASE}, "
             "delete the directory"
         )
+    halt()
     give_up_claim(prefix)  # before the decision is forgotten, or a worker could make another
     _tidy(prefix, set())
     for name in (PROJECTION, SENSITIVITY):
@@ -207,7 +213,7 @@ def is_released(prefix: str, run: str) -> bool:
         return False
 
 
-def _released_already(prefix: str) -> OutputError:
+def _complete_already(prefix: str) -> OutputError:
     return OutputError(
         f"{prefix}: the run was stopped when it was complete already, so it is released"
     )

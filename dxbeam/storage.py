@@ -282,7 +282,7 @@ def _append_blob(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> N
 
 def _create_local_once(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{uuid.uuid4().hex}.unfinished")
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with temporary.open("xb") as file:  # with the rights that this user's new files have
             file.write(content)

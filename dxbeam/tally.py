@@ -14,7 +14,7 @@ class Tally(NamedTuple):
       tokens: words released for them (white space and punctuation are not counted); without a bag
         of words, all that are in them.
       original: vocabulary words released as they were.
-      close: vocabulary words released as one of their first 100 neighbours, or as one that is as far
+      close: vocabulary words released as one of their first 100 neighbours, or as one as far
         away as the 100th.
       distant: vocabulary words released as any other word.
       unknown: words outside the vocabulary.

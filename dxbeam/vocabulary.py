@@ -60,6 +60,11 @@ class Vocabulary:
     digest: str = ""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.vectors, np.ndarray):
+            raise ConfigurationError(
+                "a vocabulary's vectors are a NumPy array, float32 [N, n]; this is a "
+                f"{type(self.vectors).__name__}"
+            )
         if self.vectors.ndim != 2 or self.vectors.dtype != np.float32:
             raise ConfigurationError(
                 f"a vocabulary's vectors are float32 [N, n]; these are {self.vectors.dtype} "

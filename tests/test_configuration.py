@@ -124,6 +124,16 @@ def test_what_stays_visible_is_said(rule: str) -> None:
     assert any("vocabulary" in passed for passed in configuration.unprotected) != covered
 
 
+@pytest.mark.parametrize("bag", [None, BagOfWords(5)])
+def test_what_shows_beyond_the_words_is_said_in_every_mode(bag: BagOfWords | None) -> None:
+    promise = Configuration(Laplace(10.0), bag=bag).guarantee()
+    said = " ".join(promise.caveats)
+    assert "null character" in said
+    assert "is missing from the release, and that shows" in said
+    assert ("division into files follows the sizes of the original files" in said) == (bag is None)
+    assert "A person's several documents, and one text under several ids" in promise.composition
+
+
 def test_resampling_costs_no_privacy() -> None:
     plain, resampled = (
         Configuration(Laplace(10.0), resampling).guarantee()

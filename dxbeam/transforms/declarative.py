@@ -20,7 +20,7 @@ from dxbeam import artifact, manifest, places, storage
 from dxbeam.configuration import Configuration
 from dxbeam.documents import field_names
 from dxbeam.embeddings import ReadingReport, read_embeddings
-from dxbeam.errors import ArtifactError
+from dxbeam.errors import ArtifactError, ConfigurationError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.resampling import RankResampling
@@ -118,6 +118,10 @@ class BuildVocabulary(beam.PTransform):
         neighbors: int = 256,
     ):
         super().__init__()
+        if max_words < 0 or neighbors < 1:
+            raise ConfigurationError("BuildVocabulary: max_words is 0 or more, neighbors 1 or more")
+        if not embeddings or not output:
+            raise ConfigurationError("BuildVocabulary: embeddings and output each name a place")
         self._build = _Build(embeddings, output, lowercase, max_words, neighbors)
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:

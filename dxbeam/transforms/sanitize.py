@@ -37,6 +37,7 @@ from dxbeam.documents import (
     why_no_id,
     why_unusable,
 )
+from dxbeam.errors import ConfigurationError
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.randomness import (
     NO_TAGS,
@@ -111,6 +112,12 @@ class SanitizeDocuments(beam.PTransform):
         unique_ids: bool = False,
     ):
         super().__init__()
+        if not isinstance(configuration, Configuration):
+            raise ConfigurationError(
+                "SanitizeDocuments takes a Configuration, such as Configuration(Laplace(10.0)), "
+                f"and this is a {type(configuration).__name__}; the SanitizeDocuments of "
+                "dxbeam.transforms.declarative takes plain values"
+            )
         check_fields("text", "id", keep_fields, group_by)
         self._unique_ids = unique_ids
         self._digest_corpus = digest_corpus

@@ -12,13 +12,25 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.transforms import launch
+from dxbeam import artifact
+from dxbeam.bag_of_words import BagOfWords
+from dxbeam.configuration import Configuration
+from dxbeam.documents import Document
+from dxbeam.errors import DxbeamError
+from dxbeam.mechanisms import make_mechanism
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.resampling import RankResampling
+from dxbeam.sanitizer import Sanitizer
+from dxbeam.transforms import declarative, launch
+from dxbeam.transforms.sanitize import SanitizeDocuments
+from dxbeam.vocabulary import Vocabulary
 from pipelines.audit import audit
 from pipelines.build_vocabulary import build_vocabulary
 from pipelines.release_vectors import release_vectors
@@ -325,3 +337,72 @@ def test_a_program_says_the_same(launcher: str, mistake: Mistake, uri: str, tmp_
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     _check(mistake, finished.returncode, finished.stdout, finished.stderr)
+
+
+WORDS_3D = tiny.vocabulary(5, 3)
+SETTINGS = Configuration(Laplace(5.0))
+NOTEBOOK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
+    "a vocabulary's name": (Sanitizer, ("demo", Laplace(5.0)), "artifact.open_vocabulary"),
+    "no vocabulary": (Sanitizer, (None, Laplace(5.0)), "Vocabulary"),
+    "a mechanism's name": (Sanitizer, (WORDS_3D, "laplace"), "make_mechanism"),
+    "a mechanism's class": (Sanitizer, (WORDS_3D, Laplace), "the class Laplace"),
+    "no mechanism": (Sanitizer, (WORDS_3D, None), "NoneType"),
+    "c in place of resampling": (Sanitizer, (WORDS_3D, Laplace(5.0), 0.02), "RankResampling(0.02)"),
+    "a key as text": (Sanitizer, (WORDS_3D, Laplace(5.0), None, "noise", "a" * 32), "32 bytes"),
+    "a length for a bag": (Configuration, (Laplace(5.0), None, "noise", 50), "BagOfWords(50)"),
+    "a list of policies": (Configuration, (Laplace(5.0), None, ["keep"]), "unknown_words is one"),
+    "NaN": (Laplace, (float("nan"),), "not nan"),
+    "epsilon as text": (Laplace, ("5",), "not a str"),
+    "no epsilon": (Laplace, (None,), "not a NoneType"),
+    "epsilon as an array": (Laplace, (np.ones(2),), "not a ndarray"),
+    "true for c": (RankResampling, (True,), "not a bool"),
+    "a list of epsilons": (lambda: make_mechanism("laplace", epsilon=[5]), (), "must be a number"),
+    "true for epsilon": (lambda: make_mechanism("laplace", epsilon=True), (), "must be a number"),
+    "a name of stop words": (BagOfWords, (5, "english"), "a set of words"),
+    "half a bag": (BagOfWords, (5.0,), "bag_of_words must be"),
+    "vectors in a list": (Vocabulary, (["a"], [[1.0]]), "NumPy array"),
+    "vectors in double precision": (Vocabulary, (["a"], np.ones((1, 2))), "float32"),
+    "a word too few": (Vocabulary, (["a"], np.ones((2, 2), np.float32)), "one vector a word"),
+    "a vocabulary in place of its name": (artifact.handle, (WORDS_3D,), "the text of its URI"),
+    "a mechanism for the transform": (SanitizeDocuments, (Laplace(5.0), "demo"), "Configuration"),
+    "a transform without words": (SanitizeDocuments, (SETTINGS, None), "the text of its URI"),
+    "YAML without words": (declarative.SanitizeDocuments, (None, 5), "the text of its URI"),
+    "YAML with words for epsilon": (declarative.SanitizeDocuments, ("demo", "x"), "be a number"),
+    "YAML with NaN": (declarative.SanitizeDocuments, ("demo", float("nan")), "not nan"),
+    "YAML with a list of fields": (
+        lambda: declarative.SanitizeDocuments("demo", 5, keep_fields=["a"]),  # type: ignore[arg-type]
+        (),
+        "separated by commas",
+    ),
+    "YAML with the text kept": (
+        lambda: declarative.SanitizeDocuments("demo", 5, keep_fields="text"),
+        (),
+        "never kept",
+    ),
+    "YAML without places": (declarative.BuildVocabulary, ("", ""), "each name a place"),
+    "YAML with fewer than no words": (declarative.BuildVocabulary, ("a", "b", False, -1), "0 or"),
+    "YAML without neighbours": (declarative.BuildVocabulary, ("a", "b", False, 0, 0), "1 or more"),
+}
+
+
+@pytest.mark.parametrize("name", NOTEBOOK)
+def test_a_mistake_in_a_notebook_is_told_in_a_sentence(name: str) -> None:
+    make, arguments, said = NOTEBOOK[name]
+    with pytest.raises(DxbeamError) as refusal:
+        make(*arguments)
+    assert said in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("given", ["Evelyn w1", {"id": "a", "text": "Evelyn"}, ("a", "Evelyn"), 7])
+def test_what_is_no_document_is_refused_and_not_shown(given: object) -> None:
+    with pytest.raises(DxbeamError, match=r"documents are given as Document") as refusal:
+        list(Sanitizer(WORDS_3D, Laplace(5.0)).sanitize([given]))  # type: ignore[list-item]
+    assert "Evelyn" not in str(refusal.value)
+
+
+def test_numbers_of_numpys_are_numbers() -> None:
+    for five in (np.float32(5), np.float64(5), np.int64(5)):
+        assert Laplace(five) == Laplace(5.0)
+    [made] = Sanitizer(WORDS_3D, Laplace(np.float32(5))).sanitize([Document("a", "w1")])
+    assert made[0].id == "a"
