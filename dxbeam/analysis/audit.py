@@ -20,6 +20,7 @@ from dxbeam.analysis.delta_battery import audit_delta
 from dxbeam.analysis.evidence import holm_shares
 from dxbeam.analysis.noise_battery import audit_noise
 from dxbeam.analysis.text_battery import audit_texts
+from dxbeam.analysis.wide_battery import audit_crowd, audit_equal, audit_long, audit_searches, audit_wide
 from dxbeam.analysis.word_battery import audit_batches, audit_line, audit_plane, audit_twins
 from dxbeam.mechanisms import AddsNoise
 
@@ -34,6 +35,11 @@ _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int
     "plane": (audit_plane, (2,)),
     "twins": (audit_twins, (3, 50)),
     "batches": (audit_batches, (3, 50)),
+    "wide": (audit_wide, (1, 50)),
+    "crowd": (audit_crowd, (3,)),
+    "equal": (audit_equal, (1, 3)),
+    "long": (audit_long, (2,)),
+    "searches": (audit_searches, (3, 50)),
     "texts": (audit_texts, (1,)),
     "delta": (audit_delta, (1, 50, 300)),
 }

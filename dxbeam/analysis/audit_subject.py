@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dxbeam.analysis.evidence import Evidence, Floats
 from dxbeam.analysis.reference_laws import REFERENCES, UNLISTED, Reference, Row
 from dxbeam.configuration import Configuration
-from dxbeam.neighbors import Ids
+from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.sanitizer import Sanitizer
 from dxbeam.vocabulary import Vocabulary
 
@@ -78,12 +78,14 @@ class Subject:
       size: of the samples.
       random_bytes: count -> that many random bytes; the operating system's outside of tests.
       make: what makes its Sanitizer; tests put a broken one here.
+      search: what makes the search over a vocabulary; tests put a broken one here.
     """
 
     configuration: Configuration
     size: Size = STANDARD
     random_bytes: Callable[[int], bytes] = os.urandom
     make: Callable[..., Sanitizer] = Sanitizer
+    search: Callable[[Vocabulary], NeighborSearch] = NeighborSearch
 
     @property
     def sound(self) -> bool:
@@ -107,11 +109,14 @@ class Subject:
         """A new secret key."""
         return self.random_bytes(32)
 
-    def sanitizer(self, vocabulary: Vocabulary, key: bytes | None = None) -> Sanitizer:
+    def sanitizer(
+        self, vocabulary: Vocabulary | NeighborSearch, key: bytes | None = None
+    ) -> Sanitizer:
         """The release path over a vocabulary, with a new key unless one is given."""
         settings = self.configuration
+        search = self.search(vocabulary) if isinstance(vocabulary, Vocabulary) else vocabulary
         return self.make(
-            vocabulary, settings.mechanism, settings.resampling, "noise", key or self.key()
+            search, settings.mechanism, settings.resampling, "noise", key or self.key()
         )
 
     def release(self, vocabulary: Vocabulary, ids: Ids) -> Ids:

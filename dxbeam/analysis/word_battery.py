@@ -10,7 +10,7 @@ import numpy as np
 from dxbeam.analysis import evidence
 from dxbeam.analysis.audit_subject import Finding, Subject, words_at
 from dxbeam.analysis.evidence import Counts, Evidence, Floats
-from dxbeam.analysis.reference_laws import Reference, euclidean
+from dxbeam.analysis.reference_laws import Reference, after_resampling, euclidean
 from dxbeam.mechanisms import AddsNoise
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.randomness import draws_a_word, fill
@@ -93,29 +93,14 @@ def _audit_outputs(subject: Subject, vocabulary: Vocabulary, setting: str) -> It
         return
     reference = subject.reference(vocabulary)
     if reference.released is not None:
-        mixture = _rank_mixture(subject, vocabulary)
+        places = vocabulary.vectors_of(words)
+        laws = np.array([reference.released(int(w), x) for w, x in zip(words, places, strict=True)])
+        laws, missed = after_resampling(subject.configuration, vocabulary, laws)
         for row, word in enumerate(words):
-            place = vocabulary.vectors_of(words[row : row + 1])[0]
-            law = reference.released(int(word), place)
-            counts = first[row] + second[row]
-            found = evidence.counts_of_law(counts, law @ mixture, reference.tolerance)
+            counts, tolerance = first[row] + second[row], reference.tolerance + missed
+            found = evidence.counts_of_law(counts, laws[row], tolerance)
             yield Finding.of(f"released: law for {_name(int(word))}", setting, found)
     yield _audit_loss(subject, vocabulary, reference, words, first, second, setting)
-
-
-def _rank_mixture(subject: Subject, vocabulary: Vocabulary) -> Floats:
-    """What rank resampling makes of each released word, [N, N], by enumeration of all ranks."""
-    count, resampling = len(vocabulary), subject.configuration.resampling
-    if resampling is None:
-        return np.eye(count)
-    weights = np.exp(-subject.configuration.mechanism.epsilon * resampling.c * np.arange(count))
-    vectors = vocabulary.vectors.astype(np.float64)
-    mixture = np.empty((count, count))
-    for word in range(count):
-        gaps = np.linalg.norm(vectors - vectors[word], axis=1)
-        gaps[word] = -1.0
-        mixture[word, np.argsort(gaps, kind="stable")] = weights / weights.sum()
-    return mixture
 
 
 def _audit_loss(
@@ -248,15 +233,7 @@ def _given_the_noise(
     released: Ids,
 ) -> Iterator[tuple[str, Evidence]]:
     """That the noise which other tests look at is the one by which words are released."""
-    mechanism, centre = subject.configuration.mechanism, reference.centre
-    assert isinstance(mechanism, AddsNoise)
-    assert centre is not None
-    needed = mechanism.draws(vocabulary.dimensions)
-    random = np.empty((len(ids), draws_a_word(needed)), np.uint64)
-    fill(key, 0, random)
-    noisy = mechanism.noise(random[:, :needed], NeighborSearch(vocabulary))
-    words, rows = np.unique(ids, return_inverse=True)
-    noisy += np.array([centre(place) for place in vocabulary.vectors_of(words)])[rows]
+    noisy = noisy_vectors(subject, vocabulary, reference, key, ids)
     apart = np.array([np.linalg.norm(noisy - word, axis=1) for word in vocabulary.vectors])
     chosen = apart[released, np.arange(len(ids))]
     near, far = np.partition(apart, 1, axis=0)[:2]
@@ -269,3 +246,29 @@ def _given_the_noise(
         for name, these in (("the original is", unchanged), ("another word is", ~unchanged)):
             found = evidence.coins(takes_second[these], shares[these])
             yield f"the second nearest word, where {name} the nearest", found
+
+
+def noisy_vectors(
+    subject: Subject, vocabulary: Vocabulary, reference: Reference, key: bytes, ids: Ids
+) -> Floats:
+    """The vectors to which the released words are nearest, by the noise that other tests look at.
+
+    Args:
+      subject: adds noise.
+      vocabulary: N words in R^n.
+      reference: says what noise is added to.
+      key: of the document that the words are, from the first on.
+      ids: int64 [B].
+
+    Returns:
+      float64 [B, n].
+    """
+    mechanism, centre = subject.configuration.mechanism, reference.centre
+    assert isinstance(mechanism, AddsNoise)
+    assert centre is not None
+    needed = mechanism.draws(vocabulary.dimensions)
+    random = np.empty((len(ids), draws_a_word(needed)), np.uint64)
+    fill(key, 0, random)
+    noisy = mechanism.noise(random[:, :needed], NeighborSearch(vocabulary))
+    words, rows = np.unique(ids, return_inverse=True)
+    return noisy + np.array([centre(place) for place in vocabulary.vectors_of(words)])[rows]
