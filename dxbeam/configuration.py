@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dxbeam import tokenization
@@ -33,12 +33,19 @@ class Configuration:
       resampling: post-processing of released words, or None.
       unknown_words: a key of UNKNOWN_WORDS; all but "noise" change the guarantee.
       bag: releases documents as bags of words, or None to keep their order.
+      allow_unsound: consent to run what guarantees nothing, or leaves words unprotected. It has no
+        influence on what is released, so it is no part of the digest.
+
+    Raises:
+      ConfigurationError: settings that do not exist or do not go together; and without
+        ``allow_unsound``, those under which not every word is protected.
     """
 
     mechanism: Mechanism
     resampling: RankResampling | None = None
     unknown_words: str = "noise"
     bag: BagOfWords | None = None
+    allow_unsound: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.unknown_words not in UNKNOWN_WORDS:
@@ -50,6 +57,29 @@ class Configuration:
                 f"unknown_words {self.unknown_words} lets words pass the mechanism by, and a bag "
                 "of words protects all of them; choose noise or drop"
             )
+        if type(self.allow_unsound) is not bool:
+            raise ConfigurationError(
+                f"allow_unsound must be true or false, not {self.allow_unsound!r}"
+            )
+        if not self.allow_unsound and (reason := self._why_unsound()):
+            raise ConfigurationError(
+                f"{reason}; add --allow_unsound to run it all the same (in Python "
+                "allow_unsound=True, in YAML allow_unsound: true)"
+            )
+
+    def _why_unsound(self) -> str | None:
+        """What these settings leave unprotected, None where it is nothing."""
+        word, whole = self.mechanism.guarantee(), self.guarantee()
+        if not word.sound:
+            return f"--mechanism {self.mechanism.name} guarantees nothing ({word.citation})"
+        if not whole.unprotected:
+            return None if whole.sound else "these settings guarantee nothing"
+        which = (
+            f"--mechanism {self.mechanism.name}"
+            if word.unprotected
+            else f"--unknown_words {self.unknown_words}"
+        )
+        return f"{which}: nothing is promised for {whole.unprotected[0]}"
 
     def as_dict(self) -> dict[str, Any]:
         """Every parameter, ready for JSON."""
@@ -97,7 +127,7 @@ class Configuration:
                 f"Words outside the vocabulary are {UNKNOWN_WORDS[self.unknown_words]}; the "
                 "guarantee does not cover them.",
             )
-            outside = f"words outside the vocabulary ({self.unknown_words})"
+            outside = f"words outside the vocabulary, {UNKNOWN_WORDS[self.unknown_words]}"
             word = dataclasses.replace(word, unprotected=(*word.unprotected, outside))
         return word.with_caveats(*visible)
 

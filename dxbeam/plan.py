@@ -57,6 +57,7 @@ def estimate(
         configuration.resampling,
         configuration.unknown_words,
         bag=configuration.bag,
+        allow_unsound=configuration.allow_unsound,
     )
     ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)
     run = [(bytes(32), 0, len(ids))]

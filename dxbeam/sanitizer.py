@@ -51,6 +51,10 @@ class Sanitizer:
       key: the secret key, 32 bytes. By default a new one that is forgotten with this object, so
         nobody can draw the same noise again.
       bag: releases documents as bags of words, or None to keep their order.
+      allow_unsound: consent to settings that do not protect every word; see configuration.py.
+
+    Raises:
+      ConfigurationError: settings that ``Configuration`` refuses, or a key that is none.
     """
 
     def __init__(
@@ -61,8 +65,9 @@ class Sanitizer:
         unknown_words: str = "noise",
         key: bytes | None = None,
         bag: BagOfWords | None = None,
+        allow_unsound: bool = False,
     ):
-        self.configuration = Configuration(mechanism, resampling, unknown_words, bag)
+        self.configuration = Configuration(mechanism, resampling, unknown_words, bag, allow_unsound)
         self.search = (
             vocabulary if isinstance(vocabulary, NeighborSearch) else NeighborSearch(vocabulary)
         )

@@ -59,18 +59,11 @@ _LOG = logging.getLogger(__name__)
 
 
 def configuration(options: SanitizeOptions) -> Configuration:
-    """The settings of the release; refuses parameters out of range, and unsound mechanisms."""
+    """The settings of the release; refuses what ``Configuration`` refuses."""
     parameters = parse_parameters(options.parameters)
     if "epsilon" in parameters:
         raise ConfigurationError("--parameters: epsilon has a flag of its own, --epsilon")
     mechanism = make_mechanism(options.mechanism, epsilon=options.epsilon, **parameters)
-    promise = mechanism.guarantee()
-    if not (promise.sound and not promise.unprotected) and not options.allow_unsound:
-        what = f"releases {promise.unprotected[0]}" if promise.sound else "guarantees nothing"
-        raise ConfigurationError(
-            f"--mechanism {options.mechanism} {what} ({promise.citation}); add --allow_unsound to "
-            "run it all the same"
-        )
     if options.stop_words and options.bag_of_words is None:
         raise ConfigurationError("--stop_words is of use with --bag_of_words alone; leave it out")
     return Configuration(
@@ -80,6 +73,7 @@ def configuration(options: SanitizeOptions) -> Configuration:
         BagOfWords(options.bag_of_words, read_stop_words(options.stop_words or "english"))
         if options.bag_of_words is not None
         else None,
+        options.allow_unsound,
     )
 
 
@@ -130,10 +124,10 @@ def ledger_entry(options: PipelineOptions, settings: Configuration, run: str) ->
     asked, own = options.view_as(LedgerOptions), options.view_as(SanitizeOptions)
     require(asked, "ledger", "corpus_id")
     promise = settings.guarantee()
-    if not promise.sound or promise.unprotected or settings.unknown_words != "noise":
+    if not promise.sound or promise.unprotected:
         raise ConfigurationError(
-            "--ledger accounts for what is guaranteed; a mechanism that guarantees nothing for "
-            f"some words, or --unknown_words {settings.unknown_words}, leaves it nothing to add up"
+            "--ledger accounts for what is guaranteed; settings that guarantee nothing, or leave "
+            "words unprotected, leave it nothing to add up"
         )
     vocabulary = artifact.handle(own.vocabulary).digest
     return ledger.Entry(

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dxbeam.analysis.evidence import Evidence, Floats
 from dxbeam.analysis.reference_laws import REFERENCES, UNLISTED, Reference, Row
+from dxbeam.bag_of_words import BagOfWords
 from dxbeam.configuration import Configuration
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.sanitizer import Sanitizer
@@ -79,6 +80,7 @@ class Subject:
       random_bytes: count -> that many random bytes; the operating system's outside of tests.
       make: what makes its Sanitizer; tests put a broken one here.
       search: what makes the search over a vocabulary; tests put a broken one here.
+      bag: what makes a BagOfWords; tests put a broken one here.
     """
 
     configuration: Configuration
@@ -86,6 +88,7 @@ class Subject:
     random_bytes: Callable[[int], bytes] = os.urandom
     make: Callable[..., Sanitizer] = Sanitizer
     search: Callable[[Vocabulary], NeighborSearch] = NeighborSearch
+    bag: Callable[[int, frozenset[str]], BagOfWords] = BagOfWords
 
     @property
     def sound(self) -> bool:
@@ -110,13 +113,22 @@ class Subject:
         return self.random_bytes(32)
 
     def sanitizer(
-        self, vocabulary: Vocabulary | NeighborSearch, key: bytes | None = None
+        self,
+        vocabulary: Vocabulary | NeighborSearch,
+        key: bytes | None = None,
+        unknown_words: str = "noise",
+        bag: BagOfWords | None = None,
     ) -> Sanitizer:
         """The release path over a vocabulary, with a new key unless one is given."""
         settings = self.configuration
-        search = self.search(vocabulary) if isinstance(vocabulary, Vocabulary) else vocabulary
         return self.make(
-            search, settings.mechanism, settings.resampling, "noise", key or self.key()
+            self.search(vocabulary) if isinstance(vocabulary, Vocabulary) else vocabulary,
+            settings.mechanism,
+            settings.resampling,
+            unknown_words,
+            key or self.key(),
+            bag=bag,
+            allow_unsound=settings.allow_unsound,
         )
 
     def release(self, vocabulary: Vocabulary, ids: Ids) -> Ids:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -91,59 +93,97 @@ def _audit_outputs(subject: Subject, vocabulary: Vocabulary, setting: str) -> It
             "released: no word of the vocabulary", setting, evidence.never(*error.args)
         )
         return
-    reference = subject.reference(vocabulary)
+    reference, places = subject.reference(vocabulary), vocabulary.vectors_of(words)
     if reference.released is not None:
-        places = vocabulary.vectors_of(words)
         laws = np.array([reference.released(int(w), x) for w, x in zip(words, places, strict=True)])
         laws, missed = after_resampling(subject.configuration, vocabulary, laws)
         for row, word in enumerate(words):
             counts, tolerance = first[row] + second[row], reference.tolerance + missed
             found = evidence.counts_of_law(counts, laws[row], tolerance)
             yield Finding.of(f"released: law for {_name(int(word))}", setting, found)
-    yield _audit_loss(subject, vocabulary, reference, words, first, second, setting)
+    pairs = [
+        Pair(
+            i,
+            j,
+            reference.loss(places[i], places[j]),
+            euclidean(places[i], places[j]),
+            f"words {words[i]} and {words[j]}",
+        )
+        for i, j in itertools.permutations(range(len(words)), 2)
+    ]
+    yield audit_loss(
+        subject,
+        "released: loss beyond the claim, nats",
+        setting,
+        pairs,
+        first,
+        second,
+        reference.delta,
+    )
 
 
-def _audit_loss(
+class Pair(NamedTuple):
+    """Two originals whose released outputs are compared.
+
+    Attributes:
+      first, second: rows of the counts.
+      claimed: loss in nats, infinite where nothing is claimed.
+      apart: distance of which the loss is said to be so much a unit; NaN to leave that out.
+      says: names them.
+    """
+
+    first: int
+    second: int
+    claimed: float
+    apart: float
+    says: str
+
+
+def audit_loss(
     subject: Subject,
-    vocabulary: Vocabulary,
-    reference: Reference,
-    words: Ids,
+    test: str,
+    setting: str,
+    pairs: Sequence[Pair],
     first: Counts,
     second: Counts,
-    setting: str,
+    delta: float,
 ) -> Finding:
-    """The claimed loss against bounds from below, over all ordered pairs of words."""
-    vectors, delta = vocabulary.vectors_of(words), reference.delta
-    pairs = [(i, j) for i in range(len(words)) for j in range(len(words)) if i != j]
+    """The claimed loss of ordered pairs of originals against bounds from below.
+
+    Args:
+      subject: says whether anything is claimed.
+      test, setting: name what is tested.
+      pairs: the originals.
+      first: int64 [k, c], how often each output was seen, by which sets of outputs are chosen.
+      second: the same of other samples, by which they are judged.
+      delta: additive slack of the claim.
+    """
     worst, p_value, largest, where = -np.inf, 1.0, -np.inf, ""
-    for i, j in pairs:
+    for i, j, claimed, apart, says in pairs:
         chosen = evidence.likely_set(first[i], first[j], delta)
         hits, trials = int(second[i][chosen].sum()), int(second[i].sum())
         others, other_trials = int(second[j][chosen].sum()), int(second[j].sum())
-        claimed = reference.loss(vectors[i], vectors[j])
+        error = BOUND_ERROR / len(pairs)
         bound = float(
-            evidence.loss_lower_bound(
-                hits, trials, others, other_trials, delta, BOUND_ERROR / len(pairs)
-            )
+            evidence.loss_lower_bound(hits, trials, others, other_trials, delta, error)
         )
-        rate = bound / euclidean(vectors[i], vectors[j])
         if np.isfinite(claimed) or not subject.sound:
-            largest = max(largest, rate)
+            largest = max(largest, bound / apart)
         if bound - claimed > worst or not where:
             worst = bound - claimed
-            where = f"words {words[i]} and {words[j]}: at least {bound:.3f}, claimed {claimed:.3f}"
+            where = f"{says}: at least {bound:.3f}, claimed {claimed:.3f}"
         if np.isfinite(claimed):
             p_value = min(
                 p_value,
                 evidence.loss_p_value(hits, trials, others, other_trials, delta, claimed),
             )
     return Finding(
-        "released: loss beyond the claim, nats",
+        test,
         setting,
         worst,
         min(1.0, p_value * len(pairs)),
         part_of_claim=subject.sound,
-        epsilon_bound=largest,
+        epsilon_bound=largest if np.isfinite(largest) else math.nan,
         says=where,
     )
 

@@ -91,5 +91,5 @@ class SanTextPlus:
             among,
             notion="metric differential privacy among sensitive words",
             unit="sensitive word",
-            unprotected=(f"common words, with probability {1 - self.p:g}",),
+            unprotected=(f"common words, released as they are with probability {1 - self.p:g}",),
         )

@@ -42,6 +42,7 @@ class SanitizeDocuments(beam.PTransform):
       unknown_words: noise, mask, drop or keep.
       key_uri: where the secret key lies; by default a new one is drawn and forgotten.
       keep_fields: further fields of the rows to release as they are, separated by commas.
+      allow_unsound: consent to settings that guarantee nothing, or leave words unprotected.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class SanitizeDocuments(beam.PTransform):
         unknown_words: str = "noise",
         key_uri: str | None = None,
         keep_fields: str = "",
+        allow_unsound: bool = False,
     ):
         super().__init__()
         self._sanitize = SanitizeRows(
@@ -61,6 +63,7 @@ class SanitizeDocuments(beam.PTransform):
                 make_mechanism(mechanism, epsilon=epsilon, **parse_parameters(parameters)),
                 None if rank_c is None else RankResampling(rank_c),
                 unknown_words,
+                allow_unsound=allow_unsound,
             ),
             vocabulary,
             key_uri,

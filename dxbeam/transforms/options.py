@@ -176,7 +176,7 @@ class SanitizeOptions(PipelineOptions):
             "--allow_unsound",
             action="store_true",
             help="run a mechanism that guarantees nothing, or nothing for some words, to compare "
-            "it or to reproduce what was published",
+            "it or to reproduce what was published; and --unknown_words mask, drop or keep",
         )
         parser.add_argument(
             "--rank_c",

@@ -282,6 +282,7 @@ class _SanitizeDoFn(beam.DoFn):
                 self._configuration.unknown_words,
                 key,
                 self._configuration.bag,
+                self._configuration.allow_unsound,
             )
         return self._sanitizer
 

@@ -97,8 +97,8 @@ def in_fresh_tmpdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "flags",
     [
         ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
-        ("--unknown_words=mask", "--output_format=parquet"),
-        ("--unknown_words=drop", "--compression=gzip", "--num_shards=2"),
+        ("--unknown_words=mask", "--allow_unsound", "--output_format=parquet"),
+        ("--unknown_words=drop", "--allow_unsound", "--compression=gzip", "--num_shards=2"),
         ("--bag_of_words=20", "--stop_words=none"),
         ("--rank_c=0.05", "--compression=zstd", "--direct_runner_bundle_repeat=1"),
     ],
@@ -119,7 +119,8 @@ def test_the_search_finds_what_is_kept_on_purpose(uri: str, corpus: str, tmp_pat
     for number, flags in enumerate(
         [("--compression=gzip",), ("--compression=zstd",), ("--output_format=parquet",)]
     ):
-        tiny.run(uri, corpus, tmp_path / f"out{number}", "--unknown_words=keep", *flags)
+        kept = ("--unknown_words=keep", "--allow_unsound")
+        tiny.run(uri, corpus, tmp_path / f"out{number}", *kept, *flags)
         leaks = _leaks(tmp_path / f"out{number}")
         assert set().union(*leaks.values()) >= set(SECRETS[:60])
 
