@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from dxbeam.analysis.audit_subject import Finding, Subject
+from dxbeam.analysis.bag_battery import audit_bags
 from dxbeam.analysis.delta_battery import audit_delta
 from dxbeam.analysis.evidence import holm_shares
 from dxbeam.analysis.noise_battery import audit_noise
@@ -41,6 +42,7 @@ _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int
     "long": (audit_long, (2,)),
     "searches": (audit_searches, (3, 50)),
     "texts": (audit_texts, (1,)),
+    "bags": (audit_bags, (1,)),
     "delta": (audit_delta, (1, 50, 300)),
 }
 """The parts of an audit, and the dimensions in which each is run."""

@@ -12,12 +12,16 @@ import pytest
 from dxbeam.analysis.audit import ALPHA, audit, judge, parts, run
 from dxbeam.analysis.audit_subject import SMALL, Finding, Size, Subject
 from dxbeam.analysis.reference_laws import REFERENCES
-from dxbeam.analysis.vector_battery import audit_vectors
+from dxbeam.analysis.vector_battery import audit_projections, audit_vectors
 from dxbeam.configuration import Configuration
-from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.resampling import RankResampling
+from tests.analysis import broken_choices, broken_releases
 from tests.analysis import broken_mechanisms as broken
+
+WIDE = Size(20_000, 6_000, 20_000, 6_000)
 
 PART_SIZES = {"noise": Size(40_000, 30_000, 20_000, 6_000)}
 
@@ -85,6 +89,48 @@ def test_broken_rank_resampling_is_found_with_words_in_its_way(name: str) -> Non
 def test_broken_releases_of_vectors_are_found(name: str) -> None:
     subject = Subject(Configuration(Laplace(20.0)), SMALL)
     assert judge(audit_vectors(subject, 50, 20.0, broken.RELEASERS[name])).failures
+
+
+@pytest.mark.parametrize("name", sorted(broken_choices.MECHANISMS))
+def test_mistakes_in_large_vocabularies_are_found(name: str) -> None:
+    subject = Subject(Configuration(broken_choices.MECHANISMS[name]), WIDE)
+    assert failures(subject, {"wide", "crowd", "equal", "long"})
+
+
+@pytest.mark.parametrize("name", sorted(broken_choices.SEARCHES))
+@pytest.mark.parametrize("mechanism", [Laplace(10.0), Vickrey(10.0)])
+def test_broken_searches_are_found(name: str, mechanism: Mechanism) -> None:
+    subject = Subject(Configuration(mechanism), SMALL, search=broken_choices.SEARCHES[name])
+    assert failures(subject, {"searches"})
+
+
+@pytest.mark.parametrize("name", sorted(broken_choices.RESAMPLINGS))
+def test_ranks_that_are_cut_off_are_found(name: str) -> None:
+    settings = Configuration(Laplace(10.0), broken_choices.RESAMPLINGS[name])
+    assert failures(Subject(settings, SMALL), {"wide"})
+
+
+@pytest.mark.parametrize("name", sorted(broken_releases.BAGS))
+def test_broken_bags_are_found(name: str) -> None:
+    subject = Subject(Configuration(Laplace(10.0)), WIDE, bag=broken_releases.BAGS[name])
+    assert failures(subject, {"bags"})
+
+
+@pytest.mark.parametrize("name", sorted(broken_releases.BAG_SANITIZERS))
+def test_broken_sanitizers_of_bags_are_found(name: str) -> None:
+    make = broken_releases.BAG_SANITIZERS[name]
+    assert failures(Subject(Configuration(Laplace(10.0)), WIDE, make=make), {"bags"})
+
+
+@pytest.mark.parametrize("name", sorted(broken_releases.RELEASERS))
+def test_broken_projections_and_vectors_of_texts_are_found(name: str) -> None:
+    subject = Subject(Configuration(Laplace(20.0)), SMALL)
+    assert judge(audit_projections(subject, 20.0, broken_releases.RELEASERS[name])).failures
+
+
+def test_projections_and_vectors_of_texts_pass() -> None:
+    subject = Subject(Configuration(Laplace(20.0)), SMALL)
+    assert judge(audit_projections(subject, 20.0)).failures == []
 
 
 def test_released_vectors_pass() -> None:
