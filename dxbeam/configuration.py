@@ -11,7 +11,7 @@ from typing import Any
 from dxbeam import tokenization
 from dxbeam.bag_of_words import BagOfWords
 from dxbeam.errors import ConfigurationError
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import LEFT_OUT, Guarantee
 from dxbeam.mechanisms import Mechanism
 from dxbeam.resampling import RankResampling
 
@@ -72,8 +72,13 @@ class Configuration:
         word, whole = self.mechanism.guarantee(), self.guarantee()
         if not word.sound:
             return f"--mechanism {self.mechanism.name} guarantees nothing ({word.citation})"
+        if self.bag and not whole.sound and not word.unprotected:
+            return (
+                f"--bag_of_words {self.bag.length} guarantees nothing with a delta of "
+                f"{word.delta:g} for each word"
+            )
         if not whole.unprotected:
-            return None if whole.sound else "these settings guarantee nothing"
+            return None
         which = (
             f"--mechanism {self.mechanism.name}"
             if word.unprotected
@@ -110,26 +115,27 @@ class Configuration:
         """The mechanism's guarantee, with all that this configuration leaves visible."""
         visible: tuple[str, ...] = (
             "Document ids and kept fields are released as they are.",
+            LEFT_OUT,
             "The vocabulary must be public; one built from the private corpus voids the guarantee.",
         )
+        promise = self.mechanism.guarantee()
         if self.bag:
-            if self.unknown_words == "drop":
-                visible += ("Words outside the vocabulary are removed as stop words are.",)
-            return self.bag.guarantee(self.mechanism.guarantee()).with_caveats(*visible)
-        visible = (
-            "The number and order of words, white space and punctuation are released as they are; "
-            "between documents of unequal length there is no finite bound.",
-            *visible,
-        )
-        word = self.mechanism.guarantee()
-        if self.unknown_words != "noise":
-            visible += (
-                f"Words outside the vocabulary are {UNKNOWN_WORDS[self.unknown_words]}; the "
-                "guarantee does not cover them.",
+            drops = self.unknown_words == "drop"
+            removed = "stop words and words outside the vocabulary" if drops else "stop words"
+            promise = self.bag.guarantee(promise, removed)
+        else:
+            visible = (
+                "The number and order of words, white space and punctuation are released as they "
+                "are; between documents of unequal length there is no finite bound.",
+                "The division into files follows the sizes of the original files.",
+                *visible,
             )
-            outside = f"words outside the vocabulary, {UNKNOWN_WORDS[self.unknown_words]}"
-            word = dataclasses.replace(word, unprotected=(*word.unprotected, outside))
-        return word.with_caveats(*visible)
+            if self.unknown_words != "noise":
+                promise = promise.narrowed(
+                    f"{promise.covered} of the vocabulary",
+                    f"words outside the vocabulary, {UNKNOWN_WORDS[self.unknown_words]}",
+                )
+        return promise.with_caveats(*promise.limits, *visible)
 
     @property
     def unprotected(self) -> tuple[str, ...]:

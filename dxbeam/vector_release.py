@@ -41,7 +41,7 @@ from dxbeam import tokenization
 from dxbeam.documents import Document, Rejected, why_unusable
 from dxbeam.errors import ConfigurationError
 from dxbeam.given_vectors import decode
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import LEFT_OUT, Guarantee
 from dxbeam.noise import laplace, laplace_draws
 from dxbeam.parameters import checked_epsilon
 from dxbeam.projections import Projection
@@ -156,6 +156,7 @@ class VectorConfiguration:
         claimed = self.sensitivity.method == "published"
         caveats = [
             "Record ids and kept fields are released as they are.",
+            LEFT_OUT,
             "The vocabulary and the projection must be public; a vocabulary built from the private "
             "corpus voids the guarantee."
             if self.unit != "vector" or self.projection.kind == "pca"
