@@ -20,8 +20,15 @@ from dxbeam.analysis.bag_battery import audit_bags
 from dxbeam.analysis.delta_battery import audit_delta
 from dxbeam.analysis.evidence import holm_shares
 from dxbeam.analysis.noise_battery import audit_noise
+from dxbeam.analysis.promise_battery import audit_promises
 from dxbeam.analysis.text_battery import audit_texts
-from dxbeam.analysis.wide_battery import audit_crowd, audit_equal, audit_long, audit_searches, audit_wide
+from dxbeam.analysis.wide_battery import (
+    audit_crowd,
+    audit_equal,
+    audit_long,
+    audit_searches,
+    audit_wide,
+)
 from dxbeam.analysis.word_battery import audit_batches, audit_line, audit_plane, audit_twins
 from dxbeam.mechanisms import AddsNoise
 
@@ -43,6 +50,7 @@ _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int
     "searches": (audit_searches, (3, 50)),
     "texts": (audit_texts, (1,)),
     "bags": (audit_bags, (1,)),
+    "promises": (audit_promises, (1, 5)),
     "delta": (audit_delta, (1, 50, 300)),
 }
 """The parts of an audit, and the dimensions in which each is run."""

@@ -47,17 +47,18 @@ _BAGS, _CELLS = np.unique(np.sort(_OUTPUTS, axis=1), axis=0, return_inverse=True
 """All bags that can be released, and which of them each row of outputs is."""
 
 
-def bag_vocabulary(subject: Subject) -> Vocabulary:
-    """The words of PLACES."""
-    places = np.array(PLACES)[:, None] * subject.spread(1)
-    return words_at(places, [0.5 * subject.spread(1)])
+def bag_vocabulary(subject: Subject, n: int) -> Vocabulary:
+    """The words of PLACES along the first axis of R^n."""
+    places = np.zeros((len(PLACES) + 1, n))
+    places[:, 0] = np.array([*PLACES, 0.5]) * subject.spread(n)
+    return words_at(places[:-1], places[-1])
 
 
-def audit_bags(subject: Subject, _n: int) -> Iterator[Finding]:
+def audit_bags(subject: Subject, n: int) -> Iterator[Finding]:
     """The law of the bag, the loss between documents, and what a released bag looks like."""
-    vocabulary = bag_vocabulary(subject)
+    vocabulary = bag_vocabulary(subject, n)
     reference, bag = subject.reference(vocabulary), subject.bag(LENGTH, STOP_WORDS)
-    setting = f"{LENGTH} words a document, n = 1"
+    setting = f"{LENGTH} words a document, n = {n}"
     samples = subject.size.outputs // _SHARE
     sanitizer = subject.sanitizer(vocabulary, bag=bag)
     drawn = [_released(sanitizer, text, samples) for text in TEXTS]
@@ -79,11 +80,11 @@ def audit_bags(subject: Subject, _n: int) -> Iterator[Finding]:
         counts, law = np.bincount(bags, minlength=len(_BAGS)), bag_law(known, word_laws)
         found = evidence.counts_of_law(counts, law, LENGTH * tolerance + 1e-12)
         yield Finding.of("bags: law where unknown words are dropped", setting, found)
-    halves = [
-        np.array([np.bincount(bags[part::2], minlength=len(_BAGS)) for bags in drawn])
-        for part in range(2)
-    ]
-    yield _audit_loss(subject, vocabulary, reference, *halves, setting)
+    first, second = (
+        np.array([np.bincount(bags[half::2], minlength=len(_BAGS)) for bags in drawn])
+        for half in range(2)
+    )
+    yield _audit_loss(subject, vocabulary, reference, first, second, setting)
 
 
 def _name(text: str) -> str:
@@ -93,7 +94,9 @@ def _name(text: str) -> str:
 def _released(sanitizer: Sanitizer, text: str, samples: int) -> Ids:
     """The bags released for documents of this text: indices of _BAGS, without what is no bag."""
     documents = (Document(str(number), text) for number in range(samples))
-    texts = [one.document.text for one in sanitizer.sanitize(documents) if isinstance(one, Sanitized)]
+    texts = [
+        one.document.text for one in sanitizer.sanitize(documents) if isinstance(one, Sanitized)
+    ]
     ids = [tuple(sanitizer.search.vocabulary.ids_of(text.split(" "))) for text in texts]
     numbers = {tuple(int(word) for word in bag): i for i, bag in enumerate(_BAGS)}
     return np.array([numbers[bag] for bag in ids if bag in numbers], np.int64)
@@ -102,8 +105,11 @@ def _released(sanitizer: Sanitizer, text: str, samples: int) -> Ids:
 def released_words(
     subject: Subject, vocabulary: Vocabulary, reference: Reference
 ) -> tuple[Floats, float]:
-    """The law of what is released for each word, the unknown one last: [N + 1, N], and how far a
-    probability may be from the exact one."""
+    """The law of what is released for each word, the unknown one last.
+
+    Returns:
+      float64 [N + 1, N], and how far a probability may be from the exact one.
+    """
     assert reference.released is not None
     words = np.append(np.arange(len(vocabulary)), UNKNOWN)
     places = vocabulary.vectors_of(words)
@@ -138,7 +144,8 @@ def document_loss(
     the largest loss of all; infinite where such a word's is.
 
     Args:
-      first, second: words without stop words; UNKNOWN is -1, the last row of ``word_losses``.
+      first: words without stop words; UNKNOWN is -1, the last row of ``word_losses``.
+      second: those of the other document.
       word_losses: between words, float64 [N + 1, N + 1].
       length: words released.
     """
@@ -146,10 +153,11 @@ def document_loss(
         ([*words, *[UNKNOWN] * (length - len(words))] for words in (first, second)), key=len
     )
     alone = [float(word_losses.max())] * (len(longer) - len(shorter))
-    return min(
+    costs = (
         sum(sorted([*word_losses[shorter, list(chosen)], *alone])[-length:])
         for chosen in set(itertools.permutations(longer, len(shorter)))
     )
+    return float(min(costs))
 
 
 def word_losses(vocabulary: Vocabulary, reference: Reference) -> Floats:

@@ -429,7 +429,9 @@ def after_resampling(
     if configuration.resampling is None:
         return laws, 0.0
     words = len(vocabulary)
-    weights = np.exp(-configuration.mechanism.epsilon * configuration.resampling.c * np.arange(words))
+    weights = np.exp(
+        -configuration.mechanism.epsilon * configuration.resampling.c * np.arange(words)
+    )
     weights /= weights.sum()
     result, frequent = np.zeros_like(laws), np.flatnonzero(laws.max(axis=0) > 1e-12)
     for word in frequent:

@@ -127,8 +127,11 @@ def _line_or_cloud(subject: Subject, count: int, n: int) -> Floats:
 
 
 def _shuffled(subject: Subject, places: Floats, unknown: Floats) -> tuple[Vocabulary, Ids]:
-    """Words at these places in random order, so that every tile holds some of each kind; and where
-    each place went, int64 [N]."""
+    """Words at these places in random order, so that every tile holds some of each kind.
+
+    Returns:
+      the vocabulary, and the id of the word at each place, int64 [N].
+    """
     order = np.argsort(subject.normals(len(places)))
     shuffled = np.empty_like(places)
     shuffled[order] = places
@@ -160,7 +163,7 @@ def _audit_law(
     for row, word in enumerate(words):
         cells = _cells(vocabulary, int(word), places[row], laws[row])
         counts = np.bincount(cells[released[row]], minlength=cells.max() + 1)
-        law = np.bincount(cells, laws[row])
+        law = np.asarray(np.bincount(cells, laws[row]), np.float64)
         found = evidence.counts_of_law(counts, law, reference.tolerance * WORDS + missed)
         name = "the unknown word" if word == UNKNOWN else f"word {row}"
         yield Finding.of(f"wide: law for {name}", setting, found)
@@ -175,7 +178,7 @@ def _cells(vocabulary: Vocabulary, word: int, place: Floats, law: Floats) -> Ids
     cells = 1 + bands * (tiles[-1] + 1) + tiles
     if word != UNKNOWN:
         cells[word] = 0
-    return cells
+    return np.asarray(cells)
 
 
 def audit_searches(subject: Subject, n: int) -> Iterator[Finding]:
@@ -200,7 +203,9 @@ def audit_searches(subject: Subject, n: int) -> Iterator[Finding]:
         chosen = scores[np.arange(len(ids)), released]
         wrong = int((chosen > furthest + 1e-9 * squares.max()).sum())
         setting = f"{WORDS:,} words, n = {n}, {name}"
-        yield Finding.of("search: words too far from the noisy vector", setting, evidence.never(wrong))
+        yield Finding.of(
+            "search: words too far from the noisy vector", setting, evidence.never(wrong)
+        )
 
 
 def searches(subject: Subject, vocabulary: Vocabulary) -> Iterator[tuple[str, NeighborSearch]]:

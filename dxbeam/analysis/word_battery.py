@@ -152,7 +152,8 @@ def audit_loss(
 
     Args:
       subject: says whether anything is claimed.
-      test, setting: name what is tested.
+      test: names what is tested.
+      setting: names on what.
       pairs: the originals.
       first: int64 [k, c], how often each output was seen, by which sets of outputs are chosen.
       second: the same of other samples, by which they are judged.
@@ -164,9 +165,7 @@ def audit_loss(
         hits, trials = int(second[i][chosen].sum()), int(second[i].sum())
         others, other_trials = int(second[j][chosen].sum()), int(second[j].sum())
         error = BOUND_ERROR / len(pairs)
-        bound = float(
-            evidence.loss_lower_bound(hits, trials, others, other_trials, delta, error)
-        )
+        bound = float(evidence.loss_lower_bound(hits, trials, others, other_trials, delta, error))
         if np.isfinite(claimed) or not subject.sound:
             largest = max(largest, bound / apart)
         if bound - claimed > worst or not where:
@@ -311,4 +310,5 @@ def noisy_vectors(
     fill(key, 0, random)
     noisy = mechanism.noise(random[:, :needed], NeighborSearch(vocabulary))
     words, rows = np.unique(ids, return_inverse=True)
-    return noisy + np.array([centre(place) for place in vocabulary.vectors_of(words)])[rows]
+    centres = np.array([centre(place) for place in vocabulary.vectors_of(words)])
+    return np.asarray(noisy + centres[rows])

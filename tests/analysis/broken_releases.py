@@ -12,7 +12,7 @@ from dxbeam import tokenization
 from dxbeam.bag_of_words import BagOfWords
 from dxbeam.documents import Document
 from dxbeam.noise import laplace, laplace_draws
-from dxbeam.randomness import draws_a_word, fill, sampling_key
+from dxbeam.randomness import document_key, draws_a_word, fill, sampling_key
 from dxbeam.sanitizer import Sanitized, Sanitizer
 from dxbeam.vector_release import VectorReleaser, to_grid
 from dxbeam.vocabulary import UNKNOWN
@@ -48,7 +48,7 @@ class NoiseBeforeProjecting(VectorReleaser):
         configuration = self.configuration
         n = configuration.projection.dimensions
         random = np.empty((1, draws_a_word(laplace_draws(n))), np.uint64)
-        fill(bytes(document.id.encode().ljust(32, b"."))[:32], 0, random)
+        fill(document_key(self._key, self._digest, document.id, document.text), 0, random)
         noisy = self._vector(document.text) + laplace(random, n, configuration.epsilon)[0]
         return to_grid(configuration.projection.apply(noisy), configuration.step)
 
@@ -165,7 +165,7 @@ class DistinctWords(BagOfWords):
 class OneDrawForAll(BagOfWords):
     """Documents of one length are drawn alike."""
 
-    def draw(self, key: bytes, ids: Iterable[int]) -> tuple[Ids, int]:  # noqa: ARG002
+    def draw(self, key: bytes, ids: Iterable[int]) -> tuple[Ids, int]:
         return super().draw(bytes(32), ids)
 
 

@@ -18,10 +18,22 @@ from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.resampling import RankResampling
-from tests.analysis import broken_choices, broken_releases
+from tests.analysis import broken_choices, broken_promises, broken_releases
 from tests.analysis import broken_mechanisms as broken
 
 WIDE = Size(20_000, 6_000, 20_000, 6_000)
+
+PROMISES: list[tuple[str, dict[str, float]]] = [
+    ("mahalanobis", {"covariance_weight": 0.6}),
+    ("tem", {"beta": 0.4}),
+    ("gaussian", {"delta": 0.01, "distance": 2.0}),
+    ("gaussian", {"delta": 0.4, "distance": 9.0}),
+    ("coordinate_laplace", {"clip": 0.6}),
+    ("trlaplace", {"delta": 0.01, "clip": 0.6}),
+    ("santext_plus", {"p": 0.3, "sensitive": 0.5}),
+    ("santext_plus", {"p": 1.0, "sensitive": 0.5}),
+]
+"""Parameters at which limits, caps and slacks are reached."""
 
 PART_SIZES = {"noise": Size(40_000, 30_000, 20_000, 6_000)}
 
@@ -97,6 +109,14 @@ def test_mistakes_in_large_vocabularies_are_found(name: str) -> None:
     assert failures(subject, {"wide", "crowd", "equal", "long"})
 
 
+def test_copies_without_a_mistake_pass() -> None:
+    """So that what is found of the others is their mistake."""
+    choice = Subject(Configuration(broken_choices.BrokenChoice(10.0, "no mistake")), WIDE)
+    assert failures(choice, {"crowd", "equal", "long"}) == []
+    subject = Subject(Configuration(Laplace(20.0)), SMALL)
+    assert judge(audit_projections(subject, 20.0, broken.BrokenReleaser)).failures == []
+
+
 @pytest.mark.parametrize("name", sorted(broken_choices.SEARCHES))
 @pytest.mark.parametrize("mechanism", [Laplace(10.0), Vickrey(10.0)])
 def test_broken_searches_are_found(name: str, mechanism: Mechanism) -> None:
@@ -131,6 +151,26 @@ def test_broken_projections_and_vectors_of_texts_are_found(name: str) -> None:
 def test_projections_and_vectors_of_texts_pass() -> None:
     subject = Subject(Configuration(Laplace(20.0)), SMALL)
     assert judge(audit_projections(subject, 20.0)).failures == []
+
+
+@pytest.mark.parametrize("name", sorted(broken_promises.MECHANISMS))
+def test_sentences_that_understate_are_found(name: str) -> None:
+    settings = Configuration(broken_promises.MECHANISMS[name], allow_unsound=True)
+    assert failures(Subject(settings, SMALL), {"promises"})
+
+
+@pytest.mark.parametrize("name", sorted(broken_promises.BAGS))
+def test_sentences_of_bags_that_understate_are_found(name: str) -> None:
+    mechanism, bag = broken_promises.BAGS[name]
+    settings = Configuration(mechanism, allow_unsound=True)
+    assert failures(Subject(settings, SMALL, bag=bag), {"promises"})
+
+
+@pytest.mark.parametrize(("name", "parameters"), PROMISES)
+def test_sentences_hold(name: str, parameters: dict[str, float]) -> None:
+    mechanism = make_mechanism(name, **{"epsilon": 1.5, **parameters})
+    subject = Subject(Configuration(mechanism, allow_unsound=True), SMALL)
+    assert failures(subject, {"promises"}) == []
 
 
 def test_released_vectors_pass() -> None:
