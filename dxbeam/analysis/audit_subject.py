@@ -38,7 +38,7 @@ class Size(NamedTuple):
 
 STANDARD = Size()
 
-SMALL = Size(20_000, 6_000, 5_000, 6_000)
+SMALL = Size(8_000, 6_000, 2_000, 2_500)
 """For many runs of correct mechanisms; the false-alarm rate does not depend on the size."""
 
 

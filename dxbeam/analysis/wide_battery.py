@@ -161,24 +161,30 @@ def _audit_law(
         yield Finding.of("wide: no word of the vocabulary", setting, found)
         return
     for row, word in enumerate(words):
-        cells = _cells(vocabulary, int(word), places[row], laws[row])
-        counts = np.bincount(cells[released[row]], minlength=cells.max() + 1)
-        law = np.asarray(np.bincount(cells, laws[row]), np.float64)
-        found = evidence.counts_of_law(counts, law, reference.tolerance * WORDS + missed)
         name = "the unknown word" if word == UNKNOWN else f"word {row}"
-        yield Finding.of(f"wide: law for {name}", setting, found)
+        for kind, cells in _cells(vocabulary, int(word), places[row], laws[row]):
+            counts = np.bincount(cells[released[row]], minlength=cells.max() + 1)
+            law = np.asarray(np.bincount(cells, laws[row]), np.float64)
+            found = evidence.counts_of_law(counts, law, reference.tolerance * WORDS + missed)
+            yield Finding.of(f"wide: law for {name}, by {kind}", setting, found)
 
 
-def _cells(vocabulary: Vocabulary, word: int, place: Floats, law: Floats) -> Ids:
-    """The cell in which each word is counted, int64 [N]: by distance and by tile, itself alone."""
+def _cells(
+    vocabulary: Vocabulary, word: int, place: Floats, law: Floats
+) -> Iterator[tuple[str, Ids]]:
+    """The cell in which each word is counted, int64 [N], itself alone: by distance, and by tile."""
     order = np.argsort(np.linalg.norm(vocabulary.vectors - place, axis=1), kind="stable")
-    bands = np.empty(len(order), np.int64)
-    bands[order] = np.minimum(np.cumsum(law[order]) * _BANDS, _BANDS - 1)
+    nearer = np.empty(len(order))
+    nearer[order] = np.cumsum(law[order])
     tiles = np.arange(len(order)) // _TILE
-    cells = 1 + bands * (tiles[-1] + 1) + tiles
-    if word != UNKNOWN:
-        cells[word] = 0
-    return np.asarray(cells)
+    for kind, cells in (
+        ("distance", np.minimum(nearer * _BANDS, _BANDS - 1).astype(np.int64)),
+        ("tile", 2 * tiles + (nearer > 0.5)),
+    ):
+        cells += 1
+        if word != UNKNOWN:
+            cells[word] = 0
+        yield kind, cells
 
 
 def audit_searches(subject: Subject, n: int) -> Iterator[Finding]:
