@@ -125,8 +125,8 @@ class Configuration:
             promise = self.bag.guarantee(promise, removed)
         else:
             visible = (
-                "The number and order of words, white space and punctuation are released as they "
-                "are; between documents of unequal length there is no finite bound.",
+                "The number and order of words, white space and punctuation are not hidden; "
+                "between documents of unequal length there is no finite bound.",
                 "The division into files follows the sizes of the original files.",
                 *visible,
             )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, at_most
 from dxbeam.neighbors import CLOSE_RANK, NeighborSearch
 from dxbeam.vocabulary import Vocabulary, distances
 
@@ -54,12 +54,13 @@ class Pair(NamedTuple):
         against = f"against {which} ({median}distance {self.distance:.2g})"
         if self.exponent is None:
             return f"{against} nothing is promised, as the guarantee does not reach so far"
-        factor = f"e^{self.exponent:.3g}"
+        factor = f"e^{at_most(self.exponent, 3)}"
         if self.exponent < 9:
-            factor += f" = {math.exp(self.exponent):.3g}"
-        slack = f", up to a probability of {self.delta:g}" if self.delta else ""
-        return f"{against} a released word may speak for the original by a factor of up to " + (
-            factor + slack
+            factor += f" = {at_most(math.exp(self.exponent), 3)}"
+        slack = f", up to a probability of {at_most(self.delta)}" if self.delta else ""
+        return (
+            f"{against} what is released may speak for the original by a factor of up to {factor}"
+            f"{slack}"
         )
 
 

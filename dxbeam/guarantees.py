@@ -188,12 +188,13 @@ class Guarantee:
         }
 
 
-def at_most(value: float) -> str:
-    """A number in six digits, rounded up, so that a bound with it stays true."""
-    short = f"{value:.6g}"
+def at_most(value: float, digits: int = 6) -> str:
+    """A number in a few digits, rounded up, so that a bound with it stays true."""
+    short = f"{value:.{digits}g}"
     if float(short) >= value * (1 - 1e-12):  # equal, but for what computing it in float64 added
         return short
-    return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal_from_float(value)):g}"
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(value)
+    return f"{float(rounded):.{digits}g}"
 
 
 def _position_by_position(covers: str, delta: float) -> str:

@@ -116,9 +116,22 @@ def test_what_stays_visible_is_said(rule: str) -> None:
     said = " ".join(configuration.guarantee().caveats)
     for visible in ("number and order of words", "punctuation", "ids", "must be public"):
         assert visible in said
+    sentence = configuration.guarantee().sentence
     covered = rule == "noise"
-    assert ("outside the vocabulary" not in said) == covered
+    assert ("any two original words x and x'" in sentence) == covered
+    assert ("any two original words of the vocabulary x and x'" in sentence) != covered
+    assert ("nothing is promised for words outside the vocabulary" in sentence) != covered
     assert any("vocabulary" in passed for passed in configuration.unprotected) != covered
+
+
+@pytest.mark.parametrize("bag", [None, BagOfWords(5)])
+def test_what_shows_beyond_the_words_is_said_in_every_mode(bag: BagOfWords | None) -> None:
+    promise = Configuration(Laplace(10.0), bag=bag).guarantee()
+    said = " ".join(promise.caveats)
+    assert "null character" in said
+    assert "is missing from the release, and that shows" in said
+    assert ("division into files follows the sizes of the original files" in said) == (bag is None)
+    assert "A person's several documents, and one text under several ids" in promise.composition
 
 
 def test_resampling_costs_no_privacy() -> None:

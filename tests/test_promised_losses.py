@@ -295,7 +295,9 @@ def test_slacks_that_add_up_to_one_promise_nothing() -> None:
     promise = BagOfWords(3).guarantee(word.guarantee())
     assert not promise.sound
     assert promise.sentence == "Nothing is guaranteed for a document."
-    with pytest.raises(ConfigurationError, match=r"guarantees nothing with a delta of 0\.4 for each word"):
+    with pytest.raises(
+        ConfigurationError, match=r"guarantees nothing with a delta of 0\.4 for each word"
+    ):
         Configuration(word, bag=BagOfWords(3))
     assert BagOfWords(2).guarantee(word.guarantee()).delta == pytest.approx(0.8)
 
@@ -333,3 +335,21 @@ def test_printed_bounds_are_never_below_the_true_ones(epsilon: float) -> None:
         assert epsilon * (1 - 1e-12) <= said.epsilon <= epsilon * (1 + 1e-5)
         exact = epsilon / math.sqrt(1 - weight)
         assert exact * (1 - 1e-12) <= said.euclidean <= exact * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("bag", [None, BagOfWords(2)])
+def test_the_distance_is_described_as_it_is(bag: BagOfWords | None) -> None:
+    """What the tests above take for the distances of `gaussian` and `tem` is what is written."""
+    for reach in (2.0, 0.1 + 0.2):
+        gaussian = make_mechanism("gaussian", epsilon=2.0, delta=0.01, distance=reach)
+        promise = Configuration(gaussian, bag=bag).guarantee()
+        [written] = re.findall(r"or infinite where that is above ([0-9.]*[0-9])", promise.sentence)
+        assert float(written) == pytest.approx(reach, rel=1e-11)
+        assert any(f"{reach:.12g}" in caveat for caveat in promise.caveats)
+    tem: Any = make_mechanism("tem", epsilon=1.7, beta=0.3)
+    promise = Configuration(tem, bag=bag).guarantee()
+    [numbers] = re.findall(r"gamma = \(2 / ([0-9.]+)\) ln\(([0-9.]+) \(N - 1\)\)", promise.sentence)
+    epsilon, odds = map(float, numbers)
+    for words in (2, 30, 10_000):
+        gamma = 2 / epsilon * math.log(odds * (words - 1))
+        assert tem.gamma(words) <= gamma <= tem.gamma(words) + 1e-5

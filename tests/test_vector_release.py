@@ -211,6 +211,7 @@ def test_the_published_calibration_is_marked_as_such() -> None:
     projection = make_projection("gaussian", 8, 3)
     bound = sensitivity.published(projection, 1e-6)
     guarantee = VectorConfiguration("word", 2.0, projection, bound).guarantee()
+    assert any("is missing from the release" in caveat for caveat in guarantee.caveats)
     assert (guarantee.evidence, guarantee.delta) == ("published", 1e-6)
     assert "up to a probability of 1e-06" in guarantee.sentence
 

@@ -41,7 +41,7 @@ class TEM:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        meaning = "the probability that a word at gamma or beyond is released"
+        meaning = "the largest probability that a word of the vocabulary becomes one beyond gamma"
         beta = checked_share("beta", self.beta, meaning)
         if not 0 < beta < 0.5:
             raise ConfigurationError(f"beta must be above 0 and below 0.5, not {beta:g}: {meaning}")

@@ -13,6 +13,7 @@ from pathlib import Path
 import apache_beam as beam
 import numpy as np
 from apache_beam import pvalue
+from apache_beam.typehints.row_type import RowTypeConstraint
 
 from dxbeam import artifact, storage
 from dxbeam.configuration import Configuration
@@ -23,6 +24,7 @@ from dxbeam.resampling import RankResampling
 from dxbeam.tally import Tally
 from dxbeam.transforms.sanitize import TALLIES
 from dxbeam.transforms.sanitize import SanitizeDocuments as SanitizeRows
+from dxbeam.transforms.sinks import NOT_COVERED
 from dxbeam.transforms.sources import REJECTED
 
 
@@ -30,8 +32,9 @@ class SanitizeDocuments(beam.PTransform):
     """Sanitizes rows with an id and a text.
 
     Outputs: documents (rows of id, sanitized text and kept fields), rejected (rows of where and
-    reason, never the text) and tallies (a row of counts for each document; computed from the raw
-    text, so not covered by the guarantee).
+    reason, never the text) and tallies (a row of counts for each document, with a note that says
+    what they are: computed from the raw text, so not covered by the guarantee. Add them up, and
+    write them to a place apart from the documents).
 
     Args:
       vocabulary: URI of a vocabulary artifact that every worker can read, or demo.
@@ -76,8 +79,15 @@ class SanitizeDocuments(beam.PTransform):
         return {
             "documents": results["documents"],
             "rejected": results[REJECTED],
-            "tallies": results[TALLIES] | "Counts" >> beam.Values().with_output_types(Tally),
+            "tallies": results[TALLIES] | "Counts" >> beam.Map(_counts).with_output_types(_COUNTS),
         }
+
+
+_COUNTS = RowTypeConstraint.from_fields([("note", str), *((name, int) for name in Tally._fields)])
+
+
+def _counts(of: tuple[str, Tally]) -> beam.Row:
+    return beam.Row(note=NOT_COVERED, **of[1]._asdict())
 
 
 class BuildVocabulary(beam.PTransform):
