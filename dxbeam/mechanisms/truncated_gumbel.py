@@ -66,8 +66,7 @@ class TruncatedGumbel:
         others, so one of them is proposed by it and accepted in proportion to its own.
         """
         shares = candidate_counts(len(search.vocabulary))
-        words, rows = np.unique(ids, return_inverse=True)
-        near = search.first(words, len(shares))[rows]
+        near = search.first(ids, len(shares))
         others = np.minimum(np.searchsorted(shares, uniform(random[:, 0])), len(shares) - 1)
         lengths = search.lengths(ids, near[:, :2])
         bound = self._weights(lengths[:, -1], lengths[:, 0])
