@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.exponential_choice import DRAWS, Law, choose
+from dxbeam.exponential_choice import DRAWS, ROUNDED_CHOICE, Law, choose
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.parameters import checked_epsilon, checked_share
@@ -68,4 +68,5 @@ class TEM:
             "Carvalho et al. 2021, theorem 1; proof in dxbeam/mechanisms/tem.py",
             f"{EUCLIDEAN}, but at most gamma = (2 / {self.epsilon:g}) "
             f"ln({(1 - self.beta) / self.beta:.6g} (N - 1)), N being the number of its words",
+            caveats=(ROUNDED_CHOICE,),
         )
