@@ -55,11 +55,13 @@ class Vocabulary:
     digest: str = ""
 
     def __post_init__(self) -> None:
-        if self.vectors.ndim != 2 or self.vectors.dtype != np.float32:
+        if (found := _kind(self.vectors)) != "float32" or self.vectors.ndim != 2:
             raise ConfigurationError(
-                f"a vocabulary's vectors are float32 [N, n]; these are {self.vectors.dtype} "
-                f"{list(self.vectors.shape)}"
+                f"a vocabulary's vectors are float32 [N, n]; these are {found} "
+                f"{list(np.shape(self.vectors))}"
             )
+        if not self.dimensions:
+            raise ConfigurationError("a vocabulary's vectors need at least one number each")
         if len(self.words) != len(self.vectors) or not len(self.words):
             raise ConfigurationError(
                 f"a vocabulary needs one vector a word and at least one word; it has "
@@ -68,13 +70,16 @@ class Vocabulary:
         if self.unknown_vector is None:
             mean = self.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
             object.__setattr__(self, "unknown_vector", mean)
-        elif self.unknown_vector.shape != (self.dimensions,):
+        elif (found := _kind(self.unknown_vector)) != "float32" or (
+            self.unknown_vector.shape != (self.dimensions,)
+        ):
             raise ConfigurationError(
                 f"the unknown word's vector is float32 [{self.dimensions}], as every word's is; "
-                f"this one is {list(self.unknown_vector.shape)}"
+                f"this one is {found} {list(np.shape(self.unknown_vector))}"
             )
         # An artifact's vectors were checked when they were read, and may be too many to look at.
-        if not self.digest and not (np.abs(self.vectors) <= LARGEST_VALUE).all():
+        looked_at = [np.asarray(self.unknown_vector)] + ([] if self.digest else [self.vectors])
+        if not all((np.abs(vectors) <= LARGEST_VALUE).all() for vectors in looked_at):
             raise ConfigurationError(
                 "a vocabulary's vectors must be finite, their values at most "
                 f"{LARGEST_VALUE:g} in size; one of these is not"
@@ -87,6 +92,14 @@ class Vocabulary:
     def dimensions(self) -> int:
         """The n of R^n."""
         return int(self.vectors.shape[1])
+
+    @cached_property
+    def longest(self) -> float:
+        """The length of the longest vector, the unknown word's included."""
+        blocks = np.array_split(self.vectors, len(self) // 4096 + 1)
+        lengths = [np.square(b, dtype=np.float64).sum(axis=1).max() for b in blocks]
+        lengths.append(np.square(np.asarray(self.unknown_vector, np.float64)).sum())
+        return float(np.sqrt(max(lengths)))
 
     @cached_property
     def content_digest(self) -> str:
@@ -119,6 +132,10 @@ class Vocabulary:
         vectors = self.vectors[np.maximum(ids, 0)].astype(np.float64)
         vectors[ids == UNKNOWN] = self.unknown_vector
         return vectors
+
+
+def _kind(vectors: object) -> str:
+    return str(vectors.dtype) if isinstance(vectors, np.ndarray) else type(vectors).__name__
 
 
 def distances(a: npt.NDArray[np.float32], b: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
