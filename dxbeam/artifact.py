@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 
 from dxbeam import storage
 from dxbeam.errors import ArtifactError, DxbeamError
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.vocabulary import UNWRITABLE, Vocabulary
 
 FORMAT = "dxbeam-vocabulary"
 VERSION = 1
@@ -45,6 +45,7 @@ NEIGHBORS, INDEX = "neighbors.npy", "index.faiss"
 PIECES = "table-pieces"
 """Folder of the neighbour table's pieces while it is built."""
 
+_EXACT = {"exact": True}
 _REQUIRED = (WORDS, VECTORS, UNKNOWN_VECTOR, CLOSE_RADIUS, NEIGHBORS)
 
 
@@ -130,6 +131,9 @@ def write_manifest(
       lowercase: whether the words are lower-case.
       source: the embedding file's name and digest.
       **facts: more that a reader of the manifest should know; JSON values.
+
+    Raises:
+      OutputError: another manifest is there.
     """
     names = [*_REQUIRED, *([INDEX] if storage.exists(storage.join(uri, INDEX)) else [])]
     files = {}
@@ -147,8 +151,8 @@ def write_manifest(
         "files": files,
     }
     manifest = {**content, "digest": _digest(content)}
-    with storage.open_write(storage.join(uri, MANIFEST)) as file:
-        file.write((json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
+    text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    storage.create_once(storage.join(uri, MANIFEST), text.encode())
     return VocabularyHandle(uri, manifest["digest"], shape.words, shape.dimensions)
 
 
@@ -171,10 +175,11 @@ def resolve(uri: str) -> str:
 
 
 def read_manifest(uri: str) -> dict[str, Any]:
-    """The manifest, checked against its own digest.
+    """The manifest, checked against its own digest, and field by field.
 
     Raises:
-      ArtifactError: no artifact there, a damaged manifest, or one of a newer format.
+      ArtifactError: no artifact there, a damaged manifest, or one of a newer format; or it does not
+        say what it must, or names files that are none of an artifact's.
     """
     path = storage.join(resolve(uri), MANIFEST)
     rebuild = "build it with pipelines.build_vocabulary"
@@ -185,7 +190,7 @@ def read_manifest(uri: str) -> dict[str, Any]:
             f"--vocabulary {uri}: no vocabulary here ({MANIFEST} cannot be read: "
             f"{type(error).__name__}); {rebuild}"
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ArtifactError(f"{path} is damaged (not JSON); {rebuild}") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ArtifactError(f"{path} does not describe a dxbeam vocabulary; {rebuild}")
@@ -197,17 +202,51 @@ def read_manifest(uri: str) -> dict[str, Any]:
     digest = manifest.pop("digest", None)
     if digest != _digest(manifest):
         raise ArtifactError(f"{path} is damaged (its digest does not match); {rebuild}")
+    wrong = _wrong_field(manifest)
+    if wrong:
+        raise ArtifactError(f"{path} is not what dxbeam writes ({wrong}); {rebuild}")
     return {**manifest, "digest": digest}
+
+
+def _wrong_field(manifest: dict[str, Any]) -> str:
+    """What is wrong with the fields that readers rely on; "" where nothing is."""
+    for name in ("words", "dimensions"):
+        if type(manifest.get(name)) is not int or manifest[name] < 1:
+            return f"{name!r} is no positive number"
+    if type(manifest.get("lowercase")) is not bool:
+        return "'lowercase' is neither true nor false"
+    index = manifest.get("index", _EXACT)
+    if not isinstance(index, dict) or type(index.get("exact")) is not bool:
+        return "'index' does not say whether it is exact"
+    needed = {*_REQUIRED, *(() if index["exact"] else (INDEX,))}
+    if not index["exact"] and not isinstance(index.get("factory"), str):
+        return "'index' names no factory"
+    files = manifest.get("files")
+    if not isinstance(files, dict) or set(files) != needed:
+        return "'files' must name " + ", ".join(sorted(needed)) + ", and nothing else"
+    for name, facts in files.items():
+        if not (
+            isinstance(facts, dict)
+            and type(facts.get("bytes")) is int
+            and isinstance(facts.get("sha256"), str)
+        ):
+            return f"'files' lacks the size or the SHA-256 of {name}"
+    return ""
 
 
 def handle(uri: str) -> VocabularyHandle:
     """The handle of the artifact at ``uri``; reads and checks the manifest only.
 
     Raises:
-      ArtifactError: as ``read_manifest``.
+      ArtifactError: as ``read_manifest``, or this is no text.
     """
+    if not isinstance(uri, str):
+        raise ArtifactError(
+            "a vocabulary is named by the text of its URI, or 'demo', and this is a "
+            f"{type(uri).__name__}"
+        )
     manifest = read_manifest(uri)
-    index, search = manifest.get("index", {"exact": True}), "exact"
+    index, search = manifest.get("index", _EXACT), "exact"
     if not index["exact"]:
         search = f"approximate: {index['factory']} {index.get('parameters', '')}".rstrip()
     return VocabularyHandle(
@@ -236,12 +275,18 @@ def open_vocabulary(handle: VocabularyHandle) -> Vocabulary:
     else:
         _check_files(directory, manifest["files"])
     try:
-        return _load(Path(directory), manifest)
+        vocabulary = _load(Path(directory), manifest)
     except (OSError, ValueError, KeyError, RuntimeError, pa.ArrowException, DxbeamError) as error:
         raise ArtifactError(
             f"--vocabulary {handle.uri}: the files are whole but do not fit together "
             f"({type(error).__name__}); build it again with pipelines.build_vocabulary"
         ) from None
+    if any(map(UNWRITABLE.search, vocabulary.words)):
+        raise ArtifactError(
+            f"--vocabulary {handle.uri}: a word is empty or holds a null byte or the end of a "
+            "line, so a release would not be a text; build it again with pipelines.build_vocabulary"
+        )
+    return vocabulary
 
 
 def open_draft(uri: str, digest: str) -> Vocabulary:

@@ -26,3 +26,7 @@ class CorpusError(DxbeamError):
 
 class OutputError(DxbeamError):
     """An output prefix that is not empty, or cannot be written."""
+
+
+class RunError(DxbeamError):
+    """A run that failed though nothing was wrong with what the user asked for: exit code 1."""

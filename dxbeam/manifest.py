@@ -8,7 +8,7 @@ The manifest is written last and only once. A prefix without one is not a releas
 import json
 import platform
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from typing import Any, NamedTuple, Protocol
 
@@ -25,6 +25,8 @@ VERSION = 1
 SHARD_PREFIX = "part"
 PIECES = "unfinished-parts"
 """Folder below a release's prefix for shards that are still being written."""
+PROJECTION, SENSITIVITY = "projection.npy", "sensitivity.json"
+"""Files that a release of vectors may hold beside its shards."""
 
 _CLAIM = "unfinished-run"
 _DECISION = "unfinished-decision"
@@ -67,37 +69,74 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{p: metadata.version(p) for p in _PACKAGES}}
 
 
-def claim(prefix: str, run: str) -> None:
-    """Takes an empty prefix for one of the runs that may try.
-
-    Args:
-      prefix: the output directory or gs:// prefix.
-      run: a name that no other run has.
+def check_empty(prefix: str) -> None:
+    """Makes sure that nothing lies below a prefix, and that something may; writes nothing.
 
     Raises:
-      OutputError: the prefix is not empty, or another run took it.
+      OutputError: something does, or nobody can tell.
     """
-    found = storage.first_file_below(prefix)
+    if (reason := storage.why_unwritable(prefix)) is not None:
+        raise OutputError(f"{prefix} cannot be written: {reason}")
+    try:
+        found = storage.first_file_below(prefix)
+    except OSError as error:
+        raise OutputError(f"{prefix} cannot be listed ({type(error).__name__})") from None
     if found is not None:
         unfinished = not storage.exists(storage.join(prefix, RELEASE))
         mend = (
             "it looks like a run that is under way or did not finish: if none is under way, "
             "delete the directory"
-            if unfinished and storage.exists(storage.join(prefix, _CLAIM))
+            if unfinished and is_claimed(prefix)
             else "choose a fresh one"
         )
         raise OutputError(f"{prefix} is not empty (it holds {found}); {mend}")
+
+
+def claim(prefix: str, run: str) -> None:
+    """Takes an empty prefix for one of the runs that may try.
+
+    Args:
+      prefix: the output directory or gs:// prefix.
+      run: a name that no other run has; what a run has claimed it may claim again.
+
+    Raises:
+      OutputError: the prefix is not empty, or another run took it.
+    """
+    if not holds(prefix, run):
+        check_empty(prefix)
+    mark(prefix, run)
+
+
+def mark(prefix: str, run: str) -> None:
+    """Takes a place for a run, whatever else lies there.
+
+    Raises:
+      OutputError: another run took it, or it cannot be written.
+    """
     try:
         storage.create_once(storage.join(prefix, _CLAIM), (run + "\n").encode())
     except OutputError:
         raise OutputError(
-            f"{prefix}: another run has just started to write here; let it finish, or "
-            "choose a fresh prefix"
+            f"{prefix}: another run has just started to write here; let it finish, or choose a "
+            "fresh place"
         ) from None
     except OSError as error:
         raise OutputError(
             f"{prefix} cannot be written ({type(error).__name__}: {error.strerror})"
         ) from None
+
+
+def is_claimed(prefix: str) -> bool:
+    """Whether some run has a place at the moment."""
+    return storage.exists(storage.join(prefix, _CLAIM))
+
+
+def holds(prefix: str, run: str) -> bool:
+    """Whether a place is this run's at the moment."""
+    try:
+        return storage.read(storage.join(prefix, _CLAIM)).decode("utf-8", "replace").strip() == run
+    except OSError:
+        return False
 
 
 def check_claim(prefix: str, run: str) -> None:
@@ -106,12 +145,7 @@ def check_claim(prefix: str, run: str) -> None:
     Raises:
       OutputError: the claim was given up, or is another run's.
     """
-    path = storage.join(prefix, _CLAIM)
-    try:
-        holder = storage.read(path).decode().strip()
-    except OSError:
-        holder = None
-    if holder != run:
+    if not holds(prefix, run):
         raise _given_up(prefix)
 
 
@@ -127,15 +161,24 @@ def give_up_claim(prefix: str) -> None:
     storage.delete(storage.join(prefix, _CLAIM))
 
 
-def abandon(prefix: str, run: str) -> None:
-    """Deletes what a failed run has written below a prefix that it had claimed.
+def abandon(prefix: str, run: str, halt: Callable[[], None] = lambda: None) -> None:
+    """Deletes what a failed run has written below a prefix, if it had claimed it.
 
     Workers may outlive the launcher, and complete the release while it gives up. So both first
-    decide which it is to be, by a file that only one of them can make.
+    decide which it is to be, by a file that only one of them can make; nothing is deleted before.
+
+    Args:
+      prefix: of the release.
+      run: the name under which it was claimed.
+      halt: ends what may still write for the run; called when it cannot be released any more.
 
     Raises:
       OutputError: the release was complete, or a worker was completing it; it is said which.
     """
+    if not holds(prefix, run):
+        if is_released(prefix, run):
+            raise _complete_already(prefix)
+        return  # nothing here is this run's
     release = storage.join(prefix, RELEASE)
     try:
         decided = _decide(prefix, f"abandon {run}")
@@ -148,17 +191,32 @@ def abandon(prefix: str, run: str) -> None:
     if storage.exists(release):
         if decided:
             _forget_decision(prefix)
-        raise OutputError(
-            f"{prefix}: the run was stopped when it was complete already, so it is released"
-        )
+        raise _complete_already(prefix)
     if not decided:
         raise OutputError(
             f"{prefix}: the run was stopped while a worker completed it; if there is no {RELEASE}, "
             "delete the directory"
         )
+    halt()
     give_up_claim(prefix)  # before the decision is forgotten, or a worker could make another
     _tidy(prefix, set())
+    for name in (PROJECTION, SENSITIVITY):
+        storage.delete(storage.join(prefix, name))
     _forget_decision(prefix)
+
+
+def is_released(prefix: str, run: str) -> bool:
+    """Whether a run's release is complete."""
+    try:
+        return read(prefix).get("run") == run
+    except (OutputError, OSError):
+        return False
+
+
+def _complete_already(prefix: str) -> OutputError:
+    return OutputError(
+        f"{prefix}: the run was stopped when it was complete already, so it is released"
+    )
 
 
 def _decide(prefix: str, decision: str) -> bool:
@@ -176,13 +234,15 @@ def _forget_decision(prefix: str) -> None:
 
 def _tidy(prefix: str, shards: set[str]) -> None:
     """Deletes what repeated bundles and failed runs left: pieces, and all but these shards."""
-    for path, _ in [
-        *storage.match(storage.join(prefix, f"{SHARD_PREFIX}-*")),
-        *storage.match(storage.join(prefix, PIECES, "*")),
-    ]:
-        if path.rpartition("/")[2] not in shards:
-            storage.delete(path)
-    storage.delete(storage.join(prefix, PIECES))  # the folder, where there is such a thing
+    for name in list(storage.names_below(prefix)):
+        if _is_shard(name) and name not in shards:
+            storage.delete(storage.join(prefix, name))
+    storage.delete(storage.join(prefix, PIECES))
+
+
+def _is_shard(name: str) -> bool:
+    """Whether a file below a prefix is called as a shard is: plainly, so that it lies there."""
+    return name.startswith(f"{SHARD_PREFIX}-") and "/" not in name
 
 
 def compose(
@@ -196,6 +256,10 @@ def compose(
     facts: Mapping[str, Any],
     repair: Repair | None = None,
     repaired: Mapping[str, int] | None = None,
+    *,
+    source: str = "the corpus",
+    dead_letters: str = "the dead letters",
+    commonest_reason: str = "",
 ) -> dict[str, Any]:
     """The content of release.json.
 
@@ -211,6 +275,9 @@ def compose(
       repair: the language model that rewrote the sanitized text, or None.
       repaired: how many documents it "repaired", how many were "blank", or failed and were "kept"
         as they were or "withheld".
+      source: what was read, for the sentence that says that nothing of it can be released.
+      dead_letters: where they lie, for the same sentence.
+      commonest_reason: of those for which records were rejected; the same.
 
     Raises:
       CorpusError: no document was read, or all were rejected.
@@ -219,17 +286,17 @@ def compose(
     files = sorted(shards)
     if not tally.documents:
         raise CorpusError(
-            f"no document could be released: {rejected} records were rejected (see the dead "
-            "letters for where and why)"
+            f"no document of {source} could be released: {rejected:,} records were rejected, most "
+            f"often because: {commonest_reason}; {dead_letters} says where and why"
             if rejected
-            else "no document could be released: the corpus holds none"
+            else f"no document could be released: {source} holds none"
         )
     outcomes = {"repaired": 0, "blank": 0, "kept": 0, "withheld": 0, **(repaired or {})}
     withheld = outcomes["withheld"]
     if withheld == tally.documents:
         raise CorpusError(
-            f"no document could be released: the language model repaired none of {withheld} (see "
-            "the dead letters for why)"
+            f"no document of {source} could be released: the language model repaired none of "
+            f"{withheld:,}; {dead_letters} says why"
         )
     written = sum(shard.documents for shard in files)
     if written != tally.documents - withheld:
@@ -312,12 +379,17 @@ def read(prefix: str) -> dict[str, Any]:
     """The manifest of a release.
 
     Raises:
-      OutputError: there is none, so the release is not complete.
+      OutputError: there is none, so the release is not complete; or it is none of dxbeam's.
     """
+    path = storage.join(prefix, RELEASE)
     try:
-        manifest: dict[str, Any] = json.loads(storage.read(storage.join(prefix, RELEASE)))
+        manifest = json.loads(storage.read(path))
     except OSError:
         raise OutputError(f"{prefix}: there is no {RELEASE}, so this is no whole release") from None
+    except (ValueError, RecursionError):
+        raise OutputError(f"{path} is damaged (not JSON); restore it from a copy") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise OutputError(f"{path} does not describe a release of dxbeam's")
     return manifest
 
 
@@ -325,15 +397,32 @@ def verify(prefix: str) -> dict[str, Any]:
     """Checks every shard of a release against its manifest, and returns the manifest.
 
     Raises:
-      OutputError: a shard is missing or not what was written, or there is a file too many.
+      OutputError: a shard is missing or not what was written, or there is a file too many; or the
+        manifest names what cannot be a shard of this release.
     """
     manifest = read(prefix)
-    expected = {shard["name"]: shard["sha256"] for shard in manifest["shards"]}
+    expected = _digests(storage.join(prefix, RELEASE), manifest.get("shards"))
     for name, digest in expected.items():
         path = storage.join(prefix, name)
         if not storage.exists(path) or storage.sha256(path)[0] != digest:
             raise OutputError(f"{path} is missing or not the file that was released")
-    for path, _ in storage.match(storage.join(prefix, f"{SHARD_PREFIX}-*")):
-        if path.rpartition("/")[2] not in expected:
+    for name in storage.names_below(prefix):
+        if _is_shard(name) and name not in expected:
+            path = storage.join(prefix, name)
             raise OutputError(f"{path} is not part of the release that {RELEASE} describes")
     return manifest
+
+
+def _digests(path: str, shards: Any) -> dict[str, str]:
+    """SHA-256 of each shard by its name, which is a plain one: no file elsewhere is looked at."""
+    digests = {}
+    for shard in shards if isinstance(shards, list) else [None]:
+        name = shard.get("name") if isinstance(shard, dict) else None
+        digest = shard.get("sha256") if isinstance(shard, dict) else None
+        if not (isinstance(name, str) and _is_shard(name) and isinstance(digest, str)):
+            raise OutputError(
+                f"{path} is damaged ('shards' must list plain names and SHA-256 digests); restore "
+                "it from a copy"
+            )
+        digests[name] = digest
+    return digests

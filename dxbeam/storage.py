@@ -1,18 +1,21 @@
 """Bytes at local or gs:// paths, and writes that succeed for one writer only.
 
-Everything goes through Beam's file systems, so any scheme they know can be read; only
-``create_once`` needs more than they offer and speaks to Cloud Storage itself.
+Any scheme that Beam's file systems know can be read. What is written, listed or deleted is named
+literally: Beam takes paths for globs there, and a release may be called ``rel[1]`` or ``*``. Only
+``match`` takes a glob. Deleting and writing once speak to Cloud Storage itself.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import hashlib
 import os
+import re
 import shutil
-import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -24,6 +27,7 @@ from dxbeam.errors import OutputError
 
 _BLOCK = 1 << 20
 _APPEND_ATTEMPTS = 20
+_SCHEME = re.compile(r"[A-Za-z][-A-Za-z0-9+.]*://")
 
 
 def without_file_scheme(path: str) -> str:
@@ -33,12 +37,47 @@ def without_file_scheme(path: str) -> str:
 
 def is_local(path: str) -> bool:
     """Whether ``path`` is on this machine's file system."""
-    return "://" not in without_file_scheme(path)
+    return _SCHEME.match(without_file_scheme(path)) is None
 
 
 def join(directory: str, *names: str) -> str:
     """``directory/names…`` in the path style of ``directory``."""
     return cast(str, FileSystems.join(without_file_scheme(directory), *names))
+
+
+def knows(path: str) -> bool:
+    """Whether there is a file system for paths like this one, such as gs:// and not gcs://."""
+    try:
+        FileSystems.get_filesystem(without_file_scheme(path))
+    except ValueError:
+        return False
+    return True
+
+
+def why_unwritable(directory: str) -> str | None:
+    """Why nothing can be written below a local ``directory``, if so; elsewhere only trying shows.
+
+    Nothing is made: what is there of the path must be a directory that this user may write to.
+    """
+    if not is_local(directory):
+        return None
+    path = Path(without_file_scheme(directory)).absolute()
+    try:
+        there = next(place for place in (path, *path.parents) if os.path.lexists(place))
+        if not there.is_dir():
+            return f"{there} is no directory"
+        if not os.access(there, os.W_OK | os.X_OK):
+            return f"{there} may not be written to"
+    except OSError as error:
+        return f"{error.strerror}"
+    return None
+
+
+def why_no_file(path: str) -> str | None:
+    """Why no file can be written at a local ``path``, if so; nothing is made, as above."""
+    if is_local(path) and Path(without_file_scheme(path)).is_dir():
+        return "it is a directory"
+    return why_unwritable(path.rpartition("/")[0] or ".")
 
 
 def open_read(path: str, decompress: bool = False) -> BinaryIO:
@@ -47,7 +86,8 @@ def open_read(path: str, decompress: bool = False) -> BinaryIO:
     path = without_file_scheme(path)
     if is_local(path) and not decompress:
         return Path(path).open("rb")
-    return cast(BinaryIO, FileSystems.open(path, compression_type=compression))
+    with _told_as_os_errors(path):
+        return cast(BinaryIO, _system(path).open(path, compression_type=compression))
 
 
 def open_write(path: str, compress: bool = False) -> BinaryIO:
@@ -56,53 +96,70 @@ def open_write(path: str, compress: bool = False) -> BinaryIO:
     if is_local(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     compression = CompressionTypes.AUTO if compress else CompressionTypes.UNCOMPRESSED
-    return cast(BinaryIO, FileSystems.create(path, compression_type=compression))
+    return cast(BinaryIO, _system(path).create(path, compression_type=compression))
 
 
 def read(path: str) -> bytes:
     """All bytes of ``path``."""
-    with open_read(path) as file:
+    with _told_as_os_errors(path), open_read(path) as file:
         return file.read()
 
 
 def exists(path: str) -> bool:
     """Whether a file (not a directory) lies at ``path``."""
-    return bool(FileSystems.exists(without_file_scheme(path)))
+    path = without_file_scheme(path)
+    if is_local(path):
+        return Path(path).exists() and not Path(path).is_dir()
+    with _told_as_os_errors(path):
+        return bool(_system(path).exists(path))
 
 
 def match(pattern: str) -> list[tuple[str, int]]:
     """Paths and sizes in bytes of the files that match a glob, in order of path."""
-    [result] = FileSystems.match([without_file_scheme(pattern)])
+    path = without_file_scheme(pattern)
+    [result] = _system(path).match([path])
     return sorted((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
+
+
+def names_below(directory: str) -> Iterator[str]:
+    """Names of all files anywhere below a directory or prefix, which is itself taken literally.
+
+    Yields:
+      each file's path as it continues ``directory``, with "/" between its parts.
+    """
+    path = without_file_scheme(directory)
+    if is_local(path):
+        below = (entry for entry in Path(path).rglob("*") if not entry.is_dir())
+        yield from (entry.relative_to(path).as_posix() for entry in below)
+        return
+    # What lies beneath ``match``, which itself would take the prefix for a glob.
+    start = path.rstrip("/") + "/"
+    for entry in _system(path)._list(start):
+        if not entry.path.endswith("/"):  # the mark of an empty folder
+            yield entry.path[len(start) :]
 
 
 def first_file_below(directory: str) -> str | None:
     """The path of one file anywhere below ``directory``, or None."""
-    path = without_file_scheme(directory)
-    if is_local(path):
-        found = (str(entry) for entry in Path(path).rglob("*") if not entry.is_dir())
-        return next(found, None)
-    prefix = path if path.endswith("/") else path + "/"
-    [result] = FileSystems.match([prefix + "**"], limits=[1])
-    return result.metadata_list[0].path if result.metadata_list else None
-
-
-def local_directories(directory: str, pattern: str) -> list[str]:
-    """Directories right below a local ``directory`` whose names match a glob."""
-    found = Path(without_file_scheme(directory)).glob(pattern)
-    return sorted(str(entry) for entry in found if entry.is_dir())
+    name = next(names_below(directory), None)
+    return None if name is None else join(directory, name)
 
 
 def delete(path: str) -> None:
-    """Deletes the file or everything below the directory ``path``; silent where there is none."""
+    """Deletes the file or everything below the directory ``path``; silent where there is none.
+
+    Raises:
+      OutputError: the place is neither local nor on Cloud Storage.
+    """
     path = without_file_scheme(path)
-    if is_local(path):
-        if Path(path).is_dir():
-            shutil.rmtree(path)
-        else:
-            Path(path).unlink(missing_ok=True)
-    elif exists(path) or first_file_below(path):
-        FileSystems.delete([path])
+    if not is_local(path):
+        _only_cloud_storage(path)
+        for blob in [path, *(join(path, name) for name in names_below(path))]:
+            _delete_blob(blob)
+    elif Path(path).is_dir():
+        shutil.rmtree(path)
+    else:
+        Path(path).unlink(missing_ok=True)
 
 
 def sha256(path: str) -> tuple[str, int]:
@@ -127,6 +184,27 @@ def move(source: str, target: str) -> None:
     FileSystems.rename([without_file_scheme(source)], [without_file_scheme(target)])
 
 
+@contextlib.contextmanager
+def _told_as_os_errors(path: str) -> Iterator[None]:
+    """Cloud Storage's own errors, such as that there is no such object, as OSErrors."""
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith("google."):
+            raise
+        absent = getattr(error, "code", None) == 404
+        number, kind = (errno.ENOENT if absent else errno.EIO), type(error).__name__
+        raise OSError(number, f"{kind} from Cloud Storage", path) from None
+
+
+def _system(path: str) -> Any:
+    """Beam's file system for a path."""
+    try:
+        return FileSystems.get_filesystem(path)
+    except ValueError:
+        raise OSError(errno.EINVAL, "no file system is known for this kind of path", path) from None
+
+
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
     while block := file.read(_BLOCK):
         yield block
@@ -139,8 +217,8 @@ def create_once(path: str, content: bytes) -> None:
     carries the precondition that no object is there.
 
     Raises:
-      OutputError: ``path`` exists already, with other content. The same content is accepted, so
-        that a retried write succeeds.
+      OutputError: ``path`` exists already, with other content, or is neither local nor on Cloud
+        Storage. The same content is accepted, so that a retried write succeeds.
     """
     path = without_file_scheme(path)
     try:
@@ -155,16 +233,16 @@ def create_once(path: str, content: bytes) -> None:
             ) from None
 
 
-def append(path: str, addition: Callable[[bytes], bytes]) -> None:
+def append(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
     """Appends to a small file that several writers share; no other writes in between.
 
     Locally the file is locked; on Cloud Storage the upload carries the precondition that the object
-    is still the one that was read, and is tried again where it is not. A last line that a writer
-    was cut off in, so one that does not end, is replaced.
+    is still the one that was read, and is tried again where it is not.
 
     Args:
       path: a local path or gs:// object; made where there is none.
-      addition: what is there -> what to append; what it raises, ends the attempt.
+      addition: what is there -> how many bytes of it stay, and what is to follow them. What it
+        raises ends the attempt, and the file stays as it is.
 
     Raises:
       OutputError: the place is of another kind, cannot be written, or others write all the time.
@@ -173,28 +251,25 @@ def append(path: str, addition: Callable[[bytes], bytes]) -> None:
     try:
         if is_local(path):
             _append_local(Path(path), addition)
-        elif path.startswith("gs://"):
-            _append_blob(path, addition)
         else:
-            raise OutputError(f"{path}: this must be a local file or a gs:// object")
+            _append_blob(path, addition)
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({type(error).__name__})") from None
 
 
-def _append_local(path: Path, addition: Callable[[bytes], bytes]) -> None:
+def _append_local(path: Path, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
-        content = _whole_lines(file.read())
-        added = addition(content)
-        file.truncate(len(content))
+        kept, added = addition(file.read())
+        file.truncate(kept)
         file.write(added)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _append_blob(path: str, addition: Callable[[bytes], bytes]) -> None:
+def _append_blob(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
     from google.api_core.exceptions import GoogleAPIError, NotFound, PreconditionFailed
 
     written = None
@@ -209,7 +284,8 @@ def _append_blob(path: str, addition: Callable[[bytes], bytes]) -> None:
                 content, generation = b"", 0
             if written is not None and content.startswith(written):
                 return  # an earlier attempt succeeded, and its answer was lost
-            written = content + addition(content)
+            kept, added = addition(content)
+            written = content[:kept] + added
             blob.upload_from_string(written, if_generation_match=generation, timeout=60)
         except PreconditionFailed:
             time.sleep(min(2.0, 0.05 * 2**attempt))  # another writer was faster
@@ -220,22 +296,17 @@ def _append_blob(path: str, addition: Callable[[bytes], bytes]) -> None:
     raise OutputError(f"{path}: others write to it all the time; try again later")
 
 
-def _whole_lines(content: bytes) -> bytes:
-    return content[: content.rfind(b"\n") + 1]
-
-
 def _create_local_once(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:  # with the rights that this user's new files have
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
         os.link(temporary, path)
     finally:
-        Path(temporary).unlink()
+        temporary.unlink(missing_ok=True)
 
 
 def _create_blob_once(path: str, content: bytes) -> None:
@@ -249,8 +320,26 @@ def _create_blob_once(path: str, content: bytes) -> None:
         raise OSError(errno.EIO, f"{type(error).__name__} from Cloud Storage", path) from None
 
 
+def _delete_blob(path: str) -> None:
+    from google.api_core.exceptions import GoogleAPIError, NotFound
+    from google.cloud.storage.retry import DEFAULT_RETRY
+
+    try:
+        _blob(path).delete(retry=DEFAULT_RETRY, timeout=60)
+    except NotFound:
+        return
+    except GoogleAPIError as error:
+        raise OSError(errno.EIO, f"{type(error).__name__} from Cloud Storage", path) from None
+
+
 def _blob(path: str) -> Any:
     from google.cloud import storage
 
+    _only_cloud_storage(path)
     bucket, _, name = path[len("gs://") :].partition("/")
     return storage.Client().bucket(bucket).blob(name)
+
+
+def _only_cloud_storage(path: str) -> None:
+    if not path.startswith("gs://"):
+        raise OutputError(f"{path}: this must be a local path or one that starts with gs://")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,10 @@ from dxbeam.errors import ConfigurationError
 
 LARGEST_VALUE = 1e16
 """Vectors hold no larger value: float32 must hold the squares of their lengths."""
+
+UNWRITABLE = re.compile(r"^$|[\0\n\r\v\f\x1c-\x1e\x85\u2028\u2029\ud800-\udfff]")
+"""Found in what no vocabulary holds as a word: nothing, null bytes, ends of lines, halves of
+surrogate pairs. A release with such a word would not be a text, or look like several."""
 
 UNKNOWN = -1
 """The id of every word outside the vocabulary."""
@@ -42,7 +47,7 @@ class Vocabulary:
 
     Raises:
       ConfigurationError: words and vectors that do not fit each other, or vectors that are not
-        finite or too large; and at the first look-up, repeated words.
+        finite or too large; and at the first look-up, repeated or unwritable words.
     """
 
     words: Sequence[str]
@@ -55,10 +60,15 @@ class Vocabulary:
     digest: str = ""
 
     def __post_init__(self) -> None:
-        if (found := _kind(self.vectors)) != "float32" or self.vectors.ndim != 2:
+        if not isinstance(self.vectors, np.ndarray):
             raise ConfigurationError(
-                f"a vocabulary's vectors are float32 [N, n]; these are {found} "
-                f"{list(np.shape(self.vectors))}"
+                "a vocabulary's vectors are a NumPy array, float32 [N, n]; this is a "
+                f"{type(self.vectors).__name__}"
+            )
+        if self.vectors.ndim != 2 or self.vectors.dtype != np.float32:
+            raise ConfigurationError(
+                f"a vocabulary's vectors are float32 [N, n]; these are {self.vectors.dtype} "
+                f"{list(self.vectors.shape)}"
             )
         if not self.dimensions:
             raise ConfigurationError("a vocabulary's vectors need at least one number each")
@@ -70,12 +80,13 @@ class Vocabulary:
         if self.unknown_vector is None:
             mean = self.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
             object.__setattr__(self, "unknown_vector", mean)
-        elif (found := _kind(self.unknown_vector)) != "float32" or (
-            self.unknown_vector.shape != (self.dimensions,)
+        elif np.shape(self.unknown_vector) != (self.dimensions,) or (
+            getattr(self.unknown_vector, "dtype", None) != np.float32
         ):
             raise ConfigurationError(
                 f"the unknown word's vector is float32 [{self.dimensions}], as every word's is; "
-                f"this one is {found} {list(np.shape(self.unknown_vector))}"
+                f"this one is a {type(self.unknown_vector).__name__} "
+                f"{list(np.shape(self.unknown_vector))}"
             )
         # An artifact's vectors were checked when they were read, and may be too many to look at.
         looked_at = [np.asarray(self.unknown_vector)] + ([] if self.digest else [self.vectors])
@@ -117,6 +128,11 @@ class Vocabulary:
         ids = {word: i for i, word in enumerate(self.words)}
         if len(ids) != len(self.words):
             raise ConfigurationError("a vocabulary's words must be distinct; some are repeated")
+        if any(map(UNWRITABLE.search, self.words)):
+            raise ConfigurationError(
+                "a vocabulary's words must be texts of one line; one of these is empty or holds a "
+                "null byte, the end of a line or half of a surrogate pair"
+            )
         return ids
 
     def id_of(self, word: str) -> int:
@@ -132,10 +148,6 @@ class Vocabulary:
         vectors = self.vectors[np.maximum(ids, 0)].astype(np.float64)
         vectors[ids == UNKNOWN] = self.unknown_vector
         return vectors
-
-
-def _kind(vectors: object) -> str:
-    return str(vectors.dtype) if isinstance(vectors, np.ndarray) else type(vectors).__name__
 
 
 def distances(a: npt.NDArray[np.float32], b: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:

@@ -14,6 +14,7 @@ release.json, which says what is promised, to vectors/, and dead letters to vect
                                   pipeline of its own and left in sensitivity.json
     --sensitivity published       1 + beta, as published, with its delta
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
+    --ledger FILE --corpus_id C --max_epsilon 30    refuse what would pass the cap; docs/ledger.md
     --dry_run                     print the plan and the guarantee; write nothing
 
 The release is whole when release.json is there. Any Beam runner takes the job with --runner.
@@ -21,40 +22,44 @@ The release is whole when release.json is there. Any Beam runner takes the job w
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import io
 import json
 import time
-import uuid
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import apache_beam as beam
 import numpy as np
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, corpus, manifest, randomness, sensitivity, storage
+from dxbeam import artifact, corpus, ledger, places, randomness, sensitivity, storage
 from dxbeam.artifact import VocabularyHandle
+from dxbeam.attempt import DEAD_LETTERS, Attempt
 from dxbeam.corpus import CorpusFormat
+from dxbeam.documents import dead_letter_cap, field_names
 from dxbeam.errors import ConfigurationError
+from dxbeam.ledger import Account
+from dxbeam.manifest import PROJECTION, SENSITIVITY
 from dxbeam.projections import Projection, make_projection
 from dxbeam.sensitivity import Sensitivity
 from dxbeam.transforms import launch
 from dxbeam.transforms.metrics import TallyGroups
 from dxbeam.transforms.options import (
     CommonOptions,
+    LedgerOptions,
     ReleaseVectorsOptions,
     SanitizeOptions,
     parse,
     require,
 )
-from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES
+from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, LAYOUT_KEY, TALLIES
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
 from dxbeam.transforms.sinks import WriteDeadLetters, WriteManifest
-from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
+from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 from dxbeam.transforms.vectors import VECTORS, ReleaseVectors, WriteVectorShards
-from dxbeam.vector_release import UNITS, VectorConfiguration
-
-PROJECTION, SENSITIVITY = "projection.npy", "sensitivity.json"
+from dxbeam.vector_release import UNITS, VectorConfiguration, check_lengths
 
 
 def vocabulary_handle(options: PipelineOptions) -> VocabularyHandle | None:
@@ -111,30 +116,41 @@ def corpus_format(options: PipelineOptions, projection: Projection) -> CorpusFor
         shared.input_format,
         own.vector_field if given else shared.text_field,
         shared.id_field,
-        tuple(name for name in shared.keep_fields.split(",") if name),
+        field_names(shared.keep_fields),
         document_per=shared.document_per,
         largest_document=shared.largest_document,
         vector_dimensions=projection.dimensions if given else None,
     )
 
 
-def places(options: PipelineOptions) -> tuple[str, str]:
-    """Where the release and the dead letters go; refuses the second within the first."""
-    output = options.view_as(CommonOptions).output.rstrip("/")
-    apart = (options.view_as(SanitizeOptions).metrics_output or f"{output}-metrics").rstrip("/")
-    if f"{apart}/".startswith(f"{output}/"):
-        raise ConfigurationError(
-            f"--metrics_output {apart} is within --output {output}: dead letters are no part of "
-            "the release; choose another place"
-        )
-    return output, apart
+def chosen_places(options: PipelineOptions) -> tuple[str, str]:
+    """Where the release and the dead letters go; refuses places that must be apart and are not."""
+    own, ledger_file = options.view_as(SanitizeOptions), options.view_as(LedgerOptions).ledger
+    output = options.view_as(CommonOptions).output
+    return places.for_release(own.input, output, own.metrics_output, own.key_uri, ledger_file)
+
+
+def account(options: PipelineOptions, settings: VectorConfiguration, run: str) -> Account | None:
+    """The run's account in the ledger, if flags ask for one; refuses those that do not fit."""
+    asked, handle = options.view_as(LedgerOptions), vocabulary_handle(options)
+    return ledger.account(
+        asked.ledger,
+        asked.corpus_id,
+        asked.max_epsilon,
+        settings,
+        mechanism=f"a vector for each {settings.unit}",
+        vocabulary=handle.digest if handle else "",
+        key_uri=options.view_as(SanitizeOptions).key_uri,
+        run=run,
+        output=chosen_places(options)[0],
+    )
 
 
 def build_scan(options: PipelineOptions, projection: Projection) -> beam.Pipeline:
     """Assembles the scan for the exact sensitivity; nothing runs yet."""
     handle = vocabulary_handle(options)
     assert handle is not None
-    path = storage.join(places(options)[0], SENSITIVITY)
+    path = storage.join(chosen_places(options)[0], SENSITIVITY)
     pipeline = beam.Pipeline(options=options)
     pipeline | "WriteExactSensitivity" >> WriteExactSensitivity(
         handle, projection, path, launch.search_threads(options)
@@ -143,27 +159,37 @@ def build_scan(options: PipelineOptions, projection: Projection) -> beam.Pipelin
 
 
 def build(
-    options: PipelineOptions, settings: VectorConfiguration, run: str | None = None
+    options: PipelineOptions,
+    settings: VectorConfiguration,
+    run: str | None = None,
+    needed_digest: str = "",
 ) -> beam.Pipeline:
-    """Assembles the release; nothing runs yet."""
+    """Assembles the release; nothing runs yet.
+
+    Args:
+      options: the flags.
+      settings: what is released, and how.
+      run: the name under which the output is claimed, if it is; see ``manifest.claim``.
+      needed_digest: what the corpus must be for a release to be made; "" for anything.
+    """
     shared = options.view_as(SanitizeOptions)
     read_as, handle = corpus_format(options, settings.projection), vocabulary_handle(options)
-    output, metrics_output = places(options)
+    output, metrics_output = chosen_places(options)
     pipeline = beam.Pipeline(options=options)
-    first_reading = pipeline | "ReadIds" >> ReadDocuments(shared.input, read_as)
-    conflicts = first_reading["documents"] | "ConflictingIds" >> ConflictingIds()
-    reading = pipeline | "ReadDocuments" >> ReadDocuments(shared.input, read_as)
-    accepted = reading["documents"] | "RejectConflicts" >> RejectConflicts(conflicts)
-    released = accepted["documents"] | "ReleaseVectors" >> ReleaseVectors(
-        settings, handle, shared.key_uri
+    reading = pipeline | "ReadDocuments" >> ReadDocuments(
+        shared.input, read_as, shared.allow_unreadable_files
     )
-    rejected = (
-        reading[REJECTED],
-        accepted[REJECTED],
-        released[REJECTED],
-    ) | "AllRejected" >> beam.Flatten()
+    released = reading["documents"] | "ReleaseVectors" >> ReleaseVectors(
+        settings, handle, shared.key_uri, unique_ids=True
+    )
+    rejected = (reading[REJECTED], released[REJECTED]) | "AllRejected" >> beam.Flatten()
     shards = released[VECTORS] | "WriteVectorShards" >> WriteVectorShards(
-        output, settings.projection.projected, read_as.keep_fields, shared.num_shards, run
+        output,
+        settings.projection.projected,
+        released[LAYOUT_KEY],
+        corpus.kept_schema(shared.input, read_as),
+        shared.num_shards or 0,
+        run,
     )
     facts = {
         "run": run,
@@ -177,12 +203,18 @@ def build(
         output,
         settings,
         handle,
-        shared.key_uri is not None,
+        shared.key_uri,
         facts,
         tallies=released[TALLIES] | "TallyGroups" >> TallyGroups(),
         rejected=rejected,
+        unreadable=reading[UNREADABLE],
+        dead_letter_cap=dead_letter_cap(shared.max_dead_letters),
         fingerprint=released[FINGERPRINT],
-        written=rejected | "WriteDeadLetters" >> WriteDeadLetters(metrics_output),
+        corpus_digest=released[CORPUS_DIGEST],
+        needed_digest=needed_digest,
+        written=rejected | "WriteDeadLetters" >> WriteDeadLetters(metrics_output, run),
+        source=shared.input,
+        dead_letters=storage.join(metrics_output, DEAD_LETTERS),
     )
     return pipeline
 
@@ -208,50 +240,83 @@ def describe(settings: VectorConfiguration, output: str, scan: bool) -> str:
     return "\n".join(lines)
 
 
-def release_vectors(argv: Sequence[str]) -> None:
-    """Checks everything that can be known before, then runs and says what was written."""
-    options = parse(argv, ReleaseVectorsOptions, __doc__ or "")
+class Checked(NamedTuple):
+    """A run that nothing known beforehand stands against, and that has not begun.
+
+    Attributes:
+      attempt: its places and its line of the ledger, none of which is taken yet.
+      projection: the public map.
+      settings: what is run; where ``scan`` is true, with the spectral bound in place of the exact.
+      scan: whether the exact sensitivity is found by a pipeline of its own first.
+    """
+
+    attempt: Attempt
+    projection: Projection
+    settings: VectorConfiguration
+    scan: bool
+
+
+def check(options: PipelineOptions) -> Checked:
+    """Refuses everything that can be known to be wrong before a run; writes nothing.
+
+    A dry run and a real one both begin with it.
+
+    Raises:
+      DxbeamError: says what it is.
+    """
     own, shared = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
     require(shared, "input", "epsilon")
     require(options.view_as(CommonOptions), "output")
     if own.unit != "vector":
         require(shared, "vocabulary")
     launch.refuse_quoting(options)
-    output, _ = places(options)
+    output, metrics_output = chosen_places(options)
     projection = read_projection(options)
     settings = VectorConfiguration(
         own.unit, shared.epsilon, projection, quick_sensitivity(own, projection)
     )
+    if handle := vocabulary_handle(options):
+        check_lengths(settings, artifact.open_vocabulary(handle))
     read_as = corpus_format(options, projection)
-    corpus.check_readable(corpus.matching_files(shared.input), read_as)
+    files = corpus.matching_files(shared.input)
+    corpus.check_readable(files, read_as, shared.allow_unreadable_files)
+    dead_letter_cap(shared.max_dead_letters)  # refuses what is no cap
     if shared.key_uri:
         randomness.read_key(shared.key_uri)
     scan = settings.sensitivity.method == "exact" and projection.matrix is not None
+    attempt = Attempt(output, metrics_output)
+    entered = account(options, settings, attempt.run)
+    attempt.check(None if scan else entered)  # what repeats an earlier release, the scan decides
+    if scan:
+        build_scan(options, projection)
+    build(options, settings, attempt.run)  # whatever is wrong with the flags shows here
+    return Checked(attempt, projection, settings, scan)
+
+
+def release_vectors(argv: Sequence[str]) -> None:
+    """Checks everything that can be known before, then runs and says what was written."""
+    options = parse(argv, ReleaseVectorsOptions, __doc__ or "")
+    attempt, projection, settings, scan = check(options)
+    output, _ = chosen_places(options)
     if options.view_as(TestOptions).dry_run:
         print(describe(settings, output, scan))
         return
 
-    run = uuid.uuid4().hex
-    manifest.claim(output, run)
     started = time.monotonic()
-    try:
+    with attempt:
         if scan:
             launch.run(build_scan(options, projection))
-            settings = VectorConfiguration(
-                own.unit, shared.epsilon, projection, _read_sensitivity(output)
-            )
+            settings = dataclasses.replace(settings, sensitivity=_read_sensitivity(output))
         _write_projection(output, projection)
-        launch.run(build(options, settings, run))
-    except BaseException:
-        for name in (PROJECTION, SENSITIVITY):
-            storage.delete(storage.join(output, name))
-        manifest.abandon(output, run)
-        raise
-    release = manifest.read(output)
+        entered = account(options, settings, attempt.run)
+        needed = attempt.begin(entered) if entered else ""
+        launch.run(build(options, settings, attempt.run, needed))
+    release = attempt.release
     print(
         f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions in "
         f"{len(release['shards'])} files below {output}, in {time.monotonic() - started:.0f} "
-        f"seconds; {release['dead_letters']:,} dead letters\n{release['guarantee']['sentence']}"
+        f"seconds; {release['dead_letters']:,} dead letters"
+        f"{corpus.say_left_out(release['unreadable_files'])}\n{release['guarantee']['sentence']}"
     )
 
 

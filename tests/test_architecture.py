@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 
 ROOMS = """
 errors guarantees documents tally
-storage
+storage places
 vocabulary embeddings integer_search neighbors artifact
 randomness noise approximate_index parameters exponential_choice
 mechanisms.laplace mechanisms.mahalanobis mechanisms.vickrey mechanisms.gaussian
@@ -20,9 +20,10 @@ mechanisms.santext mechanisms.santext_plus mechanisms.tem mechanisms.truncated_g
 mechanisms resampling
 projections sensitivity
 tokenization bag_of_words configuration given_vectors corpus sanitizer vector_release
-context repair manifest ledger plan
-transforms.options transforms.launch transforms.sources transforms.neighbor_table
-transforms.sensitivity transforms.sanitize transforms.repair_grammar transforms.metrics
+context repair manifest ledger attempt plan
+transforms.arguments transforms.options transforms.launch transforms.sources
+transforms.neighbor_table transforms.sensitivity transforms.sanitize
+transforms.repair_grammar transforms.metrics
 transforms.shards transforms.sinks transforms.vectors transforms.declarative transforms
 analysis analysis.noisy_dot_product analysis.attacks
 analysis.evidence analysis.reference_laws analysis.audit_subject analysis.noise_battery

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxbeam import ledger
-from dxbeam.errors import OutputError
+from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.ledger import Entry
+from tests.tiny import KEY
 
 
 def entry(run: str, **changes: object) -> Entry:
@@ -122,9 +123,65 @@ def test_a_line_that_was_cut_short_is_replaced(path: str) -> None:
     """Its writer never learnt that it had begun, so nothing was released."""
     released(path, "1", "d1")
     whole = Path(path).read_bytes()
-    Path(path).write_bytes(whole + b'{"before": "12')
-    ledger.begin(path, entry("2", key="k2"), None)
-    assert [e.run for e in ledger.read(path)] == ["1", "1", "2"]
+    ledger.begin(path, entry("cut", key="k2"), None)
+    line = Path(path).read_bytes()[len(whole) :]
+    for length in range(1, len(line)):
+        for before in (b"", whole):
+            Path(path).write_bytes(before + line[:length])
+            assert len(ledger.read(path)) == before.count(b"\n")
+            ledger.begin(path, entry("2", key="k2"), None)
+            assert [e.run for e in ledger.read(path)] == ["1", "1", "2"][-1 if not before else 0 :]
+
+
+NO_LEDGERS = [
+    KEY,
+    KEY.hex().encode(),
+    KEY.hex().encode() + b"\n",
+    b"epsilon: 5",
+    b'{"id": "a", "text": "w1"}',
+    b'{"state": "NY", "run": "1"}',
+    b"\x00",
+    b"\n",
+]
+
+
+@pytest.mark.parametrize("content", NO_LEDGERS, ids=range(len(NO_LEDGERS)))
+@pytest.mark.parametrize("after_a_ledger", [False, True])
+def test_what_is_no_ledger_is_refused_and_left_as_it_is(
+    path: str, content: bytes, after_a_ledger: bool
+) -> None:
+    """A key file above all: its one line need not end, and was taken for one that was cut."""
+    released(path, "1", "d1")
+    whole = (Path(path).read_bytes() if after_a_ledger else b"") + content
+    Path(path).write_bytes(whole)
+    for act in (
+        lambda: ledger.begin(path, entry("2"), None),
+        lambda: ledger.check(path, entry("2"), None),
+        lambda: ledger.end(path, entry("2"), "d", 1),
+        lambda: ledger.abandon(path, entry("2")),
+    ):
+        with pytest.raises(OutputError, match="this is no ledger of dxbeam's") as refusal:
+            act()
+        assert Path(path).read_bytes() == whole
+        assert KEY.hex()[:8] not in str(refusal.value)
+
+
+@pytest.mark.parametrize("cap", [float("nan"), float("inf"), -1.0, 0.0, -0.0])
+def test_a_cap_that_caps_nothing_is_refused(path: str, cap: float) -> None:
+    for act in (ledger.begin, ledger.check):
+        with pytest.raises(ConfigurationError, match="--max_epsilon must be a positive number"):
+            act(path, entry("1"), cap)
+    assert not Path(path).exists()
+
+
+def test_whether_a_run_may_begin_can_be_asked_before(path: str) -> None:
+    released(path, "1", "d1")
+    before = Path(path).read_bytes()
+    ledger.check(path, entry("2", key="k2"), 20.0)
+    ledger.check(path, entry("2"), 10.0)
+    with pytest.raises(OutputError, match="pass --max_epsilon 15"):
+        ledger.check(path, entry("2", key="k2"), 15.0)
+    assert Path(path).read_bytes() == before
 
 
 def _begin(arguments: tuple[str, int]) -> bool:

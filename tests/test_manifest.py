@@ -83,6 +83,72 @@ def test_an_abandoned_prefix_holds_what_was_not_the_runs_own(tmp_path: Path) -> 
     assert _names(tmp_path) == ["below", "below/part-1", "mine.txt"]
 
 
+@pytest.mark.parametrize("name", ["rel[1]", "*", "r?l", "**", "./rel", "a//b"])
+def test_other_releases_are_left_alone_whatever_a_prefix_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for other in ("rel1", "ral", "b", "below/c"):
+        (tmp_path / other / manifest.PIECES).mkdir(parents=True)
+        (tmp_path / other / "part-0").touch()
+        (tmp_path / other / manifest.PIECES / "part-1").touch()
+    before = _names(tmp_path)
+
+    def wrote() -> None:
+        for piece in ("part-8", "unfinished-parts/part-9"):
+            with storage.open_write(storage.join(name, piece)) as file:
+                file.write(b"{}\n")
+
+    manifest.claim(name, "one")
+    wrote()
+    manifest.abandon(name, "one")
+    assert set(_names(tmp_path)) - set(before) <= {str(Path(name)), "a", "a/b"}
+    assert not list(storage.names_below(name))
+    manifest.claim(name, "two")
+    wrote()
+    shard = Shard("part-8", 3, 3, storage.sha256(f"{name}/part-8")[0])
+    manifest.write(name, _compose(3, 0, shard, run="two"))
+    assert set(before) <= set(_names(tmp_path))
+    assert sorted(storage.names_below(name)) == ["part-8", "release.json"]
+    manifest.verify(name)
+    with storage.open_write(storage.join(name, "part-7")) as file:
+        file.write(b"{}\n")
+    with pytest.raises(OutputError, match="not part of the release"):
+        manifest.verify(name)
+
+
+def test_a_run_abandons_nothing_but_its_own(tmp_path: Path) -> None:
+    """Neither where it was refused the prefix, nor once it had given it up."""
+    manifest.claim(str(tmp_path), "one")
+    (tmp_path / "part-0").touch()
+    manifest.abandon(str(tmp_path), "two")
+    assert _names(tmp_path) == ["part-0", "unfinished-run"]
+
+
+def test_files_beside_the_shards_belong_to_the_release_or_go_with_the_run(tmp_path: Path) -> None:
+    prefix = str(tmp_path)
+    for run, released in (("one", False), ("two", True)):
+        manifest.claim(prefix, run)
+        for name in ("part-0", manifest.PROJECTION, manifest.SENSITIVITY):
+            (tmp_path / name).touch()
+        if released:
+            manifest.write(prefix, _compose(3, 0, Shard("part-0", 3, 0, ""), run=run))
+            with pytest.raises(OutputError, match="so it is released"):
+                manifest.abandon(prefix, run)
+        else:
+            manifest.abandon(prefix, run)
+            assert _names(tmp_path) == []
+    assert _names(tmp_path) == ["part-0", "projection.npy", "release.json", "sensitivity.json"]
+
+
+def test_a_claim_may_be_repeated_by_the_run_that_holds_it(tmp_path: Path) -> None:
+    manifest.claim(str(tmp_path), "one")
+    (tmp_path / "part-0").touch()
+    manifest.claim(str(tmp_path), "one")
+    with pytest.raises(OutputError, match="is not empty"):
+        manifest.claim(str(tmp_path), "two")
+
+
 def test_a_manifest_says_what_is_promised_and_what_is_not() -> None:
     shards = [Shard("part-1", 1, 9, "bb"), Shard("part-0", 2, 9, "aa")]
     content = _compose(3, 2, *shards, kept_fields=["label"])
@@ -114,6 +180,28 @@ def test_shards_that_do_not_add_up_are_no_release(written: tuple[int, ...]) -> N
 def test_no_document_is_no_release(rejected: int, said: str) -> None:
     with pytest.raises(CorpusError, match=said):
         _compose(0, rejected)
+
+
+def test_of_what_and_why_nothing_is_released_is_said_and_not_stored() -> None:
+    names = {"source": "in/*", "dead_letters": "out-metrics/dead_letters.jsonl"}
+    names["commonest_reason"] = "why"
+    with pytest.raises(CorpusError) as refusal:
+        manifest.compose(
+            CONFIGURATION,
+            HANDLE,
+            "ff",
+            True,
+            Tally(),
+            5000,
+            [],
+            {},
+            **names,
+            commonest_reason="why",
+        )
+    assert str(refusal.value) == (
+        "no document of in/* could be released: 5,000 records were rejected, most often because: "
+        "why; out-metrics/dead_letters.jsonl says where and why"
+    )
 
 
 def test_a_release_is_completed_once(tmp_path: Path) -> None:
@@ -232,4 +320,35 @@ def test_verify_notices_every_change(tmp_path: Path) -> None:
         manifest.verify(str(tmp_path))
     (tmp_path / "release.json").unlink()
     with pytest.raises(OutputError, match="no whole release"):
+        manifest.verify(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "shards",
+    [
+        None,
+        7,
+        {},
+        ["part-0"],
+        [{}],
+        [{"name": "part-0"}],
+        [{"name": 1, "sha256": "00"}],
+        [{"name": "../../evil", "sha256": "00"}],
+        [{"name": "/evil", "sha256": "00"}],
+        [{"name": "part-/../evil", "sha256": "00"}],
+        [{"name": "", "sha256": "00"}],
+        [{"name": "part-0", "sha256": None}],
+    ],
+)
+def test_a_manifest_that_names_what_is_no_shard_is_refused(tmp_path: Path, shards: Any) -> None:
+    content = {"format": manifest.FORMAT, "version": manifest.VERSION, "shards": shards}
+    (tmp_path / "release.json").write_text(json.dumps(content))
+    with pytest.raises(OutputError, match="'shards' must list plain names"):
+        manifest.verify(str(tmp_path))
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff", b"[" * 100_000, b'"a"'])
+def test_what_is_no_manifest_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "release.json").write_bytes(content)
+    with pytest.raises(OutputError, match=r"is damaged \(not JSON\)|does not describe a release"):
         manifest.verify(str(tmp_path))

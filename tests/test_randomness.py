@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.randomness import (
+    check_key_uri,
     document_key,
     draw_key,
     draws_a_word,
@@ -142,5 +143,66 @@ def test_where_there_is_no_key_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(ConfigurationError, match="DXBEAM_TEST_KEY: this environment variable"):
         read_key("env:DXBEAM_TEST_KEY")
     for absent in (tmp_path / "absent", tmp_path):
-        with pytest.raises(ConfigurationError, match="cannot be read"):
+        with pytest.raises(ConfigurationError, match="cannot be read") as refusal:
             read_key(str(absent))
+        assert str(absent) in str(refusal.value)
+
+
+KEYS_AS_NAMES = [
+    bytes(range(0, 256, 8)).hex(),
+    bytes(range(0, 256, 8)).hex().upper(),
+    base64.b64encode(bytes(range(255, 127, -4))).decode(),
+    base64.urlsafe_b64encode(bytes(range(255, 127, -4))).decode(),
+    base64.b64encode(bytes(range(255, 127, -4))).decode().rstrip("="),
+]
+
+
+@pytest.mark.parametrize("key", KEYS_AS_NAMES)
+@pytest.mark.parametrize("scheme", ["", "env:", "file://", "file:///", "/"])
+def test_a_key_in_place_of_its_name_is_refused_and_not_shown(key: str, scheme: str) -> None:
+    for act in (check_key_uri, read_key):
+        with pytest.raises(ConfigurationError, match="looks like the key itself") as refusal:
+            act(scheme + key)
+        assert not any(key[i : i + 6] in str(refusal.value) for i in range(len(key) - 6))
+
+
+@pytest.mark.parametrize("key", KEYS_AS_NAMES)
+@pytest.mark.parametrize("scheme", ["", "env:", "file://", "file:///", "/", "gs:/"])
+def test_a_part_of_a_key_is_not_shown_either(key: str, scheme: str) -> None:
+    """Cut short, doubled, or with a slip of the finger."""
+    for slip in (key[:-3], key + key, key[:20] + "?" + key[20:], key[:30]):
+        with pytest.raises(ConfigurationError) as refusal:
+            read_key(scheme + slip)
+        assert not any(slip[i : i + 6] in str(refusal.value) for i in range(len(slip) - 6))
+
+
+def test_a_word_that_names_nothing_is_not_shown() -> None:
+    with pytest.raises(ConfigurationError, match="cannot be read") as refusal:
+        read_key("correct horse battery")
+    assert "horse" not in str(refusal.value)
+
+
+def test_a_file_may_be_called_what_looks_like_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / KEYS_AS_NAMES[0]).write_text(KEY.hex())
+    assert read_key(KEYS_AS_NAMES[0]) == KEY
+    check_key_uri("gs://bucket/" + KEYS_AS_NAMES[0])  # the name of an object may be a digest
+
+
+@pytest.mark.parametrize(
+    ("mode", "warned"),
+    [(0o600, False), (0o400, False), (0o644, True), (0o640, True), (0o602, True)],
+)
+def test_a_key_file_that_others_may_read_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, warned: bool
+) -> None:
+    (tmp_path / "key").write_text(KEY.hex())
+    (tmp_path / "key").chmod(mode)
+    for _ in range(3):
+        assert read_key(f"file://{tmp_path}/key") == KEY
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == warned, "once a process"
+    assert all("others on this machine may read" in sentence for sentence in said)
+    assert KEY.hex() not in caplog.text

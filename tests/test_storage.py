@@ -22,6 +22,7 @@ from dxbeam.errors import OutputError
         ("a/b", "a/b", True),
         ("file:///a/b", "/a/b", True),
         ("gs://bucket/b", "gs://bucket/b", False),
+        ("./a://b", "./a://b", True),
     ],
 )
 def test_paths_of_this_machine_are_known(path: str, plain: str, local: bool) -> None:
@@ -70,7 +71,7 @@ def test_a_file_counts_as_there_and_a_directory_does_not(tmp_path: Path) -> None
     hidden.touch()
     assert storage.exists(str(hidden))
     assert storage.first_file_below(f"file://{tmp_path}") == str(hidden)
-    assert storage.local_directories(str(tmp_path), "f*") == [str(tmp_path / "folder")]
+    assert not storage.exists(str(tmp_path / "folder"))
 
 
 def test_files_directories_and_nothing_can_be_deleted(tmp_path: Path) -> None:
@@ -82,6 +83,41 @@ def test_files_directories_and_nothing_can_be_deleted(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+ODD = ["rel[1]", "*", "r?l", "{a,b}", "**", "a b", "#1%2F", "é\n"]
+"""Names of directories that a glob would take for something else."""
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_directory_is_named_literally(tmp_path: Path, name: str) -> None:
+    for folder in (name, "rel1", "rxl", "other", "a"):
+        (tmp_path / folder / "below").mkdir(parents=True)
+        (tmp_path / folder / "part-1").touch()
+        (tmp_path / folder / "below" / ".x").touch()
+    for place in (f"{tmp_path}/{name}", f"file://{tmp_path}//{name}/"):
+        assert sorted(storage.names_below(place)) == ["below/.x", "part-1"]
+    storage.delete(f"{tmp_path}/{name}/part-1")
+    storage.delete(f"{tmp_path}/{name}")
+    storage.delete(f"{tmp_path}/{name}")
+    assert {entry.name for entry in tmp_path.iterdir()} == {"rel1", "rxl", "other", "a"}
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 8
+
+
+def test_only_a_place_that_can_be_written_once_is_written_or_deleted() -> None:
+    for act in (storage.delete, lambda path: storage.create_once(path, b"")):
+        with pytest.raises(OutputError, match="must be a local path or one that starts with gs://"):
+            act("elsewhere://a/b")
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_what_is_written_once_has_the_rights_of_any_new_file(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        storage.create_once(str(tmp_path / "once"), b"one")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "once").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
 def test_the_first_writer_wins_and_a_repeat_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "below" / "once"
     storage.create_once(str(path), b"one")
@@ -90,7 +126,6 @@ def test_the_first_writer_wins_and_a_repeat_is_accepted(tmp_path: Path) -> None:
         storage.create_once(str(path), b"two")
     assert path.read_bytes() == b"one"
     assert [entry.name for entry in path.parent.iterdir()] == ["once"]
-    assert path.stat().st_mode & 0o777 == 0o644
 
 
 def _attempt(path: str, number: int) -> bool:

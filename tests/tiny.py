@@ -28,6 +28,7 @@ def vocabulary(words: int = 300, dimensions: int = 8, seed: int = 0) -> Vocabula
 def write_artifact(folder: Path, vocabulary: Vocabulary | None = None, depth: int = 20) -> str:
     """Writes an artifact and returns its URI."""
     made = vocabulary or globals()["vocabulary"]()
+    (folder / artifact.MANIFEST).unlink(missing_ok=True)
     shape = artifact.write_words_and_vectors([(list(made.words), made.vectors)], folder)
     neighbors, radii = NeighborSearch(made).table(np.arange(len(made)), depth)
     np.save(folder / artifact.NEIGHBORS, neighbors)
@@ -95,6 +96,7 @@ def released(output: Path) -> dict[str, str]:
 
 
 def dead_letters(output: Path) -> list[dict[str, str]]:
-    """The rejected records of a run with its metrics in the usual place."""
-    with Path(f"{output}-metrics/dead_letters.jsonl").open() as file:
+    """The rejected records of a run, also of one that failed, with metrics in the usual place."""
+    [path] = Path(f"{output}-metrics").glob("dead_letters*.jsonl")
+    with path.open() as file:
         return [json.loads(line) for line in file]

@@ -73,10 +73,7 @@ class Gaussian:
             self.epsilon,
             self.delta,
             "Balle and Wang 2018, lemma 3; proof in dxbeam/mechanisms/gaussian.py",
-            f"{EUCLIDEAN}, where it is at most {self.distance:g}",
-            (
-                f"For words further apart than {self.distance:g} the slack is larger.",
-                ROUNDED_NOISE,
-            ),
+            f"{EUCLIDEAN}, or infinite where that is above {self.distance:.12g}",
+            (ROUNDED_NOISE,),
         )
         return replace(promise, longest=self.distance)

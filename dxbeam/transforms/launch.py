@@ -25,10 +25,10 @@ from apache_beam.options.pipeline_options import (
     TypeOptions,
 )
 
-from dxbeam.errors import ConfigurationError, DxbeamError, OutputError
+from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
 from dxbeam.transforms.options import LOCAL_RUNNER, CommonOptions
 
-_REFUSAL = re.compile(r"dxbeam\.errors\.\w+: (.*?)(?: \[while running|$)", re.MULTILINE)
+_REFUSAL = re.compile(r"dxbeam\.errors\.(\w+): (.*?)(?: \[while running|$)", re.MULTILINE)
 _DISK_FULL = "No space left on device"
 
 _JOB_SERVERS = ("FlinkJarJobServer", "SparkJarJobServer", "PrismJobServer")
@@ -87,7 +87,8 @@ def run(pipeline: beam.Pipeline) -> None:
         # Runners wrap what a worker raised in exceptions of their own, with its text inside.
         refusal = _REFUSAL.search(f"{type(error).__module__}.{type(error).__name__}: {error}")
         if refusal:
-            raise DxbeamError(refusal[1]) from error
+            kind = RunError if refusal[1] == RunError.__name__ else DxbeamError
+            raise kind(refusal[2]) from error
         if _DISK_FULL in str(error):
             raise OutputError(
                 "the disk filled up before the run was complete; nothing was released. Make room, "
@@ -112,7 +113,7 @@ def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None =
         launcher(sys.argv[1:] if argv is None else argv)
     except DxbeamError as error:
         print(f"dxbeam: {error}", file=sys.stderr)  # noqa: T201
-        sys.exit(MISTAKE)
+        sys.exit(FAILURE if isinstance(error, RunError) else MISTAKE)
     except KeyboardInterrupt:
         print("dxbeam: interrupted; nothing was released", file=sys.stderr)  # noqa: T201
         sys.exit(FAILURE)

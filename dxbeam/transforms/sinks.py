@@ -14,7 +14,8 @@ from apache_beam import pvalue
 
 from dxbeam import manifest, storage
 from dxbeam.artifact import VocabularyHandle
-from dxbeam.documents import Rejected
+from dxbeam.attempt import DEAD_LETTERS, GROUPS, METRICS
+from dxbeam.documents import DeadLetterCap, Rejected, UnreadableFile
 from dxbeam.errors import OutputError
 from dxbeam.manifest import Settings, Shard
 from dxbeam.repair import Repair
@@ -24,7 +25,6 @@ NOT_COVERED = (
     "Computed from the original text: these figures are not covered by the guarantee of the "
     "release and do not belong with it."
 )
-DEAD_LETTERS, METRICS = "dead_letters.jsonl", "metrics.json"
 
 
 class WriteMetrics(beam.PTransform):
@@ -39,6 +39,9 @@ class WriteMetrics(beam.PTransform):
       by_group: whether to write ``metrics.parquet``.
       withheld: PCollection[Rejected] of documents that were sanitized and are not released, or
         None.
+      unreadable: PCollection[UnreadableFile] of files that were left out, or None.
+      run: the run that claimed the directory, if it was claimed; nothing is written once the claim
+        was given up, so that no run writes over another's.
     """
 
     def __init__(
@@ -47,9 +50,13 @@ class WriteMetrics(beam.PTransform):
         rejected: pvalue.PCollection,
         by_group: bool,
         withheld: pvalue.PCollection | None = None,
+        unreadable: pvalue.PCollection | None = None,
+        run: str | None = None,
     ):
         super().__init__()
+        self._unreadable = unreadable
         self._directory = directory
+        self._run = run
         self._rejected = rejected
         self._by_group = by_group
         self._withheld = withheld
@@ -67,10 +74,16 @@ class WriteMetrics(beam.PTransform):
             | "Once" >> beam.Create([self._directory])
             | "WriteMetrics"
             >> beam.Map(
-                _write_metrics, pvalue.AsIter(tallies), rejected, withheld, self._by_group
+                _write_metrics,
+                pvalue.AsIter(tallies),
+                rejected,
+                withheld,
+                self._by_group,
+                _as_iter(self._unreadable),
+                self._run,
             ).with_output_types(str)
         )
-        dead = letters | "WriteDeadLetters" >> WriteDeadLetters(self._directory)
+        dead = letters | "WriteDeadLetters" >> WriteDeadLetters(self._directory, self._run)
         return (metrics, dead) | "Files" >> beam.Flatten()
 
 
@@ -79,11 +92,13 @@ class WriteDeadLetters(beam.PTransform):
 
     Args:
       directory: where to; a place apart from the release.
+      run: as for ``WriteMetrics``.
     """
 
-    def __init__(self, directory: str):
+    def __init__(self, directory: str, run: str | None = None):
         super().__init__()
         self._directory = directory
+        self._run = run
 
     def expand(self, rejected: pvalue.PCollection) -> pvalue.PCollection:
         """Writes one file of a line a record, and passes its name on."""
@@ -94,11 +109,17 @@ class WriteDeadLetters(beam.PTransform):
             )
             | "AllLetters" >> beam.Flatten()
             | "Gather" >> beam.GroupByKey()
-            | "Write"
-            >> beam.Map(
-                _write_group, storage.join(self._directory, DEAD_LETTERS)
-            ).with_output_types(str)
+            | "Write" >> beam.Map(_write_letters, self._directory, self._run).with_output_types(str)
         )
+
+
+def _as_iter(elements: pvalue.PCollection | None) -> Any:
+    """A side input, or an empty list in its place."""
+    return [] if elements is None else pvalue.AsIter(elements)
+
+
+def _in_order(files: Iterable[UnreadableFile]) -> list[dict[str, str]]:
+    return [UnreadableFile(*file)._asdict() for file in sorted(files)]
 
 
 def count_all(elements: pvalue.PCollection, label: str) -> pvalue.PCollection:
@@ -106,13 +127,26 @@ def count_all(elements: pvalue.PCollection, label: str) -> pvalue.PCollection:
     return elements | label >> beam.combiners.Count.Globally()
 
 
+def _commonest_reason(rejected: pvalue.PCollection) -> pvalue.PCollection:
+    """One element: [] or [(reason, how often)]."""
+    return (
+        rejected
+        | "Reason" >> beam.Map(lambda record: record.reason).with_output_types(str)
+        | "CountReasons" >> beam.combiners.Count.PerElement()
+        | "Commonest" >> beam.combiners.Top.Of(1, key=lambda counted: (counted[1], counted[0]))
+    )
+
+
 def _dead_letter(rejected: Rejected) -> tuple[None, bytes]:
     line = json.dumps(rejected._asdict(), ensure_ascii=False) + "\n"
     return None, line.encode("utf-8", "replace")
 
 
-def _write_group(group: tuple[None, Iterable[bytes]], path: str) -> str:
+def _write_letters(group: tuple[None, Iterable[bytes]], directory: str, run: str | None) -> str:
     """Writes to a fixed place, so that a repetition replaces what it repeats."""
+    path = storage.join(directory, DEAD_LETTERS)
+    if run is not None:
+        manifest.check_claim(directory, run)
     with storage.open_write(path) as file:
         for line in group[1]:
             file.write(line)
@@ -125,6 +159,8 @@ def _write_metrics(
     rejected: int,
     withheld: int,
     by_group: bool,
+    unreadable: Iterable[UnreadableFile],
+    run: str | None,
 ) -> str:
     groups = sorted(tallies)
     whole = total(tally for _, tally in groups)
@@ -132,15 +168,18 @@ def _write_metrics(
         "note": NOT_COVERED,
         "documents_in": whole.documents + rejected,
         "dead_letters": rejected + withheld,
+        "unreadable_files": _in_order(unreadable),
         **whole.as_dict(),
     }
+    if run is not None:
+        manifest.check_claim(directory, run)
     if by_group:
         content["groups"] = {group: tally.as_dict() for group, tally in groups}
         rows = [{"group": group, **tally.as_dict()} for group, tally in groups]
         table = pa.Table.from_pylist(rows, _METRICS_SCHEMA)
         buffer = io.BytesIO()
         pq.write_table(table, buffer)
-        _write(storage.join(directory, "metrics.parquet"), buffer.getvalue())
+        _write(storage.join(directory, GROUPS), buffer.getvalue())
     path = storage.join(directory, METRICS)
     _write(path, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
     return path
@@ -167,14 +206,18 @@ class WriteManifest(beam.PTransform):
       prefix: of the release.
       configuration: what was run.
       vocabulary: with what words; None where there are none.
-      key_kept: whether the key came from outside.
+      key_uri: where a kept key lies; None or "" for one that was drawn inside the job.
       facts: further entries of the manifest.
       tallies: PCollection[tuple[str, Tally]], one a group.
       rejected: PCollection[Rejected].
+      unreadable: PCollection[UnreadableFile] of files that were left out, or None.
+      dead_letter_cap: with more dead letters nothing is released; None for no cap.
       fingerprint: PCollection[str], one element.
       corpus_digest: PCollection[str], one element, or None to leave it out.
       needed_digest: what the corpus digest must be for a release to be made; "" for anything.
       written: PCollection[str] of files that must be complete before.
+      source: what was read, and
+      dead_letters: where they lie, for the sentence that says that nothing can be released.
       repair: the language model that rewrote the texts, or None.
       repaired: PCollection[tuple[str, int]], what became of them, where there is one.
     """
@@ -184,22 +227,37 @@ class WriteManifest(beam.PTransform):
         prefix: str,
         configuration: Settings,
         vocabulary: VocabularyHandle | None,
-        key_kept: bool,
+        key_uri: str | None,
         facts: Mapping[str, Any],
         *,
         tallies: pvalue.PCollection,
         rejected: pvalue.PCollection,
+        unreadable: pvalue.PCollection | None = None,
+        dead_letter_cap: DeadLetterCap | None = None,
         fingerprint: pvalue.PCollection,
         corpus_digest: pvalue.PCollection | None = None,
         needed_digest: str = "",
         written: pvalue.PCollection,
+        source: str,
+        dead_letters: str,
         repair: Repair | None = None,
         repaired: pvalue.PCollection | None = None,
     ):
         super().__init__()
+        kept = bool(key_uri)
         self._write = _WriteManifest(
-            prefix, configuration, vocabulary, key_kept, dict(facts), needed_digest, repair
+            prefix,
+            configuration,
+            vocabulary,
+            kept,
+            dict(facts),
+            needed_digest,
+            repair,
+            source,
+            dead_letters,
+            dead_letter_cap,
         )
+        self._unreadable = unreadable
         self._corpus_digest = corpus_digest
         self._repaired = repaired
         self._tallies = tallies
@@ -219,10 +277,12 @@ class WriteManifest(beam.PTransform):
                 pvalue.AsIter(shards),
                 pvalue.AsIter(self._tallies),
                 pvalue.AsSingleton(count_all(self._rejected, "CountRejected")),
+                pvalue.AsSingleton(_commonest_reason(self._rejected)),
                 pvalue.AsSingleton(self._fingerprint),
                 pvalue.AsSingleton(digest),
                 pvalue.AsIter(self._written),
                 pvalue.AsDict(self._repaired) if self._repaired is not None else {},
+                _as_iter(self._unreadable),
             )
         )
 
@@ -238,7 +298,13 @@ class _WriteManifest(beam.DoFn):
         facts: dict[str, Any],
         needed_digest: str,
         repair: Repair | None,
+        source: str,
+        dead_letters: str,
+        dead_letter_cap: DeadLetterCap | None,
     ):
+        self._source = source
+        self._dead_letters = dead_letters
+        self._dead_letter_cap = dead_letter_cap
         self._needed_digest = needed_digest
         self._prefix = prefix
         self._configuration = configuration
@@ -253,10 +319,12 @@ class _WriteManifest(beam.DoFn):
         shards: Iterable[Shard],
         tallies: Iterable[tuple[str, Tally]],
         rejected: int,
+        commonest: list[tuple[str, int]],
         fingerprint: str,
         corpus_digest: str,
         written: Iterable[str],
         repaired: Mapping[str, int],
+        unreadable: Iterable[UnreadableFile],
     ) -> Iterator[str]:
         list(written)  # nothing to read: it is here so that metrics and dead letters come first
         if self._needed_digest not in ("", corpus_digest):
@@ -275,6 +343,12 @@ class _WriteManifest(beam.DoFn):
             {**({"corpus_digest": corpus_digest} if corpus_digest else {}), **self._facts},
             self._repair,
             repaired,
+            source=self._source,
+            dead_letters=self._dead_letters,
+            commonest_reason=commonest[0][0] if commonest else "",
         )
+        content["unreadable_files"] = _in_order(unreadable)
+        if self._dead_letter_cap:
+            self._dead_letter_cap.check(content["dead_letters"], content["documents_in"])
         manifest.write(self._prefix, content)
         yield storage.join(self._prefix, manifest.RELEASE)

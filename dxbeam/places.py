@@ -1,0 +1,210 @@
+"""Where a job reads and writes: names of places brought to one form, and compared.
+
+A place is a local path or a gs:// prefix. Local ones are compared as the system sees them, with
+"..", doubled slashes and symbolic links resolved. To Cloud Storage ``a//b`` and ``a/./b`` are names
+of their own, and are written as they are given; but mounts and copying tools take them for ``a/b``,
+so they are compared as if they were.
+
+What may lie where: what is computed from the raw text (metrics, dead letters) and what is secret or
+private (key, ledger) never within a release, as whoever copies the release would copy it along. A
+release within the place of the metrics is allowed: it is not handed on with them by accident.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from dxbeam import storage
+from dxbeam.errors import ConfigurationError
+
+_CLOUD = "gs://"
+
+
+def output_place(flag: str, place: str) -> str:
+    """A place to write to as all else names it: without ``file://`` and slashes at its end.
+
+    Args:
+      flag: where the place was given, for messages.
+      place: a local directory or gs:// prefix.
+
+    Raises:
+      ConfigurationError: a place of another kind, or gs:// without a bucket.
+    """
+    place = storage.without_file_scheme(place)
+    if storage.is_local(place):
+        return place.rstrip("/") or "/"
+    if not place.startswith(_CLOUD):
+        raise ConfigurationError(f"{flag} {place}: name a local directory or a gs:// prefix")
+    if not place[len(_CLOUD) :].partition("/")[0]:
+        raise ConfigurationError(f"{flag} {place}: name a bucket, as in gs://bucket/release")
+    return _CLOUD + place[len(_CLOUD) :].rstrip("/")
+
+
+def comparable(place: str) -> str:
+    """A form that is equal for all names of one place."""
+    place = storage.without_file_scheme(place)
+    if storage.is_local(place):
+        return os.path.realpath(place)
+    scheme, _, rest = place.partition("://")
+    bucket, _, name = rest.partition("/")
+    return f"{scheme}://{bucket}" + posixpath.normpath("/" + name.lstrip("/"))
+
+
+def is_within(place: str, around: str) -> bool:
+    """Whether a place is the other one, or lies below it."""
+    return PurePosixPath(comparable(place)).is_relative_to(comparable(around))
+
+
+def for_release(
+    corpus: str, output: str, metrics_output: str | None, key_uri: str | None, ledger: str | None
+) -> tuple[str, str]:
+    """Where a release goes, and what is computed from the raw text; all places of a job compared.
+
+    Args:
+      corpus: --input, a glob.
+      output: --output.
+      metrics_output: --metrics_output, by default OUTPUT-metrics.
+      key_uri: --key_uri, if a key is kept.
+      ledger: --ledger, if there is one.
+
+    Raises:
+      ConfigurationError: two places that must be apart are not; it names their flags.
+    """
+    release, apart = release_and_metrics(output, metrics_output)
+    keep_out(release, {"--key_uri": key_uri, "--ledger": ledger})
+    keep_from_reading(corpus, {"--output": release, "--metrics_output": apart}, ledger)
+    return release, apart
+
+
+def release_and_metrics(output: str, metrics_output: str | None) -> tuple[str, str]:
+    """Where a release goes, and what is computed from the raw text.
+
+    Args:
+      output: from the flag.
+      metrics_output: from the flag; by default OUTPUT-metrics.
+
+    Raises:
+      ConfigurationError: the second is within the first, or lies nowhere by default.
+    """
+    release = output_place("--output", output)
+    apart = output_place("--metrics_output", metrics_output or _beside(release))
+    if is_within(apart, release):
+        raise ConfigurationError(
+            f"--metrics_output {apart} is within --output {release}: metrics and dead letters are "
+            "computed from the raw text and must not be released with it; choose another place"
+        )
+    return release, apart
+
+
+def _beside(release: str) -> str:
+    if storage.is_local(release):
+        # "." and ".." name a directory without its name.
+        named = release if release.rpartition("/")[2] not in ("", ".", "..") else None
+        return f"{named or os.path.realpath(release)}-metrics"
+    if "/" not in release[len(_CLOUD) :]:
+        raise ConfigurationError(
+            f"--output {release} is a whole bucket, and {release}-metrics would be another one: "
+            f"write to a prefix such as {release}/release, or name --metrics_output"
+        )
+    return f"{release}-metrics"
+
+
+def keep_out(release: str, given: Mapping[str, str | None]) -> None:
+    """Refuses what must not be released with a release, as it lies within.
+
+    Args:
+      release: where the release goes.
+      given: flag -> the place that was given, if one was.
+
+    Raises:
+      ConfigurationError: names the flag and the place.
+    """
+    for flag, place in given.items():
+        if place and not place.startswith("env:") and is_within(place, release):
+            raise ConfigurationError(
+                f"{flag} is within --output {release} and would be handed on with the release; "
+                "keep it in another place"
+            )
+
+
+def keep_from_reading(pattern: str, directories: Mapping[str, str], ledger: str | None) -> None:
+    """Refuses a glob of the corpus that takes in what the job itself writes.
+
+    Args:
+      pattern: of the corpus files.
+      directories: flag -> the place that files are written below.
+      ledger: the ledger's file, if there is one.
+
+    Raises:
+      ConfigurationError: names the flag and the place.
+    """
+    taken_in = [place for place in directories.items() if may_match_below(pattern, place[1])]
+    if ledger and may_match(pattern, ledger):
+        taken_in.append(("--ledger", ledger))
+    for flag, place in taken_in:
+        raise ConfigurationError(
+            f"--input {pattern} takes in what the job itself writes to {flag} {place}; write to "
+            "another place, or name the corpus more closely"
+        )
+
+
+def may_match(pattern: str, file: str) -> bool:
+    """Whether a glob of Beam's may match a file; a set of characters counts as any character."""
+    tokens = _tokens(pattern)
+    return _are_alike(pattern, file) and len(tokens) in _reached(tokens, comparable(file))
+
+
+def may_match_below(pattern: str, directory: str) -> bool:
+    """Whether a glob of Beam's may match some file below a directory."""
+    tokens, start = _tokens(pattern), comparable(directory).rstrip("/") + "/"
+    unmatched = _reached(tokens, start) - {len(tokens)}  # what is left of these matches something
+    return _are_alike(pattern, directory) and bool(unmatched)
+
+
+def _are_alike(one: str, other: str) -> bool:
+    return storage.is_local(one) == storage.is_local(other)
+
+
+# Wildcards in a pattern that is taken apart; all else is a single character.
+_ANY, _ANY_IN_A_NAME, _ONE = "**", "*-", "?-"
+
+
+def _tokens(pattern: str) -> list[str]:
+    """A pattern taken apart, its directory without wildcards in comparable form."""
+    pattern = storage.without_file_scheme(pattern) + ("*" if pattern.endswith("/") else "")
+    directory = "".join(re.split(r"[*?\[]", pattern, maxsplit=1)[0].rpartition("/")[:2])
+    kinds = {"**": _ANY, "*": _ANY_IN_A_NAME, "?": _ONE, "[": _ONE}
+    found = re.findall(r"\*\*|\[[!^]?\]?[^\]]*\]|.", pattern[len(directory) :], re.DOTALL)
+    named = [kinds.get(token if token == "**" else token[0], token) for token in found]
+    return [*comparable(directory or ".").rstrip("/"), "/", *named]
+
+
+def _reached(tokens: list[str], text: str) -> set[int]:
+    """How many of the tokens may have matched when all of a text is matched."""
+    states = _skipping(tokens, {0})
+    for character in text:
+        following = set()
+        for state in states - {len(tokens)}:
+            token = tokens[state]
+            if token == _ANY or (token == _ANY_IN_A_NAME and character != "/"):
+                following.add(state)
+            elif token in (_ONE, character):
+                following.add(state + 1)
+        states = _skipping(tokens, following)
+    return states
+
+
+def _skipping(tokens: list[str], states: set[int]) -> set[int]:
+    """These states, and those behind wildcards that match nothing."""
+    found, waiting = set(), list(states)
+    while waiting:
+        state = waiting.pop()
+        if state not in found:
+            found.add(state)
+            if state < len(tokens) and tokens[state] in (_ANY, _ANY_IN_A_NAME):
+                waiting.append(state + 1)
+    return found
