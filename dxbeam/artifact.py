@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 
 from dxbeam import storage
 from dxbeam.errors import ArtifactError, DxbeamError
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.vocabulary import UNWRITABLE, Vocabulary
 
 FORMAT = "dxbeam-vocabulary"
 VERSION = 1
@@ -238,8 +238,13 @@ def handle(uri: str) -> VocabularyHandle:
     """The handle of the artifact at ``uri``; reads and checks the manifest only.
 
     Raises:
-      ArtifactError: as ``read_manifest``.
+      ArtifactError: as ``read_manifest``, or this is no text.
     """
+    if not isinstance(uri, str):
+        raise ArtifactError(
+            "a vocabulary is named by the text of its URI, or 'demo', and this is a "
+            f"{type(uri).__name__}"
+        )
     manifest = read_manifest(uri)
     index, search = manifest.get("index", _EXACT), "exact"
     if not index["exact"]:
@@ -270,12 +275,18 @@ def open_vocabulary(handle: VocabularyHandle) -> Vocabulary:
     else:
         _check_files(directory, manifest["files"])
     try:
-        return _load(Path(directory), manifest)
+        vocabulary = _load(Path(directory), manifest)
     except (OSError, ValueError, KeyError, RuntimeError, pa.ArrowException, DxbeamError) as error:
         raise ArtifactError(
             f"--vocabulary {handle.uri}: the files are whole but do not fit together "
             f"({type(error).__name__}); build it again with pipelines.build_vocabulary"
         ) from None
+    if any(map(UNWRITABLE.search, vocabulary.words)):
+        raise ArtifactError(
+            f"--vocabulary {handle.uri}: a word is empty or holds a null byte or the end of a "
+            "line, so a release would not be a text; build it again with pipelines.build_vocabulary"
+        )
+    return vocabulary
 
 
 def open_draft(uri: str, digest: str) -> Vocabulary:

@@ -141,6 +141,8 @@ class Attempt:
 
     def _check_apart(self) -> None:
         flag = f"--metrics_output {self._apart}"
+        if (reason := storage.why_unwritable(self._apart)) is not None:
+            raise OutputError(f"{flag} cannot be written: {reason}")
         try:
             if manifest.is_claimed(self._apart):
                 raise OutputError(

@@ -11,29 +11,39 @@ of the bag alone. So every document, an empty one too, is released as n words: n
 nor its order nor its punctuation can be seen.
 
 Notation: X is a document's list of words after removal and filling, |X| >= n; d is the mechanism's
-distance of words; D the largest distance between two words, the unknown word included. A matching
-pairs words of X with words of X', as many as the shorter one has. Its cost is the sum of the n
-largest numbers among the distances of its pairs and a D for each word without a partner.
+distance of words, infinite where it promises nothing; D the largest distance between two words, the
+unknown word included. A matching pairs words of X with words of X', as many as the shorter one has.
+Its cost is the sum of the n largest numbers among the distances of its pairs and a D for each word
+without a partner.
 
     d_n(X, X') = the least cost of a matching.
 
-Theorem. The released bag B has P(B | X) <= exp(epsilon d_n(X, X')) P(B | X').
+Theorem. Let the mechanism of a word be (epsilon d, delta) private. The released bag B has, for
+every set S of bags, P(B in S | X) <= exp(epsilon d_n(X, X')) P(B in S | X') + n delta.
 
 Proof. Let |X| <= |X'| and take the best matching. Draw n of the words of X'; take the partners of
 those that have one, and for each of the k others one more of the words of X, uniformly among those
 not yet taken. That is a uniform draw of n words of X: given k it takes the partners of a uniform
 n - k, and uniformly k of the rest. The two draws are paired word by word, at different words of the
 matching, and each of the k further pairs costs at most D, so together they cost at most the n
-largest. Words are noised independently, so given any such pair of draws the two laws of the bag
-differ by at most exp(epsilon cost), and mixing over draws keeps the bound.
+largest. The rest holds for any such pair of draws, and mixing over them keeps both bounds, as the
+cost of every pair of draws is at most d_n.
 
-So one changed word costs epsilon d(w, w') as it does without a bag, one word more or less at most
-epsilon D, any two documents at most epsilon n D, and documents of n words or fewer
-epsilon n WMD(X, X'), the theorem of the paper, WMD being the Word Mover's Distance. For longer
-ones d_n <= |X| WMD(X, X') at equal lengths; epsilon n WMD would be false, as it is for a draw with
-replacement. Why no draw with replacement: the same word could be drawn n times and its change would
-cost epsilon n d(w, w'). docs/bag-of-words.md compares the two; tests/test_bag_of_words.py
-enumerates both exactly.
+Words are noised independently. Let P, Q be the laws of the words noised so far for the two draws,
+with P(S) <= e^a Q(S) + b for every S, and P', Q' those of one word more, with a' and b'. For a set
+S of both, let h(y) = min(1, e^a' Q'(S_y)) at what was released before, y: the joint probability is
+at most E_P[h] + b', and E_P[h] <= e^a E_Q[h] + b as h lies between 0 and 1 (integrate over its
+levels), which is at most e^(a + a') times that under Q and Q', plus b. So exponents add up, and so
+do the deltas, one for each of the n words.
+
+So one word changed for another costs epsilon d(w, w'), one word more or less at most epsilon D,
+and any two documents at most epsilon n D. Between lists of exactly n words d_n is n times their
+Word Mover's Distance, which is the theorem of the paper. That is about the lists *after* filling:
+"a" and "a a" have a Word Mover's Distance of 0 and, as bags of two, are told apart. For longer
+lists d_n <= |X| WMD(X, X') at equal lengths; epsilon n WMD would be false, as it is for a draw with
+replacement. The paper prescribes that draw (section 5.2). Why it is not taken: the same word could
+be drawn n times and its change would cost epsilon n d(w, w'). docs/bag-of-words.md compares the
+two; tests/test_bag_of_words.py enumerates both exactly.
 """
 
 from __future__ import annotations
@@ -48,7 +58,7 @@ import numpy as np
 
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import SEVERAL, Guarantee, nothing
 from dxbeam.neighbors import Ids
 from dxbeam.randomness import fill, sampling_key
 from dxbeam.tokenization import words
@@ -93,6 +103,11 @@ class BagOfWords:
                 f"bag_of_words must be a number of words from 1 to {LARGEST_LENGTH}, not "
                 f"{self.length!r}"
             )
+        if not isinstance(self.stop_words, (frozenset, set)):
+            raise ConfigurationError(
+                "stop_words is a set of words, such as the one that read_stop_words gives, and "
+                f"this is a {type(self.stop_words).__name__}"
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """Every parameter, ready for JSON; the stop words by their number and SHA-256."""
@@ -133,34 +148,48 @@ class BagOfWords:
         padding = np.full(self.length - len(kept), UNKNOWN, np.int64)
         return np.concatenate([kept, padding]), seen
 
-    def guarantee(self, word: Guarantee) -> Guarantee:
-        """The guarantee of a document under a mechanism with this one for a word."""
-        n = self.length
+    def guarantee(self, word: Guarantee, removed: str = "stop words") -> Guarantee:
+        """The guarantee of a document under a mechanism with this one for a word.
+
+        Args:
+          word: the mechanism's; nothing is guaranteed for documents unless it covers every word.
+          removed: which words are removed before the draw.
+        """
+        n, delta = self.length, self.length * word.delta
+        if not word.sound or word.unprotected or delta >= 1:
+            return dataclasses.replace(
+                nothing(word.evidence, word.citation, word.caveats),
+                unit="document",
+                unprotected=word.unprotected,
+                bag_length=n,
+            )
         return dataclasses.replace(
             word,
             metric=(
-                f"sum of the {n} largest distances between words in the best one-to-one matching "
-                f"of x and x', their stop words removed and each filled up to {n} words with the "
-                "unknown word; a word without a partner counts D, the largest distance between two "
-                "words of the vocabulary, the unknown word included. The distance between words is "
-                f"the {word.metric}"
+                f"sum of the {n} largest distances between words in the cheapest one-to-one "
+                f"matching of x and x', their {removed} removed and each filled up to {n} words "
+                "with the unknown word; a word without a partner counts D, the largest distance "
+                "between two words of the vocabulary, the unknown word included. The distance "
+                f"between words is the {word.metric}"
             ),
-            delta=min(1.0, n * word.delta),
+            delta=delta,
             cap=None if word.cap is None else n * word.cap,
             unit="document",
+            bag_length=n,
             composition=(
-                "One changed word costs epsilon times its distance, one word more or less at most "
-                f"epsilon * D, any two documents at most epsilon * {n} * D. Over several documents "
-                "the factors multiply."
+                "One word changed for another costs epsilon times their distance, one word more or "
+                f"less at most epsilon * D, any two documents at most epsilon * {n} * D; words "
+                f"that are removed count for nothing. {SEVERAL}"
             ),
             citation=(
                 f"{word.citation}; Fernandes et al. 2019 for bags of equal length; for the draw of "
                 "words the theorem in dxbeam/bag_of_words.py"
             ),
         ).with_caveats(
-            f"epsilon * {n} * the Word Mover's Distance between two documents is a bound only "
-            f"where both have at most {n} words that are no stop words; for longer ones it is "
-            "false, and the metric above is what holds.",
+            f"epsilon * {n} * the Word Mover's Distance bounds the exponent only between documents "
+            f"of exactly {n} words, after {removed} are removed and short documents filled up; "
+            "between the documents as they were, or longer ones, it may be exceeded, and the "
+            "metric above is what holds.",
             "The list of stop words must be public.",
         )
 

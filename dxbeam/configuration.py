@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dxbeam import tokenization
 from dxbeam.bag_of_words import BagOfWords
 from dxbeam.errors import ConfigurationError
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import LEFT_OUT, Guarantee
 from dxbeam.mechanisms import Mechanism
 from dxbeam.resampling import RankResampling
 
@@ -33,15 +33,36 @@ class Configuration:
       resampling: post-processing of released words, or None.
       unknown_words: a key of UNKNOWN_WORDS; all but "noise" change the guarantee.
       bag: releases documents as bags of words, or None to keep their order.
+      allow_unsound: consent to run what guarantees nothing, or leaves words unprotected. It has no
+        influence on what is released, so it is no part of the digest.
+
+    Raises:
+      ConfigurationError: settings that do not exist or do not go together; and without
+        ``allow_unsound``, those under which not every word is protected.
     """
 
     mechanism: Mechanism
     resampling: RankResampling | None = None
     unknown_words: str = "noise"
     bag: BagOfWords | None = None
+    allow_unsound: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.unknown_words not in UNKNOWN_WORDS:
+        if isinstance(self.mechanism, type) or not hasattr(self.mechanism, "guarantee"):
+            raise ConfigurationError(
+                "a mechanism is an object such as Laplace(10.0), and this is "
+                f"{_kind(self.mechanism)}; make_mechanism makes one from a name"
+            )
+        if not isinstance(self.resampling, RankResampling | None):
+            raise ConfigurationError(
+                "resampling is an object such as RankResampling(0.02), or None, and this is "
+                f"{_kind(self.resampling)}"
+            )
+        if not isinstance(self.bag, BagOfWords | None):
+            raise ConfigurationError(
+                f"a bag is an object such as BagOfWords(50), or None, and this is {_kind(self.bag)}"
+            )
+        if self.unknown_words not in tuple(UNKNOWN_WORDS):
             raise ConfigurationError(
                 f"unknown_words is one of {', '.join(UNKNOWN_WORDS)}, not {self.unknown_words!r}"
             )
@@ -50,6 +71,34 @@ class Configuration:
                 f"unknown_words {self.unknown_words} lets words pass the mechanism by, and a bag "
                 "of words protects all of them; choose noise or drop"
             )
+        if type(self.allow_unsound) is not bool:
+            raise ConfigurationError(
+                f"allow_unsound must be true or false, not {self.allow_unsound!r}"
+            )
+        if not self.allow_unsound and (reason := self._why_unsound()):
+            raise ConfigurationError(
+                f"{reason}; add --allow_unsound to run it all the same (in Python "
+                "allow_unsound=True, in YAML allow_unsound: true)"
+            )
+
+    def _why_unsound(self) -> str | None:
+        """What these settings leave unprotected, None where it is nothing."""
+        word, whole = self.mechanism.guarantee(), self.guarantee()
+        if not word.sound:
+            return f"--mechanism {self.mechanism.name} guarantees nothing ({word.citation})"
+        if self.bag and not whole.sound and not word.unprotected:
+            return (
+                f"--bag_of_words {self.bag.length} guarantees nothing with a delta of "
+                f"{word.delta:g} for each word"
+            )
+        if not whole.unprotected:
+            return None
+        which = (
+            f"--mechanism {self.mechanism.name}"
+            if word.unprotected
+            else f"--unknown_words {self.unknown_words}"
+        )
+        return f"{which}: nothing is promised for {whole.unprotected[0]}"
 
     def as_dict(self) -> dict[str, Any]:
         """Every parameter, ready for JSON."""
@@ -80,26 +129,27 @@ class Configuration:
         """The mechanism's guarantee, with all that this configuration leaves visible."""
         visible: tuple[str, ...] = (
             "Document ids and kept fields are released as they are.",
+            LEFT_OUT,
             "The vocabulary must be public; one built from the private corpus voids the guarantee.",
         )
+        promise = self.mechanism.guarantee()
         if self.bag:
-            if self.unknown_words == "drop":
-                visible += ("Words outside the vocabulary are removed as stop words are.",)
-            return self.bag.guarantee(self.mechanism.guarantee()).with_caveats(*visible)
-        visible = (
-            "The number and order of words, white space and punctuation are released as they are; "
-            "between documents of unequal length there is no finite bound.",
-            *visible,
-        )
-        word = self.mechanism.guarantee()
-        if self.unknown_words != "noise":
-            visible += (
-                f"Words outside the vocabulary are {UNKNOWN_WORDS[self.unknown_words]}; the "
-                "guarantee does not cover them.",
+            drops = self.unknown_words == "drop"
+            removed = "stop words and words outside the vocabulary" if drops else "stop words"
+            promise = self.bag.guarantee(promise, removed)
+        else:
+            visible = (
+                "The number and order of words, white space and punctuation are not hidden; "
+                "between documents of unequal length there is no finite bound.",
+                "The division into files follows the sizes of the original files.",
+                *visible,
             )
-            outside = f"words outside the vocabulary ({self.unknown_words})"
-            word = dataclasses.replace(word, unprotected=(*word.unprotected, outside))
-        return word.with_caveats(*visible)
+            if self.unknown_words != "noise":
+                promise = promise.narrowed(
+                    f"{promise.covered} of the vocabulary",
+                    f"words outside the vocabulary, {UNKNOWN_WORDS[self.unknown_words]}",
+                )
+        return promise.with_caveats(*promise.limits, *visible)
 
     @property
     def unprotected(self) -> tuple[str, ...]:
@@ -108,3 +158,10 @@ class Configuration:
         if self.bag:
             return ("document ids", *words)
         return ("document ids", "number and order of words", "white space", "punctuation", *words)
+
+
+def _kind(value: object) -> str:
+    """What a value is, for messages, which never show the value itself."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"of type {type(value).__name__}"

@@ -3,7 +3,7 @@
 Formats:
 
 * ``glove``: text, ``word v1 … vn`` a line, no header. A word may contain spaces
-  (glove.840B has such), so the last n fields are the vector.
+  (glove.840B has such), so the last n fields are the vector; such words are left out.
 * ``word2vec``: the same below a header line ``N n``; fastText's ``.vec`` files are of this kind.
 * ``word2vec_binary``: a header line, then ``word``, a space and n little-endian float32 an entry,
   with or without a line end between entries.
@@ -52,6 +52,7 @@ _SECONDS_BETWEEN_LOGS = 10.0
 
 _HEADER = re.compile(rb"([+-]?\d{1,18}) ([+-]?\d{1,18})")  # N n
 _NUMBERS_AT_END = re.compile(rb"(?: +[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)+\Z")
+_UNUSABLE = re.compile(r"^$|[\s\x00-\x1f\x7f-\x9f]")
 _PRINTABLE = re.compile(rb"[\t\x20-\x7e]+")
 _ZIP = re.compile(r"(?i)(.+?\.zip)(?:!(.+))?")
 
@@ -83,8 +84,9 @@ class ReadingReport:
       words: words kept.
       duplicates: words left out because an earlier one is the same.
       undecodable: words left out because they are not valid UTF-8.
-      blank: words left out because they are nothing but white space, such as the U+0085 in
-        glove.twitter.27B: no token of a text could ever be one.
+      unusable: words left out because they hold white space, such as glove.840B's ". . ." and the
+        U+0085 of glove.twitter.27B, or control characters: no word of a text could ever be one, and
+        released they would look like several words or end a line.
       bytes_read: bytes of the embedding file, after decompression.
     """
 
@@ -93,7 +95,7 @@ class ReadingReport:
     words: int = 0
     duplicates: int = 0
     undecodable: int = 0
-    blank: int = 0
+    unusable: int = 0
     bytes_read: int = 0
 
 
@@ -157,8 +159,8 @@ def read_embeddings(
                 yield Chunk(words, vectors[rows])
         if not seen:
             raise EmbeddingFileError(
-                f"{source.name} has no word that is valid UTF-8 and more than white space; "
-                f"convert it to UTF-8"
+                f"{source.name} has no word that is valid UTF-8 and free of white space and "
+                f"control characters; convert it to UTF-8"
             )
 
 
@@ -175,8 +177,8 @@ def _kept(
             continue
         if lowercase:
             word = word.lower()
-        if word.isspace():
-            report.blank += 1
+        if _UNUSABLE.search(word):
+            report.unusable += 1
         elif word in seen:
             report.duplicates += 1
         else:
@@ -261,7 +263,7 @@ def _open_raw(path: str) -> tuple[BinaryIO, int]:
         raise EmbeddingFileError(
             f"{path} cannot be opened ({error}); check the path and who may read it"
         ) from error
-    raise EmbeddingFileError(f"{path} is not there; check the path")
+    raise EmbeddingFileError(f"{path} is not there, or is a directory; check the path")
 
 
 def _find_member(

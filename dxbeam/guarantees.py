@@ -1,13 +1,29 @@
-"""What a configuration promises, in numbers and in a sentence."""
+"""What a configuration promises, in numbers and in a sentence.
+
+Sentences are composed from a guarantee's values, so that they stay true when a configuration
+changes a value: which words are covered, how many of them make up what is released.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 EUCLIDEAN = "Euclidean distance between the words' vectors in the vocabulary"
+
+LEFT_OUT = (
+    "A record that cannot be used because of what it holds, such as a null character or too much "
+    "text, is missing from the release, and that shows."
+)
+"""A caveat of every release."""
+
+SEVERAL = (
+    "A person's several documents, and one text under several ids, cost the sum of what each costs."
+)
+"""What every composition of documents says."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +41,18 @@ class Guarantee:
       citation: where the proof or the claim stands.
       caveats: what the guarantee does not cover, one sentence each.
       euclidean_epsilon: the factor of the Euclidean distance between word vectors that the
-        exponent never exceeds, whatever the metric; None where there is none to name.
-      unprotected: words that the mechanism itself may release as they are.
+        exponent never exceeds, whatever the metric; for a bag of words the factor of the same sum
+        of distances; None where there is none to name.
+      unprotected: words that may be released as they are, or show that they were there.
       longest: it holds for words at most so far apart, in Euclidean distance; None if for all.
       cap: what the exponent never exceeds, however far apart words are; None where nothing caps
         it, or what does depends on the vocabulary.
+      far_odds: with N words in the vocabulary the exponent of one word never exceeds
+        2 ln(far_odds (N - 1)); None where there is no such cap.
+      covers: what it holds between any two of, in the plural; all units if "".
+      covered_share: share of the vocabulary, from its end, whose words it covers.
+      bag_length: how many words are released for a document, where a document is the unit and its
+        words come without their order; None otherwise.
     """
 
     notion: str
@@ -45,6 +68,10 @@ class Guarantee:
     unprotected: tuple[str, ...] = ()
     longest: float | None = None
     cap: float | None = None
+    far_odds: float | None = None
+    covers: str = ""
+    covered_share: float = 1.0
+    bag_length: int | None = None
 
     @property
     def sound(self) -> bool:
@@ -52,26 +79,65 @@ class Guarantee:
         return math.isfinite(self.epsilon)
 
     @property
+    def covered(self) -> str:
+        """What it holds between any two of, in the plural."""
+        return self.covers or f"{self.unit}s"
+
+    @property
     def sentence(self) -> str:
         """The guarantee as one sentence."""
         if not self.sound:
             return f"Nothing is guaranteed for a {self.unit}."
-        slack = f", up to a probability of {self.delta:g}" if self.delta else ""
+        slack = f", up to a probability of {at_most(self.delta)}" if self.delta else ""
+        others = "; nothing is promised for " if self.unprotected else ""
         return (
-            f"Whoever sees one released {self.unit} can tell any two original {self.unit}s x and "
-            f"x' apart by a likelihood ratio of at most exp({self.epsilon:g} * d(x, x')){slack}, "
-            f"where d is the {self.metric}."
+            f"Whoever sees one released {self.unit} can tell any two original {self.covered} x and "
+            f"x' apart by a likelihood ratio of at most exp({at_most(self.epsilon)} * d(x, x'))"
+            f"{slack}, where d is the {self.metric}{others}{', or for '.join(self.unprotected)}."
         )
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What else bounds the exponent, and where the promise ends, one sentence each."""
+        if not self.sound:
+            return ()
+        said = []
+        if self.euclidean_epsilon is not None and EUCLIDEAN not in self.metric:
+            said.append(
+                f"The exponent is at most {at_most(self.euclidean_epsilon)} times the "
+                + (
+                    "Euclidean distance."
+                    if self.bag_length is None
+                    else "same sum of Euclidean distances."
+                )
+            )
+        if self.cap is not None:
+            said.append(
+                f"The exponent is at most {at_most(self.cap)} for any two {self.covered}, however "
+                "far apart."
+            )
+        if self.longest is not None:
+            reach = f"{self.longest:.12g}"
+            said.append(
+                f"Nothing is promised between words further apart than {reach}."
+                if self.bag_length is None
+                else "Nothing is promised between documents whose words cannot be matched at "
+                f"distances of {reach} or less, nor, where two words of the vocabulary are further "
+                "apart than that, between documents that leave a word without a partner."
+            )
+        return tuple(said)
 
     @property
     def table(self) -> list[tuple[str, str]]:
         """What an engineer checks: names and values, without the caveats."""
+        epsilon = f"{at_most(self.epsilon)} per unit of d" if self.sound else "none"
         return [
             ("notion", self.notion),
             ("metric d", self.metric),
-            ("epsilon", f"{self.epsilon:g} per unit of d" if self.sound else "none"),
-            ("delta", f"{self.delta:g}"),
+            ("epsilon", epsilon),
+            ("delta", at_most(self.delta)),
             ("unit", self.unit),
+            ("covers", self.covered if self.sound else "nothing"),
             ("composition", self.composition),
             ("evidence", f"{self.evidence}: {self.citation}"),
             ("unprotected", "; ".join(self.unprotected) or "no word"),
@@ -81,15 +147,63 @@ class Guarantee:
         """The same guarantee with more that it does not cover."""
         return dataclasses.replace(self, caveats=self.caveats + caveats)
 
+    def narrowed(self, covers: str, unprotected: str) -> Guarantee:
+        """The same guarantee of a word for fewer words: what it covers, and what it does not."""
+        narrowed = dataclasses.replace(self, unprotected=(*self.unprotected, unprotected))
+        if not self.sound:
+            return narrowed
+        composition = _position_by_position(covers, self.delta)
+        return dataclasses.replace(narrowed, covers=covers, composition=composition)
+
+    def first_covered(self, words: int) -> int:
+        """The id of the first word that it covers, in a vocabulary of so many."""
+        return min(round(words * (1 - self.covered_share)), words - 1)
+
+    def one_word(self, words: int) -> tuple[float, float]:
+        """What one changed word may cost at most, however far it changes, and with what slack.
+
+        Args:
+          words: how many the vocabulary has.
+
+        Returns:
+          the cap of the exponent, infinite where there is none, and the delta.
+        """
+        length = self.bag_length or 1
+        caps = [math.inf]
+        if self.cap is not None:
+            caps.append(self.cap / length)
+        if self.far_odds is not None and words > 1:
+            caps.append(max(0.0, 2 * math.log(self.far_odds * (words - 1))))
+        return min(caps), self.delta / length
+
     def as_dict(self) -> dict[str, Any]:
         """All fields and the sentence, ready for JSON."""
         return {
             "sentence": self.sentence,
             **dataclasses.asdict(self),
             "epsilon": self.epsilon if self.sound else None,
+            "covers": self.covered if self.sound else None,
             "caveats": list(self.caveats),
             "unprotected": list(self.unprotected),
         }
+
+
+def at_most(value: float, digits: int = 6) -> str:
+    """A number in a few digits, rounded up, so that a bound with it stays true."""
+    short = f"{value:.{digits}g}"
+    if float(short) >= value * (1 - 1e-12):  # equal, but for what computing it in float64 added
+        return short
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(value)
+    return f"{float(rounded):.{digits}g}"
+
+
+def _position_by_position(covers: str, delta: float) -> str:
+    """How the guarantee of a word composes over documents that keep their order."""
+    slacks = ", and so do the slacks: delta for every word that differs" if delta else ""
+    return (
+        f"For two documents that differ in {covers} alone, one for one, the exponents add up, the "
+        f"sum over positions of epsilon * d(x_i, x_i'){slacks}. {SEVERAL}"
+    )
 
 
 def pure(
@@ -106,10 +220,7 @@ def pure(
         epsilon=epsilon,
         delta=0.0,
         unit="word",
-        composition=(
-            "For two documents with the same number of words the factors multiply: the sum over "
-            "positions of epsilon * d(x_i, x_i')."
-        ),
+        composition=_position_by_position("words", 0.0),
         evidence="proved",
         citation=citation,
         caveats=caveats,
@@ -125,10 +236,7 @@ def approximate(
         pure(epsilon, citation, metric, caveats=caveats),
         notion="approximate metric differential privacy",
         delta=delta,
-        composition=(
-            "For two documents with the same number of words the exponents add up, and so do the "
-            "slacks: delta for every word that differs."
-        ),
+        composition=_position_by_position("words", delta),
     )
 
 

@@ -128,7 +128,7 @@ def account(
       ConfigurationError: flags that do not go together, a cap that is none, or settings that
         leave words without a guarantee.
     """
-    if not path and not corpus and max_epsilon is None:
+    if path is None and corpus is None and max_epsilon is None:  # "" is a name left out
         return None
     for flag, value in (("--ledger", path), ("--corpus_id", corpus)):
         if not value:
@@ -163,7 +163,11 @@ def read(path: str) -> list[Entry]:
     Raises:
       OutputError: this is no ledger, or it was changed.
     """
-    return _entries(path, _whole_lines(path, storage.read(path) if storage.exists(path) else b""))
+    try:
+        content = storage.read(path) if storage.exists(path) else b""
+    except OSError as error:
+        raise OutputError(f"the ledger {path} cannot be read ({type(error).__name__})") from None
+    return _entries(path, _whole_lines(path, content))
 
 
 def spent(entries: Iterable[Entry], corpus: str) -> tuple[float, float]:
@@ -223,9 +227,11 @@ def check(path: str, entry: Entry, max_epsilon: float | None) -> None:
 
     Raises:
       ConfigurationError: the cap is no positive number.
-      OutputError: the release would pass the cap, or this is no ledger.
+      OutputError: the release would pass the cap, or this is no ledger or no place for one.
     """
     check_cap(max_epsilon)
+    if (reason := storage.why_no_file(path)) is not None:
+        raise OutputError(f"the ledger {path} cannot be written: {reason}")
     _needed(path, read(path), entry, max_epsilon)
 
 

@@ -70,11 +70,13 @@ def versions() -> dict[str, str]:
 
 
 def check_empty(prefix: str) -> None:
-    """Makes sure that nothing lies below a prefix; writes nothing.
+    """Makes sure that nothing lies below a prefix, and that something may; writes nothing.
 
     Raises:
       OutputError: something does, or nobody can tell.
     """
+    if (reason := storage.why_unwritable(prefix)) is not None:
+        raise OutputError(f"{prefix} cannot be written: {reason}")
     try:
         found = storage.first_file_below(prefix)
     except OSError as error:
@@ -256,7 +258,10 @@ def compose(
     facts: Mapping[str, Any],
     repair: Repair | None = None,
     repaired: Mapping[str, int] | None = None,
-    apart: str = "",
+    *,
+    source: str = "the corpus",
+    dead_letters: str = "the dead letters",
+    commonest_reason: str = "",
 ) -> dict[str, Any]:
     """The content of release.json.
 
@@ -272,20 +277,22 @@ def compose(
       repair: the language model that rewrote the sanitized text, or None.
       repaired: how many documents it "repaired", how many were "blank", or failed and were "kept"
         as they were or "withheld".
-      apart: where the dead letters lie, for a message; no part of the content.
+      source: what was read, for the sentence that says that nothing of it can be released.
+      dead_letters: where they lie, for the same sentence.
+      commonest_reason: of those for which records were rejected; the same.
 
     Raises:
       CorpusError: no document was read, or all were rejected.
       RunError: there were texts to repair, and none was repaired.
       OutputError: the shards do not hold as many documents as were sanitized.
     """
-    files, letters = sorted(shards), "the dead letters" + (f" below {apart}" if apart else "")
+    files = sorted(shards)
     if not tally.documents:
         raise CorpusError(
-            f"no document could be released: {rejected} records were rejected (see {letters} for "
-            "where and why)"
+            f"no document of {source} could be released: {rejected:,} records were rejected, most "
+            f"often because: {commonest_reason}; {dead_letters} says where and why"
             if rejected
-            else "no document could be released: the corpus holds none"
+            else f"no document could be released: {source} holds none"
         )
     outcomes = {"repaired": 0, "blank": 0, "kept": 0, "withheld": 0, **(repaired or {})}
     withheld = outcomes["withheld"]

@@ -77,6 +77,13 @@ class NeighborSearch:
     def __init__(
         self, vocabulary: Vocabulary, threads: int | None = None, arithmetic: str | None = None
     ):
+        if not isinstance(vocabulary, Vocabulary):
+            raise ConfigurationError(
+                f"words are searched in a Vocabulary, and this is a {type(vocabulary).__name__}; "
+                'open one with artifact.open_vocabulary(artifact.handle("demo"))'
+            )
+        if threads is not None and threads < 1:
+            raise ConfigurationError(f"a search needs at least one thread, not {threads}")
         self.vocabulary = vocabulary
         self._vectors = vocabulary.vectors
         self._threads = threads or os.cpu_count() or 1

@@ -51,7 +51,7 @@ def laplace(random: Random, dimensions: int, epsilon: float) -> Floats:
     """Multidimensional Laplace noise: density proportional to exp(-epsilon * |eta|).
 
     Its direction is uniform and its length Gamma(n, 1/epsilon) (Fernandes et al. 2019, section
-    4; Feyisetan et al. 2020, algorithm 1). It is drawn as the Gaussian scale mixture
+    5.1, theorem 5; Feyisetan et al. 2020, algorithm 1). It is drawn as the Gaussian scale mixture
     eta = sqrt(V) G with V ~ Gamma((n+1)/2, rate epsilon^2/2) and G standard normal, which needs
     no rejection, so that a word uses a fixed count of random numbers. V is 2/epsilon^2 times
     a sum of exponentials, and for even n of half a squared normal more.

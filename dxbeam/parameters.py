@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 from dxbeam.errors import ConfigurationError
 
@@ -18,11 +19,11 @@ def checked_epsilon(epsilon: float) -> float:
     Raises:
       ConfigurationError: epsilon is 0, negative, NaN, infinite, or outside the limits above.
     """
-    epsilon = _as_float(epsilon)
+    given, epsilon = epsilon, _as_float(epsilon)
     if not math.isfinite(epsilon) or epsilon <= 0:
         raise ConfigurationError(
-            f"epsilon must be a positive, finite number, not {epsilon}; it is the privacy loss "
-            "per unit of distance between word vectors, and 5 to 20 is usual for GloVe"
+            f"epsilon must be a positive, finite number, not {_shown(given)}; it is the privacy "
+            "loss per unit of distance between word vectors, and 5 to 20 is usual for GloVe"
         )
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         meaning = "only noise" if epsilon < SMALLEST_EPSILON else "the original text"
@@ -40,11 +41,11 @@ def checked_rank_c(c: float) -> float:
       ConfigurationError: c is 0, negative, NaN, infinite, or so small that ranks could not be
         told apart in float64.
     """
-    c = _as_float(c)
+    given, c = c, _as_float(c)
     if not math.isfinite(c) or c < SMALLEST_RANK_C:
         raise ConfigurationError(
-            f"rank_c must be a positive, finite number, not {c}; leave it out for no rank "
-            "resampling, and smaller values spread more (0.02 to 0.05 is usual)"
+            f"rank_c must be a positive, finite number, not {_shown(given)}; leave it out for no "
+            "rank resampling, and smaller values spread more (0.02 to 0.05 is usual)"
         )
     return c
 
@@ -55,10 +56,10 @@ def checked_positive(name: str, value: float, meaning: str) -> float:
     Raises:
       ConfigurationError: it is not.
     """
-    value = _as_float(value)
+    given, value = value, _as_float(value)
     if not math.isfinite(value) or value <= 0:
         raise ConfigurationError(
-            f"{name} must be a positive, finite number, not {value}: {meaning}"
+            f"{name} must be a positive, finite number, not {_shown(given)}: {meaning}"
         )
     return value
 
@@ -69,9 +70,9 @@ def checked_share(name: str, value: float, meaning: str) -> float:
     Raises:
       ConfigurationError: it is not.
     """
-    value = _as_float(value)
+    given, value = value, _as_float(value)
     if not 0 <= value <= 1:
-        raise ConfigurationError(f"{name} must be between 0 and 1, not {value}: {meaning}")
+        raise ConfigurationError(f"{name} must be between 0 and 1, not {_shown(given)}: {meaning}")
     return value
 
 
@@ -81,18 +82,24 @@ def checked_delta(delta: float) -> float:
     Raises:
       ConfigurationError: delta is not above 1e-15 and below 0.5.
     """
-    delta = _as_float(delta)
+    given, delta = delta, _as_float(delta)
     if not SMALLEST_DELTA <= delta < 0.5:
         raise ConfigurationError(
-            f"delta must be at least {SMALLEST_DELTA:g} and below 0.5, not {delta}; it is the "
-            "probability that the guarantee's factor is exceeded, and 1e-6 or less is usual"
+            f"delta must be at least {SMALLEST_DELTA:g} and below 0.5, not {_shown(given)}; it is "
+            "the probability that the guarantee's factor is exceeded, and 1e-6 or less is usual"
         )
     return delta
 
 
+def _shown(value: object) -> str:
+    """A number as it was given; of anything else its type."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return str(value) if is_number else f"a {type(value).__name__}"
+
+
 def _as_float(value: object) -> float:
     """A number as a float, so that 10 and 10.0 are one configuration; NaN for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, Real):  # NumPy's numbers are Real too
         return math.nan
     try:
         return float(value)

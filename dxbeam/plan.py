@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import Sequence
@@ -12,8 +13,9 @@ import numpy as np
 from dxbeam import corpus
 from dxbeam.configuration import Configuration
 from dxbeam.context import in_context
-from dxbeam.corpus import CorpusFile, CorpusFormat, Split
+from dxbeam.corpus import CorpusFile, CorpusFormat
 from dxbeam.documents import Document
+from dxbeam.errors import CorpusError
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.repair import Repair
 from dxbeam.sanitizer import Sanitizer
@@ -57,6 +59,7 @@ def estimate(
         configuration.resampling,
         configuration.unknown_words,
         bag=configuration.bag,
+        allow_unsound=configuration.allow_unsound,
     )
     ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)
     run = [(bytes(32), 0, len(ids))]
@@ -67,12 +70,13 @@ def estimate(
 
 
 def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> list[Document]:
-    splits = corpus.splits(file, corpus_format)
-    first = next((split for split in splits if isinstance(split, Split)), None)
-    if first is None:
-        return []
-    found = itertools.islice(corpus.read(first, corpus_format), _SAMPLED_DOCUMENTS)
-    return [document for document in found if isinstance(document, Document)]
+    found: list[Document] = []
+    with contextlib.suppress(CorpusError):  # a file that the run may be allowed to leave out
+        for split in itertools.islice(corpus.splits(file, corpus_format), 1):
+            for record in itertools.islice(corpus.read(split, corpus_format), _SAMPLED_DOCUMENTS):
+                if isinstance(record, Document):
+                    found.append(record)
+    return found
 
 
 def describe(

@@ -210,6 +210,26 @@ def sampling_key(key: bytes) -> bytes:
     return hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"dxbeam sampling").digest()
 
 
+def layout_key(key: bytes) -> bytes:
+    """The key by which documents are dealt into files, from the secret key: BLAKE2b, 32 bytes.
+
+    Args:
+      key: the secret key.
+    """
+    return hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"dxbeam layout").digest()
+
+
+def layout_order(key: bytes, document_id: str) -> bytes:
+    """16 bytes by which documents are ordered; random to whoever does not hold the key.
+
+    Args:
+      key: from ``layout_key``.
+      document_id: the document's id.
+    """
+    name = document_id.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(name, key=key, digest_size=16, person=b"dxbeam order").digest()
+
+
 def draws_a_word(needed: int) -> int:
     """``needed`` uint64 numbers rounded up to whole AES blocks, so that words can be sought."""
     return needed + needed % 2

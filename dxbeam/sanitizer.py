@@ -15,7 +15,7 @@ import numpy as np
 
 from dxbeam.bag_of_words import BagOfWords
 from dxbeam.configuration import Configuration
-from dxbeam.documents import Document, Rejected, why_unusable
+from dxbeam.documents import Document, Rejected, place, why_rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import Mechanism
 from dxbeam.neighbors import Ids, NeighborSearch, is_known
@@ -42,6 +42,9 @@ class Sanitized(NamedTuple):
 class Sanitizer:
     """Replaces every word of documents by a differentially private one.
 
+    Documents are not compared with one another: equal texts under one id come out equal, so give
+    each document an id of its own.
+
     Args:
       vocabulary: the public words and vectors; or a search over them, to share it or to choose
         its threads.
@@ -51,6 +54,10 @@ class Sanitizer:
       key: the secret key, 32 bytes. By default a new one that is forgotten with this object, so
         nobody can draw the same noise again.
       bag: releases documents as bags of words, or None to keep their order.
+      allow_unsound: consent to settings that do not protect every word; see configuration.py.
+
+    Raises:
+      ConfigurationError: settings that ``Configuration`` refuses, or a key that is none.
     """
 
     def __init__(
@@ -61,8 +68,9 @@ class Sanitizer:
         unknown_words: str = "noise",
         key: bytes | None = None,
         bag: BagOfWords | None = None,
+        allow_unsound: bool = False,
     ):
-        self.configuration = Configuration(mechanism, resampling, unknown_words, bag)
+        self.configuration = Configuration(mechanism, resampling, unknown_words, bag, allow_unsound)
         self.search = (
             vocabulary if isinstance(vocabulary, NeighborSearch) else NeighborSearch(vocabulary)
         )
@@ -78,12 +86,19 @@ class Sanitizer:
         raise TypeError("a Sanitizer holds a secret key and is not pickled; make it where it runs")
 
     def sanitize(self, documents: Iterable[Document]) -> Iterator[Sanitized | Rejected]:
-        """Sanitizes documents in order; records that cannot be used come out as Rejected."""
+        """Sanitizes documents in order; those that cannot be used come out as Rejected.
+
+        Noise is keyed by a document's id and text, so equal texts with one id come out equal, and
+        others do not: give each document an id of its own.
+
+        Raises:
+          ConfigurationError: an element is no Document.
+        """
         batch = Batch(self)
         for document in documents:
-            if (reason := why_unusable(document.text)) is not None:
+            if (reason := why_rejected(document)) is not None:
                 yield from batch.finish()
-                yield Rejected(document.id, reason)
+                yield Rejected(place(document.id), reason)
             else:
                 batch.add(document)
                 yield from batch.take()
@@ -157,7 +172,7 @@ class Batch:
         self._runs: list[tuple[_Open, int]] = []  # whose words these are, and how many
 
     def add(self, document: Document) -> None:
-        """Adds a document whose text ``why_unusable`` has nothing against."""
+        """Adds a document that ``why_rejected`` has nothing against."""
         bag = self._sanitizer.configuration.bag
         opened = _Open(document, self._sanitizer.document_key(document), [] if bag else None)
         self._waiting.append(opened)

@@ -7,6 +7,7 @@ literally: Beam takes paths for globs there, and a release may be called ``rel[1
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import hashlib
@@ -45,19 +46,49 @@ def join(directory: str, *names: str) -> str:
     return cast(str, FileSystems.join(without_file_scheme(directory), *names))
 
 
+def knows(path: str) -> bool:
+    """Whether there is a file system for paths like this one, such as gs:// and not gcs://."""
+    try:
+        FileSystems.get_filesystem(without_file_scheme(path))
+    except ValueError:
+        return False
+    return True
+
+
+def why_unwritable(directory: str) -> str | None:
+    """Why nothing can be written below a local ``directory``, if so; elsewhere only trying shows.
+
+    Nothing is made: what is there of the path must be a directory that this user may write to.
+    """
+    if not is_local(directory):
+        return None
+    path = Path(without_file_scheme(directory)).absolute()
+    try:
+        there = next(place for place in (path, *path.parents) if os.path.lexists(place))
+        if not there.is_dir():
+            return f"{there} is no directory"
+        if not os.access(there, os.W_OK | os.X_OK):
+            return f"{there} may not be written to"
+    except OSError as error:
+        return f"{error.strerror}"
+    return None
+
+
+def why_no_file(path: str) -> str | None:
+    """Why no file can be written at a local ``path``, if so; nothing is made, as above."""
+    if is_local(path) and Path(without_file_scheme(path)).is_dir():
+        return "it is a directory"
+    return why_unwritable(path.rpartition("/")[0] or ".")
+
+
 def open_read(path: str, decompress: bool = False) -> BinaryIO:
     """Opens ``path`` for reading; by its suffix decompressed where asked."""
     compression = CompressionTypes.AUTO if decompress else CompressionTypes.UNCOMPRESSED
     path = without_file_scheme(path)
     if is_local(path) and not decompress:
         return Path(path).open("rb")
-    try:
+    with _told_as_os_errors(path):
         return cast(BinaryIO, _system(path).open(path, compression_type=compression))
-    except Exception as error:
-        # Google's own kinds of errors are told by name, as not everybody needs its library.
-        if type(error).__name__ == "NotFound":
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from None
-        raise
 
 
 @stopping.writing()
@@ -72,7 +103,7 @@ def open_write(path: str, compress: bool = False) -> BinaryIO:
 
 def read(path: str) -> bytes:
     """All bytes of ``path``."""
-    with open_read(path) as file:
+    with _told_as_os_errors(path), open_read(path) as file:
         return file.read()
 
 
@@ -81,7 +112,8 @@ def exists(path: str) -> bool:
     path = without_file_scheme(path)
     if is_local(path):
         return Path(path).exists() and not Path(path).is_dir()
-    return bool(_system(path).exists(path))
+    with _told_as_os_errors(path):
+        return bool(_system(path).exists(path))
 
 
 def match(pattern: str) -> list[tuple[str, int]]:
@@ -154,6 +186,19 @@ def copy(source: str, target: str) -> None:
 def move(source: str, target: str) -> None:
     """Moves one file within a file system, replacing what is there."""
     FileSystems.rename([without_file_scheme(source)], [without_file_scheme(target)])
+
+
+@contextlib.contextmanager
+def _told_as_os_errors(path: str) -> Iterator[None]:
+    """Cloud Storage's own errors, such as that there is no such object, as OSErrors."""
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith("google."):
+            raise
+        absent = getattr(error, "code", None) == 404
+        number, kind = (errno.ENOENT if absent else errno.EIO), type(error).__name__
+        raise OSError(number, f"{kind} from Cloud Storage", path) from None
 
 
 def _system(path: str) -> Any:

@@ -14,7 +14,8 @@ class Tally(NamedTuple):
       tokens: words released for them (white space and punctuation are not counted); without a bag
         of words, all that are in them.
       original: vocabulary words released as they were.
-      close: vocabulary words released as one of their first 100 neighbours.
+      close: vocabulary words released as one of their first 100 neighbours, or as one as far
+        away as the 100th.
       distant: vocabulary words released as any other word.
       unknown: words outside the vocabulary.
       unchanged: words that stand in the output as in the input, casing aside: ``original``, and
@@ -38,21 +39,29 @@ class Tally(NamedTuple):
         return Tally(*(a + b for a, b in zip(self, other, strict=True)))
 
     def as_dict(self) -> dict[str, float | int | None]:
-        """Counts, proportions of tokens, and N_w; proportions are None without tokens.
+        """Counts, proportions, and N_w; a proportion of nothing is None.
 
-        N_w is the share of words that come out unchanged (Feyisetan et al. 2020, section 4).
+        ``share_…`` are of all tokens, with unknown words and padding among them, and
+        ``share_…_of_known`` of the tokens that are words of the vocabulary, where the three add up
+        to 1, as in the papers. N_w is the share of words that come out unchanged (Feyisetan et al.
+        2020, section 4).
         """
+        known = self.original + self.close + self.distant
         return {
             **self._asdict(),
-            "share_original": self._share(self.original),
-            "share_close": self._share(self.close),
-            "share_distant": self._share(self.distant),
-            "share_unknown": self._share(self.unknown),
-            "n_w": self._share(self.unchanged),
+            "share_original": _share(self.original, self.tokens),
+            "share_close": _share(self.close, self.tokens),
+            "share_distant": _share(self.distant, self.tokens),
+            "share_unknown": _share(self.unknown, self.tokens),
+            "share_original_of_known": _share(self.original, known),
+            "share_close_of_known": _share(self.close, known),
+            "share_distant_of_known": _share(self.distant, known),
+            "n_w": _share(self.unchanged, self.tokens),
         }
 
-    def _share(self, count: int) -> float | None:
-        return count / self.tokens if self.tokens else None
+
+def _share(count: int, whole: int) -> float | None:
+    return count / whole if whole else None
 
 
 def total(tallies: Iterable[Tally]) -> Tally:

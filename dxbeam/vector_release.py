@@ -38,10 +38,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam import tokenization
-from dxbeam.documents import Document, Rejected, why_unusable
+from dxbeam.documents import Document, Rejected, place, why_rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.given_vectors import decode
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import LEFT_OUT, Guarantee
 from dxbeam.noise import laplace, laplace_draws
 from dxbeam.parameters import checked_epsilon
 from dxbeam.projections import Projection
@@ -104,6 +104,12 @@ class VectorConfiguration:
                 "that are given; choose spectral"
             )
 
+        if not self.sensitivity.value > 0:
+            raise ConfigurationError(
+                f"--sensitivity {self.sensitivity.method} is 0: the projection maps all words of "
+                "the vocabulary to one point, or it has one word alone; choose spectral"
+            )
+
     @property
     def scale(self) -> float:
         """The noise's 1/epsilon in the projected space."""
@@ -156,6 +162,7 @@ class VectorConfiguration:
         claimed = self.sensitivity.method == "published"
         caveats = [
             "Record ids and kept fields are released as they are.",
+            LEFT_OUT,
             "The vocabulary and the projection must be public; a vocabulary built from the private "
             "corpus voids the guarantee."
             if self.unit != "vector" or self.projection.kind == "pca"
@@ -244,11 +251,18 @@ class VectorReleaser:
         raise TypeError("this holds a secret key and is not pickled; make it where it runs")
 
     def release(self, documents: Iterable[Document]) -> Iterator[ReleasedVector | Rejected]:
-        """Releases vectors in order; records that cannot be used come out as Rejected."""
+        """Releases vectors in order; records that cannot be used come out as Rejected.
+
+        Noise is keyed by a record's id and text, so equal ones with one id come out equal, and
+        others do not: give each record an id of its own.
+
+        Raises:
+          ConfigurationError: an element is no Document.
+        """
         for document in documents:
-            reason = why_unusable(document.text)
+            reason = why_rejected(document)
             if reason is not None:
-                yield Rejected(document.id, reason)
+                yield Rejected(place(document.id), reason)
             else:
                 yield ReleasedVector(document, self.release_one(document))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,10 @@ from dxbeam.errors import ConfigurationError
 
 LARGEST_VALUE = 1e16
 """Vectors hold no larger value: float32 must hold the squares of their lengths."""
+
+UNWRITABLE = re.compile(r"^$|[\0\n\r\v\f\x1c-\x1e\x85\u2028\u2029\ud800-\udfff]")
+"""Found in what no vocabulary holds as a word: nothing, null bytes, ends of lines, halves of
+surrogate pairs. A release with such a word would not be a text, or look like several."""
 
 UNKNOWN = -1
 """The id of every word outside the vocabulary."""
@@ -42,7 +47,7 @@ class Vocabulary:
 
     Raises:
       ConfigurationError: words and vectors that do not fit each other, or vectors that are not
-        finite or too large; and at the first look-up, repeated words.
+        finite or too large; and at the first look-up, repeated or unwritable words.
     """
 
     words: Sequence[str]
@@ -55,6 +60,11 @@ class Vocabulary:
     digest: str = ""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.vectors, np.ndarray):
+            raise ConfigurationError(
+                "a vocabulary's vectors are a NumPy array, float32 [N, n]; this is a "
+                f"{type(self.vectors).__name__}"
+            )
         if self.vectors.ndim != 2 or self.vectors.dtype != np.float32:
             raise ConfigurationError(
                 f"a vocabulary's vectors are float32 [N, n]; these are {self.vectors.dtype} "
@@ -104,6 +114,11 @@ class Vocabulary:
         ids = {word: i for i, word in enumerate(self.words)}
         if len(ids) != len(self.words):
             raise ConfigurationError("a vocabulary's words must be distinct; some are repeated")
+        if any(map(UNWRITABLE.search, self.words)):
+            raise ConfigurationError(
+                "a vocabulary's words must be texts of one line; one of these is empty or holds a "
+                "null byte, the end of a line or half of a surrogate pair"
+            )
         return ids
 
     def id_of(self, word: str) -> int:

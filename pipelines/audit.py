@@ -26,7 +26,7 @@ from typing import Any
 
 import apache_beam as beam
 from apache_beam import pvalue
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, OutputError
@@ -58,8 +58,6 @@ def audited(options: PipelineOptions) -> list[Target]:
     sizes = {"standard": STANDARD, "small": SMALL}
     if own.samples not in sizes:
         raise ConfigurationError(f"--samples is standard or small, not {own.samples}")
-    if own.runs < 1:
-        raise ConfigurationError(f"--runs must be 1 or more, not {own.runs}")
     return audit_report.targets(
         shared.mechanism,
         sizes[own.samples],
@@ -116,8 +114,13 @@ def audit(argv: Sequence[str]) -> None:
     """Checks the flags, runs, prints the table; exits with 1 where a claim failed."""
     options = parse(argv, AuditOptions, __doc__ or "")
     targets, report = audited(options), options.view_as(AuditOptions).report
+    if (reason := storage.why_no_file(report)) is not None:
+        raise OutputError(f"--report {report} cannot be written: {reason}")
     if storage.exists(report):
         raise OutputError(f"--report {report} is there already; choose another, or delete it")
+    if options.view_as(TestOptions).dry_run:
+        print("Would test " + ", ".join(target.name for target in targets) + " (--dry_run).")
+        return
     launch.run(build(options, targets, report))
     made = json.loads(storage.read(report))
     print(audit_report.table(made))

@@ -29,7 +29,7 @@ from typing import Any
 import apache_beam as beam
 import faiss
 import numpy as np
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import artifact, manifest, stopping, storage
 from dxbeam.approximate_index import EXACT, build_index, check_index, measure_recall
@@ -45,6 +45,8 @@ def store_words(
     options: BuildVocabularyOptions, output: str, report: ReadingReport
 ) -> WordsAndVectors:
     """Streams words and vectors from the embedding file to ``output``."""
+    dtype = np.float16 if options.vector_dtype == "float16" else np.float32
+    largest = np.finfo(dtype).max
 
     def chunks() -> Iterator[tuple[list[str], Any]]:
         reading = read_embeddings(
@@ -55,12 +57,13 @@ def store_words(
             report=report,
         )
         for chunk in reading:
-            if not report.words - len(chunk.words):
-                dimensions = chunk.vectors.shape[1]
-                check_index(options.index_factory, options.index_parameters, dimensions)
+            if (np.abs(chunk.vectors) > largest).any():
+                raise ConfigurationError(
+                    f"--vector_dtype {options.vector_dtype} holds values up to {largest:,.0f}, and "
+                    f"{options.embeddings} has larger ones; leave it out"
+                )
             yield chunk.words, chunk.vectors
 
-    dtype = np.float16 if options.vector_dtype == "float16" else np.float32
     if storage.is_local(output):
         return artifact.write_words_and_vectors(chunks(), Path(output), dtype)
     with tempfile.TemporaryDirectory() as local:
@@ -99,14 +102,43 @@ def store_index(
     return {"index": {**facts, "recall_by_epsilon": recall}}
 
 
-def build_vocabulary(argv: Sequence[str]) -> None:
-    """Reads, stores, computes, and says what was written."""
-    options = parse(argv, BuildVocabularyOptions, __doc__ or "")
+def check(options: PipelineOptions) -> str:
+    """Refuses everything that can be known to be wrong before a run; writes nothing.
+
+    A dry run and a real one both begin with it.
+
+    Returns:
+      the plan as a person reads it.
+
+    Raises:
+      DxbeamError: says what it is.
+    """
     own, output = options.view_as(BuildVocabularyOptions), options.view_as(CommonOptions).output
     require(own, "embeddings")
     require(options.view_as(CommonOptions), "output")
-    if own.neighbors < 1:
-        raise ConfigurationError(f"--neighbors must be at least 1, not {own.neighbors}")
+    manifest.check_empty(output)
+    report = ReadingReport()
+    first = next(
+        read_embeddings(
+            own.embeddings, file_format=own.embeddings_format, max_words=1, report=report
+        )
+    )
+    dimensions = first.vectors.shape[1]
+    check_index(own.index_factory, own.index_parameters, dimensions)
+    return (
+        f"Plan\n  read   {report.source}: {report.file_format}, {dimensions} dimensions\n"
+        f"  index  {own.index_factory}\n  write  {output}\nNothing was written (--dry_run)."
+    )
+
+
+def build_vocabulary(argv: Sequence[str]) -> None:
+    """Reads, stores, computes, and says what was written."""
+    options = parse(argv, BuildVocabularyOptions, __doc__ or "")
+    planned = check(options)
+    if options.view_as(TestOptions).dry_run:
+        print(planned)
+        return
+    own, output = options.view_as(BuildVocabularyOptions), options.view_as(CommonOptions).output
     started, run = time.monotonic(), uuid.uuid4().hex
     report = ReadingReport()
 
@@ -131,14 +163,16 @@ def build_vocabulary(argv: Sequence[str]) -> None:
             else storage.sha256(own.embeddings)[0],
             "duplicates": report.duplicates,
             "undecodable": report.undecodable,
+            "unusable": report.unusable,
             "max_words": own.max_words,
         }
         handle = artifact.write_manifest(output, shape, own.lowercase, source, **index)
         manifest.give_up_claim(output)
     print(
         f"Wrote a vocabulary of {handle.words:,} words to {output} in "
-        f"{time.monotonic() - started:.0f} seconds ({report.duplicates:,} duplicates and "
-        f"{report.undecodable:,} undecodable words left out)"
+        f"{time.monotonic() - started:.0f} seconds; left out: {report.duplicates:,} duplicates, "
+        f"{report.undecodable:,} words that are not UTF-8, {report.unusable:,} with white space or "
+        "control characters"
     )
 
 

@@ -22,11 +22,13 @@ The release is whole when release.json is there. Any Beam runner takes the job w
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import io
 import json
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import apache_beam as beam
 import numpy as np
@@ -34,8 +36,9 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import artifact, corpus, ledger, places, randomness, sensitivity, storage
 from dxbeam.artifact import VocabularyHandle
-from dxbeam.attempt import Attempt
+from dxbeam.attempt import DEAD_LETTERS, Attempt
 from dxbeam.corpus import CorpusFormat
+from dxbeam.documents import dead_letter_cap, field_names
 from dxbeam.errors import ConfigurationError
 from dxbeam.ledger import Account
 from dxbeam.manifest import PROJECTION, SENSITIVITY
@@ -51,10 +54,10 @@ from dxbeam.transforms.options import (
     parse,
     require,
 )
-from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, TALLIES
+from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, LAYOUT_KEY, TALLIES
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
 from dxbeam.transforms.sinks import WriteDeadLetters, WriteManifest
-from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
+from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 from dxbeam.transforms.vectors import VECTORS, ReleaseVectors, WriteVectorShards
 from dxbeam.vector_release import UNITS, VectorConfiguration
 
@@ -113,7 +116,7 @@ def corpus_format(options: PipelineOptions, projection: Projection) -> CorpusFor
         shared.input_format,
         own.vector_field if given else shared.text_field,
         shared.id_field,
-        tuple(name for name in shared.keep_fields.split(",") if name),
+        field_names(shared.keep_fields),
         document_per=shared.document_per,
         largest_document=shared.largest_document,
         vector_dimensions=projection.dimensions if given else None,
@@ -173,20 +176,20 @@ def build(
     read_as, handle = corpus_format(options, settings.projection), vocabulary_handle(options)
     output, metrics_output = chosen_places(options)
     pipeline = beam.Pipeline(options=options)
-    first_reading = pipeline | "ReadIds" >> ReadDocuments(shared.input, read_as)
-    conflicts = first_reading["documents"] | "ConflictingIds" >> ConflictingIds()
-    reading = pipeline | "ReadDocuments" >> ReadDocuments(shared.input, read_as)
-    accepted = reading["documents"] | "RejectConflicts" >> RejectConflicts(conflicts)
-    released = accepted["documents"] | "ReleaseVectors" >> ReleaseVectors(
-        settings, handle, shared.key_uri
+    reading = pipeline | "ReadDocuments" >> ReadDocuments(
+        shared.input, read_as, shared.allow_unreadable_files
     )
-    rejected = (
-        reading[REJECTED],
-        accepted[REJECTED],
-        released[REJECTED],
-    ) | "AllRejected" >> beam.Flatten()
+    released = reading["documents"] | "ReleaseVectors" >> ReleaseVectors(
+        settings, handle, shared.key_uri, unique_ids=True
+    )
+    rejected = (reading[REJECTED], released[REJECTED]) | "AllRejected" >> beam.Flatten()
     shards = released[VECTORS] | "WriteVectorShards" >> WriteVectorShards(
-        output, settings.projection.projected, read_as.keep_fields, shared.num_shards, run
+        output,
+        settings.projection.projected,
+        released[LAYOUT_KEY],
+        corpus.kept_schema(shared.input, read_as),
+        shared.num_shards or 0,
+        run,
     )
     facts = {
         "run": run,
@@ -204,11 +207,14 @@ def build(
         facts,
         tallies=released[TALLIES] | "TallyGroups" >> TallyGroups(),
         rejected=rejected,
+        unreadable=reading[UNREADABLE],
+        dead_letter_cap=dead_letter_cap(shared.max_dead_letters),
         fingerprint=released[FINGERPRINT],
         corpus_digest=released[CORPUS_DIGEST],
         needed_digest=needed_digest,
         written=rejected | "WriteDeadLetters" >> WriteDeadLetters(metrics_output, run),
-        apart=metrics_output,
+        source=shared.input,
+        dead_letters=storage.join(metrics_output, DEAD_LETTERS),
     )
     return pipeline
 
@@ -234,9 +240,30 @@ def describe(settings: VectorConfiguration, output: str, scan: bool) -> str:
     return "\n".join(lines)
 
 
-def release_vectors(argv: Sequence[str]) -> None:
-    """Checks everything that can be known before, then runs and says what was written."""
-    options = parse(argv, ReleaseVectorsOptions, __doc__ or "")
+class Checked(NamedTuple):
+    """A run that nothing known beforehand stands against, and that has not begun.
+
+    Attributes:
+      attempt: its places and its line of the ledger, none of which is taken yet.
+      projection: the public map.
+      settings: what is run; where ``scan`` is true, with the spectral bound in place of the exact.
+      scan: whether the exact sensitivity is found by a pipeline of its own first.
+    """
+
+    attempt: Attempt
+    projection: Projection
+    settings: VectorConfiguration
+    scan: bool
+
+
+def check(options: PipelineOptions) -> Checked:
+    """Refuses everything that can be known to be wrong before a run; writes nothing.
+
+    A dry run and a real one both begin with it.
+
+    Raises:
+      DxbeamError: says what it is.
+    """
     own, shared = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
     require(shared, "input", "epsilon")
     require(options.view_as(CommonOptions), "output")
@@ -249,13 +276,26 @@ def release_vectors(argv: Sequence[str]) -> None:
         own.unit, shared.epsilon, projection, quick_sensitivity(own, projection)
     )
     read_as = corpus_format(options, projection)
-    corpus.check_readable(corpus.matching_files(shared.input), read_as)
+    files = corpus.matching_files(shared.input)
+    corpus.check_readable(files, read_as, shared.allow_unreadable_files)
+    dead_letter_cap(shared.max_dead_letters)  # refuses what is no cap
     if shared.key_uri:
         randomness.read_key(shared.key_uri)
     scan = settings.sensitivity.method == "exact" and projection.matrix is not None
     attempt = Attempt(output, metrics_output)
     entered = account(options, settings, attempt.run)
     attempt.check(None if scan else entered)  # what repeats an earlier release, the scan decides
+    if scan:
+        build_scan(options, projection)
+    build(options, settings, attempt.run)  # whatever is wrong with the flags shows here
+    return Checked(attempt, projection, settings, scan)
+
+
+def release_vectors(argv: Sequence[str]) -> None:
+    """Checks everything that can be known before, then runs and says what was written."""
+    options = parse(argv, ReleaseVectorsOptions, __doc__ or "")
+    attempt, projection, settings, scan = check(options)
+    output, _ = chosen_places(options)
     if options.view_as(TestOptions).dry_run:
         print(describe(settings, output, scan))
         return
@@ -264,18 +304,17 @@ def release_vectors(argv: Sequence[str]) -> None:
     with attempt:
         if scan:
             launch.run(build_scan(options, projection))
-            settings = VectorConfiguration(
-                own.unit, shared.epsilon, projection, _read_sensitivity(output)
-            )
-            entered = account(options, settings, attempt.run)
+            settings = dataclasses.replace(settings, sensitivity=_read_sensitivity(output))
         _write_projection(output, projection)
+        entered = account(options, settings, attempt.run)
         needed = attempt.begin(entered) if entered else ""
         launch.run(build(options, settings, attempt.run, needed))
     release = attempt.release
     print(
         f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions in "
         f"{len(release['shards'])} files below {output}, in {time.monotonic() - started:.0f} "
-        f"seconds; {release['dead_letters']:,} dead letters\n{release['guarantee']['sentence']}"
+        f"seconds; {release['dead_letters']:,} dead letters"
+        f"{corpus.say_left_out(release['unreadable_files'])}\n{release['guarantee']['sentence']}"
     )
 
 

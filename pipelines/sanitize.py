@@ -26,16 +26,17 @@ import datetime
 import logging
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, context, corpus, ledger, places, plan, randomness
-from dxbeam.attempt import Attempt
+from dxbeam import artifact, context, corpus, ledger, places, plan, randomness, storage
+from dxbeam.attempt import DEAD_LETTERS, Attempt
 from dxbeam.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.configuration import Configuration
-from dxbeam.corpus import CorpusFormat
+from dxbeam.corpus import CorpusFile, CorpusFormat
+from dxbeam.documents import dead_letter_cap, field_names
 from dxbeam.errors import ConfigurationError
 from dxbeam.ledger import Account
 from dxbeam.mechanisms import make_mechanism, parse_parameters
@@ -52,27 +53,26 @@ from dxbeam.transforms.options import (
     require,
 )
 from dxbeam.transforms.repair_grammar import OUTCOMES, ChatCompletions, RepairGrammar
-from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, TALLIES, SanitizeDocuments
+from dxbeam.transforms.sanitize import (
+    CORPUS_DIGEST,
+    FINGERPRINT,
+    LAYOUT_KEY,
+    TALLIES,
+    SanitizeDocuments,
+)
 from dxbeam.transforms.shards import WriteShards
 from dxbeam.transforms.sinks import WriteManifest, WriteMetrics
-from dxbeam.transforms.sources import REJECTED, ConflictingIds, ReadDocuments, RejectConflicts
+from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 
 _LOG = logging.getLogger(__name__)
 
 
 def configuration(options: SanitizeOptions) -> Configuration:
-    """The settings of the release; refuses parameters out of range, and unsound mechanisms."""
+    """The settings of the release; refuses what ``Configuration`` refuses."""
     parameters = parse_parameters(options.parameters)
     if "epsilon" in parameters:
         raise ConfigurationError("--parameters: epsilon has a flag of its own, --epsilon")
     mechanism = make_mechanism(options.mechanism, epsilon=options.epsilon, **parameters)
-    promise = mechanism.guarantee()
-    if not (promise.sound and not promise.unprotected) and not options.allow_unsound:
-        what = f"releases {promise.unprotected[0]}" if promise.sound else "guarantees nothing"
-        raise ConfigurationError(
-            f"--mechanism {options.mechanism} {what} ({promise.citation}); add --allow_unsound to "
-            "run it all the same"
-        )
     if options.stop_words and options.bag_of_words is None:
         raise ConfigurationError("--stop_words is of use with --bag_of_words alone; leave it out")
     return Configuration(
@@ -82,6 +82,7 @@ def configuration(options: SanitizeOptions) -> Configuration:
         BagOfWords(options.bag_of_words, read_stop_words(options.stop_words or "english"))
         if options.bag_of_words is not None
         else None,
+        options.allow_unsound,
     )
 
 
@@ -108,7 +109,7 @@ def corpus_format(options: SanitizeOptions) -> CorpusFormat:
         options.input_format,
         options.text_field,
         options.id_field,
-        tuple(name for name in options.keep_fields.split(",") if name),
+        field_names(options.keep_fields),
         options.group_by,
         options.document_per,
         options.largest_document,
@@ -125,11 +126,6 @@ def chosen_places(options: PipelineOptions) -> tuple[str, str]:
 def account(options: PipelineOptions, settings: Configuration, run: str) -> Account | None:
     """The run's account in the ledger, if flags ask for one; refuses those that do not fit."""
     asked, own = options.view_as(LedgerOptions), options.view_as(SanitizeOptions)
-    if asked.ledger and settings.unknown_words != "noise":
-        raise ConfigurationError(
-            "--ledger accounts for what is guaranteed; --unknown_words "
-            f"{settings.unknown_words} leaves it nothing to add up"
-        )
     return ledger.account(
         asked.ledger,
         asked.corpus_id,
@@ -164,13 +160,10 @@ def build(
         "jsonl" if read_as.document_per == "file" else read_as.name
     )
     pipeline = beam.Pipeline(options=options)
-    # The corpus is read twice: first for its ids alone, so that documents are neither shuffled nor
-    # held while ids are compared. Reading costs a thousandth of sanitizing.
-    first_reading = pipeline | "ReadIds" >> ReadDocuments(own.input, read_as)
-    conflicts = first_reading["documents"] | "ConflictingIds" >> ConflictingIds()
-    reading = pipeline | "ReadDocuments" >> ReadDocuments(own.input, read_as)
-    accepted = reading["documents"] | "RejectConflicts" >> RejectConflicts(conflicts)
-    sanitized = accepted["documents"] | "SanitizeDocuments" >> SanitizeDocuments(
+    reading = pipeline | "ReadDocuments" >> ReadDocuments(
+        own.input, read_as, own.allow_unreadable_files
+    )
+    sanitized = reading["documents"] | "SanitizeDocuments" >> SanitizeDocuments(
         settings,
         own.vocabulary,
         own.key_uri,
@@ -178,12 +171,9 @@ def build(
         group_by="group",
         search_threads=launch.search_threads(options),
         digest_corpus=True,
+        unique_ids=True,
     )
-    rejected = (
-        reading[REJECTED],
-        accepted[REJECTED],
-        sanitized[REJECTED],
-    ) | "AllRejected" >> beam.Flatten()
+    rejected = (reading[REJECTED], sanitized[REJECTED]) | "AllRejected" >> beam.Flatten()
     documents, withheld, outcomes, repair = sanitized["documents"], None, None, repair_of(own)
     if repair:
         repaired = documents | "RepairGrammar" >> RepairGrammar(
@@ -196,10 +186,21 @@ def build(
         )
     tallies = sanitized[TALLIES] | "TallyGroups" >> TallyGroups()
     shards = documents | "WriteShards" >> WriteShards(
-        output, output_format, read_as.keep_fields, own.compression, own.num_shards, run
+        output,
+        output_format,
+        corpus.kept_schema(own.input, read_as),
+        own.compression,
+        own.num_shards or 0,
+        run,
+        sanitized[LAYOUT_KEY] if settings.bag else None,
     )
     written = tallies | "WriteMetrics" >> WriteMetrics(
-        metrics_output, rejected, by_group=bool(own.group_by), withheld=withheld, run=run
+        metrics_output,
+        rejected,
+        by_group=bool(own.group_by),
+        withheld=withheld,
+        unreadable=reading[UNREADABLE],
+        run=run,
     )
     handle = artifact.handle(own.vocabulary)
     search = NeighborSearch(artifact.open_vocabulary(handle))
@@ -218,20 +219,38 @@ def build(
         facts,
         tallies=tallies,
         rejected=rejected,
+        unreadable=reading[UNREADABLE],
+        dead_letter_cap=dead_letter_cap(own.max_dead_letters),
         fingerprint=sanitized[FINGERPRINT],
         corpus_digest=sanitized[CORPUS_DIGEST],
         needed_digest=needed_digest,
         written=written,
+        source=own.input,
+        dead_letters=storage.join(metrics_output, DEAD_LETTERS),
         repair=repair,
         repaired=outcomes,
-        apart=metrics_output,
     )
     return pipeline
 
 
-def sanitize(argv: Sequence[str]) -> None:
-    """Checks everything that can be known before, then runs and says what was written."""
-    options = parse(argv, SanitizeOptions, __doc__ or "")
+class Checked(NamedTuple):
+    """A run that nothing known beforehand stands against, assembled and not begun."""
+
+    attempt: Attempt
+    pipeline: beam.Pipeline
+    settings: Configuration
+    files: list[CorpusFile]
+    entered: Account | None
+
+
+def check(options: PipelineOptions) -> Checked:
+    """Refuses everything that can be known to be wrong before a run; writes nothing.
+
+    A dry run and a real one both begin with it.
+
+    Raises:
+      DxbeamError: says what it is.
+    """
     own = options.view_as(SanitizeOptions)
     require(own, "input", "vocabulary", "epsilon")
     require(options.view_as(CommonOptions), "output")
@@ -239,9 +258,11 @@ def sanitize(argv: Sequence[str]) -> None:
     settings, read_as, repair = configuration(own), corpus_format(own), repair_of(own)
     output, metrics_output = chosen_places(options)
     files = corpus.matching_files(own.input)
-    corpus.check_readable(files, read_as)
+    corpus.check_readable(files, read_as, own.allow_unreadable_files)
+    dead_letter_cap(own.max_dead_letters)  # refuses what is no cap
     vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
     settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
+    del vocabulary  # workers open it for themselves
     if own.key_uri:
         randomness.read_key(own.key_uri)
     if repair:
@@ -249,13 +270,29 @@ def sanitize(argv: Sequence[str]) -> None:
     attempt = Attempt(output, metrics_output)
     entered = account(options, settings, attempt.run)
     attempt.check(entered)
-    if options.view_as(TestOptions).dry_run:
-        forecast = plan.estimate(files, read_as, vocabulary, settings)
-        print(plan.describe(files, settings, vocabulary, forecast, output, metrics_output, repair))
-        return
-    del vocabulary  # workers open it for themselves
-
     pipeline = build(options, attempt.run)  # whatever is wrong with the flags shows here
+    return Checked(attempt, pipeline, settings, files, entered)
+
+
+def describe(options: PipelineOptions, settings: Configuration, files: list[CorpusFile]) -> str:
+    """The plan as a person reads it."""
+    own = options.view_as(SanitizeOptions)
+    vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
+    forecast = plan.estimate(files, corpus_format(own), vocabulary, settings)
+    output, metrics_output = chosen_places(options)
+    return plan.describe(
+        files, settings, vocabulary, forecast, output, metrics_output, repair_of(own)
+    )
+
+
+def sanitize(argv: Sequence[str]) -> None:
+    """Checks everything that can be known before, then runs and says what was written."""
+    options = parse(argv, SanitizeOptions, __doc__ or "")
+    attempt, pipeline, settings, files, entered = check(options)
+    if options.view_as(TestOptions).dry_run:
+        print(describe(options, settings, files))
+        return
+    output, metrics_output = chosen_places(options)
     started = time.monotonic()
     with attempt:
         if entered and (needed := attempt.begin(entered)):
@@ -266,7 +303,8 @@ def sanitize(argv: Sequence[str]) -> None:
     print(
         f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
         f"{len(release['shards'])} files below {output} ({release['tokens'] / seconds:,.0f} "
-        f"tokens a second); {release['dead_letters']:,} dead letters. Metrics: {metrics_output}\n"
+        f"tokens a second); {release['dead_letters']:,} dead letters"
+        f"{corpus.say_left_out(release['unreadable_files'])}. Metrics: {metrics_output}\n"
         f"{_repairs(release)}{release['guarantee']['sentence']}"
     )
 

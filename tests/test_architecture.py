@@ -21,8 +21,9 @@ mechanisms resampling
 projections sensitivity
 tokenization bag_of_words configuration given_vectors corpus sanitizer vector_release
 context repair manifest ledger attempt plan
-transforms.options transforms.launch transforms.sources transforms.neighbor_table
-transforms.sensitivity transforms.sanitize transforms.repair_grammar transforms.metrics
+transforms.arguments transforms.options transforms.launch transforms.sources
+transforms.neighbor_table transforms.sensitivity transforms.sanitize
+transforms.repair_grammar transforms.metrics
 transforms.shards transforms.sinks transforms.vectors transforms.declarative transforms
 analysis analysis.noisy_dot_product analysis.attacks
 analysis.evidence analysis.reference_laws analysis.audit_subject analysis.noise_battery

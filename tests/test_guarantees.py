@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, at_most
 from dxbeam.mechanisms.laplace import Laplace
 
 PURE = Laplace(10.0).guarantee()
@@ -44,3 +44,25 @@ def test_all_of_it_is_written() -> None:
 def test_a_guarantee_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         PURE.epsilon = 1.0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "said"),
+    [(10.0, 6, "10"), (7 * 1e-6, 6, "7e-06"), (1.2345641, 6, "1.23457"), (8.8101, 3, "8.82"),
+     (0.1 + 0.2, 6, "0.3"), (4999.9991, 6, "5000"), (0.0, 6, "0"), (123456.7, 3, "1.24e+05")],
+)  # fmt: skip
+def test_a_bound_is_printed_rounded_up(value: float, digits: int, said: str) -> None:
+    assert at_most(value, digits) == said
+
+
+def test_fewer_words_are_named_in_the_sentence_and_in_the_composition() -> None:
+    fewer = PURE.narrowed("rare words", "common words, kept")
+    assert "any two original rare words x and x' apart" in fewer.sentence
+    assert fewer.sentence.endswith("; nothing is promised for common words, kept.")
+    assert "differ in rare words alone" in fewer.composition
+    assert fewer.narrowed("rare words of the day", "others").sentence.endswith(
+        "; nothing is promised for common words, kept, or for others."
+    )
+    nothing = dataclasses.replace(PURE, epsilon=float("inf")).narrowed("rare words", "others")
+    assert nothing.sentence == "Nothing is guaranteed for a word."
+    assert nothing.unprotected == ("others",)

@@ -182,9 +182,26 @@ def test_no_document_is_no_release(rejected: int, said: str) -> None:
         _compose(0, rejected)
 
 
-def test_where_the_dead_letters_lie_is_said_and_not_stored() -> None:
-    with pytest.raises(CorpusError, match=r"\(see the dead letters below out-metrics for where"):
-        manifest.compose(CONFIGURATION, HANDLE, "ff", True, Tally(), 5, [], {}, apart="out-metrics")
+def test_of_what_and_why_nothing_is_released_is_said_and_not_stored() -> None:
+    names = {"source": "in/*", "dead_letters": "out-metrics/dead_letters.jsonl"}
+    names["commonest_reason"] = "why"
+    with pytest.raises(CorpusError) as refusal:
+        manifest.compose(
+            CONFIGURATION,
+            HANDLE,
+            "ff",
+            True,
+            Tally(),
+            5000,
+            [],
+            {},
+            **names,
+            commonest_reason="why",
+        )
+    assert str(refusal.value) == (
+        "no document of in/* could be released: 5,000 records were rejected, most often because: "
+        "why; out-metrics/dead_letters.jsonl says where and why"
+    )
 
 
 def test_a_release_is_completed_once(tmp_path: Path) -> None:

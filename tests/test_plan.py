@@ -56,7 +56,7 @@ def test_a_corpus_without_a_readable_document_has_no_words(tmp_path: Path) -> No
 
 def test_the_plan_names_what_is_run_on_what_and_what_is_promised(tmp_path: Path) -> None:
     path = tiny.write_jsonl(tmp_path / "c.jsonl", [{"text": "w1"}])
-    settings = Configuration(Laplace(7.5), RankResampling(0.02), unknown_words="mask")
+    settings = Configuration(Laplace(7.5), RankResampling(0.02), "mask", allow_unsound=True)
     said = plan.describe(
         matching_files(str(path)),
         settings,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,12 @@ DOCUMENTS = [Document(f"d{i}", text) for i, text in enumerate(TEXTS)]
 
 def _sanitizer(unknown_words: str = "noise", epsilon: float = 3.0) -> Sanitizer:
     return Sanitizer(
-        tiny.vocabulary(), Laplace(epsilon), RankResampling(0.05), unknown_words, tiny.KEY
+        tiny.vocabulary(),
+        Laplace(epsilon),
+        RankResampling(0.05),
+        unknown_words,
+        tiny.KEY,
+        allow_unsound=True,
     )
 
 
@@ -129,6 +135,37 @@ def test_what_cannot_be_written_again_is_rejected_without_its_text() -> None:
     assert isinstance(results[0], Sanitized)
     assert [result.where for result in results[1:] if isinstance(result, Rejected)] == list("bcd")
     assert "secret" not in str(results[1:])
+
+
+@pytest.mark.parametrize(
+    ("document", "where", "reason"),
+    [
+        (Document(7, "w1"), "7", "the id is not a string"),  # type: ignore[arg-type]
+        (Document(None, "w1"), "a document without an id", "the id is not a string"),  # type: ignore[arg-type]
+        (Document("a\ud800", "w1"), "a?", "the id holds characters that cannot be written"),
+        (Document("a", 7), "a", "the text is not a string"),  # type: ignore[arg-type]
+        (Document("a", "w1", "{"), "a", "fields are no JSON object"),
+        (Document("a", "w1", "[1]"), "a", "fields are no JSON object"),
+        (Document("a", "w1", {"x": 1}), "a", "fields are no JSON object"),  # type: ignore[arg-type]
+        (Document("a", "w1", '{"text": "w1"}'), "a", "other fields than the id and the text"),
+        (Document("a", "w1", '{"id": "b"}'), "a", "other fields than the id and the text"),
+    ],
+)
+def test_a_document_that_a_program_got_wrong(document: Document, where: str, reason: str) -> None:
+    before, rejected, after = _sanitizer().sanitize(
+        [Document("before", "w1"), document, Document("after", "w2")]
+    )
+    assert isinstance(before, Sanitized)
+    assert isinstance(after, Sanitized)
+    assert isinstance(rejected, Rejected)
+    assert rejected.where == where
+    assert reason in rejected.reason
+
+
+@pytest.mark.parametrize("given", ["w1 w2", ["w1"], Document("a", "w1"), [("a", "w1")]])
+def test_what_is_no_document_is_refused_in_a_sentence(given: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"given as Document\(id, text\), and this is a"):
+        list(_sanitizer().sanitize(given))
 
 
 def test_a_fixed_key_gives_these_words_for_ever() -> None:

@@ -145,6 +145,16 @@ def test_records_that_cannot_be_used_are_rejected_in_order() -> None:
     assert (first.vector == _one(_settings(), "w1", "a")).all()
 
 
+def test_documents_that_a_program_got_wrong() -> None:
+    releaser = _releaser(_settings())
+    [rejected] = releaser.release([Document(7, "w1")])  # type: ignore[arg-type]
+    assert rejected == Rejected("7", "the id is not a string")
+    [rejected] = releaser.release([Document("a", "w1", '{"vector": "w1"}')])
+    assert isinstance(rejected, Rejected)
+    with pytest.raises(ConfigurationError, match="given as Document"):
+        list(releaser.release(["w1"]))  # type: ignore[list-item]
+
+
 def test_without_a_key_nothing_repeats() -> None:
     settings = _settings()
     drawn = [VectorReleaser(settings, VOCABULARY).release_one(Document("d", "w1")) for _ in "12"]
@@ -211,6 +221,7 @@ def test_the_published_calibration_is_marked_as_such() -> None:
     projection = make_projection("gaussian", 8, 3)
     bound = sensitivity.published(projection, 1e-6)
     guarantee = VectorConfiguration("word", 2.0, projection, bound).guarantee()
+    assert any("is missing from the release" in caveat for caveat in guarantee.caveats)
     assert (guarantee.evidence, guarantee.delta) == ("published", 1e-6)
     assert "up to a probability of 1e-06" in guarantee.sentence
 

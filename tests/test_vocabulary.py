@@ -31,6 +31,15 @@ def test_repeated_words_are_refused_before_any_is_looked_up() -> None:
         Vocabulary(["a", "b", "a"], np.zeros((3, 2), np.float32)).id_of("b")
 
 
+@pytest.mark.parametrize(
+    "word", ["", "a\0", "\x85", "a\u2028b", "\u2029", "a\nb", "\r", "\v", "\f", "\x1c", "\ud800"]
+)
+def test_words_that_no_release_could_hold_are_refused_before_any_is_looked_up(word: str) -> None:
+    with pytest.raises(ConfigurationError, match="words must be texts of one line"):
+        Vocabulary(["a", word], np.zeros((2, 2), np.float32)).id_of("a")
+    assert len(f"a{word}b".splitlines()) > 1 or word in ("", "a\0", "\ud800")
+
+
 def test_a_words_position_is_its_id() -> None:
     vocabulary = random_vocabulary(50)
     assert vocabulary.ids_of(vocabulary.words).tolist() == list(range(50))

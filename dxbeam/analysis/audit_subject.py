@@ -111,7 +111,12 @@ class Subject:
         """The release path over a vocabulary, with a new key unless one is given."""
         settings = self.configuration
         return self.make(
-            vocabulary, settings.mechanism, settings.resampling, "noise", key or self.key()
+            vocabulary,
+            settings.mechanism,
+            settings.resampling,
+            "noise",
+            key or self.key(),
+            allow_unsound=settings.allow_unsound,
         )
 
     def release(self, vocabulary: Vocabulary, ids: Ids) -> Ids:

@@ -64,6 +64,29 @@ def cosine_moment(j: int, n: int) -> float:
     ) / math.sqrt(math.pi)
 
 
+def cosine_mgf(s: npt.ArrayLike, n: int) -> Floats:
+    """E e^(s K) = Gamma(n/2) (2/s)^(n/2-1) I_(n/2-1)(s), n >= 2; 1 at s = 0.
+
+    It is the hypergeometric function 0F1(n/2; s^2/4), a sum of positive terms, which has no
+    cancellation and no limit at s = 0. Theorem 6 of the seed paper: at most ``cosine_mgf_bound``.
+    """
+    quarter = np.square(np.asarray(s, np.float64)) / 4
+    total = term = np.ones_like(quarter)
+    k = 0
+    while (term > 1e-17 * total).any():
+        with np.errstate(over="ignore"):
+            term = term * quarter / ((k + 1) * (n / 2 + k))
+            total = total + term
+        k += 1
+    return np.asarray(total)
+
+
+def cosine_mgf_bound(s: npt.ArrayLike, n: int) -> Floats:
+    """A bound on E e^(s K) for every s: e^(s^2 / (2n)), so K is sub-Gaussian (Theorem 6)."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(np.square(np.asarray(s, np.float64)) / (2 * n)))
+
+
 # --- The noisy dot product Z. -------------------------------------------------------------------
 
 
@@ -76,9 +99,12 @@ def moment(j: int, n: int, epsilon: float) -> float:
 def cdf(z: npt.ArrayLike, n: int, epsilon: float) -> Floats:
     """F_Z(z) = P(Z <= z) = 1 - E[erfc(epsilon z / (2 sqrt(v))) / 2], v ~ Gamma((n+1)/2, 1), n >= 1.
 
-    This equals Eq. 11 of the seed paper, an integral over R. The trapezoid rule in ln v, with nodes
-    that serve every z, is off by at most 1e-15 (1,200 reference values, n from 2 to 1,000), at
-    about a microsecond a value. For the relative accuracy of small tails see ``survival``.
+    Eq. 11 of the seed paper is an integral over R > |z| alone. It is this for z <= 0; for z > 0 it
+    lacks P(R < z), where Z <= z for certain: at n = 2, epsilon = 1, z = 3 it gives .156 in place of
+    .957. From n = 25 on, up to one standard deviation of Z, less than 1e-9 is lacking. The
+    trapezoid rule in ln v, with nodes that serve every z, is off by at most 1e-15 (1,200 reference
+    values, n from 2 to 1,000), at about a microsecond a value. For the relative accuracy of small
+    tails see ``survival``.
     """
     roots, weights = _nodes(n)
     return _blockwise(z, epsilon, lambda x: 1 - special.erfc(x / (2 * roots)) @ (0.5 * weights))
@@ -222,7 +248,9 @@ def _log_norm(n: int) -> float:
 def cosine_tail_bound(c: float) -> float:
     """A bound on P(K > c / sqrt(n)), c >= 0: exp(-c^2 / 2); exactly ``cosine_survival``.
 
-    A spherical cap is smaller than a Gaussian tail of the same scale (Ball 1997, lemma 2.2).
+    A spherical cap is smaller than a Gaussian tail of the same scale (Ball 1997, lemma 2.2). The
+    seed paper states its Theorem 5 and Corollary 1 for every c. They are false for c < 0 (at
+    c = -1, n = 300 they claim at most .607, and it is .841), where the bound here is 1.
     """
     return math.exp(-0.5 * c * c) if c > 0 else 1.0
 
@@ -253,11 +281,30 @@ def chernoff_bound(z: float, n: int, epsilon: float) -> float:
     return math.exp(-s * x - a * math.log1p(-s * s))
 
 
+def mean_tail_bound(delta: float, m: int, n: int, epsilon: float) -> float:
+    """A bound on P(|mean of m independent Z| > delta), delta > 0: (n+1) / (m epsilon^2 delta^2).
+
+    Chebyshev's inequality (Corollary 2 of the seed paper), 1 where it says nothing; exactly
+    ``mean_survival``.
+    """
+    return min(1.0, (n + 1) / (m * epsilon**2 * delta**2))
+
+
+def mean_survival(delta: float, m: int, n: int, epsilon: float) -> float:
+    """P(|mean of m independent Z| > delta), exactly, delta >= 0.
+
+    A sum of m is a difference of two Gamma(m (n+1)/2, rate epsilon) variables, so the mean is a Z
+    again, in m (n+1) - 1 dimensions at m epsilon.
+    """
+    return 2 * float(survival(delta, m * (n + 1) - 1, m * epsilon))
+
+
 class TheoremEight(NamedTuple):
     """Theorem 8 of the seed paper: |Z| <= c1 c2 sqrt(n) / epsilon with at least this probability.
 
     K <= c1/sqrt(n) and R <= c2 n/epsilon imply Z <= c1 c2 sqrt(n)/epsilon, but only for c1 > 0:
-    with a negative bound on K, a short R makes Z larger, so the theorem needs c1 > 0.
+    with a negative bound on K, a short R makes Z larger, so the theorem needs c1 > 0. The paper
+    states it for every c1, where it would claim any probability for |Z| below a negative number.
 
     Attributes:
       c1: bounds the cosine, see ``cosine_tail_bound``.
@@ -320,3 +367,38 @@ def nearer_probability(
 ) -> Floats:
     """P(x + eta is nearer to a than to b) = F_Z(threshold(x, a, b)), [..., n] -> [...]."""
     return cdf(threshold(x, a, b), np.asarray(x).shape[-1], epsilon)
+
+
+def expected_score(w: npt.ArrayLike, x: npt.ArrayLike) -> Floats:
+    """E L(x) = |w - x|^2 of the score L(x) = |w - x|^2 - 2 <x, eta>, [..., n] -> [...].
+
+    The word released for w is the one of the least score, as |w + eta - x|^2 differs from L(x) by
+    what is equal for all x. A nearer word so has the lesser expected score, and the lesser score
+    with probability above 1/2 (Eq. 16 and Theorem 10); exactly ``nearer_probability``.
+    """
+    difference = np.asarray(w, np.float64) - np.asarray(x, np.float64)
+    return np.asarray(np.square(difference).sum(axis=-1))
+
+
+def release_bounds(words: npt.ArrayLike, epsilon: float) -> Floats:
+    """Upper bounds on the probability of releasing each word for the first, [k, n] -> [k].
+
+    A word that is released beat every other one, so its probability is at most the least
+    probability of beating one of them: min over j of F_Z(threshold(w, x_i, x_j)). For j = 0 that is
+    Eq. 20 of the seed paper, 1 - F_Z(|w - x_i| / 2); for the others it is Eq. 21. The bounds hold
+    whatever further words a vocabulary has. They add up to more than 1, much more in high
+    dimensions, and are 1 for a word that is alone.
+
+    Args:
+      words: distinct vectors, that of the original w first.
+      epsilon: of the mechanism.
+    """
+    words = np.asarray(words, np.float64)
+    least = np.full(len(words), np.inf)
+    for i, word in enumerate(words):
+        to_beat = np.delete(words, i, axis=0)
+        least[i] = threshold(words[0], word, to_beat).min(initial=np.inf)
+    # F_Z(z) = P(Z > -z), which keeps its relative accuracy where it is small.
+    bounds = np.ones(len(words))
+    bounds[np.isfinite(least)] = survival(-least[np.isfinite(least)], words.shape[1], epsilon)
+    return bounds

@@ -153,6 +153,8 @@ def parse_parameters(text: str) -> dict[str, str]:
 
 def _number(name: str, value: float | str) -> float:
     try:
+        if isinstance(value, bool):
+            raise TypeError
         return float(value)
-    except ValueError:
+    except (TypeError, ValueError):
         raise ConfigurationError(f"the parameter {name} must be a number, not {value}") from None

@@ -76,13 +76,11 @@ class CoordinateLaplace:
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * L1 distance / sqrt(n), which Euclidean distance bounds."""
-        ball = "" if self.clip is None else f", clipped to a ball of radius {self.clip:g}"
+        ball = "" if self.clip is None else f", clipped to a ball of radius {self.clip:.12g}"
         cap = None if self.clip is None else 2 * self.epsilon * self.clip
-        also = "" if cap is None else f" and exp({cap:g})"
         promise = pure(
             self.epsilon,
             "Dwork et al. 2006, proposition 1; dxbeam/mechanisms/coordinate_laplace.py",
             f"L1 distance between the words' vectors{ball}, divided by the square root of n",
-            caveats=(f"The factor is never above exp(epsilon * Euclidean distance){also}.",),
         )
         return replace(promise, cap=cap)

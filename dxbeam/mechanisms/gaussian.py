@@ -73,7 +73,6 @@ class Gaussian:
             self.epsilon,
             self.delta,
             "Balle and Wang 2018, lemma 3; proof in dxbeam/mechanisms/gaussian.py",
-            f"{EUCLIDEAN}, where it is at most {self.distance:g}",
-            (f"For words further apart than {self.distance:g} the slack is larger.",),
+            f"{EUCLIDEAN}, or infinite where that is above {self.distance:.12g}",
         )
         return replace(promise, longest=self.distance)

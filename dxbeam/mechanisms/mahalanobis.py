@@ -110,8 +110,7 @@ class Mahalanobis:
         return pure(
             self.epsilon,
             "Xu et al. 2020, theorem 1; proof in dxbeam/mechanisms/mahalanobis.py",
-            f"Mahalanobis distance between the words' vectors, of {weight:g} times the "
-            f"vocabulary's scaled covariance plus {1 - weight:g} times the identity",
+            f"Mahalanobis distance between the words' vectors, of {weight:.12g} times the "
+            f"vocabulary's scaled covariance plus {1 - weight:.12g} times the identity",
             euclidean,
-            (f"The exponent is at most {euclidean:.4g} times the Euclidean distance.",),
         )

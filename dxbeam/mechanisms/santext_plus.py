@@ -75,21 +75,26 @@ class SanTextPlus:
         return np.asarray(released)
 
     def guarantee(self) -> Guarantee:
-        """Pure epsilon * Euclidean distance between two sensitive words; otherwise nothing."""
+        """Pure epsilon * Euclidean distance between two sensitive words; otherwise nothing.
+
+        Where every word is sensitive, or every common word is replaced, it is that of SanText.
+        """
+        citation = "Yue et al. 2021; proof in dxbeam/mechanisms/santext_plus.py"
+        if self.p == 1 or self.sensitive == 1:
+            return pure(self.epsilon, citation)
+        kept = f"{1 - self.p:.12g}"
         among = pure(
             self.epsilon,
-            "Yue et al. 2021; proof in dxbeam/mechanisms/santext_plus.py",
-            "Euclidean distance between the vectors of two sensitive words",
+            citation,
             caveats=(
-                f"Sensitive are the last {self.sensitive:.0%} of the vocabulary and all words "
-                "outside it; every other word is common.",
-                f"A common word is released as it is with probability {1 - self.p:g}; nothing is "
-                f"guaranteed for it, and no delta below {1 - self.p:g} would be true.",
+                f"Sensitive are the last {100 * self.sensitive:.12g} % of the vocabulary and, "
+                "where they are noised, words outside it; every other word is common.",
+                f"A common word is released as it is with probability {kept}; no delta below "
+                f"{kept} would be true of it.",
             ),
-        )
+        ).narrowed("sensitive words", f"common words, released as they are with probability {kept}")
         return dataclasses.replace(
             among,
             notion="metric differential privacy among sensitive words",
-            unit="sensitive word",
-            unprotected=(f"common words, with probability {1 - self.p:g}",),
+            covered_share=self.sensitive,
         )

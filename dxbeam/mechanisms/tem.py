@@ -13,12 +13,12 @@ epsilon min(d(x, x'), gamma), and never more than epsilon gamma.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.exponential_choice import DRAWS, Law, choose
-from dxbeam.guarantees import EUCLIDEAN, Guarantee, pure
+from dxbeam.guarantees import EUCLIDEAN, Guarantee, at_most, pure
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
@@ -30,8 +30,9 @@ class TEM:
 
     Attributes:
       epsilon: privacy parameter per unit of Euclidean distance.
-      beta: probability, at most, that a word at gamma or beyond is released; from it follows
-        gamma = (2 / epsilon) ln((1 - beta) (N - 1) / beta) (section 4 of the paper).
+      beta: probability, at most, that for a word of the vocabulary one at gamma or beyond is
+        released (for unknown words it may be larger: no word is at their own place); from it
+        follows gamma = (2 / epsilon) ln((1 - beta) (N - 1) / beta) (section 4 of the paper).
     """
 
     epsilon: float
@@ -40,7 +41,7 @@ class TEM:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        meaning = "the probability that a word at gamma or beyond is released"
+        meaning = "the largest probability that a word of the vocabulary becomes one beyond gamma"
         beta = checked_share("beta", self.beta, meaning)
         if not 0 < beta < 0.5:
             raise ConfigurationError(f"beta must be above 0 and below 0.5, not {beta:g}: {meaning}")
@@ -63,9 +64,11 @@ class TEM:
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * min(Euclidean distance, gamma), for every pair of strings."""
-        return pure(
+        odds = (1 - self.beta) / self.beta
+        promise = pure(
             self.epsilon,
             "Carvalho et al. 2021, theorem 1; proof in dxbeam/mechanisms/tem.py",
-            f"{EUCLIDEAN}, but at most gamma = (2 / {self.epsilon:g}) "
-            f"ln({(1 - self.beta) / self.beta:.6g} (N - 1)), N being the number of its words",
+            f"{EUCLIDEAN}, but at most gamma = (2 / {self.epsilon:.12g}) "
+            f"ln({at_most(odds)} (N - 1)), N being the number of its words",
         )
+        return replace(promise, far_odds=odds)

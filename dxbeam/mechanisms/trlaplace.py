@@ -150,6 +150,6 @@ class TrLaplace:
             self.delta,
             "proof in dxbeam/mechanisms/trlaplace.py; not that of the mechanism's paper",
             "Euclidean distance between the words' vectors, clipped to a ball of radius "
-            f"{self.clip:g}",
+            f"{self.clip:.12g}",
         )
         return replace(promise, cap=2 * self.epsilon * self.clip)

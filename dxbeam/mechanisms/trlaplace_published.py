@@ -1,9 +1,9 @@
 """Truncated Laplace noise by the calibration of its paper, whose delta is false for n > 1.
 
-The paper takes (C / B)^n for delta, B = (1 - e^{-a A}) / a: the probability that the noise leaves
-the other support in every coordinate at once. The true one is of leaving it in any (trlaplace.py):
-above 0.9 at a claimed 1e-5 in 300 dimensions, see docs/trlaplace.md. Kept for comparison, and run
-with --allow_unsound alone.
+The paper takes (2 C / B)^n for delta, B = 2 (1 - e^{-a A}) / a: the probability that the noise
+leaves the other support in every coordinate at once. The true one is of leaving it in any
+(trlaplace.py): above 0.9 at a claimed 1e-5 in 300 dimensions, see docs/trlaplace.md. Kept for
+comparison, and run with --allow_unsound alone.
 """
 
 from __future__ import annotations

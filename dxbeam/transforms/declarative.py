@@ -14,26 +14,32 @@ from pathlib import Path
 import apache_beam as beam
 import numpy as np
 from apache_beam import pvalue
+from apache_beam.typehints.row_type import RowTypeConstraint
 
 from dxbeam import artifact, manifest, places, storage
 from dxbeam.configuration import Configuration
+from dxbeam.documents import field_names
 from dxbeam.embeddings import ReadingReport, read_embeddings
-from dxbeam.errors import ArtifactError
+from dxbeam.errors import ArtifactError, ConfigurationError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.resampling import RankResampling
 from dxbeam.tally import Tally
 from dxbeam.transforms.sanitize import TALLIES
 from dxbeam.transforms.sanitize import SanitizeDocuments as SanitizeRows
+from dxbeam.transforms.sinks import NOT_COVERED
 from dxbeam.transforms.sources import REJECTED
 
 
 class SanitizeDocuments(beam.PTransform):
     """Sanitizes rows with an id and a text.
 
+    Of bounded input, all rows whose id stands more than once are rejected.
+
     Outputs: documents (rows of id, sanitized text and kept fields), rejected (rows of where and
-    reason, never the text) and tallies (a row of counts for each document; computed from the raw
-    text, so not covered by the guarantee).
+    reason, never the text) and tallies (a row of counts for each document, with a note that says
+    what they are: computed from the raw text, so not covered by the guarantee. Add them up, and
+    write them to a place apart from the documents).
 
     Args:
       vocabulary: URI of a vocabulary artifact that every worker can read, or demo.
@@ -44,6 +50,7 @@ class SanitizeDocuments(beam.PTransform):
       unknown_words: noise, mask, drop or keep.
       key_uri: where the secret key lies; by default a new one is drawn and forgotten.
       keep_fields: further fields of the rows to release as they are, separated by commas.
+      allow_unsound: consent to settings that guarantee nothing, or leave words unprotected.
     """
 
     def __init__(
@@ -56,6 +63,7 @@ class SanitizeDocuments(beam.PTransform):
         unknown_words: str = "noise",
         key_uri: str | None = None,
         keep_fields: str = "",
+        allow_unsound: bool = False,
     ):
         super().__init__()
         self._sanitize = SanitizeRows(
@@ -63,10 +71,11 @@ class SanitizeDocuments(beam.PTransform):
                 make_mechanism(mechanism, epsilon=epsilon, **parse_parameters(parameters)),
                 None if rank_c is None else RankResampling(rank_c),
                 unknown_words,
+                allow_unsound=allow_unsound,
             ),
             vocabulary,
             key_uri,
-            keep_fields=tuple(name for name in keep_fields.split(",") if name),
+            keep_fields=field_names(keep_fields),
         )
 
     def expand(self, rows: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
@@ -75,8 +84,15 @@ class SanitizeDocuments(beam.PTransform):
         return {
             "documents": results["documents"],
             "rejected": results[REJECTED],
-            "tallies": results[TALLIES] | "Counts" >> beam.Values().with_output_types(Tally),
+            "tallies": results[TALLIES] | "Counts" >> beam.Map(_counts).with_output_types(_COUNTS),
         }
+
+
+_COUNTS = RowTypeConstraint.from_fields([("note", str), *((name, int) for name in Tally._fields)])
+
+
+def _counts(of: tuple[str, Tally]) -> beam.Row:
+    return beam.Row(note=NOT_COVERED, **of[1]._asdict())
 
 
 class BuildVocabulary(beam.PTransform):
@@ -102,6 +118,10 @@ class BuildVocabulary(beam.PTransform):
         neighbors: int = 256,
     ):
         super().__init__()
+        if max_words < 0 or neighbors < 1:
+            raise ConfigurationError("BuildVocabulary: max_words is 0 or more, neighbors 1 or more")
+        if not embeddings or not output:
+            raise ConfigurationError("BuildVocabulary: embeddings and output each name a place")
         self._build = _Build(embeddings, output, lowercase, max_words, neighbors)
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:

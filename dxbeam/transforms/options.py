@@ -12,20 +12,37 @@ import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar, NoReturn
 
-import yaml
 from apache_beam.options.pipeline_options import (
+    DirectOptions,
     PipelineOptions,
     StandardOptions,
     _BeamArgumentParser,
 )
+from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
+from apache_beam.runners.runner import create_runner
+from apache_beam.transforms.resources import resource_hints_from_options
 
-from dxbeam import corpus, storage
+from dxbeam import corpus, embeddings, storage
 from dxbeam.configuration import UNKNOWN_WORDS
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.projections import DEFAULT_SEED, KINDS
 from dxbeam.repair import FAILURES
+from dxbeam.transforms.arguments import (
+    Given,
+    Known,
+    as_argument,
+    command_line,
+    config_file,
+    consistent,
+    count,
+    number,
+    size,
+)
 from dxbeam.vector_release import UNITS
+
+_PLACES = ("DIR", "FILE", "GLOB", "URI")
+"""Metavars of flags that name files."""
 
 LOCAL_RUNNER = "FnApiRunner"
 """Runs where no --runner is given. Beam's own default may fetch a binary and behaves otherwise."""
@@ -42,11 +59,12 @@ class CommonOptions(PipelineOptions):
         parser.add_argument(
             "--config",
             metavar="FILE",
-            help="YAML file of flags, e.g. 'epsilon: 10'; flags on the command line come first",
+            help="YAML file of flags, e.g. 'epsilon: 10'; a flag on the command line replaces the "
+            "file's",
         )
         parser.add_argument(
             "--search_threads",
-            type=int,
+            type=count,
             metavar="N",
             help="threads a search uses in each worker process (default: locally all cores "
             "divided by --direct_num_workers, elsewhere 1)",
@@ -66,10 +84,10 @@ class BuildVocabularyOptions(PipelineOptions):
         parser.add_argument(
             "--embeddings_format",
             default="auto",
-            help="glove, word2vec-text, word2vec-binary, or auto to find out (default)",
+            help=f"{', '.join(embeddings.FORMATS)}, or auto to find out (default)",
         )
         parser.add_argument(
-            "--max_words", type=int, metavar="N", help="keep the first N words of the file"
+            "--max_words", type=count, metavar="N", help="keep the first N words of the file"
         )
         parser.add_argument(
             "--lowercase",
@@ -93,7 +111,7 @@ class BuildVocabularyOptions(PipelineOptions):
         )
         parser.add_argument(
             "--neighbors",
-            type=int,
+            type=count,
             default=256,
             metavar="K",
             help="neighbours stored a word, for rank resampling (default 256); deeper ranks are "
@@ -132,23 +150,38 @@ class SanitizeOptions(PipelineOptions):
             "--id_field",
             default="id",
             help="field or column of the document id (default id); a document without one gets "
-            "FILE:POSITION. Ids are released",
+            "FILE:NUMBER, the number of its line or row in its file. Ids are released, and all "
+            "documents with an id that stands more than once go to the dead letters",
         )
         parser.add_argument(
             "--keep_fields",
             default="",
             metavar="A,B",
-            help="further fields to release as they are, separated by commas",
+            help="further fields to release as they are, separated by commas; from Parquet to "
+            "Parquet columns keep their types, from JSON they become strings there",
         )
         parser.add_argument(
             "--group_by", metavar="FIELD", help="count metrics apart for each value of this field"
         )
         parser.add_argument(
             "--largest_document",
-            type=int,
+            type=size,
             default=256 << 20,
             metavar="BYTES",
             help="longer documents go to the dead letters (default 256 MiB)",
+        )
+        parser.add_argument(
+            "--allow_unreadable_files",
+            action="store_true",
+            help="leave out, whole, files that are truncated, damaged or lack a column, and name "
+            "them in release.json; otherwise such a file fails the run",
+        )
+        parser.add_argument(
+            "--max_dead_letters",
+            metavar="N|P%",
+            help="fail the run if more records than this, or more percent of them, go to the dead "
+            "letters; which of the two happened is seen from outside, and a text with a null byte, "
+            "say, makes a dead letter (default: no cap)",
         )
         parser.add_argument(
             "--vocabulary",
@@ -163,7 +196,7 @@ class SanitizeOptions(PipelineOptions):
         )
         parser.add_argument(
             "--epsilon",
-            type=float,
+            type=number,
             help="privacy loss per unit of distance between word vectors; smaller is more private",
         )
         parser.add_argument(
@@ -176,11 +209,11 @@ class SanitizeOptions(PipelineOptions):
             "--allow_unsound",
             action="store_true",
             help="run a mechanism that guarantees nothing, or nothing for some words, to compare "
-            "it or to reproduce what was published",
+            "it or to reproduce what was published; and --unknown_words mask, drop or keep",
         )
         parser.add_argument(
             "--rank_c",
-            type=float,
+            type=number,
             help="resample each released word among its neighbours with probability proportional "
             "to exp(-epsilon * c * rank); costs no privacy (default: no resampling)",
         )
@@ -192,7 +225,7 @@ class SanitizeOptions(PipelineOptions):
         )
         parser.add_argument(
             "--bag_of_words",
-            type=int,
+            type=count,
             metavar="LENGTH",
             help="release each document as this many of its words, without their order; longer "
             "documents are sampled, shorter ones filled up with the unknown word, so that nobody "
@@ -206,6 +239,7 @@ class SanitizeOptions(PipelineOptions):
         )
         parser.add_argument(
             "--key_uri",
+            metavar="URI",
             help="file, gs:// object or env:NAME that holds a secret key of 32 bytes, for a "
             "release that can be repeated (default: a new key that nobody keeps)",
         )
@@ -248,11 +282,11 @@ class SanitizeOptions(PipelineOptions):
         )
         parser.add_argument(
             "--num_shards",
-            type=int,
-            default=0,
+            type=count,
             metavar="N",
-            help="number of output files (default: as the workers happen to write, which needs "
-            "no shuffle and the least memory)",
+            help="number of output files (default: for bags of words and vectors one for each "
+            "10,000 documents; otherwise as the workers happen to write, which needs no shuffle "
+            "and the least memory)",
         )
         parser.add_argument(
             "--metrics_output",
@@ -273,6 +307,8 @@ class ReleaseVectorsOptions(PipelineOptions):
         "--id_field",
         "--keep_fields",
         "--largest_document",
+        "--allow_unreadable_files",
+        "--max_dead_letters",
         "--vocabulary",
         "--epsilon",
         "--key_uri",
@@ -296,7 +332,7 @@ class ReleaseVectorsOptions(PipelineOptions):
         )
         parser.add_argument(
             "--dimensions",
-            type=int,
+            type=count,
             metavar="N",
             help="with --unit vector, how many numbers a vector has (default: as the vocabulary's)",
         )
@@ -307,7 +343,7 @@ class ReleaseVectorsOptions(PipelineOptions):
         )
         parser.add_argument(
             "--projected_dimensions",
-            type=int,
+            type=count,
             default=50,
             metavar="M",
             help="dimensions of a released vector (default 50; with --projection none, all)",
@@ -327,7 +363,7 @@ class ReleaseVectorsOptions(PipelineOptions):
         )
         parser.add_argument(
             "--projection_delta",
-            type=float,
+            type=number,
             default=1e-6,
             metavar="DELTA",
             help="delta of --sensitivity published (default 1e-6)",
@@ -342,7 +378,7 @@ class AuditOptions(PipelineOptions):
     @classmethod
     def _add_argparse_args(cls, parser: Any) -> None:
         parser.add_argument(
-            "--runs", type=int, default=1, metavar="N", help="how many whole audits (default 1)"
+            "--runs", type=count, default=1, metavar="N", help="how many whole audits (default 1)"
         )
         parser.add_argument(
             "--samples",
@@ -375,7 +411,7 @@ class LedgerOptions(PipelineOptions):
         )
         parser.add_argument(
             "--max_epsilon",
-            type=float,
+            type=number,
             help="refuse a release with which those of this corpus would add up to more than this "
             "(default: no cap)",
         )
@@ -415,11 +451,13 @@ def _add_own_flags(own: type[PipelineOptions], parser: Any) -> None:
 
 class _Parser(_BeamArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise ConfigurationError(f"{message}; --help lists the flags")
+        raise ConfigurationError(f"{message.removeprefix('argument ')}; --help lists the flags")
 
 
 def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> PipelineOptions:
     """Parses a command line, refusing what neither dxbeam nor Beam knows.
+
+    A flag of a --config file gives way to the same flag on the command line.
 
     Args:
       argv: the arguments, without the program's name.
@@ -427,24 +465,65 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
       manual: the launcher's docstring, shown with --help.
 
     Raises:
-      ConfigurationError: an unknown or malformed flag, or an unreadable --config file.
+      ConfigurationError: an unknown, malformed or contradictory flag, an unreadable --config file,
+        or a runner that cannot be had with these flags.
       SystemExit: after --help.
     """
     if "--help" in argv or "-h" in argv:
         _print_help(own, manual)
-    argv = [_beams_dry_run(argument) for argument in _with_config(list(argv))]
-    argv = _without_values(argv, own)
     parser = _Parser(allow_abbrev=False, add_help=False)
     for options in set(PipelineOptions.__subclasses__()) - LAUNCHERS:
         options._add_argparse_args(parser)
     _add_own_flags(own, parser)
-    _, unknown = parser.parse_known_args(argv)
-    if unknown:
-        raise ConfigurationError(f"unknown flag {unknown[0].split('=')[0]}; --help lists the flags")
-    parsed = PipelineOptions(argv)
+    known = {name: action for action in parser._actions for name in action.option_strings}
+    given = consistent(command_line(argv, known), known)
+    named = {known[flag.name].dest for flag in given}
+    for path in {flag.value or "" for flag in given if flag.name == "--config"}:
+        from_file = consistent(config_file(path, known), known)
+        given = [flag for flag in from_file if known[flag.name].dest not in named] + given
+    written = [text for flag in given for text in as_argument(flag, known[flag.name])]
+    parser.parse_args(written)
+    _refuse_unknown_places(given, known)
+    parsed = PipelineOptions(written)
     if parsed.view_as(StandardOptions).runner is None:
         parsed.view_as(StandardOptions).runner = LOCAL_RUNNER
+    _check_runner(parsed)
     return parsed
+
+
+def _refuse_unknown_places(given: list[Given], known: Known) -> None:
+    """Refuses paths that no file system takes, such as s3:// where its package is missing."""
+    for flag in given:
+        place = flag.value or ""
+        if known[flag.name].metavar in _PLACES and "://" in place and not storage.knows(place):
+            raise ConfigurationError(
+                f"{flag.name}: there is no file system here for paths that begin so; use a "
+                "local path or gs://, or install what apache-beam needs for it"
+            )
+
+
+def _check_runner(options: PipelineOptions) -> None:
+    """Refuses what a pipeline with these options would raise when it is made."""
+    name = options.view_as(StandardOptions).runner
+    try:
+        runner = create_runner(name)
+    except (ValueError, ImportError, AttributeError, TypeError):
+        raise ConfigurationError(
+            f"--runner {name}: there is no such runner here; choose from "
+            f"{', '.join(StandardOptions.KNOWN_RUNNER_NAMES)}, and install what it needs"
+        ) from None
+    try:
+        wrong = PipelineOptionsValidator(options, runner).validate()
+        resource_hints_from_options(options)
+    except ValueError as error:
+        wrong = [str(error)]
+    if wrong:
+        raise ConfigurationError(f"--runner {name} cannot run with these flags: {wrong[0].strip()}")
+    workers = options.view_as(DirectOptions).direct_num_workers
+    if workers < 0:
+        raise ConfigurationError(
+            f"--direct_num_workers must be 0 (one for each core) or more, not {workers}"
+        )
 
 
 def require(options: PipelineOptions, *names: str) -> None:
@@ -456,28 +535,6 @@ def require(options: PipelineOptions, *names: str) -> None:
     for name in names:
         if getattr(options, name) in (None, ""):
             raise ConfigurationError(f"--{name} is needed; --help says what it is")
-
-
-def _beams_dry_run(argument: str) -> str:
-    """``--dry_run`` as Beam, which declares this flag with a value, wants to have it."""
-    return "--dry_run=true" if argument == "--dry_run" else argument
-
-
-def _without_values(argv: list[str], own: type[PipelineOptions]) -> list[str]:
-    """``--flag=true`` as ``--flag`` and ``--flag=false`` left out, as templates write switches."""
-    parser = argparse.ArgumentParser(add_help=False)
-    _add_own_flags(own, parser)
-    switches = {
-        name
-        for action in parser._actions
-        if isinstance(action, argparse._StoreTrueAction)
-        for name in action.option_strings
-    }
-    kept = [argument for argument in argv if argument not in {f"{s}=false" for s in switches}]
-    return [
-        argument.removesuffix("=true") if argument.removesuffix("=true") in switches else argument
-        for argument in kept
-    ]
 
 
 def _print_help(own: type[PipelineOptions], manual: str) -> NoReturn:
@@ -494,33 +551,3 @@ def _print_help(own: type[PipelineOptions], manual: str) -> NoReturn:
     parser.add_argument("--dry_run", action="store_true", help="say what would be done, do nothing")
     parser.print_help()
     sys.exit(0)
-
-
-def _with_config(argv: list[str]) -> list[str]:
-    """The arguments of a --config file, followed by those of the command line."""
-    finder = _Parser(allow_abbrev=False, add_help=False)
-    finder.add_argument("--config")
-    path = finder.parse_known_args(argv)[0].config
-    if path is None:
-        return argv
-    try:
-        settings = yaml.safe_load(storage.read(path))
-    except OSError as error:
-        raise ConfigurationError(
-            f"--config {path}: cannot be read ({type(error).__name__})"
-        ) from None
-    except yaml.YAMLError:
-        raise ConfigurationError(f"--config {path}: not valid YAML") from None
-    if not isinstance(settings, dict):
-        raise ConfigurationError(f"--config {path}: must be a mapping of flags to values")
-    given: list[str] = []
-    for name, value in settings.items():
-        if isinstance(value, list) and all(isinstance(item, (str, int, float)) for item in value):
-            value = ",".join(map(str, value))
-        if isinstance(value, (dict, list)):
-            raise ConfigurationError(f"--config {path}: {name} must be a single value or a list")
-        if value is True:
-            given.append(f"--{name}")
-        elif value is not False and value is not None:
-            given.append(f"--{name}={value}")
-    return given + argv

@@ -12,7 +12,7 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_type_hints
 
 import apache_beam as beam
@@ -28,7 +28,16 @@ from apache_beam.utils.windowed_value import WindowedValue
 from dxbeam import artifact
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.configuration import Configuration
-from dxbeam.documents import Document, Rejected, why_unusable
+from dxbeam.documents import (
+    REPEATED_ID,
+    Document,
+    Rejected,
+    check_fields,
+    place,
+    why_no_id,
+    why_unusable,
+)
+from dxbeam.errors import ConfigurationError
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.randomness import (
     NO_TAGS,
@@ -38,17 +47,19 @@ from dxbeam.randomness import (
     document_tag,
     draw_key,
     fingerprint,
+    layout_key,
     read_key,
 )
 from dxbeam.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.tally import Tally
-from dxbeam.transforms.sources import REJECTED
+from dxbeam.transforms.sources import REJECTED, repeated_ids
 
 _LOG = logging.getLogger(__name__)
 _SECONDS_A_REPORT = 10.0
 
 TALLIES = "tallies"
 FINGERPRINT = "fingerprint"
+LAYOUT_KEY = "layout_key"
 CORPUS_DIGEST = "corpus_digest"
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
@@ -56,6 +67,11 @@ beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
 
 class SanitizeDocuments(beam.PTransform):
     """Sanitizes rows with an ``id`` and a ``text``.
+
+    Noise is keyed by a row's id and text, so two rows with one id would come out equal if their
+    texts are, which would show it. So rows of bounded input in the global window are first compared
+    by their ids, and all whose id stands more than once are rejected. In a stream, and in other
+    windows, there is no moment when all ids are known: there, make sure that they are unique.
 
     Args:
       configuration: mechanism, rank resampling and the treatment of unknown words.
@@ -66,15 +82,22 @@ class SanitizeDocuments(beam.PTransform):
       group_by: an attribute whose values are counted apart, or None.
       search_threads: threads a search uses in each worker process.
       digest_corpus: whether to name the corpus as well; for bounded input only.
+      unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
+        are not compared, and no row has to wait for another.
 
     Takes a PCollection of rows (``beam.Row`` or a NamedTuple) and returns a dictionary:
       ``"documents"``: rows of id, sanitized text and the kept fields.
       ``"rejected"``: ``Rejected``, records that could not be used; where and why, never the text.
       ``"tallies"``: ``tuple[str, Tally]``, the group and the counts of each document.
       ``"fingerprint"``: str, one element that names the key.
+      ``"layout_key"``: bytes, one element for WriteShards, which needs it for bags of words.
       ``"corpus_digest"``, if asked for: str, one element that names the corpus under this key and
         configuration, however it is ordered and divided. It is a sum of keyed digests, so without
         the key it says nothing of the corpus.
+
+    Raises:
+      ConfigurationError: ``keep_fields`` or ``group_by`` name what may not be kept or counted by,
+        see ``documents.check_fields``.
     """
 
     def __init__(
@@ -86,8 +109,17 @@ class SanitizeDocuments(beam.PTransform):
         group_by: str | None = None,
         search_threads: int = 1,
         digest_corpus: bool = False,
+        unique_ids: bool = False,
     ):
         super().__init__()
+        if not isinstance(configuration, Configuration):
+            raise ConfigurationError(
+                "SanitizeDocuments takes a Configuration, such as Configuration(Laplace(10.0)), "
+                f"and this is a {type(configuration).__name__}; the SanitizeDocuments of "
+                "dxbeam.transforms.declarative takes plain values"
+            )
+        check_fields("text", "id", keep_fields, group_by)
+        self._unique_ids = unique_ids
         self._digest_corpus = digest_corpus
         self._configuration = configuration
         self._handle = artifact.handle(vocabulary)
@@ -105,7 +137,10 @@ class SanitizeDocuments(beam.PTransform):
             self._configuration, self._keep_fields, self._group_by, self._search_threads
         )
         results = documents | "Sanitize" >> beam.ParDo(
-            sanitize, pvalue.AsSingleton(key), pvalue.AsSingleton(handle)
+            sanitize,
+            pvalue.AsSingleton(key),
+            pvalue.AsSingleton(handle),
+            {} if self._unique_ids else repeated_ids(documents),
         ).with_outputs(REJECTED, TALLIES, main="documents")
         row_type = self._row_type(documents.element_type)
         results["documents"].element_type = row_type
@@ -118,6 +153,7 @@ class SanitizeDocuments(beam.PTransform):
             TALLIES: results[TALLIES]
             | "PassTallies" >> beam.ParDo(_PassOn()).with_output_types(typehints.Tuple[str, Tally]),
             FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
+            LAYOUT_KEY: key | "LayoutKey" >> beam.Map(layout_key).with_output_types(bytes),
         }
         if self._digest_corpus:
             outputs[CORPUS_DIGEST] = documents | "DigestCorpus" >> DigestCorpus(
@@ -210,7 +246,7 @@ class _DigestDocuments(beam.DoFn):
         self._sum = NO_TAGS
 
     def process(self, row: Any, key: bytes) -> None:
-        if isinstance(row.id, str) and why_unusable(row.text) is None:
+        if why_no_id(row.id) is None and why_unusable(row.text) is None:
             document = document_key(key, self._configuration, row.id, row.text)
             self._sum = add_tags(self._sum, document_tag(document))
 
@@ -274,15 +310,16 @@ class _SanitizeDoFn(beam.DoFn):
         row: Any,
         key: bytes,
         handle: VocabularyHandle,
+        repeated: Mapping[str, bool],
         timestamp: Any = beam.DoFn.TimestampParam,
         window: Any = beam.DoFn.WindowParam,
     ) -> Iterator[Any]:
-        reason = why_unusable(row.text)
-        if not isinstance(row.id, str):
-            reason = "the id is not a string"
+        reason = why_no_id(row.id) or why_unusable(row.text)
+        if reason is None and row.id in repeated:
+            reason = REPEATED_ID
         if reason is not None:
             self._rejected.inc()
-            yield pvalue.TaggedOutput(REJECTED, Rejected(str(row.id), reason))
+            yield pvalue.TaggedOutput(REJECTED, Rejected(place(row.id), reason))
             return
         if self._batch is None:
             self._batch = Batch(self._open(key, handle))
@@ -309,6 +346,7 @@ class _SanitizeDoFn(beam.DoFn):
                 self._configuration.unknown_words,
                 key,
                 self._configuration.bag,
+                self._configuration.allow_unsound,
             )
         return self._sanitizer
 

@@ -15,7 +15,7 @@ from apache_beam import pvalue
 from dxbeam import manifest, storage
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.attempt import DEAD_LETTERS, GROUPS, METRICS
-from dxbeam.documents import Rejected
+from dxbeam.documents import DeadLetterCap, Rejected, UnreadableFile
 from dxbeam.errors import OutputError
 from dxbeam.manifest import Settings, Shard
 from dxbeam.repair import Repair
@@ -39,6 +39,7 @@ class WriteMetrics(beam.PTransform):
       by_group: whether to write ``metrics.parquet``.
       withheld: PCollection[Rejected] of documents that were sanitized and are not released, or
         None.
+      unreadable: PCollection[UnreadableFile] of files that were left out, or None.
       run: the run that claimed the directory, if it was claimed; nothing is written once the claim
         was given up, so that no run writes over another's.
     """
@@ -49,9 +50,11 @@ class WriteMetrics(beam.PTransform):
         rejected: pvalue.PCollection,
         by_group: bool,
         withheld: pvalue.PCollection | None = None,
+        unreadable: pvalue.PCollection | None = None,
         run: str | None = None,
     ):
         super().__init__()
+        self._unreadable = unreadable
         self._directory = directory
         self._run = run
         self._rejected = rejected
@@ -76,6 +79,7 @@ class WriteMetrics(beam.PTransform):
                 rejected,
                 withheld,
                 self._by_group,
+                _as_iter(self._unreadable),
                 self._run,
             ).with_output_types(str)
         )
@@ -109,9 +113,28 @@ class WriteDeadLetters(beam.PTransform):
         )
 
 
+def _as_iter(elements: pvalue.PCollection | None) -> Any:
+    """A side input, or an empty list in its place."""
+    return [] if elements is None else pvalue.AsIter(elements)
+
+
+def _in_order(files: Iterable[UnreadableFile]) -> list[dict[str, str]]:
+    return [UnreadableFile(*file)._asdict() for file in sorted(files)]
+
+
 def count_all(elements: pvalue.PCollection, label: str) -> pvalue.PCollection:
     """One element: how many elements there are."""
     return elements | label >> beam.combiners.Count.Globally()
+
+
+def _commonest_reason(rejected: pvalue.PCollection) -> pvalue.PCollection:
+    """One element: [] or [(reason, how often)]."""
+    return (
+        rejected
+        | "Reason" >> beam.Map(lambda record: record.reason).with_output_types(str)
+        | "CountReasons" >> beam.combiners.Count.PerElement()
+        | "Commonest" >> beam.combiners.Top.Of(1, key=lambda counted: (counted[1], counted[0]))
+    )
 
 
 def _dead_letter(rejected: Rejected) -> tuple[None, bytes]:
@@ -136,6 +159,7 @@ def _write_metrics(
     rejected: int,
     withheld: int,
     by_group: bool,
+    unreadable: Iterable[UnreadableFile],
     run: str | None,
 ) -> str:
     groups = sorted(tallies)
@@ -144,6 +168,7 @@ def _write_metrics(
         "note": NOT_COVERED,
         "documents_in": whole.documents + rejected,
         "dead_letters": rejected + withheld,
+        "unreadable_files": _in_order(unreadable),
         **whole.as_dict(),
     }
     if run is not None:
@@ -185,13 +210,16 @@ class WriteManifest(beam.PTransform):
       facts: further entries of the manifest.
       tallies: PCollection[tuple[str, Tally]], one a group.
       rejected: PCollection[Rejected].
+      unreadable: PCollection[UnreadableFile] of files that were left out, or None.
+      dead_letter_cap: with more dead letters nothing is released; None for no cap.
       fingerprint: PCollection[str], one element.
       corpus_digest: PCollection[str], one element, or None to leave it out.
       needed_digest: what the corpus digest must be for a release to be made; "" for anything.
       written: PCollection[str] of files that must be complete before.
+      source: what was read, and
+      dead_letters: where they lie, for the sentence that says that nothing can be released.
       repair: the language model that rewrote the texts, or None.
       repaired: PCollection[tuple[str, int]], what became of them, where there is one.
-      apart: where the dead letters lie, for messages.
     """
 
     def __init__(
@@ -204,19 +232,32 @@ class WriteManifest(beam.PTransform):
         *,
         tallies: pvalue.PCollection,
         rejected: pvalue.PCollection,
+        unreadable: pvalue.PCollection | None = None,
+        dead_letter_cap: DeadLetterCap | None = None,
         fingerprint: pvalue.PCollection,
         corpus_digest: pvalue.PCollection | None = None,
         needed_digest: str = "",
         written: pvalue.PCollection,
+        source: str,
+        dead_letters: str,
         repair: Repair | None = None,
         repaired: pvalue.PCollection | None = None,
-        apart: str = "",
     ):
         super().__init__()
         kept = bool(key_uri)
         self._write = _WriteManifest(
-            prefix, configuration, vocabulary, kept, dict(facts), needed_digest, repair, apart
+            prefix,
+            configuration,
+            vocabulary,
+            kept,
+            dict(facts),
+            needed_digest,
+            repair,
+            source,
+            dead_letters,
+            dead_letter_cap,
         )
+        self._unreadable = unreadable
         self._corpus_digest = corpus_digest
         self._repaired = repaired
         self._tallies = tallies
@@ -236,10 +277,12 @@ class WriteManifest(beam.PTransform):
                 pvalue.AsIter(shards),
                 pvalue.AsIter(self._tallies),
                 pvalue.AsSingleton(count_all(self._rejected, "CountRejected")),
+                pvalue.AsSingleton(_commonest_reason(self._rejected)),
                 pvalue.AsSingleton(self._fingerprint),
                 pvalue.AsSingleton(digest),
                 pvalue.AsIter(self._written),
                 pvalue.AsDict(self._repaired) if self._repaired is not None else {},
+                _as_iter(self._unreadable),
             )
         )
 
@@ -255,9 +298,13 @@ class _WriteManifest(beam.DoFn):
         facts: dict[str, Any],
         needed_digest: str,
         repair: Repair | None,
-        apart: str,
+        source: str,
+        dead_letters: str,
+        dead_letter_cap: DeadLetterCap | None,
     ):
-        self._apart = apart
+        self._source = source
+        self._dead_letters = dead_letters
+        self._dead_letter_cap = dead_letter_cap
         self._needed_digest = needed_digest
         self._prefix = prefix
         self._configuration = configuration
@@ -272,10 +319,12 @@ class _WriteManifest(beam.DoFn):
         shards: Iterable[Shard],
         tallies: Iterable[tuple[str, Tally]],
         rejected: int,
+        commonest: list[tuple[str, int]],
         fingerprint: str,
         corpus_digest: str,
         written: Iterable[str],
         repaired: Mapping[str, int],
+        unreadable: Iterable[UnreadableFile],
     ) -> Iterator[str]:
         list(written)  # nothing to read: it is here so that metrics and dead letters come first
         if self._needed_digest not in ("", corpus_digest):
@@ -294,7 +343,12 @@ class _WriteManifest(beam.DoFn):
             {**({"corpus_digest": corpus_digest} if corpus_digest else {}), **self._facts},
             self._repair,
             repaired,
-            self._apart,
+            source=self._source,
+            dead_letters=self._dead_letters,
+            commonest_reason=commonest[0][0] if commonest else "",
         )
+        content["unreadable_files"] = _in_order(unreadable)
+        if self._dead_letter_cap:
+            self._dead_letter_cap.check(content["dead_letters"], content["documents_in"])
         manifest.write(self._prefix, content)
         yield storage.join(self._prefix, manifest.RELEASE)

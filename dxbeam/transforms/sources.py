@@ -1,74 +1,174 @@
-"""Corpus -> Documents and Rejected."""
+"""Corpus -> Documents, Rejected records and UnreadableFiles.
+
+The corpus is read three times: to its end, which counts its records and finds the files that
+cannot be read; for its ids alone, so that documents are neither shuffled nor held while ids are
+compared; and for its documents. Reading costs a thousandth of sanitizing.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import apache_beam as beam
 from apache_beam import pvalue
-from apache_beam.io import fileio
 
 from dxbeam import corpus
 from dxbeam.corpus import CorpusFile, CorpusFormat, Split
-from dxbeam.documents import Document, Rejected
+from dxbeam.documents import Document, Rejected, UnreadableFile, why_no_id
+from dxbeam.errors import CorpusError, RunError
 
 REJECTED = "rejected"
 """Tag of the rejected records beside a transform's main output."""
 
-beam.coders.registry.register_coder(Document, beam.coders.RowCoder)
-beam.coders.registry.register_coder(Rejected, beam.coders.RowCoder)
-beam.coders.registry.register_coder(Split, beam.coders.RowCoder)
+UNREADABLE = "unreadable"
+"""Tag of the files that were left out because they cannot be read to their end."""
+
+for _row in (CorpusFile, Document, Rejected, Split, UnreadableFile):
+    beam.coders.registry.register_coder(_row, beam.coders.RowCoder)
 
 
 class ReadDocuments(beam.PTransform):
-    """Reads a corpus: PBegin -> PCollection[Document], and PCollection[Rejected] under REJECTED.
+    """Reads a corpus: PBegin -> a dictionary of PCollections.
 
-    Files are divided into splits of about a mebibyte, which are spread over the workers.
+      ``"documents"``: Document, of which no two have the same id.
+      REJECTED: Rejected, the records that cannot be used, and all whose id stands more than once.
+      UNREADABLE: UnreadableFile; the result is that of a corpus without these files.
+
+    Files are divided into splits of about a mebibyte, which are spread over the workers. Neither
+    ids nor what is rejected depends on how.
 
     Args:
       pattern: glob of the corpus files, local or gs://.
       corpus_format: how to read them.
+      allow_unreadable: whether to leave out files that cannot be read to their end; otherwise they
+        fail the run with ``RunError`` before a document is read.
     """
 
-    def __init__(self, pattern: str, corpus_format: CorpusFormat):
+    def __init__(self, pattern: str, corpus_format: CorpusFormat, allow_unreadable: bool = False):
         super().__init__()
         self._pattern = pattern
         self._format = corpus_format
+        self._allow_unreadable = allow_unreadable
 
-    def expand(self, begin: pvalue.PBegin) -> dict[str | None, pvalue.PCollection]:
-        """Matches, divides, spreads, reads."""
+    def expand(self, begin: pvalue.PBegin) -> dict[str, pvalue.PCollection]:
+        """Divides and counts, finds the repeated ids, reads."""
+        survey = begin | "Survey" >> _Survey(self._pattern, self._format, self._allow_unreadable)
+        splits = survey["splits"]
+        repeated = (
+            splits
+            | "ReadIds" >> beam.FlatMap(_ids, self._format).with_output_types(str)
+            | "RepeatedIds" >> RepeatedIds()
+        )
+        read = splits | "Read" >> beam.ParDo(
+            _ReadSplit(self._format), as_set(repeated)
+        ).with_outputs(REJECTED, main="documents")
+        read[REJECTED].element_type = Rejected  # Beam takes tagged outputs for Any
+        return {
+            "documents": read["documents"],
+            REJECTED: read[REJECTED],
+            UNREADABLE: survey[UNREADABLE],
+        }
+
+
+class _Survey(beam.PTransform):
+    """Reads every file to its end: PBegin -> numbered splits, and UnreadableFiles."""
+
+    def __init__(self, pattern: str, corpus_format: CorpusFormat, allow_unreadable: bool):
+        super().__init__()
+        self._pattern = pattern
+        self._format = corpus_format
+        self._allow_unreadable = allow_unreadable
+
+    def expand(self, begin: pvalue.PBegin) -> dict[str, pvalue.PCollection]:
+        """Counts the records of each split, and adds up those of each file."""
         splits = (
             begin
-            | "Match" >> fileio.MatchFiles(self._pattern)
+            | "Pattern" >> beam.Create([self._pattern])
+            | "Match" >> beam.FlatMap(corpus.matching_files)
             | "Split"
-            >> beam.ParDo(_SplitFile(self._pattern, self._format)).with_outputs(
-                REJECTED, main="splits"
+            >> beam.ParDo(_SplitFile(self._format)).with_outputs(UNREADABLE, main="splits")
+        )
+        counted = (
+            splits["splits"]
+            | "SpreadCounting" >> beam.Reshuffle()
+            | "CountRecords"
+            >> beam.ParDo(_CountRecords(self._format)).with_outputs(UNREADABLE, main="counted")
+        )
+        for results in (splits, counted):
+            results[UNREADABLE].element_type = UnreadableFile
+        unreadable = (
+            (splits[UNREADABLE], counted[UNREADABLE])
+            | "AllUnreadable" >> beam.Flatten()
+            | "ToPair" >> beam.Map(tuple).with_output_types(tuple[str, str])
+            | "OneReason" >> beam.CombinePerKey(min).with_output_types(tuple[str, str])
+            | "Together" >> beam.combiners.ToList()
+            | "Refuse"
+            >> beam.FlatMap(_refused_unless, self._allow_unreadable).with_output_types(
+                UnreadableFile
             )
         )
-        read = (
-            splits["splits"]
+        # No split is passed on before it is known which files are not to be read.
+        left_out = as_set(unreadable | "Names" >> beam.Map(lambda file: file.file))
+        numbered = (
+            counted["counted"]
+            | "OfAFile" >> beam.GroupByKey()
+            | "Number" >> beam.FlatMap(_numbered, left_out).with_output_types(Split)
             | "Spread" >> beam.Reshuffle()
-            | "Read"
-            >> beam.ParDo(_ReadSplit(self._format)).with_outputs(REJECTED, main="documents")
         )
-        for results in (splits, read):  # Beam takes tagged outputs for Any, and would pickle them
-            results[REJECTED].element_type = Rejected
-        rejected = (splits[REJECTED], read[REJECTED]) | "AllRejected" >> beam.Flatten()
-        return {"documents": read["documents"], REJECTED: rejected}
+        return {"splits": numbered, UNREADABLE: unreadable}
 
 
 @beam.typehints.with_output_types(Split)
 class _SplitFile(beam.DoFn):
-    def __init__(self, pattern: str, corpus_format: CorpusFormat):
-        self._pattern = pattern
+    def __init__(self, corpus_format: CorpusFormat):
         self._format = corpus_format
 
-    def process(self, match: Any) -> Iterator[Any]:
-        name = corpus.name_below(self._pattern, match.path)
-        file = CorpusFile(match.path, name, match.size_in_bytes)
-        yield from _tagged(corpus.splits(file, self._format))
+    def process(self, file: CorpusFile) -> Iterator[Any]:
+        try:
+            yield from corpus.splits(file, self._format)
+        except CorpusError as error:
+            yield pvalue.TaggedOutput(UNREADABLE, UnreadableFile(file.name, str(error)))
+
+
+@beam.typehints.with_output_types(tuple[str, tuple[Split, int]])
+class _CountRecords(beam.DoFn):
+    def __init__(self, corpus_format: CorpusFormat):
+        self._format = corpus_format
+
+    def process(self, split: Split) -> Iterator[Any]:
+        try:
+            yield split.name, (split, corpus.count_records(split, self._format))
+        except CorpusError as error:
+            yield pvalue.TaggedOutput(UNREADABLE, UnreadableFile(split.name, str(error)))
+
+
+def _refused_unless(pairs: list[tuple[str, str]], allowed: bool) -> list[UnreadableFile]:
+    files = [UnreadableFile(*pair) for pair in pairs]
+    if not allowed:
+        corpus.refuse_unreadable(files)
+    return files
+
+
+def _numbered(
+    counted: tuple[str, Iterable[tuple[Split, int]]], left_out: Mapping[str, bool]
+) -> Iterator[Split]:
+    if counted[0] not in left_out:
+        yield from corpus.numbered(counted[1])
+
+
+def _ids(split: Split, corpus_format: CorpusFormat) -> Iterator[str]:
+    return _again(split, corpus.ids(split, corpus_format))
+
+
+def _again(split: Split, results: Iterator[Any]) -> Iterator[Any]:
+    """What is read of a split that could be read when its records were counted."""
+    try:
+        yield from results
+    except CorpusError as error:
+        raise RunError(
+            f"{split.name} could be read at first and no longer: {error}; nothing is released"
+        ) from None
 
 
 @beam.typehints.with_output_types(Document)
@@ -76,74 +176,48 @@ class _ReadSplit(beam.DoFn):
     def __init__(self, corpus_format: CorpusFormat):
         self._format = corpus_format
 
-    def process(self, split: Split) -> Iterator[Any]:
-        yield from _tagged(corpus.read(split, self._format))
+    def process(self, split: Split, repeated: Mapping[str, bool]) -> Iterator[Any]:
+        for result in _again(split, corpus.read(split, self._format, repeated)):
+            is_rejected = isinstance(result, Rejected)
+            yield pvalue.TaggedOutput(REJECTED, result) if is_rejected else result
 
 
-def _tagged(results: Iterable[Any]) -> Iterator[Any]:
-    for result in results:
-        yield pvalue.TaggedOutput(REJECTED, result) if isinstance(result, Rejected) else result
+class RepeatedIds(beam.PTransform):
+    """The ids that stand more than once: PCollection[str] -> PCollection[str].
 
-
-class ConflictingIds(beam.PTransform):
-    """The ids that two different texts share: PCollection[Document] -> PCollection[str].
-
-    A document's text takes part in keying its noise, so such documents are not less protected;
-    but nobody could tell which of them a released one is.
+    What becomes of a record with such an id depends on ids alone. If records of equal texts were
+    released and others not, it would show whether texts are equal.
     """
 
-    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
-        """Keeps one digest an id, or a mark that there are several."""
+    def expand(self, ids: pvalue.PCollection) -> pvalue.PCollection:
+        """Counts each."""
         return (
-            documents
-            | "Digest" >> beam.Map(_id_and_digest).with_output_types(tuple[str, bytes])
-            | "Compare" >> beam.CombinePerKey(_compare_digests).with_output_types(tuple[str, bytes])
-            | "Conflicts" >> beam.Filter(lambda item: item[1] == _SEVERAL)
-            | "Ids" >> beam.Keys()
+            ids
+            | "Count" >> beam.combiners.Count.PerElement()
+            | "Repeated" >> beam.Filter(lambda pair: pair[1] > 1)
+            | "Ids" >> beam.Keys().with_output_types(str)
         )
 
 
-_SEVERAL = b""
+def repeated_ids(rows: pvalue.PCollection) -> Any:
+    """The ids of rows that stand more than once, as a side input; {} where they cannot be known.
 
-
-def _id_and_digest(document: Document) -> tuple[str, bytes]:
-    return document.id, hashlib.sha256(document.text.encode()).digest()
-
-
-def _compare_digests(digests: Iterable[bytes]) -> bytes:
-    """The one digest, or _SEVERAL; associative, and equal digests merge."""
-    distinct = set(digests)
-    return distinct.pop() if len(distinct) == 1 else _SEVERAL
-
-
-class RejectConflicts(beam.PTransform):
-    """Sends documents whose id stands for several texts to REJECTED.
-
-    All of them, as a rule that kept the first would depend on how the corpus is divided.
-
-    Args:
-      conflicts: PCollection[str] of ids.
+    They are known of bounded input in the global window. In a stream, and in other windows, there
+    is no moment when all ids have come.
     """
-
-    def __init__(self, conflicts: pvalue.PCollection):
-        super().__init__()
-        self._conflicts = conflicts
-
-    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
-        """Looks each id up among the conflicts, which are few."""
-        ids = beam.pvalue.AsDict(self._conflicts | "Mark" >> beam.Map(lambda name: (name, True)))
-        results = documents | "Reject" >> beam.ParDo(_RejectConflict(), ids).with_outputs(
-            REJECTED, main="documents"
-        )
-        results[REJECTED].element_type = Rejected
-        return results
+    if not rows.is_bounded or not rows.windowing.is_default():
+        return {}
+    ids = rows | "IdsOfRows" >> beam.FlatMap(_usable_id).with_output_types(str)
+    return as_set(ids | "RepeatedIds" >> RepeatedIds())
 
 
-@beam.typehints.with_output_types(Document)
-class _RejectConflict(beam.DoFn):
-    def process(self, document: Document, conflicts: dict[str, bool]) -> Iterator[Any]:
-        if document.id in conflicts:
-            reason = "another document has this id and a different text; make ids unique"
-            yield pvalue.TaggedOutput(REJECTED, Rejected(document.id, reason))
-        else:
-            yield document
+def _usable_id(row: Any) -> list[str]:
+    return [] if why_no_id(row.id) else [row.id]
+
+
+def as_set(names: pvalue.PCollection) -> pvalue.AsDict:
+    """A side input whose keys are these strings, which are few."""
+    marked = names | "Mark" >> beam.Map(lambda name: (name, True)).with_output_types(
+        tuple[str, bool]
+    )
+    return pvalue.AsDict(marked)

@@ -5,11 +5,12 @@ As in sanitize.py, the key arrives as a side input and the vocabulary is opened 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import apache_beam as beam
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from apache_beam import pvalue, typehints
 from apache_beam.metrics import Metrics
@@ -18,18 +19,20 @@ from apache_beam.utils.shared import Shared
 
 from dxbeam import artifact
 from dxbeam.artifact import VocabularyHandle
-from dxbeam.documents import Document, Rejected
-from dxbeam.randomness import fingerprint
+from dxbeam.documents import REPEATED_ID, Document, Rejected, place
+from dxbeam.errors import ConfigurationError
+from dxbeam.randomness import fingerprint, layout_key
 from dxbeam.tally import Tally
 from dxbeam.transforms.sanitize import (
     CORPUS_DIGEST,
     FINGERPRINT,
+    LAYOUT_KEY,
     TALLIES,
     DigestCorpus,
     agreed_key,
 )
-from dxbeam.transforms.shards import OpenParquet, WritePieces, kept_columns
-from dxbeam.transforms.sources import REJECTED
+from dxbeam.transforms.shards import OpenParquet, ToParquetRow, WritePieces
+from dxbeam.transforms.sources import REJECTED, repeated_ids
 from dxbeam.vector_release import VectorConfiguration, VectorReleaser
 
 VECTORS = "vectors"
@@ -42,10 +45,13 @@ ROW = RowTypeConstraint.from_fields([("id", str), ("vector", bytes), ("fields", 
 class ReleaseVectors(beam.PTransform):
     """Releases a noisy vector for each Document.
 
+    Documents whose id stands more than once are rejected, as by ``SanitizeDocuments``.
+
     Args:
       configuration: what is released, and how.
       vocabulary: handle of an artifact that every worker can read; None for given vectors.
       key_uri: where the secret key lies; by default a new one is drawn inside the job.
+      unique_ids: whether the ids are known to be unique, as those of ReadDocuments are.
 
     Takes a PCollection[Document] and returns a dictionary:
       ``"vectors"``: rows of ``ROW``.
@@ -53,6 +59,7 @@ class ReleaseVectors(beam.PTransform):
       ``"tallies"``: ``tuple[str, Tally]``, one document each and nothing else: how many words a
       text has is not released.
       ``"fingerprint"``: str, one element that names the key.
+      ``"layout_key"``: bytes, one element for WriteVectorShards.
       ``"corpus_digest"``: str, one element that names the corpus, see ``DigestCorpus``.
     """
 
@@ -61,8 +68,10 @@ class ReleaseVectors(beam.PTransform):
         configuration: VectorConfiguration,
         vocabulary: VocabularyHandle | None,
         key_uri: str | None = None,
+        unique_ids: bool = False,
     ):
         super().__init__()
+        self._unique_ids = unique_ids
         self._configuration = configuration
         self._vocabulary = vocabulary
         self._key_uri = key_uri
@@ -71,7 +80,9 @@ class ReleaseVectors(beam.PTransform):
         """Draws the key, broadcasts it, releases."""
         key = agreed_key(documents.pipeline, self._key_uri)
         results = documents | "Release" >> beam.ParDo(
-            _ReleaseDoFn(self._configuration, self._vocabulary), pvalue.AsSingleton(key)
+            _ReleaseDoFn(self._configuration, self._vocabulary),
+            pvalue.AsSingleton(key),
+            {} if self._unique_ids else repeated_ids(documents),
         ).with_outputs(REJECTED, TALLIES, main=VECTORS)
         results[VECTORS].element_type = ROW
         results[REJECTED].element_type = Rejected
@@ -83,6 +94,7 @@ class ReleaseVectors(beam.PTransform):
             REJECTED: results[REJECTED],
             TALLIES: results[TALLIES],
             FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
+            LAYOUT_KEY: key | "LayoutKey" >> beam.Map(layout_key).with_output_types(bytes),
             CORPUS_DIGEST: documents | "DigestCorpus" >> DigestCorpus(key, configuration),
         }
 
@@ -97,7 +109,12 @@ class _ReleaseDoFn(beam.DoFn):
     def setup(self) -> None:
         self._releaser: VectorReleaser | None = None
 
-    def process(self, document: Document, key: bytes) -> Iterator[Any]:
+    def process(
+        self, document: Document, key: bytes, repeated: Mapping[str, bool]
+    ) -> Iterator[Any]:
+        if isinstance(document.id, str) and document.id in repeated:
+            yield pvalue.TaggedOutput(REJECTED, Rejected(place(document.id), REPEATED_ID))
+            return
         for result in self._open(key).release([document]):
             if isinstance(result, Rejected):
                 yield pvalue.TaggedOutput(REJECTED, result)
@@ -121,13 +138,14 @@ class _ReleaseDoFn(beam.DoFn):
 class WriteVectorShards(beam.PTransform):
     """Writes vectors as Parquet: rows of ``ROW`` -> PCollection[Shard].
 
-    Columns ``id`` (string), ``vector`` (fixed-size list of m float32), the kept fields (strings).
+    Columns ``id`` (string), ``vector`` (fixed-size list of m float32), the kept fields.
 
     Args:
       prefix: directory or gs:// prefix of the release.
       dimensions: m.
-      keep_fields: names of the kept fields.
-      num_shards: number of files; 0 writes a file a bundle, without a shuffle.
+      layout_key: one element, by which vectors are dealt into files; see WritePieces.
+      kept: the kept fields and their types; see ``corpus.kept_schema``.
+      num_shards: number of files; see WritePieces for 0.
       run: the run that claimed the prefix, if it was claimed.
     """
 
@@ -135,27 +153,35 @@ class WriteVectorShards(beam.PTransform):
         self,
         prefix: str,
         dimensions: int,
-        keep_fields: tuple[str, ...] = (),
+        layout_key: pvalue.PCollection,
+        kept: pa.Schema,
         num_shards: int = 0,
         run: str | None = None,
     ):
         super().__init__()
+        if num_shards < 0:
+            raise ConfigurationError(f"--num_shards must not be negative, as {num_shards} is")
         self._run = run
         self._prefix = prefix
         self._dimensions = dimensions
-        self._keep_fields = keep_fields
+        self._layout_key = layout_key
+        self._kept = kept
         self._num_shards = num_shards
 
     def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
-        """Encodes, writes, and reads each file again for its digest."""
-        fields = [("id", pa.string()), ("vector", pa.list_(pa.float32(), self._dimensions))]
-        schema = pa.schema(fields + [(name, pa.string()) for name in self._keep_fields])
-        encoded = rows | "ToParquetRow" >> beam.Map(_parquet_row, self._keep_fields)
-        return encoded | "WritePieces" >> WritePieces(
-            self._prefix, ".parquet", OpenParquet(schema), self._num_shards, self._run
+        """Encodes, deals, writes, and reads each file again for its digest."""
+        kind = pa.list_(pa.float32(), self._dimensions)
+        schema = pa.schema([("id", pa.string()), ("vector", kind), *self._kept])
+        return rows | "WritePieces" >> WritePieces(
+            self._prefix,
+            ".parquet",
+            ToParquetRow("vector", self._kept, _to_floats),
+            OpenParquet(schema),
+            self._num_shards,
+            self._run,
+            self._layout_key,
         )
 
 
-def _parquet_row(row: Any, keep_fields: tuple[str, ...]) -> dict[str, Any]:
-    vector = np.frombuffer(row.vector, "<f4")
-    return {"id": row.id, "vector": vector, **kept_columns(row.fields, keep_fields)}
+def _to_floats(vector: bytes) -> npt.NDArray[np.float32]:
+    return np.frombuffer(vector, "<f4")

@@ -15,6 +15,7 @@ from typing import Any
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.transforms import options
+from dxbeam.transforms.arguments import count, number, size
 from dxbeam.transforms.options import BuildVocabularyOptions, SanitizeOptions
 
 HERE = Path(__file__).parent
@@ -36,7 +37,11 @@ NEEDED = {
 LOCAL_ONLY = {"config"}
 """Flags that make no sense in a template, which has parameters instead."""
 
-_PATTERNS: dict[Any, str] = {int: "^[0-9]+$", float: "^[0-9]+(\\.[0-9]*)?([eE][-+]?[0-9]+)?$"}
+_PATTERNS: dict[Any, str] = {
+    count: "^[0-9]+$",
+    size: "^[0-9]+$",
+    number: "^[0-9]+(\\.[0-9]*)?([eE][-+]?[0-9]+)?$",
+}
 _WORKERS = [
     {
         "name": "number_of_worker_harness_threads",

@@ -237,3 +237,78 @@ def test_table_2_is_this_law_at_one_place_a_column(reference: dict[str, Any]) ->
             [z] = places[name, n, column]
             assert z == pytest.approx(round(z, 3), abs=1e-12)
             assert theory.cdf(round(z, 3), n, epsilon) == pytest.approx(float(value), abs=1e-14)
+
+
+def test_theorem_six_holds_beside_the_exact_value() -> None:
+    for n, s, exact in (  # 0F1(n/2; s^2/4), summed in fractions
+        (2, 1.0, 1.266065877752008335598),  # I_0(1)
+        (3, 2.0, 1.813430203923509383834),  # sinh(2)/2
+        (50, 5.0, 1.282501759485376251),
+        (300, 40.0, 14.06449294347089593),
+        (1000, 3.0, 1.004510119904115284),
+    ):
+        assert theory.cosine_mgf(s, n) == pytest.approx(exact, rel=1e-14)
+    s = np.linspace(-60, 60, 241)
+    for n in DIMENSIONS[1:]:
+        assert (theory.cosine_mgf(s, n) <= theory.cosine_mgf_bound(s, n) * (1 + 1e-14)).all()
+        assert theory.cosine_mgf(0.0, n) == 1
+        # The second derivative at 0 is the variance.
+        assert (theory.cosine_mgf(1e-3, n) - 1) * 2e6 == pytest.approx(1 / n, rel=1e-5)
+
+
+def test_corollary_two_bounds_the_exact_tail_of_a_mean() -> None:
+    for n, m, delta in ((10, 100, 0.5), (50, 30, 1.0), (300, 1000, 0.7)):
+        exact = theory.mean_survival(delta, m, n, 2.0)
+        assert 0 < exact < theory.mean_tail_bound(delta, m, n, 2.0) < 1
+    assert theory.mean_tail_bound(0.1, 2, 50, 1.0) == 1
+    assert theory.mean_survival(0.7, 1, 9, 3.0) == 2 * float(theory.survival(0.7, 9, 3.0))
+    n, m, delta = 5, 4, 0.6
+    noise = laplace(random_numbers(40_000, laplace_draws(n), seed=6), n, 2.0)
+    means = noise[:, 0].reshape(-1, m).mean(axis=1)
+    count = int((np.abs(means) > delta).sum())
+    expected = theory.mean_survival(delta, m, n, 2.0)
+    assert stats.binomtest(count, len(means), expected).pvalue > ALPHA
+
+
+def test_ranges_in_which_the_papers_statements_are_false() -> None:
+    """Theorem 5 at t = -sigma, and Eq. 11 as printed, without P(R < z)."""
+    below = float(theory.cosine_survival(-1 / np.sqrt(300), 300))
+    assert np.exp(-0.5) == pytest.approx(0.607, abs=5e-4)
+    assert below == pytest.approx(0.841, abs=5e-4)
+    assert below <= theory.cosine_tail_bound(-1.0)
+    true = float(theory.cdf(3.0, 2, 1.0))
+    assert true == pytest.approx(0.957, abs=5e-4)
+    assert true - (1 - theory.length_survival(3.0, 2, 1.0)) == pytest.approx(0.156, abs=5e-4)
+    assert 1 - float(theory.length_survival(np.sqrt(26), 25, 1.0)) < 1e-9
+
+
+def test_the_released_word_has_the_least_score_and_scores_have_this_mean() -> None:
+    generator, n, epsilon, draws = np.random.default_rng(2), 6, 3.0, 40_000
+    w, words = generator.normal(size=n), generator.normal(size=(20, n))
+    noise = laplace(random_numbers(draws, laplace_draws(n), seed=7), n, epsilon)
+    scores = theory.expected_score(w, words) - 2 * noise @ words.T
+    distances = np.linalg.norm((w + noise)[:, None] - words, axis=2)
+    assert (scores.argmin(axis=1) == distances.argmin(axis=1)).all()
+    deviation = 2 * np.linalg.norm(words, axis=1) * np.sqrt((n + 1) / epsilon**2 / draws)
+    mean = scores.mean(axis=0)
+    assert (np.abs(mean - theory.expected_score(w, words)) < 6 * deviation).all()  # 4e-8 by chance
+
+
+def test_equations_20_and_21_bound_how_often_a_word_is_released() -> None:
+    n, epsilon, draws = 8, 4.0, 20_000
+    words = np.random.default_rng(3).normal(size=(200, n))
+    bounds = theory.release_bounds(words, epsilon)
+    alone = theory.survival(np.linalg.norm(words[1:] - words[0], axis=1) / 2, n, epsilon)
+    assert (bounds[1:] <= alone * (1 + 1e-12)).all(), "Eq. 20 is one of them"
+    assert (bounds[1:] < alone / 2).any(), "Eq. 21 is better for some"
+    nearest = np.linalg.norm(words[1:] - words[0], axis=1).min()
+    assert bounds[0] == pytest.approx(float(theory.cdf(nearest / 2, n, epsilon)), rel=1e-12)
+    noise = laplace(random_numbers(draws, laplace_draws(n), seed=8), n, epsilon)
+    released = np.linalg.norm((words[0] + noise)[:, None] - words, axis=2).argmin(axis=1)
+    counts = np.bincount(released, minlength=len(words))
+    # Clopper and Pearson's lower limit of each frequency; together 1e-6 by chance.
+    lower = stats.beta.ppf(1e-6 / len(words), counts, draws - counts + 1)
+    assert (np.nan_to_num(lower) <= bounds).all()
+    assert np.isclose(theory.release_bounds(words[:1], epsilon), 1)
+    whole = theory.survival(np.linalg.norm(words[1:] - words[0], axis=1), n, epsilon)
+    assert (np.nan_to_num(lower)[1:] > whole).any(), "the whole distance would be no bound"

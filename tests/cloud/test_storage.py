@@ -8,7 +8,7 @@ import pytest
 
 from dxbeam import ledger, storage
 from dxbeam.errors import OutputError
-from tests.cloud.conftest import put
+from tests.cloud.conftest import names, put
 from tests.cloud.front import BUCKET, Front
 from tests.test_ledger import entry
 
@@ -52,6 +52,27 @@ def test_a_read_only_bucket_is_said_to_be_one(cloud: Front) -> None:
         storage.create_once(ONCE, b"one")
     with pytest.raises(OutputError, match="cannot be written"):
         storage.append(ONCE, lambda _: (0, b"one"))
+
+
+@pytest.mark.parametrize("name", ["rel[1]", "*", "r?l", "{a,b}"])
+def test_a_prefix_is_named_literally(cloud: Front, name: str) -> None:
+    for other in ("rel1", "ral", "other/below", "b", "y"):
+        put(f"{other}/part-1", b"1")
+    for own in ("part-1", "below/[2]", "part-1*"):
+        put(f"{name}/{own}", b"1")
+    before, place = names(), f"gs://{BUCKET}/{name}"
+    found = sorted(storage.names_below(f"{place}/"))
+    assert found == sorted(["below/[2]", "part-1", "part-1*"])
+    storage.delete(f"{place}/part-1*")
+    assert sorted(storage.names_below(place)) == ["below/[2]", "part-1"]
+    storage.delete(place)
+    storage.delete(place)
+    assert set(before) - set(names()) == {f"{name}/{own}" for own in found}
+
+
+def test_the_mark_of_an_empty_folder_is_no_file(cloud: Front) -> None:
+    put("folder/", b"")
+    assert storage.first_file_below(f"gs://{BUCKET}/folder") is None
 
 
 def test_files_are_matched_copied_moved_and_deleted(cloud: Front) -> None:

@@ -32,7 +32,7 @@ class Loss:
 
 def _comparing_ids(cluster: FlinkCluster, output: Path, size: int) -> bool:
     return any(
-        "ConflictingIds" in task["name"] and task["status"] in ("RUNNING", "FINISHED")
+        "RepeatedIds" in task["name"] and task["status"] in ("RUNNING", "FINISHED")
         for job in cluster.running_jobs()
         for task in (cluster.ask(f"/jobs/{job}") or {"vertices": []})["vertices"]
     )

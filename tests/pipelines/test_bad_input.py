@@ -22,7 +22,7 @@ import pytest
 import zstandard
 
 from dxbeam import storage
-from dxbeam.errors import DxbeamError
+from dxbeam.errors import DxbeamError, RunError
 from tests import tiny
 
 GOOD = [{"id": "a", "text": "w1 w2"}, {"id": "b", "text": "w3"}]
@@ -63,7 +63,7 @@ def test_a_record_that_cannot_be_used_goes_to_the_dead_letters(
     assert set(tiny.released(tmp_path / "out")) == {"a", "b"}
     [letter] = tiny.dead_letters(tmp_path / "out")
     assert reason in letter["reason"]
-    assert letter["where"] == f"corpus.jsonl:{len(json.dumps(GOOD[0])) + 1}"
+    assert letter["where"] == "corpus.jsonl:2"
     assert "secret" not in json.dumps(letter)
     assert (release["documents_in"], release["documents_out"], release["dead_letters"]) == (3, 2, 1)
 
@@ -75,54 +75,119 @@ def test_a_document_of_50_megabytes_on_one_line(uri: str, tmp_path: Path) -> Non
     assert tiny.run(uri, corpus, tmp_path / "out")["tokens"] == 10_000
 
 
-def test_an_id_with_two_texts_rejects_all_of_them(uri: str, tmp_path: Path) -> None:
-    records = [*GOOD, {"id": "a", "text": "w9"}]
-    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", records)
+@pytest.mark.parametrize("text", ["w9", GOOD[0]["text"], "\0", 7])
+def test_an_id_twice_rejects_all_of_its_records_whatever_the_texts_are(
+    uri: str, tmp_path: Path, text: object
+) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [*GOOD, {"id": "a", "text": text}])
     release = tiny.run(uri, corpus, tmp_path / "out")
     assert set(tiny.released(tmp_path / "out")) == {"b"}
-    assert [letter["where"] for letter in tiny.dead_letters(tmp_path / "out")] == ["a", "a"]
+    letters = sorted(letter["where"] for letter in tiny.dead_letters(tmp_path / "out"))
+    assert letters == ["c.jsonl:1", "c.jsonl:3"]
     assert (release["documents_in"], release["documents_out"]) == (3, 1)
 
 
-def test_an_id_twice_with_one_text_is_released_twice_and_alike(uri: str, tmp_path: Path) -> None:
-    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [*GOOD, GOOD[0]])
-    assert tiny.run(uri, corpus, tmp_path / "out")["documents_out"] == 3
-    lines = [line for shard in (tmp_path / "out").glob("part-*") for line in shard.open()]
-    assert len(lines) == 3
-    assert len(set(lines)) == 2
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".zst"])
-def test_a_truncated_file_is_named_and_the_rest_goes_on(
-    uri: str, tmp_path: Path, suffix: str
-) -> None:
+def _with_unreadable_files(folder: Path, kind: str) -> tuple[str, tuple[str, ...], set[str]]:
+    """A corpus of GOOD and of files that cannot be read: glob, flags, names of those."""
+    (folder / "in").mkdir()
+    if kind == "parquet":
+        table = pa.table({name: [record[name] for record in GOOD] for name in ("id", "text")})
+        pq.write_table(table, folder / "in" / "1.parquet")
+        pq.write_table(table.rename_columns(["id", "body"]), folder / "in" / "2.parquet")
+        whole = (folder / "in" / "1.parquet").read_bytes()
+        (folder / "in" / "3.parquet").write_bytes(whole[:-9])
+        flags = ("--input_format=parquet", "--output_format=jsonl")
+        return f"{folder}/in/*", flags, {"2.parquet", "3.parquet"}
     many = tiny.write_jsonl(
-        tmp_path / "plain", ({"id": str(i), "text": f"w{i % 300} {i * i}"} for i in range(20_000))
+        folder / "plain", ({"id": str(i), "text": f"w{i % 300} {i * i}"} for i in range(20_000))
     ).read_bytes()
-    packed = gzip.compress(many) if suffix == ".gz" else zstandard.compress(many)
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / f"cut.jsonl{suffix}").write_bytes(packed[: len(packed) * 2 // 3])
-    tiny.write_jsonl(tmp_path / "in" / "good.jsonl", GOOD)
-    release = tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out")
-    letters = tiny.dead_letters(tmp_path / "out")
-    assert [letter["where"] for letter in letters] == [f"cut.jsonl{suffix}"]
-    assert "truncated" in letters[0]["reason"]
-    assert {"a", "b"} <= set(tiny.released(tmp_path / "out"))
-    assert release["documents_in"] == release["documents_out"] + 1
+    packed = gzip.compress(many) if kind == ".gz" else zstandard.compress(many)
+    (folder / "in" / f"cut.jsonl{kind}").write_bytes(packed[: len(packed) * 2 // 3])
+    tiny.write_jsonl(folder / "in" / "good.jsonl", GOOD)
+    return f"{folder}/in/*", (), {f"cut.jsonl{kind}"}
 
 
-def test_a_second_parquet_file_of_another_schema(uri: str, tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    pq.write_table(pa.table({"id": ["a"], "text": ["w1"]}), tmp_path / "in" / "1.parquet")
-    pq.write_table(pa.table({"id": ["b"], "body": ["w1"]}), tmp_path / "in" / "2.parquet")
-    (tmp_path / "in" / "3.parquet").write_bytes((tmp_path / "in" / "1.parquet").read_bytes()[:-9])
-    release = tiny.run(
-        uri, f"{tmp_path}/in/*", tmp_path / "out", "--input_format=parquet", "--output_format=jsonl"
+@pytest.mark.parametrize("kind", [".gz", ".zst", "parquet"])
+def test_a_file_that_cannot_be_read_to_its_end_fails_the_run(
+    uri: str, tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pattern, flags, unreadable = _with_unreadable_files(tmp_path, kind)
+    with pytest.raises(RunError, match="nothing is released") as failed:
+        tiny.run(uri, pattern, tmp_path / "out", *flags)
+    assert not _contents(tmp_path / "out")
+    assert all(f"{name}: " in str(failed.value) for name in unreadable)
+    release = tiny.run(uri, pattern, tmp_path / "two", *flags, "--allow_unreadable_files")
+    assert set(tiny.released(tmp_path / "two")) == {"a", "b"}, "nothing of what is damaged"
+    assert (release["documents_in"], release["dead_letters"]) == (2, 0), "counts are of records"
+    assert {file["file"] for file in release["unreadable_files"]} == unreadable
+    assert all(file["reason"] for file in release["unreadable_files"])
+    counts = json.loads((tmp_path / "two-metrics" / "metrics.json").read_text())
+    assert counts["unreadable_files"] == release["unreadable_files"]
+    printed = capsys.readouterr().out
+    assert all(f"{name}: " in printed for name in unreadable)
+    assert "left out" in printed
+
+
+def test_an_unreadable_file_is_one_sentence_and_exit_code_1(uri: str, tmp_path: Path) -> None:
+    pattern, flags, [name] = _with_unreadable_files(tmp_path, ".gz")
+    finished = tiny.program(uri, pattern, tmp_path / "out", *flags)
+    assert finished.returncode == 1
+    assert "Traceback" not in finished.stderr
+    [line] = [line for line in finished.stderr.splitlines() if line.startswith("dxbeam")]
+    assert f"1 file could not be read ({name}: " in line
+
+
+def test_zeros_after_a_packed_file_lose_no_document(uri: str, tmp_path: Path) -> None:
+    records = [{"id": str(i), "text": f"w{i}"} for i in range(24)]
+    plain = tiny.write_jsonl(tmp_path / "plain", records)
+    (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(plain.read_bytes()) + bytes(512))
+    assert tiny.run(uri, tmp_path / "c.jsonl.gz", tmp_path / "out")["documents_out"] == 24
+
+
+@pytest.mark.parametrize(
+    ("cap", "passes"), [("1", True), ("34%", True), ("0", False), ("33%", False)]
+)
+def test_a_cap_on_dead_letters(uri: str, tmp_path: Path, cap: str, passes: bool) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [*GOOD, {"id": "c"}])
+    if passes:
+        tiny.run(uri, corpus, tmp_path / "out", f"--max_dead_letters={cap}")
+        return
+    with pytest.raises(RunError, match="1 of 3 records went to the dead letters"):
+        tiny.run(uri, corpus, tmp_path / "out", f"--max_dead_letters={cap}")
+    assert not _contents(tmp_path / "out")
+    assert len(tiny.dead_letters(tmp_path / "out")) == 1, "they say what was wrong"
+
+
+def test_a_corpus_named_with_its_scheme(uri: str, tmp_path: Path) -> None:
+    tiny.write_jsonl(tmp_path / "c.jsonl", GOOD)
+    tiny.run(uri, f"file://{tmp_path}/*.jsonl", tmp_path / "out", "--keep_fields=")
+    assert set(tiny.released(tmp_path / "out")) == {"a", "b"}
+
+
+def test_a_job_does_not_read_its_own_files(uri: str, tmp_path: Path) -> None:
+    tiny.write_jsonl(tmp_path / "in" / "c.jsonl", GOOD)
+    said = _refusal(uri, f"{tmp_path}/in/**", tmp_path / "in" / "rel")
+    assert "takes in what the job itself writes" in said
+    metrics = f"--metrics_output={tmp_path / 'in' / 'metrics'}"
+    said = _refusal(uri, f"{tmp_path}/in/**", tmp_path / "out", metrics)
+    assert "takes in what the job itself writes" in said
+
+
+def test_the_raw_text_does_not_come_out_under_another_name(uri: str, tmp_path: Path) -> None:
+    """A kept field called text stood in the place of the sanitized one."""
+    record = {"id": "a", "body": "w1 secret", "text": "w1 secret", "key": "k"}
+    corpus, out = tiny.write_jsonl(tmp_path / "c.jsonl", [record]), tmp_path / "out"
+    assert "a field of its own" in _refusal(
+        uri, corpus, out, "--text_field=body", "--keep_fields=text"
     )
-    reasons = {letter["where"]: letter["reason"] for letter in tiny.dead_letters(tmp_path / "out")}
-    assert "no column 'text'" in reasons["2.parquet"]
-    assert "cannot be read" in reasons["3.parquet"]
-    assert (release["documents_in"], release["documents_out"]) == (3, 1)
+    assert "a field of its own" in _refusal(uri, corpus, out, "--id_field=key", "--keep_fields=id")
+    assert "id_field names" in _refusal(uri, corpus, out, "--id_field=text")
+    assert "group_by names" in _refusal(uri, corpus, out, "--group_by=text")
+    assert "never kept" in _refusal(uri, corpus, out, "--keep_fields=key, text")
+    assert "has a field 'body2'" in _refusal(uri, corpus, out, "--keep_fields=key, body2")
+    tiny.run(uri, corpus, out, "--keep_fields=key, body")
+    [line] = [line for shard in out.glob("part-*") for line in shard.open()]
+    assert list(json.loads(line)) == ["id", "text", "key", "body"]
 
 
 def _refuse(path: str) -> BinaryIO:
@@ -147,16 +212,16 @@ def _contents(folder: Path) -> set[Path]:
     [
         ("--epsilon=0", "epsilon must be a positive"),
         ("--epsilon=-1", "epsilon must be a positive"),
-        ("--epsilon=nan", "epsilon must be a positive"),
+        ("--epsilon=nan", "is not a number"),
         ("--epsilon=inf", "epsilon must be a positive"),
         ("--epsilon=1e-9", "only noise"),
         ("--epsilon=1e9", "the original text"),
-        ("--epsilon=many", "invalid float value"),
+        ("--epsilon=many", "is not a number"),
         ("--rank_c=-0.1", "rank_c must be a positive"),
         ("--rank_c=0", "rank_c must be a positive"),
-        ("--rank_c=nan", "rank_c must be a positive"),
+        ("--rank_c=nan", "is not a number"),
         ("--rank_c=1e-300", "rank_c must be a positive"),
-        ("--epsilom=5", "unknown flag --epsilom"),
+        ("--epsilom=5", "did you mean --epsilon?"),
         ("--mechanism=magic", "no such mechanism"),
         ("--unknown_words=publish", "unknown_words is one of"),
         ("--input_format=xml", "--input_format is one of"),
@@ -164,15 +229,21 @@ def _contents(folder: Path) -> set[Path]:
         ("--metrics_output=OUT/metrics", "is within --output"),
         ("--key_uri=/nowhere/key", "cannot be read"),
         ("--key_uri=env:DXBEAM_NO_SUCH", "not set"),
-        ("--bag_of_words=0", "bag_of_words must be a number"),
-        ("--bag_of_words=many", "invalid int value"),
+        ("--bag_of_words=0", "not a whole number from 1"),
+        ("--bag_of_words=many", "not a whole number from 1"),
         ("--stop_words=none", "with --bag_of_words alone"),
         ("--repair_model=m", "--repair_endpoint is needed"),
         ("--repair_endpoint=http://localhost/v1", "--repair_model is needed"),
         ("--config=/nowhere.yaml", "cannot be read"),
         ("--output_format=docx", "--output_format is one of"),
         ("--compression=rar", "--compression is one of"),
-        ("--num_shards=-1", "--num_shards must"),
+        ("--largest_document=0", "not a whole number from 1"),
+        ("--largest_document=-7", "not a whole number from 1"),
+        ("--max_dead_letters=few", "--max_dead_letters few"),
+        ("--max_dead_letters=-1", "--max_dead_letters -1"),
+        ("--document_per=file", "is for --input_format text"),
+        ("--input_format=text", "use --input_format jsonl"),
+        ("--num_shards=-1", "not a whole number from 1"),
         ("--runtime_type_check", "quotes elements"),
         ("--experiments=enable_data_sampling", "shows elements"),
     ],
@@ -214,12 +285,17 @@ def test_corpora_that_cannot_be_read(
 
 def test_a_corpus_without_one_document_is_no_release(uri: str, tmp_path: Path) -> None:
     (tmp_path / "blank.jsonl").write_text("\n\n\n")
-    with pytest.raises(DxbeamError, match="the corpus holds none"):
+    with pytest.raises(DxbeamError, match=r"blank\.jsonl holds none"):
         tiny.run(uri, tmp_path / "blank.jsonl", tmp_path / "out")
     assert not _contents(tmp_path / "out")
-    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a"}])
-    with pytest.raises(DxbeamError, match="1 records were rejected"):
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": 7}])
+    with pytest.raises(DxbeamError) as refusal:
         tiny.run(uri, corpus, tmp_path / "out2")
+    assert str(refusal.value) == (
+        f"no document of {corpus} could be released: 1 records were rejected, most often because: "
+        "the field 'text' is not a string; "
+        f"{tmp_path}/out2-metrics/dead_letters.jsonl says where and why"
+    )
     assert not _contents(tmp_path / "out2")
     assert len(tiny.dead_letters(tmp_path / "out2")) == 1, "they say what was wrong"
 

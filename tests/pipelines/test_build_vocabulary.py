@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from dxbeam import artifact
-from dxbeam.errors import DxbeamError
+from dxbeam.errors import ArtifactError, DxbeamError
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.vocabulary import Vocabulary
 from pipelines.build_vocabulary import build_vocabulary
 from tests import tiny
 
-WORDS = ["Apple", "pear", "apple", "x y", "plum", *(f"w{i}" for i in range(700))]
+WORDS = ["Apple", "pear", "apple", "x-y", "plum", *(f"w{i}" for i in range(700))]
 VECTORS = np.random.default_rng(0).normal(size=(len(WORDS), 6)).astype(np.float32)
 
 
@@ -53,12 +53,43 @@ def test_an_artifact_holds_the_words_vectors_and_neighbours(
 
 def test_lower_case_keeps_the_first_and_counts_the_rest(embeddings: Path, tmp_path: Path) -> None:
     built = _build(embeddings, tmp_path / "out", "--lowercase", "--max_words=10")
-    assert list(built.words) == ["apple", "pear", "x y", "plum", *(f"w{i}" for i in range(6))]
+    assert list(built.words) == ["apple", "pear", "x-y", "plum", *(f"w{i}" for i in range(6))]
     assert np.array_equal(built.vectors[0], VECTORS[0])
     assert built.id_of("APPLE") == 0
     assert artifact.read_manifest(str(tmp_path / "out"))["source"]["duplicates"] == 1
     assert built.neighbor_ids is not None
     assert built.neighbor_ids.shape == (10, 9), "no word has more neighbours than there are"
+
+
+def test_words_that_would_spoil_a_release_are_left_out_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["pear", "a\0b", "two\u2028lines", "\x85", ". . .", "plum"]
+    path = tmp_path / "odd.txt"
+    path.write_text("".join(f"{w} {i} {i + 1}\n" for i, w in enumerate(words)), newline="")
+    built = _build(path, tmp_path / "out")
+    assert list(built.words) == ["pear", "plum"]
+    assert artifact.read_manifest(str(tmp_path / "out"))["source"]["unusable"] == 4
+    assert "4 with white space or control characters" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("word", ["a\0b", "two\u2028lines", "\x85", "\n", ""])
+def test_an_artifact_with_words_that_would_spoil_a_release_is_not_opened(
+    tmp_path: Path, word: str
+) -> None:
+    vectors = np.eye(2, dtype=np.float32)
+    uri = tiny.write_artifact(tmp_path / "made", Vocabulary(["pear", word], vectors))
+    with pytest.raises(ArtifactError, match="a word is empty or holds a null byte or the end of"):
+        artifact.open_vocabulary(artifact.handle(uri))
+
+
+@pytest.mark.parametrize("flags", [(), ("--rank_c=0.1",), ("--bag_of_words=2",)])
+def test_a_vocabulary_of_one_word_releases_that_word(tmp_path: Path, flags: tuple[str]) -> None:
+    (tmp_path / "one.txt").write_text("pear 1 2\n")
+    _build(tmp_path / "one.txt", tmp_path / "out")
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": "plum pear"}])
+    tiny.run(str(tmp_path / "out"), corpus, tmp_path / "release", *flags)
+    assert tiny.released(tmp_path / "release") == {"a": "pear pear"}
 
 
 def test_half_precision_and_an_approximate_index(embeddings: Path, tmp_path: Path) -> None:
@@ -84,7 +115,7 @@ def test_half_precision_and_an_approximate_index(embeddings: Path, tmp_path: Pat
         ("--neighbors=0", "--neighbors must be at least 1"),
         ("--max_words=0", "max_words"),
         ("--embeddings=/nowhere.txt", "nowhere.txt"),
-        ("--embeddings_format=magic", "magic"),
+        ("--embeddings_format=magic", "choose auto or one of glove, word2vec, word2vec_binary"),
     ],
 )
 def test_what_cannot_be_built_leaves_nothing(
@@ -93,6 +124,12 @@ def test_what_cannot_be_built_leaves_nothing(
     with pytest.raises(DxbeamError, match=said):
         _build(embeddings, tmp_path / "out", flag)
     assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
+
+
+def test_half_precision_cannot_hold_large_values(tmp_path: Path) -> None:
+    (tmp_path / "large.txt").write_text("pear 1 1e6\nplum 1 2\n")
+    with pytest.raises(DxbeamError, match="--vector_dtype float16 holds values up to 65,504, and"):
+        _build(tmp_path / "large.txt", tmp_path / "out", "--vector_dtype=float16")
 
 
 def test_two_builds_are_the_same_to_the_byte(embeddings: Path, tmp_path: Path) -> None:

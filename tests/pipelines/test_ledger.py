@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dxbeam import ledger
+from dxbeam import ledger, manifest
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError
+from pipelines.release_vectors import release_vectors
 from tests import tiny
 
 RECORDS = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(6))]
@@ -72,13 +74,46 @@ def test_a_run_that_fails_is_taken_off(uri: str, corpus: Path, tmp_path: Path) -
     tiny.run(uri, corpus, tmp_path / "two", *_flags(tmp_path))
 
 
+def _vectors(uri: str, corpus: Path, output: Path, *flags: str) -> dict[str, Any]:
+    given = [f"--input={corpus}", f"--vocabulary={uri}", f"--output={output}", "--epsilon=5"]
+    release_vectors([*given, "--projected_dimensions=3", *flags])
+    return manifest.verify(str(output))
+
+
+@pytest.mark.parametrize(
+    "own", [(), ("--unit=word", "--projection=gaussian")], ids=["texts", "words, after a scan"]
+)
+def test_vectors_are_accounted_for_as_texts_are(
+    uri: str, corpus: Path, tmp_path: Path, own: tuple[str, ...]
+) -> None:
+    flags = [*_flags(tmp_path, 9.0), f"--key_uri={tmp_path / 'key'}", *own]
+    release = _vectors(uri, corpus, tmp_path / "one", *flags)
+    [_, last] = ledger.read(str(tmp_path / "ledger"))
+    assert (last.state, last.epsilon, last.delta, last.documents) == ("released", 5.0, 0.0, 6)
+    assert last.metric == release["guarantee"]["metric"]
+    assert last.configuration == release["configuration_digest"]
+    assert last.corpus_digest == release["corpus_digest"]
+    reordered = tiny.write_jsonl(tmp_path / "again.jsonl", RECORDS[::-1])
+    again = _vectors(uri, reordered, tmp_path / "two", *flags)
+    assert again["corpus_digest"] == release["corpus_digest"], "a copy, which is free"
+    edited = tiny.write_jsonl(
+        tmp_path / "edited.jsonl", [{**RECORDS[0], "text": "w1 w2 w3"}, *RECORDS[1:]]
+    )
+    with pytest.raises(DxbeamError, match="the corpus is no longer what it was then"):
+        _vectors(uri, edited, tmp_path / "three", *flags)
+    with pytest.raises(OutputError, match="pass --max_epsilon"):  # one account for both
+        tiny.run(uri, corpus, tmp_path / "four", *_flags(tmp_path, 9.0))
+    assert not [path for path in (tmp_path / "three").rglob("*") if path.is_file()]
+    assert _states(tmp_path) == ["begun", "released"] * 2 + ["begun", "abandoned"]
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
         (["--corpus_id=c"], "--ledger is needed"),
         (["--max_epsilon=5"], "--ledger is needed"),
         (["--ledger=L"], "--corpus_id is needed"),
-        (["--ledger=L", "--corpus_id=c", "--unknown_words=keep"], "nothing to add up"),
+        (["--ledger=L", "--corpus_id=c", "--unknown_words=keep"], "--allow_unsound"),
         (
             ["--ledger=L", "--corpus_id=c", "--mechanism=santext_plus", "--allow_unsound"],
             "nothing to add up",

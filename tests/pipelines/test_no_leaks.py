@@ -24,6 +24,7 @@ from dxbeam.mechanisms.laplace import Laplace
 from tests import tiny
 
 _RANDOM = random.Random(5)
+ALLOWED = ("--allow_unreadable_files", "--largest_document=5000")
 SECRETS = ["".join(_RANDOM.choices(string.ascii_letters, k=12)) for _ in range(300)]
 
 
@@ -97,8 +98,8 @@ def in_fresh_tmpdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "flags",
     [
         ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
-        ("--unknown_words=mask", "--output_format=parquet"),
-        ("--unknown_words=drop", "--compression=gzip", "--num_shards=2"),
+        ("--unknown_words=mask", "--allow_unsound", "--output_format=parquet"),
+        ("--unknown_words=drop", "--allow_unsound", "--compression=gzip", "--num_shards=2"),
         ("--bag_of_words=20", "--stop_words=none"),
         ("--rank_c=0.05", "--compression=zstd", "--direct_runner_bundle_repeat=1"),
     ],
@@ -108,9 +109,9 @@ def test_no_secret_leaves_a_run(
     uri: str, corpus: str, tmp_path: Path, in_fresh_tmpdir: Path, flags: tuple[str, ...]
 ) -> None:
     output = tmp_path / "out"
-    finished = tiny.program(uri, corpus, output, "--largest_document=5000", *flags)
+    finished = tiny.program(uri, corpus, output, *ALLOWED, *flags)
     assert finished.returncode == 0, finished.stderr
-    assert len(tiny.dead_letters(output)) >= 13
+    assert len(tiny.dead_letters(output)) == 12
     assert not _found((finished.stdout + finished.stderr).encode())
     assert not _leaks(tmp_path, tmp_path / "in")
 
@@ -119,7 +120,7 @@ def test_the_search_finds_what_is_kept_on_purpose(uri: str, corpus: str, tmp_pat
     for number, flags in enumerate(
         [("--compression=gzip",), ("--compression=zstd",), ("--output_format=parquet",)]
     ):
-        tiny.run(uri, corpus, tmp_path / f"out{number}", "--unknown_words=keep", *flags)
+        tiny.run(uri, corpus, tmp_path / f"out{number}", *ALLOWED, "--unknown_words=keep", *flags)
         leaks = _leaks(tmp_path / f"out{number}")
         assert set().union(*leaks.values()) >= set(SECRETS[:60])
 
@@ -132,7 +133,7 @@ def test_no_secret_is_in_logs_even_at_their_most_talkative(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     with caplog.at_level(logging.DEBUG, logger="dxbeam"):
-        tiny.run(uri, corpus, tmp_path / "out", "--largest_document=5000")
+        tiny.run(uri, corpus, tmp_path / "out", *ALLOWED)
     printed = capfd.readouterr()
     assert not _found((caplog.text + printed.out + printed.err).encode())
 
@@ -152,7 +153,7 @@ def test_no_secret_is_in_what_a_crash_leaves(
 
     monkeypatch.setattr(Laplace, "release", crash)
     with pytest.raises(Exception, match="broken") as crashed:
-        tiny.run(uri, corpus, tmp_path / "out")
+        tiny.run(uri, corpus, tmp_path / "out", *ALLOWED)
     printed = capfd.readouterr()
     assert not _found((str(crashed.value) + caplog.text + printed.out + printed.err).encode())
     assert not _leaks(tmp_path, tmp_path / "in")
@@ -166,5 +167,21 @@ def test_a_crash_within_parquet_leaves_nothing_either(uri: str, tmp_path: Path) 
     content = bytearray((tmp_path / "in" / "a.parquet").read_bytes())
     content[200:400] = bytes(200)
     (tmp_path / "in" / "b.parquet").write_bytes(content)
-    tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", "--input_format=parquet")
+    flags = ("--input_format=parquet", "--allow_unreadable_files")
+    tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", *flags)
     assert not _leaks(tmp_path, tmp_path / "in")
+
+
+@pytest.mark.parametrize("flag", ["--largest_document=5000", "--max_dead_letters=3"])
+def test_no_secret_is_in_what_a_failed_run_says(
+    uri: str, corpus: str, tmp_path: Path, in_fresh_tmpdir: Path, flag: str
+) -> None:
+    """A file that is cut off, and too many dead letters."""
+    allowed = [flag] if flag.startswith("--largest") else [flag, *ALLOWED]
+    finished = tiny.program(uri, corpus, tmp_path / "out", *allowed)
+    assert finished.returncode == 1
+    [said] = [line for line in finished.stderr.splitlines() if line.startswith("dxbeam: ")]
+    assert "nothing is released" in said
+    assert not _found((finished.stdout + finished.stderr).encode())
+    assert not _leaks(tmp_path, tmp_path / "in")
+    assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))

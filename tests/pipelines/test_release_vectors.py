@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import logging
@@ -17,11 +18,12 @@ import pytest
 
 from dxbeam import artifact, manifest, sensitivity
 from dxbeam.documents import Document
-from dxbeam.errors import DxbeamError
+from dxbeam.errors import ConfigurationError, CorpusError, DxbeamError, RunError
 from dxbeam.given_vectors import encode
 from dxbeam.projections import Projection, make_projection
 from dxbeam.sensitivity import Sensitivity
 from dxbeam.vector_release import VectorConfiguration, VectorReleaser
+from dxbeam.vocabulary import Vocabulary
 from pipelines.release_vectors import release_vectors
 from tests import tiny
 
@@ -142,6 +144,23 @@ def test_given_vectors(key: str, tmp_path: Path, kind: str) -> None:
     assert release["vocabulary"] is None
 
 
+def test_kept_columns_keep_their_types(key: str, tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "id": ["a", "b"],
+            "vector": [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]],
+            "stars": pa.array([5, None], pa.int16()),
+            "when": pa.array([1, None], pa.timestamp("us")),
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    flags = ("--input_format=parquet", "--unit=vector", "--dimensions=3", "--projection=none", key)
+    _run(tmp_path / "in.parquet", tmp_path / "out", *flags, "--keep_fields=stars,when")
+    [shard] = (tmp_path / "out").glob("part-*")
+    kept = ["id", "stars", "when"]
+    assert pq.read_table(shard, columns=kept).sort_by("id").equals(table.select(kept))
+
+
 def test_two_units_and_two_settings_never_share_noise(uri: str, key: str, tmp_path: Path) -> None:
     """The word w1 has one vector as a word and as a text, and yet its releases differ."""
     corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": "w1"}])
@@ -190,6 +209,18 @@ def test_mistakes_are_told_before_work_starts(
     with pytest.raises(DxbeamError, match=says):
         _run(texts, output, f"--vocabulary={uri}", *(f.format(output=output) for f in flags))
     assert not output.exists()
+
+
+def test_one_word_has_no_exact_sensitivity(key: str, tmp_path: Path) -> None:
+    vocabulary = Vocabulary(["pear"], np.ones((1, 4), np.float32))
+    uri = tiny.write_artifact(tmp_path / "one", vocabulary)
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": "pear"}])
+    flags = (f"--vocabulary={uri}", "--unit=word", "--projection=orthogonal", key)
+    with pytest.raises(DxbeamError, match=r"--sensitivity exact is 0: .*choose spectral"):
+        _run(corpus, tmp_path / "out", *flags)
+    assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
+    _run(corpus, tmp_path / "other", *flags, "--sensitivity=spectral")
+    assert set(_vectors(tmp_path / "other")) == {"a"}
 
 
 def test_given_vectors_need_to_be_told_apart_from_text(texts: Path, tmp_path: Path) -> None:
@@ -278,3 +309,29 @@ def test_as_a_program_with_the_demo_vocabulary(texts: Path, tmp_path: Path) -> N
     )
     assert refused.returncode == 2
     assert "is not empty" in refused.stderr
+
+
+def test_files_fields_and_dead_letters_as_in_sanitize(
+    uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records: list[Any] = [{"id": "a", "text": "w1"}, {"id": "b", "text": "w2"}, {"id": "c"}]
+    whole = tiny.write_jsonl(tmp_path / "in" / "a.jsonl", records).read_bytes()
+    (tmp_path / "in" / "b.jsonl.gz").write_bytes(gzip.compress(whole * 99)[:-9])
+    words = f"--vocabulary={uri}"
+    with pytest.raises(RunError, match=r"1 file could not be read \(b\.jsonl\.gz: "):
+        _run(tmp_path / "in" / "*", tmp_path / "out", words)
+    assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
+    _run(tmp_path / "in" / "*", tmp_path / "two", words, "--allow_unreadable_files")
+    release = manifest.verify(str(tmp_path / "two"))
+    assert (release["documents_out"], release["dead_letters"]) == (2, 1)
+    assert [file["file"] for file in release["unreadable_files"]] == ["b.jsonl.gz"]
+    assert "b.jsonl.gz: " in capsys.readouterr().out
+    corpus = tmp_path / "in" / "a.jsonl"
+    with pytest.raises(RunError, match="1 of 3 records"):
+        _run(corpus, tmp_path / "three", words, "--max_dead_letters=10%")
+    with pytest.raises(ConfigurationError, match="keep_fields names 'vector'"):
+        _run(corpus, tmp_path / "four", words, "--keep_fields=vector")
+    with pytest.raises(CorpusError, match="has a field 'label'"):
+        _run(corpus, tmp_path / "four", words, "--keep_fields=label")
+    with pytest.raises(ConfigurationError, match="id_field names 'id'"):
+        _run(corpus, tmp_path / "four", words, "--unit=vector", "--vector_field=id")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dxbeam import artifact
+from dxbeam.transforms.sinks import NOT_COVERED
 from tests import tiny
 
 TEMPLATES = Path(__file__).parent.parent.parent / "templates" / "beam_yaml"
@@ -45,14 +46,44 @@ def test_documents_are_those_of_the_launcher(tmp_path: Path) -> None:
     _run(
         TEMPLATES / "sanitize.yaml",
         input=str(corpus), output=str(tmp_path / "yaml"), vocabulary=uri, key_uri=key,
+        metrics_output=str(tmp_path / "apart"),
     )  # fmt: skip
     release = tiny.run(
         uri, corpus, tmp_path / "out", "--epsilon=10", "--rank_c=0.02", f"--key_uri={key}"
     )
     rows = _rows(tmp_path / "yaml", "documents")
     assert {row["id"]: row["text"] for row in rows} == tiny.released(tmp_path / "out")
-    assert sum(row["tokens"] for row in _rows(tmp_path / "yaml", "tallies")) == release["tokens"]
-    assert _rows(tmp_path / "yaml", "rejected") == []
+
+    # What is computed from the raw text lies elsewhere: one row, which says what it is.
+    written = [path for path in (tmp_path / "yaml").rglob("*") if path.is_file()]
+    assert written
+    assert all(path.parent == tmp_path / "yaml" / "documents" for path in written)
+    [counts] = _rows(tmp_path / "apart", "metrics")
+    assert counts["tokens"] == release["tokens"]
+    assert counts["documents"] == len(RECORDS)
+    assert counts["note"] == NOT_COVERED
+    assert _rows(tmp_path / "apart", "rejected") == []
+
+
+def test_settings_that_do_not_protect_every_word_need_consent(tmp_path: Path) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", [{"id": "d", "text": "w1 strange"}])
+    uri = tiny.write_artifact(tmp_path / "vocabulary")
+    template = (TEMPLATES / "sanitize.yaml").read_text()
+    template = template.replace("include: providers", f"include: {TEMPLATES}/providers")
+    variables = {"input": str(corpus), "vocabulary": uri, "metrics_output": str(tmp_path / "apart")}
+    for name, lines in (("refused", ""), ("allowed", "\n        allow_unsound: true")):
+        pipeline = tmp_path / f"{name}.yaml"
+        keeping = f"rank_c: 0.02\n        unknown_words: keep{lines}"
+        pipeline.write_text(template.replace("rank_c: 0.02", keeping))
+        variables["output"] = str(tmp_path / name)
+        if name == "refused":
+            with pytest.raises(AssertionError, match="--unknown_words keep: nothing is promised"):
+                _run(pipeline, **variables)
+            assert not (tmp_path / name).exists()
+        else:
+            _run(pipeline, **variables)
+            [row] = _rows(tmp_path / name, "documents")
+            assert row["text"].endswith("strange")
 
 
 def test_a_vocabulary_is_built(tmp_path: Path) -> None:

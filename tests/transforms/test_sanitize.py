@@ -11,20 +11,22 @@ import apache_beam as beam
 import pytest
 from apache_beam.metrics import MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
-from apache_beam.testing import test_pipeline
+from apache_beam.testing import test_pipeline, test_stream
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import FixedWindows, SlidingWindows, TimestampedValue
 from apache_beam.typehints.row_type import RowTypeConstraint
 
 from dxbeam.artifact import VocabularyHandle
 from dxbeam.configuration import Configuration
-from dxbeam.corpus import Split
-from dxbeam.documents import Document, Rejected
+from dxbeam.corpus import CorpusFile, Split
+from dxbeam.documents import Document, Rejected, UnreadableFile
+from dxbeam.errors import ConfigurationError
 from dxbeam.manifest import Shard
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.randomness import fingerprint
 from dxbeam.sanitizer import Sanitizer
 from dxbeam.tally import Tally
+from dxbeam.transforms import declarative
 from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES, SanitizeDocuments
 from dxbeam.transforms.sources import REJECTED
 from pipelines.sanitize import build
@@ -56,7 +58,9 @@ def _pipeline() -> beam.Pipeline:
     return test_pipeline.TestPipeline(runner="FnApiRunner", options=PipelineOptions([]))
 
 
-@pytest.mark.parametrize("row", [Document, Rejected, Split, Shard, Tally, VocabularyHandle])
+@pytest.mark.parametrize(
+    "row", [CorpusFile, Document, Rejected, UnreadableFile, Split, Shard, Tally, VocabularyHandle]
+)
 def test_what_travels_between_workers_has_a_schema(row: type) -> None:
     """No pickled fields: they are slow, and opaque to every other language's runner."""
     fields = RowTypeConstraint.from_user_type(row)._fields
@@ -194,6 +198,66 @@ def test_ids_that_are_not_strings_are_rejected(uri: str) -> None:
         assert_that(result["documents"], equal_to([]))
         rejected = [Rejected("7", "the id is not a string")]
         assert_that(result[REJECTED], equal_to(rejected), label="rejected")
+
+
+@pytest.mark.parametrize("texts", [("w1", "w1"), ("w1", "w2"), ("w1", "\0")])
+def test_rows_with_one_id_are_all_rejected_whatever_their_texts_are(
+    uri: str, texts: tuple[str, str]
+) -> None:
+    """Their noise would be equal if and only if their texts are."""
+    rows = [Document("a", texts[0]), Document("b", "w3"), Document("a", texts[1])]
+    with _pipeline() as pipeline:
+        result = pipeline | beam.Create(rows) | SanitizeDocuments(QUIET, uri)
+        assert_that(result["documents"] | beam.Map(lambda row: row.id), equal_to(["b"]))
+        where = result[REJECTED] | beam.Map(lambda rejected: rejected.where)
+        assert_that(where, equal_to(["a", "a"]), label="rejected")
+
+
+def test_no_row_of_a_stream_waits_for_another(uri: str) -> None:
+    """There, ids cannot be compared, and nothing is held back until all of them are known."""
+    stream = test_stream.TestStream(
+        coder=beam.coders.registry.get_coder(Document)
+    ).with_output_types(Document)
+    stream = stream.add_elements([Document("a", "w1"), Document("a", "w2")])
+    with test_pipeline.TestPipeline("BundleBasedDirectRunner") as pipeline:
+        result = pipeline | stream.advance_watermark_to_infinity() | SanitizeDocuments(QUIET, uri)
+        texts = result["documents"] | beam.Map(lambda row: row.text)
+        assert_that(texts, equal_to(["w1", "w2"]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"keep_fields": ["text"]}, "keep_fields names 'text'"),
+        ({"keep_fields": ["id"]}, "keep_fields names 'id'"),
+        ({"keep_fields": ["stars", "stars"]}, "a field twice"),
+        ({"group_by": "text"}, "group_by names 'text'"),
+    ],
+)
+def test_the_text_is_neither_kept_nor_counted_by(
+    uri: str, settings: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        SanitizeDocuments(QUIET, uri, **settings)
+
+
+def test_in_beam_yaml_too(uri: str) -> None:
+    with pytest.raises(ConfigurationError, match="keep_fields names 'text'"):
+        declarative.SanitizeDocuments(uri, 5.0, keep_fields="stars, text")
+
+
+@pytest.mark.parametrize("own_id", [["w1"], b"w1", None, "a\ud800", "a\0"])
+def test_an_id_that_cannot_be_written_is_not_quoted(uri: str, own_id: Any) -> None:
+    with _pipeline() as pipeline:
+        rows = (
+            pipeline
+            | beam.Create([0])
+            | beam.Map(lambda _: beam.Row(id=own_id, text="w1")).with_output_types(Any)
+        )
+        result = rows | SanitizeDocuments(QUIET, uri)
+        assert_that(result["documents"], equal_to([]))
+        said = result[REJECTED] | beam.Map(lambda rejected: rejected.reason.split(" ")[:2])
+        assert_that(said, equal_to([["the", "id"]]), label="rejected")
 
 
 def test_without_a_key_nobody_draws_the_same_noise_again(uri: str, tmp_path: Path) -> None:

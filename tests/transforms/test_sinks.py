@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
@@ -22,10 +24,14 @@ from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.manifest import Shard
 from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.randomness import layout_order
 from dxbeam.tally import Tally
+from dxbeam.transforms import shards
 from dxbeam.transforms.shards import WriteShards, _publish
 from dxbeam.transforms.sinks import NOT_COVERED, WriteManifest, WriteMetrics
+from dxbeam.transforms.vectors import WriteVectorShards
 
+NO_FIELDS = pa.schema([])
 RELEASED = [(f"d{i:02}", f"w{i}\nw{i}\u2028é" if i else "", {"n": i}) for i in range(25)]
 TALLIES = [
     ("b", Tally(2, 10, original=1, close=2, distant=3, unknown=4, unchanged=1)),
@@ -69,7 +75,7 @@ def test_each_document_is_one_line_and_each_file_is_described(
     tmp_path: Path, kind: str, compression: str, num_shards: int
 ) -> None:
     output = tmp_path / "out"
-    shards = _write(output, kind, ("n",), compression, num_shards)
+    shards = _write(output, kind, pa.schema([("n", pa.string())]), compression, num_shards)
     lines: list[str] = []
     for shard in shards:
         path = output / shard.name
@@ -88,6 +94,13 @@ def test_each_document_is_one_line_and_each_file_is_described(
         assert sorted(lines) == sorted(" ".join(text.splitlines()) for _, text, _ in RELEASED)
 
 
+def test_line_breaks_of_unicode_do_not_end_a_line_of_json(tmp_path: Path) -> None:
+    text = "a\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029b"
+    [shard] = _write(tmp_path / "out", "jsonl", num_shards=1, released=[("\u2028", text, {})])
+    [line] = (tmp_path / "out" / shard.name).read_text("utf-8").splitlines()
+    assert json.loads(line) == {"id": "\u2028", "text": text}
+
+
 @pytest.mark.parametrize("num_shards", [1, 3])
 def test_parquet_keeps_fields_as_strings(tmp_path: Path, num_shards: int) -> None:
     released = [
@@ -95,8 +108,8 @@ def test_parquet_keeps_fields_as_strings(tmp_path: Path, num_shards: int) -> Non
         ("b", "w2", {"n": True}),
         ("c", "", {"label": None, "n": 7}),
     ]
-    output = tmp_path / "out"
-    shards = _write(output, "parquet", ("label", "n"), num_shards=num_shards, released=released)
+    output, kept = tmp_path / "out", pa.schema([("label", pa.string()), ("n", pa.string())])
+    shards = _write(output, "parquet", kept, num_shards=num_shards, released=released)
     assert sum(shard.documents for shard in shards) == 3
     assert len(shards) == num_shards
     rows = [row for shard in shards for row in pq.read_table(output / shard.name).to_pylist()]
@@ -108,16 +121,80 @@ def test_parquet_keeps_fields_as_strings(tmp_path: Path, num_shards: int) -> Non
 
 
 @pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (pa.int64(), "1"),
+        (pa.int64(), 1.5),
+        (pa.int8(), 300),
+        (pa.bool_(), 1),
+        (pa.float64(), "x"),
+        (pa.timestamp("s"), "2020-01-01T00:00:00.5"),
+        (pa.date32(), 3),
+    ],
+)
+def test_a_kept_field_that_changes_its_type_is_refused_in_a_sentence(
+    tmp_path: Path, kind: pa.DataType, value: Any
+) -> None:
+    released = [("a", "w1", {"n": None}), ("b", "w2", {"n": value})]
+    said = rf"--keep_fields n: a document's value is not {re.escape(str(kind))}, the type of this"
+    with pytest.raises(Exception, match=said):
+        _write(tmp_path / "out", "parquet", pa.schema([("n", kind)]), released=released)
+
+
+def _dealt(
+    output: Path, key: bytes, documents: Sequence[tuple[str, str, Any]], **options: Any
+) -> list[list[str]]:
+    """The ids of each file, in order of the files' first ids."""
+    with _pipeline() as pipeline:
+        layout_key = pipeline | "Key" >> beam.Create([key])
+        rows = _rows(pipeline, documents)
+        rows | WriteShards(str(output), "jsonl", layout_key=layout_key, **options)
+    files = [
+        [json.loads(line)["id"] for line in path.read_text().splitlines()]
+        for path in output.glob("part-*")
+    ]
+    return sorted(files)
+
+
+@pytest.mark.parametrize("asked", [0, 1, 3, 7, 100])
+def test_which_file_a_document_lies_in_says_nothing_about_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: int
+) -> None:
+    """It follows from the key, the ids and their number; the texts and their order are others."""
+    monkeypatch.setattr(shards, "DOCUMENTS_A_FILE", 10)
+    others = [(name, "long " * 100 * (n % 3), {}) for n, (name, _, _) in enumerate(RELEASED)]
+    first = _dealt(tmp_path / "1", b"k" * 32, RELEASED, num_shards=asked)
+    assert _dealt(tmp_path / "2", b"k" * 32, others[::-1], num_shards=asked) == first
+    assert len(first) == (min(asked, len(RELEASED)) or 3), "the empty files too"
+    assert sorted(name for file in first for name in file) == [name for name, _, _ in RELEASED]
+    for file in first:
+        assert file == sorted(file, key=lambda name: layout_order(b"k" * 32, name))
+    another = _dealt(tmp_path / "3", b"x" * 32, RELEASED, num_shards=asked)
+    assert another != first, "nobody without the key knows the order"
+    assert len(another) == len(first)
+
+
+def test_a_release_without_documents_has_no_file(tmp_path: Path) -> None:
+    assert _dealt(tmp_path / "out", b"k" * 32, []) == []
+
+
+@pytest.mark.parametrize(
     ("settings", "said"),
     [
         (("csv",), "--output_format is one of"),
-        (("jsonl", (), "bzip2"), "--compression is one of"),
-        (("jsonl", (), "none", -1), "--num_shards must not be negative"),
+        (("jsonl", NO_FIELDS, "bzip2"), "--compression is one of"),
+        (("parquet", NO_FIELDS, "gzip"), "Parquet is always compressed with zstd"),
+        (("jsonl", NO_FIELDS, "none", -1), "--num_shards must not be negative"),
     ],
 )
 def test_shards_that_cannot_be_written(settings: tuple[Any, ...], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         WriteShards("out", *settings)
+
+
+def test_vectors_are_not_written_to_a_negative_number_of_files() -> None:
+    with pytest.raises(ConfigurationError, match="--num_shards must not be negative"):
+        WriteVectorShards("out", 3, None, NO_FIELDS, -1)
 
 
 def test_a_piece_is_published_once_however_often_it_is_tried(tmp_path: Path) -> None:
@@ -190,6 +267,8 @@ def _release(output: Path, released: Sequence[tuple[str, str, Any]]) -> None:
                 rejected=rejected,
                 fingerprint=fingerprint,
                 corpus_digest=digest,
+                source="corpus/*",
+                dead_letters="letters",
                 written=written,
             )
         )
