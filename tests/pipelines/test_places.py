@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -118,8 +119,10 @@ def test_a_failed_run_leaves_earlier_dead_letters_and_does_not_stand_in_the_way(
 ) -> None:
     tiny.write_jsonl(tmp_path / "bad" / "b.jsonl", [b"no JSON"])
     for _ in range(2):
-        with pytest.raises(DxbeamError, match=r"see the dead letters below out-metrics for"):
+        with pytest.raises(DxbeamError, match="says where and why") as refusal:
             launch("--input=bad/*")
+        [told] = re.findall(r"out-metrics/\S+", str(refusal.value))
+        assert Path(told).read_text().count("\n") == 1
     letters = _contents(tmp_path / "out-metrics")
     assert len(letters) == 2
     assert all(json.loads(line)["where"].startswith("b.jsonl") for line in letters.values())
