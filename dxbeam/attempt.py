@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable
 from typing import Any
 
-from dxbeam import ledger, manifest, storage
+from dxbeam import ledger, manifest, stopping, storage
 from dxbeam.errors import DxbeamError, OutputError
 from dxbeam.ledger import Account
 
@@ -93,7 +92,7 @@ class Attempt:
             digest, documents = self.release["corpus_digest"], self.release["documents_out"]
             ledger.end(self._account.path, self._account.entry, digest, documents)
 
-    def give_up(self, halt: Callable[[], None] = lambda: None) -> None:
+    def give_up(self, halt: stopping.Halt = lambda: None) -> None:
         """Takes back what a run did that has failed or was stopped, at whatever moment.
 
         Args:
@@ -119,9 +118,11 @@ class Attempt:
 
     def __enter__(self) -> Attempt:
         """Takes both places."""
+        stopping.begin(self.give_up)
         try:
             self.claim()
         except BaseException:
+            stopping.ended()
             self.give_up()
             raise
         return self
@@ -130,7 +131,9 @@ class Attempt:
         """Completes the run's books, or takes back what it did."""
         if kind is None:
             self.complete()
+            stopping.ended()
         else:
+            stopping.ended()
             self.give_up()
 
     def _clear_apart(self) -> None:

@@ -13,6 +13,7 @@ from dxbeam.bag_of_words import BagOfWords
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import LEFT_OUT, Guarantee
 from dxbeam.mechanisms import Mechanism
+from dxbeam.noise import NOISE_RULE
 from dxbeam.resampling import RankResampling
 
 UNKNOWN_WORDS = {
@@ -110,6 +111,7 @@ class Configuration:
             "rank_resampling": dataclasses.asdict(self.resampling) if self.resampling else None,
             "unknown_words": self.unknown_words,
             "tokenization": tokenization.RULE,
+            "noise_rule": NOISE_RULE,
             # Only where there is one, so that releases without keep their digests, and their noise.
             **({"bag_of_words": self.bag.as_dict()} if self.bag else {}),
         }

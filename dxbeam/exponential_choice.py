@@ -13,11 +13,28 @@ starts anew. What is accepted has exactly the law wanted. A word has random numb
 number of rounds; what is still open after the last is drawn by all N distances. Rejections do not
 depend on what is accepted, so this changes nothing in the law.
 
-All N distances are those of matrix products in float64, |w|^2 + |x|^2 - 2 w.x, where cancellation
-costs an error of some 1e-13 in the square: nothing beyond the first words, whose distances are
-taken as they are. Products have one shape always, see ``ROWS_A_PRODUCT``.
+How near to the law floating point comes, u = 2^-53 being the unit roundoff. Every word's
+probability is within a factor 1 +- 2^-28 of the exact one, down to probabilities of 2^-900, for up
+to 2^20 words and rate * distance up to 2^17:
 
-Probabilities below 2^-64 are cut off, as for every sampler here; all in all N 2^-64.
+- A uniform number is relatively exact down to 2^-960 (dxbeam/noise.py), and rare words lie where
+  it is small: sums run from the far words, all of them together, to the nearest one, so what was
+  added up before a word is at most N + 129 times its own weight. The borders of its part of (0, 1]
+  are off by a share of 3 u of themselves (the number, its product with the sum), and its length by
+  one more rounding of the sum: by 7 (N + 129) u of the word's probability. The same holds for the
+  sums over all N words, which run in the order of the weights' binary exponents, so that no addend
+  is more than twice a later one.
+- Distances are roots of sums of squares of differences, off by a share of 2^-49, so a weight is off
+  by a share of rate * distance * 2^-49. Where all N are needed they are those of matrix products in
+  float64, |w|^2 + |x|^2 - 2 w.x, off by at most E = (n + 4) u (|w| + |x|)^2 in the square; where
+  rate * E / distance is above 2^-36, the vectors' difference is taken instead.
+- A rejection is what is not accepted, so by the same shares it changes all words' probabilities
+  alike. Rounds share the tails of their uniform numbers, one tail for what is proposed and one for
+  whether it is accepted. Two rounds are not independent only where the earlier one's number lies in
+  the very part of 2^-64 that holds one of the 131 borders it is compared with: a share of
+  64 * 131 * 2^-64 < 2^-50 of any word's probability.
+
+Words that are rarer than 2^-900 may never come, all in all with a probability of N 2^-900.
 """
 
 from __future__ import annotations
@@ -28,14 +45,24 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.noise import uniform
+from dxbeam.noise import TAIL_DRAWS, uniform
 from dxbeam.randomness import Random
 from dxbeam.vocabulary import UNKNOWN, Vocabulary, distances
 
 DRAWS_A_ROUND = 3
 ROUNDS = 64
-DRAWS = ROUNDS * DRAWS_A_ROUND + 1
-"""Random numbers a word."""
+DRAWS = ROUNDS * DRAWS_A_ROUND + 1 + 2 * TAIL_DRAWS
+"""Random numbers a word: of the rounds, of the draw from all words, and the two tails."""
+
+PROPOSAL_TAIL = slice(DRAWS - 2 * TAIL_DRAWS, DRAWS - TAIL_DRAWS)
+_ACCEPTANCE_TAIL = slice(DRAWS - TAIL_DRAWS, DRAWS)
+
+ROUNDED_CHOICE = (
+    "The proof is for exact arithmetic. In 64-bit floating point every word's probability is "
+    "within a factor of 1 +- 4e-9 of the exact one, down to probabilities of 2^-900 (for up to a "
+    "million words, and epsilon times distances up to 250,000)."
+)
+"""What a guarantee says of computed choices; the derivation stands above."""
 
 ROWS_A_PRODUCT = 64
 """Words are multiplied so many at a time, or fewer where N is large, the last ones filled up with
@@ -45,6 +72,9 @@ must not depend on the words beside it."""
 _AROUND = 129  # measured: 45 to 110 us a word at any epsilon; with 65 it is 24 to 280
 _WORDS_A_BLOCK = 4096
 _DISTANCES_AT_ONCE = 1 << 23  # float64: 64 MiB
+_ROUNDOFF = 2.0**-53
+_LARGEST_ERROR = 2.0**-36
+"""Of an exponent, where a distance comes of matrix products."""
 
 
 @dataclass(frozen=True)
@@ -87,33 +117,36 @@ def choose(ids: Ids, random: Random, law: Law, search: NeighborSearch) -> Ids:
     smallest = np.where(excluded, lengths[:, -1:], lengths).min(axis=1)
     weights = law.weights(lengths, smallest[:, None])
     weights[excluded] = 0.0
-    sums = np.cumsum(weights, axis=1)
     candidates = len(vocabulary) - law.first
     everything = near.shape[1] == len(vocabulary)
     bound = np.zeros(len(words)) if everything else law.weights(lengths[:, -1], smallest)
+    # From the smallest to the largest: all words together, by their bound, then the farthest word.
+    sums = np.cumsum(np.column_stack([candidates * bound, weights[:, ::-1]]), axis=1)
+    inward = near[:, ::-1]
     vectors = vocabulary.vectors_of(words)
+    proposal_tail, acceptance_tail = random[:, PROPOSAL_TAIL], random[:, _ACCEPTANCE_TAIL]
 
     chosen = np.full(len(ids), UNKNOWN)
     open_ = np.arange(len(ids))
     for start in range(0, ROUNDS * DRAWS_A_ROUND, DRAWS_A_ROUND):
         row = rows[open_]
         which, where, whether = (random[open_, start + i] for i in range(DRAWS_A_ROUND))
-        inside = sums[row, -1]
-        target = uniform(which) * (inside + candidates * bound[row])
-        is_near = target <= inside
-        place = np.minimum((sums[row] < target[:, None]).sum(axis=1), near.shape[1] - 1)
-        drawn = np.where(is_near, near[row, place], law.first + _below(candidates, where))
+        target = uniform(which, proposal_tail[open_]) * sums[row, -1]
+        place = (sums[row] < target[:, None]).sum(axis=1)
+        is_near = place > 0
+        drawn = np.where(is_near, inward[row, place - 1], law.first + _below(candidates, where))
         accepted = is_near.copy()
         far = np.flatnonzero(~is_near)
         outside = ~(near[row[far]] == drawn[far, None]).any(axis=1)
         apart = distances(vocabulary.vectors[drawn[far]], vectors[row[far]])
         share = law.weights(apart, smallest[row[far]])
-        accepted[far] = outside & (uniform(whether[far]) * bound[row[far]] <= share)
+        kept = uniform(whether[far], acceptance_tail[open_[far]]) * bound[row[far]]
+        accepted[far] = outside & (kept <= share)
         chosen[open_[accepted]] = drawn[accepted]
         open_ = open_[~accepted]
         if not len(open_):
             return chosen
-    last = random[open_, DRAWS - 1]
+    last = uniform(random[open_, PROPOSAL_TAIL.start - 1], proposal_tail[open_])
     chosen[open_] = _by_all_distances(rows[open_], last, near, lengths, vectors, law, search)
     return chosen
 
@@ -128,7 +161,7 @@ def _below(count: int, random: Random) -> Ids:
 
 def _by_all_distances(
     rows: Ids,
-    random: Random,
+    shares: Floats,
     near: Ids,
     lengths: Floats,
     vectors: Floats,
@@ -139,7 +172,7 @@ def _by_all_distances(
 
     Args:
       rows: int64 [B], which of the distinct words each is.
-      random: uint64 [B].
+      shares: float64 [B], uniform numbers.
       near: int64 [K, k], the first words around each distinct word.
       lengths: float64 [K, k], their distances.
       vectors: float64 [K, n], of the distinct words.
@@ -154,15 +187,42 @@ def _by_all_distances(
         padded[: len(block)] = vectors[block]
         products = _products(padded, search.vocabulary, law.first)[: len(block)]
         for row, product in zip(block, products, strict=True):
-            square = squares + np.square(vectors[row]).sum() - 2 * product
-            apart = np.sqrt(np.maximum(square, 0.0))
+            apart = _lengths(product, vectors[row], squares, law, search.vocabulary)
             allowed = near[row] >= law.first
             apart[near[row][allowed] - law.first] = lengths[row][allowed]
-            sums = np.cumsum(law.weights(apart, apart.min()))
+            weights = law.weights(apart, apart.min())
+            # Nearly from the smallest to the largest; numpy sorts 16-bit numbers in linear time.
+            order = np.argsort(np.frexp(weights)[1].astype(np.int16), kind="stable")
+            sums = np.cumsum(weights[order])
             these = np.flatnonzero(rows == row)
-            place = np.searchsorted(sums, uniform(random[these]) * sums[-1])
-            drawn[these] = law.first + np.minimum(place, len(sums) - 1)
+            place = np.searchsorted(sums, shares[these] * sums[-1])
+            drawn[these] = law.first + order[place]
     return drawn
+
+
+def _lengths(
+    product: Floats, vector: Floats, squares: Floats, law: Law, vocabulary: Vocabulary
+) -> Floats:
+    """Distances of all words that may be drawn from one vector, float64 [N - first].
+
+    Args:
+      product: their scalar products with the vector, float64 [N - first].
+      vector: float64 [n].
+      squares: their squared lengths, float64 [N - first].
+      law: what is drawn.
+      vocabulary: the words.
+    """
+    own = np.square(vector).sum()
+    apart = np.sqrt(np.maximum(squares + own - 2 * product, 0.0))
+    # (|w| + |x|)^2 <= 2 |w|^2 + 2 |x|^2, and a distance is no nearer than its square allows.
+    error = law.rate * 2 * (len(vector) + 4) * _ROUNDOFF * (squares + own)
+    for inexact in _blocks(np.flatnonzero(error > _LARGEST_ERROR * apart)):
+        apart[inexact] = distances(vocabulary.vectors[law.first + inexact], vector)
+    return np.asarray(apart)
+
+
+def _blocks(ids: Ids) -> list[Ids]:
+    return np.split(ids, range(_WORDS_A_BLOCK, len(ids), _WORDS_A_BLOCK))
 
 
 def _products(queries: Floats, vocabulary: Vocabulary, first: int) -> Floats:

@@ -8,6 +8,7 @@ records) holds for vectors.
 from __future__ import annotations
 
 import base64
+import binascii
 from collections.abc import Sequence
 
 import numpy as np
@@ -42,3 +43,21 @@ def encode(values: object, dimensions: int) -> str:
 def decode(text: str) -> npt.NDArray[np.float64]:
     """The vector of a text that ``encode`` made, float64 [n]."""
     return np.frombuffer(base64.b64decode(text), "<f8").astype(np.float64)
+
+
+def why_no_vector(text: str, dimensions: int) -> str | None:
+    """Why a text is none that ``encode`` made, or None if it is; never quotes it.
+
+    Args:
+      text: a string.
+      dimensions: n.
+    """
+    try:
+        content = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return "the record holds no vector"
+    if len(content) != 8 * dimensions:
+        return f"the record holds no vector of {dimensions} numbers"
+    if not (np.abs(np.frombuffer(content, "<f8")) <= LARGEST).all():
+        return f"the vector holds a NaN, or a number beyond {LARGEST:g}"
+    return None

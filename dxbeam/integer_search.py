@@ -12,12 +12,15 @@ largest score q.x - |x|^2 / 2. Let Q and X be the rounded q and x. By Cauchy and
 
 where Q.X is a product of integers, which no order of summation and no processor changes.
 
-The product is onnxruntime's (``pip install 'dxbeam[fast]'``).
+The product is onnxruntime's (``pip install 'dxbeam[fast]'``). Processors add pairs of 8-bit
+products in 16 bits, unless they have instructions for more (VNNI on x86), and twice 255 * 127 is
+too large for that. With queries of 7 bits, -63 … 63, and 64 added, no pair is: 2 * 127 * 127 is
+less than 2^15. The words keep 8 bits, so the bound is a little wider, and the answer the same.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +32,32 @@ Floats = npt.NDArray[np.float64]
 
 QUERIES_A_TILE = 256
 _WORDS_A_BLOCK = 2048  # measured: a tile's scores of a block stay in the cache
-_LARGEST, _ZERO = 127, 128  # integers are -127 … 127; those of queries are stored with 128 added
+BITS = (8, 7)
+"""How many a query's integers may have; the first that a processor multiplies exactly is best."""
+
+_LARGEST_WORD = 127
+_LARGEST_QUERY = {8: 127, 7: 63}  # stored with one more added, so that they are positive
 _CANDIDATES_A_QUERY = 64  # with more, rounding decides too little to be worth it
 _SHORTEST, _LONGEST = 1e-9, 1e9  # lengths whose squares float32 holds with room to spare
 _FLOAT32_SLACK = 16 * 2.0**-24  # a handful of float32 roundings in scaling a score
 _FLOAT64_SLACK = 1e-12
+
+
+class Product(Protocol):
+    """Multiplies queries and words."""
+
+    def __call__(
+        self,
+        queries: npt.NDArray[np.uint8],
+        zero: int,
+        words: npt.NDArray[np.int8],
+        query_scale: Any,
+        word_scales: npt.NDArray[np.float32],
+        bias: Floats,
+        out: npt.NDArray[np.float32],
+    ) -> None:
+        """(queries - zero) [B, n] times words [n, N], times scales, plus a bias a word, to out."""
+        ...
 
 
 class IntegerSearch:
@@ -41,17 +65,16 @@ class IntegerSearch:
 
     Args:
       vectors: float32 [N, n], C order; may be a memory map.
+      product: one that is exact for so many bits; see ``is_exact``.
+      bits: of a query's integers, one of BITS.
 
     Raises:
-      ImportError: onnxruntime or onnx is not installed.
-      ArithmeticError: this processor's 8-bit products saturate (x86 without VNNI), or the vectors
-        are too long or too short for float32 to hold their squares.
+      ArithmeticError: the vectors are too long or too short for float32 to hold their squares.
     """
 
-    def __init__(self, vectors: npt.NDArray[np.float32]):
+    def __init__(self, vectors: npt.NDArray[np.float32], product: Product, bits: int):
         self._vectors = np.asarray(vectors)  # slicing a memory map itself is slow
-        self._session = _product_session()
-        _check_product(self._session)
+        self._product, self._largest_query = product, _LARGEST_QUERY[bits]
         words = len(vectors)
         self._mean: Floats = vectors.mean(axis=0, dtype=np.float64)
         self._blocks: list[npt.NDArray[np.int8]] = []
@@ -60,7 +83,9 @@ class IntegerSearch:
         for start in range(0, words, _WORDS_A_BLOCK):
             part = slice(start, start + _WORDS_A_BLOCK)
             centred = vectors[part] - self._mean
-            integers, scales = _rounded(centred, np.abs(centred).max(axis=1, initial=0.0))
+            integers, scales = _rounded(
+                centred, np.abs(centred).max(axis=1, initial=0.0), _LARGEST_WORD
+            )
             self._blocks.append(np.ascontiguousarray(integers.astype(np.int8).T))
             self._scales[part] = scales
             half[part] = np.square(centred).sum(axis=1) / 2
@@ -83,7 +108,7 @@ class IntegerSearch:
           int64 and float64 [B, count]; None where rounding leaves so many candidates that another
           search is faster.
         """
-        tile = _Tile(queries, self._mean)
+        tile = _Tile(queries, self._mean, self._largest_query)
         if not tile.length < _LONGEST:
             return None
         rows = np.arange(len(queries))
@@ -140,17 +165,17 @@ class IntegerSearch:
         bias = -half + tile.residual * lengths + tile.length * self._residuals[part]
         bias += _FLOAT32_SLACK * (half + (tile.length + tile.residual) * lengths)
         bias += self._underflow_slack
-        _product(self._session, tile.integers, block, tile.scale, self._scales[part], bias, out)
+        self._product(tile.integers, tile.zero, block, tile.scale, self._scales[part], bias, out)
 
 
 class _Tile:
     """Some queries, rounded together: one scale, and one bound on what rounding took away."""
 
-    def __init__(self, queries: Floats, mean: Floats):
+    def __init__(self, queries: Floats, mean: Floats, largest: int):
         centred = queries - mean
-        integers, scales = _rounded(centred, np.array([np.abs(centred).max(initial=0.0)]))
-        self.scale = scales[0]
-        self.integers = (integers + _ZERO).astype(np.uint8)
+        integers, scales = _rounded(centred, np.array([np.abs(centred).max(initial=0.0)]), largest)
+        self.scale, self.zero = scales[0], largest + 1
+        self.integers = (integers + self.zero).astype(np.uint8)
         self._squares = np.square(centred).sum(axis=1)
         self.length = float(np.sqrt(self._squares.max(initial=0.0)))
         rest = centred - integers * float(self.scale)
@@ -166,12 +191,12 @@ class _Tile:
         return below
 
 
-def _rounded(vectors: Floats, largest: Floats) -> tuple[Floats, npt.NDArray[np.float32]]:
-    """Integers -127 … 127 as float64 [B, n], and what they are to be multiplied by."""
-    scales = (largest / _LARGEST).astype(np.float32)
+def _rounded(vectors: Floats, span: Floats, largest: int) -> tuple[Floats, npt.NDArray[np.float32]]:
+    """Integers -largest … largest as float64 [B, n], and what they are to be multiplied by."""
+    scales = (span / largest).astype(np.float32)
     scales[scales == 0] = 1.0
     integers = np.rint(vectors / scales.astype(np.float64)[:, None])
-    return np.clip(integers, -_LARGEST, _LARGEST, out=integers), scales
+    return np.clip(integers, -largest, largest, out=integers), scales
 
 
 def _first(found: list[tuple[Ids, Ids, Floats]], count: int) -> tuple[Ids, Floats]:
@@ -183,48 +208,56 @@ def _first(found: list[tuple[Ids, Ids, Floats]], count: int) -> tuple[Ids, Float
     return ids[chosen], exact[chosen]
 
 
-def _check_product(session: Any) -> None:
-    """Refuses a processor on which sums of 8-bit products saturate, by an example that would.
+def is_exact(product: Product, bits: int) -> bool:
+    """Whether a product is exact for queries of so many bits, by an example that may saturate."""
+    zero = _LARGEST_QUERY[bits] + 1
+    most = 2 * zero - 1  # 255 or 127; the least is 0 or 1
+    words = np.resize(np.array([127, -127, 127, 127, -1, 127, 127, 127], np.int8), (512, 64))
+    queries = np.resize(np.array([most, 0, most, most, most - 1], np.uint8), (32, 512))
+    found = np.empty((len(queries), words.shape[1]), np.float32)
+    product(queries, zero, words, 1.0, np.ones(64, np.float32), np.zeros(64), found)
+    return np.array_equal(found, (queries.astype(np.int64) - zero) @ words.astype(np.int64))
+
+
+class OnnxProduct:
+    """onnxruntime's.
 
     Raises:
-      ArithmeticError: the product is wrong.
+      ImportError: onnxruntime or onnx is not installed.
     """
-    words = np.resize(np.array([127, -127, 127, 127, -1, 127, 127, 127], np.int8), (512, 64))
-    queries = np.resize(np.array([255, 0, 255, 255, 254], np.uint8), (32, 512))
-    product = np.empty((len(queries), words.shape[1]), np.float32)
-    _product(session, queries, words, 1.0, np.ones(64, np.float32), np.zeros(64), product)
-    if not np.array_equal(product, (queries.astype(np.int64) - _ZERO) @ words.astype(np.int64)):
-        raise ArithmeticError("8-bit products saturate on this processor")
+
+    def __init__(self) -> None:
+        self._session = _session()
+
+    def __call__(
+        self,
+        queries: npt.NDArray[np.uint8],
+        zero: int,
+        words: npt.NDArray[np.int8],
+        query_scale: Any,
+        word_scales: npt.NDArray[np.float32],
+        bias: Floats,
+        out: npt.NDArray[np.float32],
+    ) -> None:
+        """As ``Product`` says."""
+        inputs = {
+            "queries": queries,
+            "words": words,
+            "query_scale": np.asarray(query_scale, np.float32).reshape(()),
+            "word_scales": word_scales,
+            "query_zero": np.array(zero, np.uint8),
+            "word_zero": np.array(0, np.int8),
+            "bias": bias.astype(np.float32),
+        }
+        binding = self._session.io_binding()
+        for name, array in inputs.items():
+            binding.bind_cpu_input(name, array)
+        # Written in place: a new array a call costs more in page faults than the copy.
+        binding.bind_output("scores", "cpu", 0, np.float32, out.shape, out.ctypes.data)
+        self._session.run_with_iobinding(binding)
 
 
-def _product(
-    session: Any,
-    queries: npt.NDArray[np.uint8],
-    words: npt.NDArray[np.int8],
-    query_scale: Any,
-    word_scales: npt.NDArray[np.float32],
-    bias: Floats,
-    out: npt.NDArray[np.float32],
-) -> None:
-    """(queries - 128) [B, n] times words [n, N], times the scales, plus a bias a word, to out."""
-    inputs = {
-        "queries": queries,
-        "words": words,
-        "query_scale": np.asarray(query_scale, np.float32).reshape(()),
-        "word_scales": word_scales,
-        "query_zero": np.array(_ZERO, np.uint8),
-        "word_zero": np.array(0, np.int8),
-        "bias": bias.astype(np.float32),
-    }
-    binding = session.io_binding()
-    for name, array in inputs.items():
-        binding.bind_cpu_input(name, array)
-    # Written in place: a new array a call costs more in page faults than the copy.
-    binding.bind_output("scores", "cpu", 0, np.float32, out.shape, out.ctypes.data)
-    session.run_with_iobinding(binding)
-
-
-def _product_session() -> Any:
+def _session() -> Any:
     """A session for one operator: 8-bit product, scaled per word, plus a bias per word."""
     import onnxruntime
     from onnx import TensorProto, helper

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from typing import Any, NamedTuple, Protocol
 
-from dxbeam import storage
+from dxbeam import stopping, storage
 from dxbeam.artifact import VocabularyHandle
-from dxbeam.errors import CorpusError, OutputError
+from dxbeam.errors import CorpusError, OutputError, RunError
 from dxbeam.guarantees import Guarantee
 from dxbeam.repair import Repair
 from dxbeam.tally import Tally
@@ -30,7 +30,7 @@ PROJECTION, SENSITIVITY = "projection.npy", "sensitivity.json"
 
 _CLAIM = "unfinished-run"
 _DECISION = "unfinished-decision"
-_COMPLETING_SECONDS = 20.0
+_COMPLETING_SECONDS = 4.0  # a launcher that is told to stop has ten
 _PACKAGES = ("dxbeam", "apache-beam", "faiss-cpu", "numpy", "pyarrow", "cryptography")
 
 
@@ -198,6 +198,8 @@ def abandon(prefix: str, run: str, halt: Callable[[], None] = lambda: None) -> N
             "delete the directory"
         )
     halt()
+    for name in (_DECISION, RELEASE):  # those who were halted while they wrote them
+        storage.delete_unfinished(storage.join(prefix, name))
     give_up_claim(prefix)  # before the decision is forgotten, or a worker could make another
     _tidy(prefix, set())
     for name in (PROJECTION, SENSITIVITY):
@@ -281,22 +283,24 @@ def compose(
 
     Raises:
       CorpusError: no document was read, or all were rejected.
+      RunError: there were texts to repair, and none was repaired.
       OutputError: the shards do not hold as many documents as were sanitized.
     """
     files = sorted(shards)
     if not tally.documents:
         raise CorpusError(
-            f"no document of {source} could be released: {rejected:,} records were rejected, most "
-            f"often because: {commonest_reason}; {dead_letters} says where and why"
+            f"no document could be released: {rejected:,} records were rejected, most often "
+            f"because: {commonest_reason}; {dead_letters} says where in {source} and why"
             if rejected
             else f"no document could be released: {source} holds none"
         )
     outcomes = {"repaired": 0, "blank": 0, "kept": 0, "withheld": 0, **(repaired or {})}
     withheld = outcomes["withheld"]
-    if withheld == tally.documents:
-        raise CorpusError(
-            f"no document of {source} could be released: the language model repaired none of "
-            f"{withheld:,}; {dead_letters} says why"
+    unrepaired = outcomes["kept"] + withheld
+    if unrepaired and not outcomes["repaired"]:
+        raise RunError(
+            f"--repair_endpoint: the language model repaired none of {unrepaired} texts, so "
+            "nothing is released; the log says why: mend that, or leave --repair_model out"
         )
     written = sum(shard.documents for shard in files)
     if written != tally.documents - withheld:
@@ -336,6 +340,7 @@ def compose(
     }
 
 
+@stopping.writing()
 def write(prefix: str, manifest: Mapping[str, Any]) -> None:
     """Writes release.json, once, and so completes the release; gives the claim up.
 

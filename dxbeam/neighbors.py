@@ -1,8 +1,9 @@
 """Exact nearest neighbour, i-th neighbour and close radius.
 
-Searches run in 8-bit integers (integer_search.py) or in float32, thousands of queries at a time,
-and whatever these cannot decide is decided in float64, ties by the lower id. So a result depends
-neither on the batch a query came in nor on the kernel that served it.
+Searches run in 8-bit integers, with queries of 8 or 7 bits, whichever this processor multiplies
+exactly (integer_search.py), or in float32, thousands of queries at a time, and whatever these
+cannot decide is decided in float64, ties by the lower id. So a result depends neither on the batch
+a query came in nor on the kernel that served it.
 
 How far float32 can be trusted: with unit roundoff u = 2^-24, a query q and words w with
 |w| <= R, an n-term dot product errs by at most about n u |q| R in any order of summation
@@ -13,17 +14,20 @@ further apart than twice that are in true order.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
+from contextlib import suppress
+from functools import cache, cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dxbeam import integer_search
 from dxbeam.errors import ConfigurationError
-from dxbeam.integer_search import QUERIES_A_TILE, IntegerSearch
+from dxbeam.integer_search import BITS, QUERIES_A_TILE, IntegerSearch
 from dxbeam.vocabulary import UNKNOWN, Vocabulary, distances
 
 CLOSE_RANK = 100
@@ -34,12 +38,24 @@ Floats = npt.NDArray[np.float64]
 
 T = TypeVar("T")
 
+FLOAT32 = "float32"
+ARITHMETICS = (*(f"int{bits}" for bits in BITS), FLOAT32)
+"""What an exact search may be done in, the fastest first."""
+
+_VARIABLE = "DXBEAM_SEARCH"
+_LOG = logging.getLogger(__name__)
+
 _UNIT_ROUNDOFF = 2.0**-24
 _UNDERFLOW = 2.0**-125  # of a term, even where the processor is told to make it 0
 _TILE_QUERIES, _TILE_WORDS = 512, 2048  # measured: the fastest shape on two kinds of processor
 _SCORES_A_BLOCK = 1 << 23  # float32 scores held at once: 32 MiB
 _COORDINATES_AT_ONCE = 1 << 17  # float64: 1 MiB, which stays in the cache
 _APPROXIMATE_CANDIDATES = 8
+
+
+@cache
+def _tell(arithmetic: str) -> None:
+    _LOG.info("exact searches are done in %s", arithmetic)
 
 
 class NeighborSearch:
@@ -51,9 +67,16 @@ class NeighborSearch:
       vocabulary: the words to search.
       threads: threads of a search by integers; all cores by default. Searches by float32 and by
         FAISS use as many as BLAS and OpenMP are set to.
+      arithmetic: one of ARITHMETICS; by default what the environment variable DXBEAM_SEARCH says,
+        else the first that is exact on this processor. The answers are the same.
+
+    Raises:
+      ConfigurationError: no such arithmetic.
     """
 
-    def __init__(self, vocabulary: Vocabulary, threads: int | None = None):
+    def __init__(
+        self, vocabulary: Vocabulary, threads: int | None = None, arithmetic: str | None = None
+    ):
         if not isinstance(vocabulary, Vocabulary):
             raise ConfigurationError(
                 f"words are searched in a Vocabulary, and this is a {type(vocabulary).__name__}; "
@@ -64,6 +87,9 @@ class NeighborSearch:
         self.vocabulary = vocabulary
         self._vectors = vocabulary.vectors
         self._threads = threads or os.cpu_count() or 1
+        self._asked = arithmetic or os.environ.get(_VARIABLE)
+        if self._asked not in (*ARITHMETICS, None):
+            raise ConfigurationError(f"{_VARIABLE} is one of {', '.join(ARITHMETICS)}")
         self._derived: dict[Hashable, Any] = {}
 
     def derived(self, owner: Hashable, make: Callable[[Vocabulary], T]) -> T:
@@ -78,12 +104,35 @@ class NeighborSearch:
         kept: T = self._derived[owner]
         return kept
 
+    @property
+    def arithmetic(self) -> str:
+        """In what an exact search is done here: one of ARITHMETICS.
+
+        Raises:
+          ConfigurationError: what was asked for cannot be had on this machine.
+        """
+        return self._integers[0]
+
     @cached_property
-    def _integers(self) -> IntegerSearch | None:
-        try:
-            return IntegerSearch(self._vectors)
-        except (ImportError, ArithmeticError):  # not installed, or not for this processor
-            return None
+    def _integers(self) -> tuple[str, IntegerSearch | None]:
+        name, search = FLOAT32, None
+        if self._asked != FLOAT32:
+            with suppress(ImportError):  # the extra "fast" is not installed
+                product = integer_search.OnnxProduct()
+                bits = [n for n in BITS if self._asked in (None, f"int{n}")]
+                exact = next((n for n in bits if integer_search.is_exact(product, n)), None)
+                if exact is not None:
+                    with suppress(ArithmeticError):  # vectors that are not for float32
+                        search = IntegerSearch(self._vectors, product, exact)
+                    name = f"int{exact}"
+            if self._asked not in (None, name):
+                raise ConfigurationError(
+                    f"{_VARIABLE}={self._asked}: onnxruntime is not installed, or this processor "
+                    "gets such products wrong; leave it out"
+                )
+        name = name if search else FLOAT32
+        _tell(name)
+        return name, search
 
     @cached_property
     def _squared_norms(self) -> npt.NDArray[np.float32]:
@@ -125,7 +174,7 @@ class NeighborSearch:
 
     def _tiled(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
         """As ``_nearest`` by exact search, on all threads."""
-        if self._integers is None:
+        if self._integers[1] is None:
             return self._in_float32(queries, count)
         tiles = [queries[i : i + QUERIES_A_TILE] for i in range(0, len(queries), QUERIES_A_TILE)]
         search = partial(self._tile, count=count)
@@ -139,8 +188,9 @@ class NeighborSearch:
         return np.concatenate(ids), np.concatenate(lengths)
 
     def _tile(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
-        assert self._integers is not None
-        found = self._integers.nearest(queries, count)
+        _, integers = self._integers
+        assert integers is not None
+        found = integers.nearest(queries, count)
         return self._in_float32(queries, count) if found is None else found
 
     def _in_float32(self, queries: Floats, count: int) -> tuple[Ids, Floats]:

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, cast
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
+from dxbeam import stopping
 from dxbeam.errors import OutputError
 
 _BLOCK = 1 << 20
@@ -48,8 +49,8 @@ def join(directory: str, *names: str) -> str:
 def knows(path: str) -> bool:
     """Whether there is a file system for paths like this one, such as gs:// and not gcs://."""
     try:
-        FileSystems.get_filesystem(without_file_scheme(path))
-    except ValueError:
+        _system(without_file_scheme(path))
+    except OSError:
         return False
     return True
 
@@ -90,6 +91,7 @@ def open_read(path: str, decompress: bool = False) -> BinaryIO:
         return cast(BinaryIO, _system(path).open(path, compression_type=compression))
 
 
+@stopping.writing()
 def open_write(path: str, compress: bool = False) -> BinaryIO:
     """Opens ``path`` for writing, making its directory; by its suffix compressed where asked."""
     path = without_file_scheme(path)
@@ -145,6 +147,7 @@ def first_file_below(directory: str) -> str | None:
     return None if name is None else join(directory, name)
 
 
+@stopping.writing()
 def delete(path: str) -> None:
     """Deletes the file or everything below the directory ``path``; silent where there is none.
 
@@ -179,6 +182,7 @@ def copy(source: str, target: str) -> None:
             writer.write(block)
 
 
+@stopping.writing()
 def move(source: str, target: str) -> None:
     """Moves one file within a file system, replacing what is there."""
     FileSystems.rename([without_file_scheme(source)], [without_file_scheme(target)])
@@ -201,7 +205,7 @@ def _system(path: str) -> Any:
     """Beam's file system for a path."""
     try:
         return FileSystems.get_filesystem(path)
-    except ValueError:
+    except (ValueError, OSError):  # unknown, or what it needs is not installed
         raise OSError(errno.EINVAL, "no file system is known for this kind of path", path) from None
 
 
@@ -210,6 +214,7 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
         yield block
 
 
+@stopping.writing()
 def create_once(path: str, content: bytes) -> None:
     """Writes ``content`` to ``path``, whole or not at all, for the first writer only.
 
@@ -233,6 +238,16 @@ def create_once(path: str, content: bytes) -> None:
             ) from None
 
 
+def delete_unfinished(path: str) -> None:
+    """Deletes what ``create_once`` left beside a local ``path`` where its process was killed."""
+    path = without_file_scheme(path)
+    if is_local(path) and Path(path).parent.is_dir():
+        for entry in Path(path).parent.iterdir():
+            if entry.name.startswith(f".{Path(path).name}."):
+                delete(str(entry))
+
+
+@stopping.writing()
 def append(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
     """Appends to a small file that several writers share; no other writes in between.
 
@@ -333,11 +348,12 @@ def _delete_blob(path: str) -> None:
 
 
 def _blob(path: str) -> Any:
-    from google.cloud import storage
+    from apache_beam.io.gcp import gcsio
 
     _only_cloud_storage(path)
     bucket, _, name = path[len("gs://") :].partition("/")
-    return storage.Client().bucket(bucket).blob(name)
+    # Beam's own client, so that all requests are made by the same account.
+    return gcsio.GcsIO().client.bucket(bucket).blob(name)
 
 
 def _only_cloud_storage(path: str) -> None:

@@ -16,13 +16,27 @@ every grid point, and the rounding adds 0.02 % to the noise.
 
 How far float64 noise is from real noise. A coordinate of the noise is s G, G = L cos(angle) a
 Gaussian by Box-Muller and s the common scale, the root of a Gamma variable. Computed with unit
-roundoff u = 2^-53 it is off by at most 2^-47 L s, L <= 9.42 (angle 16 u, cosine 2 u, length and
-scale under 40 u), but for L or that variable below 1/8, whose larger errors are so rare that they
-matter less than 2^-42 in all. The rounded coordinate differs only where the exact one lies that
-near a border between grid points, which are a step apart: with probability at most
-2 * 2^-47 * 9.42 (E[s]/step + 0.4) < 2^-37. Adding P x rounds once more, with less influence while
-P x is at most 1,000 standard deviations. So the law of what is released is within m * 2^-36 of the
-exact one in total variation: 7e-10 for m = 50, 4e-9 for m = 300.
+roundoff u = 2^-53 it is off by at most 2^-47 L s (angle 16 u, cosine 2 u, length and scale under
+40 u), but for L or that variable below 1/8, whose larger errors are so rare that they matter less
+than 2^-42 in all; L is above 9.42 with a probability of 2^-64. What is added to P x is the grid
+point next to it, exactly, and its distance to that point is added to the noise before that is
+rounded, so the size of P x does not matter. The released coordinate differs only where the exact
+one lies as near as the error to a border between grid points, which are a step apart: with
+probability at most 2 * 2^-47 * 9.42 (E[s]/step + 0.4) < 2^-37. So the law of what is released is
+within t = m * 2^-36 of the exact one in total variation: 7e-10 for m = 50, 4e-9 for m = 300. As an
+approximate guarantee, P(S | x) <= exp(epsilon d) P(S | x') + t (1 + exp(epsilon d)).
+
+How far P x is from the exact product. Vectors are at most r = 2^18 sqrt(m + 1) / epsilon long:
+given ones are shortened to that (the nearest point of a ball, which brings no two further apart),
+and a vocabulary with longer ones is refused. A coordinate of P x, n products and their sum, is off
+by at most (n + 1) u |row| |x|, and P x by at most sqrt(m) (n + 1) u |P| r. With two vectors and the
+noise's rate epsilon / s that adds at most
+
+    2 sqrt(m) (n + 1) u (|P| / s) epsilon r <= 2^-34 (m + 1) (n + 1) |P| / s
+
+to the exponent epsilon d, |P| being the largest singular value: less than 1e-6 for m = 50, n = 300
+and a spectral sensitivity s, and nothing where there is no projection. The mean of a text's k words
+adds twice k u epsilon r at most. At that length P x also lies within the grid's inner half.
 """
 
 from __future__ import annotations
@@ -40,9 +54,9 @@ import numpy.typing as npt
 from dxbeam import tokenization
 from dxbeam.documents import Document, Rejected, place, why_rejected
 from dxbeam.errors import ConfigurationError
-from dxbeam.given_vectors import decode
+from dxbeam.given_vectors import decode, why_no_vector
 from dxbeam.guarantees import LEFT_OUT, Guarantee
-from dxbeam.noise import laplace, laplace_draws
+from dxbeam.noise import NOISE_RULE, laplace, laplace_draws
 from dxbeam.parameters import checked_epsilon
 from dxbeam.projections import Projection
 from dxbeam.randomness import KEY_BYTES, document_key, draw_key, draws_a_word, fill
@@ -61,6 +75,7 @@ LARGEST_STEP_COUNT = 2**24
 
 _STEPS_A_DEVIATION = 16
 _VARIATION_A_COORDINATE = 2.0**-36
+_LONGEST = 2.0**18  # in standard deviations of a coordinate of the noise, before projection
 
 _METRICS = {
     "word": "Euclidean distance between the words' vectors in the vocabulary",
@@ -126,6 +141,11 @@ class VectorConfiguration:
         return 2.0 ** math.floor(math.log2(self.deviation / _STEPS_A_DEVIATION))
 
     @property
+    def longest(self) -> float:
+        """How long a vector may be: given ones are shortened to this length."""
+        return _LONGEST * math.sqrt(self.projection.projected + 1) / self.epsilon
+
+    @property
     def total_variation(self) -> float:
         """How far the released law may be from the exact one, because noise is float64."""
         return self.projection.projected * _VARIATION_A_COORDINATE
@@ -144,8 +164,10 @@ class VectorConfiguration:
                 "deviation_a_coordinate": self.deviation,
             },
             "grid": {"step": self.step, "largest": LARGEST_STEP_COUNT * self.step},
+            "longest_vector": self.longest,
             "total_variation": self.total_variation,
             "tokenization": tokenization.RULE,
+            "noise_rule": NOISE_RULE,
         }
 
     def digest(self, vocabulary: str) -> str:
@@ -168,9 +190,14 @@ class VectorConfiguration:
             if self.unit != "vector" or self.projection.kind == "pca"
             else "The projection must be public.",
             "Noise is computed in float64 and rounded to a public grid: the law of a released "
-            f"vector is within {self.total_variation:.1g} of the exact one in total variation, for "
-            "projected vectors up to 1,000 standard deviations of the noise.",
+            f"vector is within t = {self.total_variation:.1g} of the exact one in total variation, "
+            "which is a slack of t * (1 + exp(epsilon * d)) beside the factor.",
         ]
+        if self.unit == "vector":
+            caveats.append(
+                f"Vectors longer than {self.longest:.4g} are shortened to that length before noise "
+                "is added, which brings no two of them further apart."
+            )
         if mean_of_words:
             caveats.append(
                 "Replacing one of a text's k words moves the mean by a k-th of the words' "
@@ -237,6 +264,8 @@ class VectorReleaser:
                 f"the projection takes vectors of {n} dimensions, and the vocabulary's have "
                 f"{vocabulary.dimensions}"
             )
+        if vocabulary is not None:
+            check_lengths(configuration, vocabulary)
         if key is not None and (not isinstance(key, bytes) or len(key) != KEY_BYTES):
             raise ConfigurationError(
                 f"a secret key is {KEY_BYTES} bytes from a cryptographic source, such as "
@@ -261,6 +290,8 @@ class VectorReleaser:
         """
         for document in documents:
             reason = why_rejected(document)
+            if reason is None and self.configuration.unit == "vector":
+                reason = why_no_vector(document.text, self.configuration.projection.dimensions)
             if reason is not None:
                 yield Rejected(place(document.id), reason)
             else:
@@ -274,13 +305,15 @@ class VectorReleaser:
         random = np.empty((1, draws_a_word(laplace_draws(m))), np.uint64)
         fill(key, 0, random)
         noise = laplace(random, m, 1 / configuration.scale)[0]
-        noise += configuration.projection.apply(self._vector(document.text))
-        return to_grid(noise, configuration.step)
+        projected = configuration.projection.apply(self._vector(document.text))
+        # The grid point next to P x is added last, exactly, so that a long P x rounds no noise.
+        nearest = np.rint(projected / configuration.step) * configuration.step
+        return to_grid((projected - nearest) + noise, configuration.step, nearest)
 
     def _vector(self, text: str) -> Floats:
         """The record's own vector, float64 [n]."""
         if self._vocabulary is None or self.configuration.unit == "vector":
-            return decode(text)
+            return shortened(decode(text), self.configuration.longest)
         if self.configuration.unit == "word":
             ids = self._vocabulary.ids_of([text.strip()])
         else:
@@ -289,8 +322,35 @@ class VectorReleaser:
         return mean
 
 
-def to_grid(vectors: Floats, step: float) -> Singles:
-    """The nearest grid points: float64 -> float32, multiples of ``step``, a power of two."""
-    steps = np.clip(np.rint(vectors / step), -LARGEST_STEP_COUNT, LARGEST_STEP_COUNT)
+def check_lengths(configuration: VectorConfiguration, vocabulary: Vocabulary) -> None:
+    """Refuses a vocabulary with vectors that are too long for the epsilon; looks at all of them.
+
+    Raises:
+      ConfigurationError: there is one.
+    """
+    if configuration.unit != "vector" and vocabulary.longest > configuration.longest:
+        raise ConfigurationError(
+            f"the vocabulary has a vector of length {vocabulary.longest:.4g}, and with epsilon "
+            f"{configuration.epsilon:g} vectors up to {configuration.longest:.4g} can be released; "
+            "choose a smaller epsilon, or scale the vectors down"
+        )
+
+
+def shortened(vector: Floats, longest: float) -> Floats:
+    """The nearest vector that is no longer than this: float64 [n] -> [n]."""
+    length = float(np.sqrt(np.square(vector).sum()))
+    return vector if length <= longest else np.asarray(vector * (longest / length))
+
+
+def to_grid(vectors: Floats, step: float, start: npt.ArrayLike = 0.0) -> Singles:
+    """The nearest grid points, ``start`` added: float64 -> float32, multiples of ``step``.
+
+    Args:
+      vectors: float64, of any shape.
+      step: a power of two.
+      start: multiples of ``step``, of the same shape; they are added without rounding.
+    """
+    steps = np.rint(vectors / step) + np.asarray(start) / step
+    steps = np.clip(steps, -LARGEST_STEP_COUNT, LARGEST_STEP_COUNT)
     points: Singles = ((steps + 0.0) * step).astype(np.float32)  # never -0, whose sign would tell
     return points

@@ -70,6 +70,8 @@ class Vocabulary:
                 f"a vocabulary's vectors are float32 [N, n]; these are {self.vectors.dtype} "
                 f"{list(self.vectors.shape)}"
             )
+        if not self.dimensions:
+            raise ConfigurationError("a vocabulary's vectors need at least one number each")
         if len(self.words) != len(self.vectors) or not len(self.words):
             raise ConfigurationError(
                 f"a vocabulary needs one vector a word and at least one word; it has "
@@ -78,13 +80,17 @@ class Vocabulary:
         if self.unknown_vector is None:
             mean = self.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
             object.__setattr__(self, "unknown_vector", mean)
-        elif self.unknown_vector.shape != (self.dimensions,):
+        elif np.shape(self.unknown_vector) != (self.dimensions,) or (
+            getattr(self.unknown_vector, "dtype", None) != np.float32
+        ):
             raise ConfigurationError(
                 f"the unknown word's vector is float32 [{self.dimensions}], as every word's is; "
-                f"this one is {list(self.unknown_vector.shape)}"
+                f"this one is a {type(self.unknown_vector).__name__} "
+                f"{list(np.shape(self.unknown_vector))}"
             )
         # An artifact's vectors were checked when they were read, and may be too many to look at.
-        if not self.digest and not (np.abs(self.vectors) <= LARGEST_VALUE).all():
+        looked_at = [np.asarray(self.unknown_vector)] + ([] if self.digest else [self.vectors])
+        if not all((np.abs(vectors) <= LARGEST_VALUE).all() for vectors in looked_at):
             raise ConfigurationError(
                 "a vocabulary's vectors must be finite, their values at most "
                 f"{LARGEST_VALUE:g} in size; one of these is not"
@@ -97,6 +103,14 @@ class Vocabulary:
     def dimensions(self) -> int:
         """The n of R^n."""
         return int(self.vectors.shape[1])
+
+    @cached_property
+    def longest(self) -> float:
+        """The length of the longest vector, the unknown word's included."""
+        blocks = np.array_split(self.vectors, len(self) // 4096 + 1)
+        lengths = [np.square(b, dtype=np.float64).sum(axis=1).max() for b in blocks]
+        lengths.append(np.square(np.asarray(self.unknown_vector, np.float64)).sum())
+        return float(np.sqrt(max(lengths)))
 
     @cached_property
     def content_digest(self) -> str:

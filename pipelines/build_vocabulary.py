@@ -31,7 +31,7 @@ import faiss
 import numpy as np
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, manifest, storage
+from dxbeam import artifact, manifest, stopping, storage
 from dxbeam.approximate_index import EXACT, build_index, check_index, measure_recall
 from dxbeam.artifact import WordsAndVectors
 from dxbeam.embeddings import ReadingReport, read_embeddings
@@ -139,32 +139,35 @@ def build_vocabulary(argv: Sequence[str]) -> None:
         print(planned)
         return
     own, output = options.view_as(BuildVocabularyOptions), options.view_as(CommonOptions).output
-    started = time.monotonic()
-    manifest.claim(output, uuid.uuid4().hex)
+    started, run = time.monotonic(), uuid.uuid4().hex
     report = ReadingReport()
-    try:
+
+    def abandon(halt: stopping.Halt) -> None:
+        if manifest.holds(output, run):
+            halt()
+            artifact.abandon(output)
+            manifest.give_up_claim(output)
+
+    with stopping.undone_on_failure(abandon):
+        manifest.claim(output, run)
         shape = store_words(own, output, report)
         print(f"Read {shape.words:,} words in {shape.dimensions} dimensions; now their neighbours")
         launch.run(build(options, shape))
         storage.delete(storage.join(output, artifact.PIECES))
         index = store_index(output, shape, own.index_factory, own.index_parameters)
-    except BaseException:
-        artifact.abandon(output)
+        source = {
+            "name": report.source,
+            "format": report.file_format,
+            "sha256": storage.sha256(own.embeddings.partition(".zip!")[0] + ".zip")[0]
+            if ".zip!" in own.embeddings
+            else storage.sha256(own.embeddings)[0],
+            "duplicates": report.duplicates,
+            "undecodable": report.undecodable,
+            "unusable": report.unusable,
+            "max_words": own.max_words,
+        }
+        handle = artifact.write_manifest(output, shape, own.lowercase, source, **index)
         manifest.give_up_claim(output)
-        raise
-    source = {
-        "name": report.source,
-        "format": report.file_format,
-        "sha256": storage.sha256(own.embeddings.partition(".zip!")[0] + ".zip")[0]
-        if ".zip!" in own.embeddings
-        else storage.sha256(own.embeddings)[0],
-        "duplicates": report.duplicates,
-        "undecodable": report.undecodable,
-        "unusable": report.unusable,
-        "max_words": own.max_words,
-    }
-    handle = artifact.write_manifest(output, shape, own.lowercase, source, **index)
-    manifest.give_up_claim(output)
     print(
         f"Wrote a vocabulary of {handle.words:,} words to {output} in "
         f"{time.monotonic() - started:.0f} seconds; left out: {report.duplicates:,} duplicates, "

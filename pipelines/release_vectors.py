@@ -59,7 +59,7 @@ from dxbeam.transforms.sensitivity import WriteExactSensitivity
 from dxbeam.transforms.sinks import WriteDeadLetters, WriteManifest
 from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 from dxbeam.transforms.vectors import VECTORS, ReleaseVectors, WriteVectorShards
-from dxbeam.vector_release import UNITS, VectorConfiguration
+from dxbeam.vector_release import UNITS, VectorConfiguration, check_lengths
 
 
 def vocabulary_handle(options: PipelineOptions) -> VocabularyHandle | None:
@@ -275,6 +275,8 @@ def check(options: PipelineOptions) -> Checked:
     settings = VectorConfiguration(
         own.unit, shared.epsilon, projection, quick_sensitivity(own, projection)
     )
+    if handle := vocabulary_handle(options):
+        check_lengths(settings, artifact.open_vocabulary(handle))
     read_as = corpus_format(options, projection)
     files = corpus.matching_files(shared.input)
     corpus.check_readable(files, read_as, shared.allow_unreadable_files)

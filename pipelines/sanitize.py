@@ -26,7 +26,7 @@ import datetime
 import logging
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
@@ -305,7 +305,18 @@ def sanitize(argv: Sequence[str]) -> None:
         f"{len(release['shards'])} files below {output} ({release['tokens'] / seconds:,.0f} "
         f"tokens a second); {release['dead_letters']:,} dead letters"
         f"{corpus.say_left_out(release['unreadable_files'])}. Metrics: {metrics_output}\n"
-        f"{release['guarantee']['sentence']}"
+        f"{_repairs(release)}{release['guarantee']['sentence']}"
+    )
+
+
+def _repairs(release: dict[str, Any]) -> str:
+    """A line on what became of the texts that a language model was to repair, if there was one."""
+    if "post_processing" not in release:
+        return ""
+    made = release["post_processing"]["grammar_repair"]
+    return (
+        f"The language model {made['model']} repaired {made['repaired']:,} texts; of those that it "
+        f"did not, {made['kept']:,} were released as they were and {made['withheld']:,} withheld\n"
     )
 
 

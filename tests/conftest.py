@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from dxbeam.neighbors import ARITHMETICS
+
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--search", choices=ARITHMETICS, help="what every exact search of every test is done in"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--search"):
+        os.environ["DXBEAM_SEARCH"] = config.getoption("--search")
+
+
+def pytest_report_header() -> str:
+    return f"exact searches: {os.environ.get('DXBEAM_SEARCH', 'what is exact here')}"
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 ROOMS = """
-errors guarantees documents tally
+errors guarantees documents tally stopping
 storage places
 vocabulary embeddings integer_search neighbors artifact
 randomness noise approximate_index parameters exponential_choice
@@ -27,7 +27,8 @@ transforms.repair_grammar transforms.metrics
 transforms.shards transforms.sinks transforms.vectors transforms.declarative transforms
 analysis analysis.noisy_dot_product analysis.attacks
 analysis.evidence analysis.reference_laws analysis.audit_subject analysis.noise_battery
-analysis.word_battery analysis.text_battery analysis.delta_battery analysis.vector_battery
+analysis.word_battery analysis.wide_battery analysis.bag_battery analysis.promise_battery
+analysis.text_battery analysis.delta_battery analysis.vector_battery
 analysis.audit analysis.audit_report
 demo.show demo.train_vectors demo
 """

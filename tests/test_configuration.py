@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from dxbeam import configuration as configuration_file
 from dxbeam import tokenization
 from dxbeam.bag_of_words import BagOfWords
 from dxbeam.configuration import UNKNOWN_WORDS, Configuration
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, make_mechanism, parse_parameters
 from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.noise import NOISE_RULE
 from dxbeam.parameters import LARGEST_EPSILON, SMALLEST_EPSILON
 from dxbeam.resampling import RankResampling
 from dxbeam.sanitizer import Sanitizer
@@ -88,14 +90,16 @@ def test_every_part_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     digests = [made.digest(vocabulary) for made in made for vocabulary in ("", "a", "b")]
     monkeypatch.setattr(tokenization, "RULE", "another")
     digests += [made.digest(vocabulary) for made in made for vocabulary in ("", "a", "b")]
-    assert len(set(digests)) == len(digests) == 2 * 2 * 3 * 4 * 3
+    monkeypatch.setattr(configuration_file, "NOISE_RULE", NOISE_RULE + 1)
+    digests += [made.digest(vocabulary) for made in made for vocabulary in ("", "a", "b")]
+    assert len(set(digests)) == len(digests) == 3 * 2 * 3 * 4 * 3
 
 
 def test_the_digest_of_today_is_the_digest_of_tomorrow() -> None:
     """Pins the canonical form: a scheduled release with a kept key must not draw new noise."""
     configuration = Configuration(Laplace(10.0), RankResampling(0.02))
     assert configuration.digest("v") == (
-        "048a5deed2ba069bf25028cb3c86fce1aab9c193cce8a384d82b21134b7df356"
+        "5b30099dad1241291bc93f6f03a25b3161c2295f6f05ea9d6e8045df20fe40ce"
     )
 
 
@@ -106,6 +110,7 @@ def test_every_parameter_can_be_written_as_json() -> None:
         "rank_resampling": {"c": 0.02},
         "unknown_words": "mask",
         "tokenization": tokenization.RULE,
+        "noise_rule": NOISE_RULE,
     }
     assert Configuration(Laplace(10.0)).as_dict()["rank_resampling"] is None
 

@@ -184,7 +184,6 @@ def test_no_document_is_no_release(rejected: int, said: str) -> None:
 
 def test_of_what_and_why_nothing_is_released_is_said_and_not_stored() -> None:
     names = {"source": "in/*", "dead_letters": "out-metrics/dead_letters.jsonl"}
-    names["commonest_reason"] = "why"
     with pytest.raises(CorpusError) as refusal:
         manifest.compose(
             CONFIGURATION,
@@ -199,8 +198,8 @@ def test_of_what_and_why_nothing_is_released_is_said_and_not_stored() -> None:
             commonest_reason="why",
         )
     assert str(refusal.value) == (
-        "no document of in/* could be released: 5,000 records were rejected, most often because: "
-        "why; out-metrics/dead_letters.jsonl says where and why"
+        "no document could be released: 5,000 records were rejected, most often because: why; "
+        "out-metrics/dead_letters.jsonl says where in in/* and why"
     )
 
 

@@ -22,7 +22,7 @@ _ONE_PATH_A_TEST = [HealthCheck.function_scoped_fixture]
 def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test both ways: with the extra ``fast`` and without."""
     if request.param == "float32":
-        monkeypatch.setattr(NeighborSearch, "_integers", None)
+        monkeypatch.setattr(NeighborSearch, "_integers", ("float32", None))
 
 
 def _vocabulary(vectors: np.ndarray) -> Vocabulary:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import pickle
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.repair import PROMPT, ChatModel, Repair, RepairError, read_prompt
+from dxbeam.repair import PROMPT, ChatModel, PatientModel, Repair, RepairError, read_prompt
 from tests import chat_stub
 
 GOOD = Repair("m", "https://models.example:8443/v1")
@@ -126,6 +127,31 @@ def test_an_endpoint_that_nobody_listens_at() -> None:
     with pytest.raises(RepairError, match="no answer") as failed:
         ChatModel(Repair("m", endpoint)).rewrite("w1")
     assert failed.value.passing
+
+
+def test_an_endpoint_that_never_answers_is_waited_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dxbeam.repair._SECONDS_AN_ANSWER", 0.01)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings = Repair("m", f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
+        model = PatientModel(settings)
+        for _ in range(4):
+            with pytest.raises(RepairError, match="no answer") as failed:
+                model.rewrite("w1")
+            assert (failed.value.passing, failed.value.endpoint) == (False, True)
+        with pytest.raises(RepairError, match="was asked no more"):
+            model.rewrite("w1")
+
+
+def test_texts_that_a_model_refuses_do_not_speak_against_the_endpoint() -> None:
+    answers = iter([(400, {}, b"")] * 9)
+    with chat_stub.serve(lambda _: next(answers, chat_stub.completion("Good."))) as stub:
+        model = PatientModel(Repair("m", stub.endpoint))
+        for _ in range(9):
+            with pytest.raises(RepairError, match="HTTP 400"):
+                model.rewrite("w1")
+        assert model.rewrite("w1") == "Good."
 
 
 def test_prompts_from_files(tmp_path: Path) -> None:

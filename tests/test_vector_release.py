@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from dxbeam.analysis import noisy_dot_product as theory
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.given_vectors import encode
-from dxbeam.noise import laplace, laplace_draws
+from dxbeam.noise import TAIL_DRAWS, laplace, laplace_draws
 from dxbeam.projections import Projection, make_projection
 from dxbeam.sensitivity import Sensitivity
 from dxbeam.vector_release import (
@@ -22,6 +24,7 @@ from dxbeam.vector_release import (
     ReleasedVector,
     VectorConfiguration,
     VectorReleaser,
+    shortened,
     to_grid,
 )
 from tests import tiny, vocabularies
@@ -155,6 +158,90 @@ def test_documents_that_a_program_got_wrong() -> None:
         list(releaser.release(["w1"]))  # type: ignore[list-item]
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("no base64 at all!", "no vector"),
+        ("a word", "no vector"),
+        ("é", "no vector"),
+        ("", "no vector of 8 numbers"),
+        (encode([1.5] * 7, 7), "no vector of 8 numbers"),
+        (base64.b64encode(b"1234567").decode(), "no vector of 8 numbers"),
+        (base64.b64encode(np.full(8, np.nan).tobytes()).decode(), "a NaN, or a number beyond"),
+        (base64.b64encode(np.full(8, -np.inf).tobytes()).decode(), "a NaN, or a number beyond"),
+        (base64.b64encode(np.full(8, 1e31).tobytes()).decode(), "a NaN, or a number beyond"),
+    ],
+)
+def test_what_is_no_vector_is_rejected_with_a_reason(text: str, says: str) -> None:
+    """Whoever makes the documents, not only those that come from files."""
+    releaser = VectorReleaser(_settings("vector"), None, tiny.KEY)
+    [rejected] = releaser.release([Document("a", text)])
+    assert isinstance(rejected, Rejected)
+    assert says in rejected.reason
+    assert not text or text not in rejected.reason
+
+
+@pytest.mark.parametrize("kind", ["none", "gaussian"])
+def test_long_vectors_are_shortened_before_they_are_projected(kind: str) -> None:
+    """So that the rounding of P x is bounded: at length 1e24 it was 1e8 times the noise."""
+    settings = _settings("vector", kind)
+    generator = np.random.default_rng(4)
+    for length in (1e6, 1e13, 1e24, 1e29):
+        direction = generator.normal(size=8)
+        direction /= np.linalg.norm(direction)
+        released = _one(settings, encode((direction * length).tolist(), 8))
+        nearest = direction * min(length, settings.longest)
+        apart = released.astype(np.float64) - _projected(settings, nearest)
+        assert np.linalg.norm(apart) < 60 * settings.scale, "noise alone"
+        assert np.abs(released).max() < LARGEST_STEP_COUNT * settings.step, "never clipped there"
+    caveats = " ".join(settings.guarantee().caveats)
+    assert f"longer than {settings.longest:.4g} are shortened" in caveats
+    assert "shortened" not in " ".join(_settings("word").guarantee().caveats)
+
+
+@pytest.mark.parametrize("n", [1, 7, 300])
+def test_the_rounding_of_a_projection_is_within_its_bound(n: int) -> None:
+    """P x of the longest vectors, against exact rational numbers; see the module's proof."""
+    m = min(n, 3)
+    projection = make_projection("gaussian", n, m)
+    settings = VectorConfiguration("vector", 5.0, projection, sensitivity.spectral(projection))
+    matrix = projection.apply_all(np.eye(n)).T
+    for seed in range(3):
+        vector = np.random.default_rng(seed).normal(size=n)
+        vector = shortened(vector * 1e20, settings.longest)
+        assert np.linalg.norm(vector) == pytest.approx(settings.longest, rel=1e-12)
+        exact = [
+            sum(
+                Fraction(a) * Fraction(b)
+                for a, b in zip(row.tolist(), vector.tolist(), strict=True)
+            )
+            for row in matrix
+        ]
+        errors = [
+            float(abs(Fraction(found) - right))
+            for found, right in zip(projection.apply(vector).tolist(), exact, strict=True)
+        ]
+        added = 2 * np.linalg.norm(errors) / settings.scale
+        assert added <= 2.0**-34 * (m + 1) * (n + 1)
+
+
+def test_a_vocabulary_with_vectors_beyond_the_longest_is_refused() -> None:
+    vectors = np.ones((3, 8), np.float32)
+    vectors[1] *= 1e9
+    projection = make_projection("gaussian", 8, 3)
+    settings = VectorConfiguration("word", 2.0, projection, sensitivity.spectral(projection))
+    with pytest.raises(ConfigurationError, match=r"a vector of length 2\.828e\+09"):
+        VectorReleaser(settings, vocabularies.of(vectors))
+    VectorReleaser(settings, vocabularies.of(vectors[[0, 2]]))
+
+
+def test_a_grid_point_is_added_without_rounding() -> None:
+    """Noise is rounded to the grid on its own: a long P x costs it no digits."""
+    noise = np.array([0.49999999999, 0.50000000001, -0.50000000001])
+    for start in (0.0, 2.0**20, -(2.0**23)):
+        assert (to_grid(noise, 1.0, start) - start).tolist() == [0, 1, -1]
+
+
 def test_without_a_key_nothing_repeats() -> None:
     settings = _settings()
     drawn = [VectorReleaser(settings, VOCABULARY).release_one(Document("d", "w1")) for _ in "12"]
@@ -249,7 +336,7 @@ def test_float64_noise_is_as_near_to_the_exact_one_as_the_proof_says(m: int) -> 
     angle = uniform[:, pairs : 2 * pairs] * (8 * np.arctan(np.longdouble(1)))
     normals = np.stack([np.cos(angle), np.sin(angle)], axis=2) * length[:, :, None]
     normals = normals.reshape(len(random), -1)
-    gamma = -np.log(uniform[:, 2 * pairs : laplace_draws(m)]).sum(axis=1)
+    gamma = -np.log(uniform[:, 2 * pairs : laplace_draws(m) - 2 * TAIL_DRAWS]).sum(axis=1)
     if m % 2 == 0:
         gamma += normals[:, m] ** 2 / 2
     scale = np.sqrt(2 * gamma)[:, None]

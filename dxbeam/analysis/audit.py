@@ -16,10 +16,19 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from dxbeam.analysis.audit_subject import Finding, Subject
+from dxbeam.analysis.bag_battery import audit_bags
 from dxbeam.analysis.delta_battery import audit_delta
 from dxbeam.analysis.evidence import holm_shares
 from dxbeam.analysis.noise_battery import audit_noise
+from dxbeam.analysis.promise_battery import audit_promises
 from dxbeam.analysis.text_battery import audit_texts
+from dxbeam.analysis.wide_battery import (
+    audit_crowd,
+    audit_equal,
+    audit_long,
+    audit_searches,
+    audit_wide,
+)
 from dxbeam.analysis.word_battery import audit_batches, audit_line, audit_plane, audit_twins
 from dxbeam.mechanisms import AddsNoise
 
@@ -29,15 +38,22 @@ ALPHA = 1e-6
 DIMENSIONS = (1, 2, 3, 50, 300)
 
 _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int, ...]]] = {
+    "wide": (audit_wide, (1, 50)),
+    "crowd": (audit_crowd, (3,)),
+    "long": (audit_long, (2,)),
+    "equal": (audit_equal, (1, 3)),
+    "searches": (audit_searches, (50,)),
+    "bags": (audit_bags, (1,)),
     "noise": (audit_noise, DIMENSIONS),
     "line": (audit_line, DIMENSIONS),
     "plane": (audit_plane, (2,)),
     "twins": (audit_twins, (3, 50)),
     "batches": (audit_batches, (3, 50)),
     "texts": (audit_texts, (1,)),
+    "promises": (audit_promises, (1, 5)),
     "delta": (audit_delta, (1, 50, 300)),
 }
-"""The parts of an audit, and the dimensions in which each is run."""
+"""The parts of an audit, and the dimensions in which each is run; what finds most comes last."""
 
 
 class Part(NamedTuple):

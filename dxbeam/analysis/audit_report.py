@@ -10,7 +10,7 @@ from dxbeam.analysis.audit import ALPHA, DIMENSIONS, Part, judge, parts, run
 from dxbeam.analysis.audit_subject import Finding, Size, Subject
 from dxbeam.analysis.reference_laws import REFERENCES, UNLISTED
 from dxbeam.analysis.vector_battery import NAME as VECTORS
-from dxbeam.analysis.vector_battery import audit_vectors
+from dxbeam.analysis.vector_battery import audit_projections, audit_vectors
 from dxbeam.configuration import Configuration
 from dxbeam.manifest import versions
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
@@ -90,7 +90,8 @@ def findings(task: Task, audited: Sequence[Target]) -> tuple[tuple[int, int], li
     subject = audited[task.target].subject
     if task.part is None:
         epsilon = subject.configuration.mechanism.epsilon
-        return task[:2], list(audit_vectors(subject, _VECTOR_DIMENSIONS, epsilon))
+        found = [*audit_vectors(subject, _VECTOR_DIMENSIONS, epsilon)]
+        return task[:2], [*found, *audit_projections(subject, epsilon)]
     return task[:2], run(subject, task.part)
 
 

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from dxbeam.analysis.evidence import Evidence, Floats
 from dxbeam.analysis.reference_laws import REFERENCES, UNLISTED, Reference, Row
+from dxbeam.bag_of_words import BagOfWords
 from dxbeam.configuration import Configuration
-from dxbeam.neighbors import Ids
+from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.sanitizer import Sanitizer
 from dxbeam.vocabulary import Vocabulary
 
@@ -37,7 +38,7 @@ class Size(NamedTuple):
 
 STANDARD = Size()
 
-SMALL = Size(20_000, 6_000, 5_000, 6_000)
+SMALL = Size(8_000, 6_000, 2_000, 2_500)
 """For many runs of correct mechanisms; the false-alarm rate does not depend on the size."""
 
 
@@ -78,12 +79,16 @@ class Subject:
       size: of the samples.
       random_bytes: count -> that many random bytes; the operating system's outside of tests.
       make: what makes its Sanitizer; tests put a broken one here.
+      search: what makes the search over a vocabulary; tests put a broken one here.
+      bag: what makes a BagOfWords; tests put a broken one here.
     """
 
     configuration: Configuration
     size: Size = STANDARD
     random_bytes: Callable[[int], bytes] = os.urandom
     make: Callable[..., Sanitizer] = Sanitizer
+    search: Callable[[Vocabulary], NeighborSearch] = NeighborSearch
+    bag: Callable[[int, frozenset[str]], BagOfWords] = BagOfWords
 
     @property
     def sound(self) -> bool:
@@ -107,16 +112,23 @@ class Subject:
         """A new secret key."""
         return self.random_bytes(32)
 
-    def sanitizer(self, vocabulary: Vocabulary, key: bytes | None = None) -> Sanitizer:
+    def sanitizer(
+        self,
+        vocabulary: Vocabulary | NeighborSearch,
+        key: bytes | None = None,
+        unknown_words: str = "noise",
+        bag: BagOfWords | None = None,
+    ) -> Sanitizer:
         """The release path over a vocabulary, with a new key unless one is given."""
         settings = self.configuration
         return self.make(
-            vocabulary,
+            self.search(vocabulary) if isinstance(vocabulary, Vocabulary) else vocabulary,
             settings.mechanism,
             settings.resampling,
-            "noise",
+            unknown_words,
             key or self.key(),
-            allow_unsound=settings.allow_unsound,
+            bag=bag,
+            allow_unsound=True,  # what is audited is not released
         )
 
     def release(self, vocabulary: Vocabulary, ids: Ids) -> Ids:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special, stats
 
+from dxbeam.configuration import Configuration
 from dxbeam.vocabulary import Vocabulary
 
 Floats = npt.NDArray[np.float64]
@@ -133,8 +134,8 @@ def from_two_sided_tail(tail: Tail) -> Callable[[Floats], Floats]:
 
 
 def on_a_line(vocabulary: Vocabulary) -> bool:
-    """Whether all words lie on the first axis."""
-    return not vocabulary.vectors[:, 1:].any()
+    """Whether all words lie on a line along the first axis."""
+    return bool((vocabulary.vectors[:, 1:] == vocabulary.vectors[:1, 1:]).all())
 
 
 def shortened(place: Floats, radius: float | None) -> Floats:
@@ -152,16 +153,16 @@ def nearest_on_a_line(
     """
     if not on_a_line(vocabulary):
         return None
-    places = vocabulary.vectors[:, 0].astype(np.float64)
-    order = np.argsort(places)
-    borders = (places[order][1:] + places[order][:-1]) / 2
+    # Of words at one place the first is released: np.unique gives the lowest id.
+    places, ids = np.unique(vocabulary.vectors[:, 0].astype(np.float64), return_index=True)
+    borders = (places[1:] + places[:-1]) / 2
 
     def law(_word: int, start: Floats) -> Floats:
         z = borders - shortened(start, clip)[0]
         half = tail(np.abs(z))
         above = np.concatenate([[1.0], np.where(z >= 0, half, 1 - half), [0.0]])
-        result = np.empty(len(places))
-        result[order] = -np.diff(above)
+        result = np.zeros(len(vocabulary))
+        result[ids] = -np.diff(above)
         return result
 
     return law
@@ -206,25 +207,35 @@ def mahalanobis(mechanism: Any, vocabulary: Vocabulary) -> Reference:
 def vickrey(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     """Laplace noise, then the first or second nearest word; the law is known on R^1."""
     epsilon, t = mechanism.epsilon, mechanism.t
-    places = vocabulary.vectors[:, 0].astype(np.float64)
+    words = len(vocabulary)
+    places, ids, counts = np.unique(
+        vocabulary.vectors[:, 0].astype(np.float64), return_index=True, return_counts=True
+    )
+    ordered = np.argsort(vocabulary.vectors[:, 0], kind="stable")
+    others = ordered[np.minimum(np.cumsum(counts) - counts + 1, words - 1)]
     nodes, weights = np.polynomial.legendre.leggauss(40)
 
     def law(_word: int, start: Floats) -> Floats:
         """Integrates between all points where the two nearest words or the density change."""
-        middles = (places[:, None] + places)[np.triu_indices(len(places))] / 2
+        middles = [(places[i:] + places[: len(places) - i]) / 2 for i in range(3)]
         ends = [start[0] + sign * reach / epsilon for sign in (-1, 1) for reach in (1, 4, 12, 50)]
-        borders = np.unique([*middles, *ends, start[0]])
+        borders = np.unique(np.concatenate([*middles, ends, start[:1]]))
+        borders = borders[np.abs(borders - start[0]) <= 50 / epsilon * (1 + 1e-9)]
         half = np.diff(borders) / 2
-        z = ((borders[1:] + borders[:-1]) / 2)[:, None] + half[:, None] * nodes
-        mass = half[:, None] * weights * epsilon / 2 * np.exp(-epsilon * np.abs(z - start[0]))
-        apart = np.abs(z[..., None] - places)
-        first, second = np.moveaxis(np.argsort(apart, axis=-1)[..., :2], -1, 0)
-        near, far = np.moveaxis(np.sort(apart, axis=-1)[..., :2], -1, 0)
+        z = (((borders[1:] + borders[:-1]) / 2)[:, None] + half[:, None] * nodes).ravel()
+        mass = (half[:, None] * weights).ravel() * epsilon / 2
+        mass *= np.exp(-epsilon * np.abs(z - start[0]))
+        nearest = np.searchsorted(middles[1], z)
+        beside = np.stack([np.maximum(nearest - 1, 0), np.minimum(nearest + 1, len(places) - 1)])
+        apart = np.where(beside == nearest, np.inf, np.abs(z - places[beside]))
+        next_ = np.where(apart[0] <= apart[1], beside[0], beside[1])
+        near = np.abs(z - places[nearest])
+        # Of words at one place the first two are the two nearest.
+        far = np.where(counts[nearest] > 1, near, apart.min(axis=0))
+        second = np.where(counts[nearest] > 1, others[nearest], ids[next_])
         share = (1 - t) * far / (t * near + (1 - t) * far)
-        result = np.bincount(first.ravel(), (mass * share).ravel(), len(places))
-        return np.asarray(
-            result + np.bincount(second.ravel(), (mass * (1 - share)).ravel(), len(places))
-        )
+        result = np.bincount(ids[nearest], mass * share, words)
+        return np.asarray(result + np.bincount(second, mass * (1 - share), words))
 
     return Reference(
         loss=lambda x, y: epsilon * euclidean(x, y),
@@ -393,11 +404,41 @@ def truncated_gumbel(mechanism: Any, vocabulary: Vocabulary) -> Reference:
         keys = np.where(np.arange(words) == word, -1.0, lengths)
         order = np.argsort(keys, kind="stable")
         result = np.zeros(words)
-        for k, chance in enumerate(chances, start=1):
+        for k in np.flatnonzero(chances > 1e-18) + 1:
+            chance = chances[k - 1]
             result[order[:k]] += chance * _softmax(-mechanism.epsilon / 2 * lengths[order[:k]])
         return result
 
     return Reference(loss=lambda *_: math.inf, released=law, tolerance=1e-10)
+
+
+def after_resampling(
+    configuration: Configuration, vocabulary: Vocabulary, laws: Floats
+) -> tuple[Floats, float]:
+    """What rank resampling makes of laws of released words, by enumeration of all ranks.
+
+    Args:
+      configuration: says whether and how.
+      vocabulary: N words.
+      laws: float64 [k, N].
+
+    Returns:
+      float64 [k, N], and a probability that the result may be too small by: words that hardly
+      ever come out are left out.
+    """
+    if configuration.resampling is None:
+        return laws, 0.0
+    words = len(vocabulary)
+    weights = np.exp(
+        -configuration.mechanism.epsilon * configuration.resampling.c * np.arange(words)
+    )
+    weights /= weights.sum()
+    result, frequent = np.zeros_like(laws), np.flatnonzero(laws.max(axis=0) > 1e-12)
+    for word in frequent:
+        gaps = _lengths(vocabulary, vocabulary.vectors[word].astype(np.float64))
+        gaps[word] = -1.0
+        result[:, np.argsort(gaps, kind="stable")] += laws[:, word : word + 1] * weights
+    return result, (words - len(frequent)) * 1e-12
 
 
 def _euclidean_claim(mechanism: Any, _: Vocabulary) -> Reference:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from dxbeam.analysis import evidence
 from dxbeam.analysis.audit_subject import Finding, Subject, words_at
 from dxbeam.analysis.evidence import Counts, Evidence, Floats
-from dxbeam.analysis.reference_laws import Reference, euclidean
+from dxbeam.analysis.reference_laws import Reference, after_resampling, euclidean
 from dxbeam.mechanisms import AddsNoise
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.randomness import draws_a_word, fill
@@ -91,74 +93,96 @@ def _audit_outputs(subject: Subject, vocabulary: Vocabulary, setting: str) -> It
             "released: no word of the vocabulary", setting, evidence.never(*error.args)
         )
         return
-    reference = subject.reference(vocabulary)
+    reference, places = subject.reference(vocabulary), vocabulary.vectors_of(words)
     if reference.released is not None:
-        mixture = _rank_mixture(subject, vocabulary)
+        laws = np.array([reference.released(int(w), x) for w, x in zip(words, places, strict=True)])
+        laws, missed = after_resampling(subject.configuration, vocabulary, laws)
         for row, word in enumerate(words):
-            place = vocabulary.vectors_of(words[row : row + 1])[0]
-            law = reference.released(int(word), place)
-            counts = first[row] + second[row]
-            found = evidence.counts_of_law(counts, law @ mixture, reference.tolerance)
+            counts, tolerance = first[row] + second[row], reference.tolerance + missed
+            found = evidence.counts_of_law(counts, laws[row], tolerance)
             yield Finding.of(f"released: law for {_name(int(word))}", setting, found)
-    yield _audit_loss(subject, vocabulary, reference, words, first, second, setting)
+    pairs = [
+        Pair(
+            i,
+            j,
+            reference.loss(places[i], places[j]),
+            euclidean(places[i], places[j]),
+            f"words {words[i]} and {words[j]}",
+        )
+        for i, j in itertools.permutations(range(len(words)), 2)
+    ]
+    yield audit_loss(
+        subject,
+        "released: loss beyond the claim, nats",
+        setting,
+        pairs,
+        first,
+        second,
+        reference.delta,
+    )
 
 
-def _rank_mixture(subject: Subject, vocabulary: Vocabulary) -> Floats:
-    """What rank resampling makes of each released word, [N, N], by enumeration of all ranks."""
-    count, resampling = len(vocabulary), subject.configuration.resampling
-    if resampling is None:
-        return np.eye(count)
-    weights = np.exp(-subject.configuration.mechanism.epsilon * resampling.c * np.arange(count))
-    vectors = vocabulary.vectors.astype(np.float64)
-    mixture = np.empty((count, count))
-    for word in range(count):
-        gaps = np.linalg.norm(vectors - vectors[word], axis=1)
-        gaps[word] = -1.0
-        mixture[word, np.argsort(gaps, kind="stable")] = weights / weights.sum()
-    return mixture
+class Pair(NamedTuple):
+    """Two originals whose released outputs are compared.
+
+    Attributes:
+      first, second: rows of the counts.
+      claimed: loss in nats, infinite where nothing is claimed.
+      apart: distance of which the loss is said to be so much a unit; NaN to leave that out.
+      says: names them.
+    """
+
+    first: int
+    second: int
+    claimed: float
+    apart: float
+    says: str
 
 
-def _audit_loss(
+def audit_loss(
     subject: Subject,
-    vocabulary: Vocabulary,
-    reference: Reference,
-    words: Ids,
+    test: str,
+    setting: str,
+    pairs: Sequence[Pair],
     first: Counts,
     second: Counts,
-    setting: str,
+    delta: float,
 ) -> Finding:
-    """The claimed loss against bounds from below, over all ordered pairs of words."""
-    vectors, delta = vocabulary.vectors_of(words), reference.delta
-    pairs = [(i, j) for i in range(len(words)) for j in range(len(words)) if i != j]
+    """The claimed loss of ordered pairs of originals against bounds from below.
+
+    Args:
+      subject: says whether anything is claimed.
+      test: names what is tested.
+      setting: names on what.
+      pairs: the originals.
+      first: int64 [k, c], how often each output was seen, by which sets of outputs are chosen.
+      second: the same of other samples, by which they are judged.
+      delta: additive slack of the claim.
+    """
     worst, p_value, largest, where = -np.inf, 1.0, -np.inf, ""
-    for i, j in pairs:
+    for i, j, claimed, apart, says in pairs:
         chosen = evidence.likely_set(first[i], first[j], delta)
         hits, trials = int(second[i][chosen].sum()), int(second[i].sum())
         others, other_trials = int(second[j][chosen].sum()), int(second[j].sum())
-        claimed = reference.loss(vectors[i], vectors[j])
-        bound = float(
-            evidence.loss_lower_bound(
-                hits, trials, others, other_trials, delta, BOUND_ERROR / len(pairs)
-            )
-        )
-        rate = bound / euclidean(vectors[i], vectors[j])
+        error = BOUND_ERROR / len(pairs)
+        bound = float(evidence.loss_lower_bound(hits, trials, others, other_trials, delta, error))
         if np.isfinite(claimed) or not subject.sound:
-            largest = max(largest, rate)
+            largest = max(largest, bound / apart)
         if bound - claimed > worst or not where:
             worst = bound - claimed
-            where = f"words {words[i]} and {words[j]}: at least {bound:.3f}, claimed {claimed:.3f}"
+            where = f"{says}: at least {bound:.3f}, claimed {claimed:.3f}"
         if np.isfinite(claimed):
             p_value = min(
                 p_value,
                 evidence.loss_p_value(hits, trials, others, other_trials, delta, claimed),
             )
     return Finding(
-        "released: loss beyond the claim, nats",
+        test,
         setting,
         worst,
         min(1.0, p_value * len(pairs)),
         part_of_claim=subject.sound,
-        epsilon_bound=largest,
+        epsilon_bound=largest if np.isfinite(largest) else math.nan,
         says=where,
     )
 
@@ -248,15 +272,7 @@ def _given_the_noise(
     released: Ids,
 ) -> Iterator[tuple[str, Evidence]]:
     """That the noise which other tests look at is the one by which words are released."""
-    mechanism, centre = subject.configuration.mechanism, reference.centre
-    assert isinstance(mechanism, AddsNoise)
-    assert centre is not None
-    needed = mechanism.draws(vocabulary.dimensions)
-    random = np.empty((len(ids), draws_a_word(needed)), np.uint64)
-    fill(key, 0, random)
-    noisy = mechanism.noise(random[:, :needed], NeighborSearch(vocabulary))
-    words, rows = np.unique(ids, return_inverse=True)
-    noisy += np.array([centre(place) for place in vocabulary.vectors_of(words)])[rows]
+    noisy = noisy_vectors(subject, vocabulary, reference, key, ids)
     apart = np.array([np.linalg.norm(noisy - word, axis=1) for word in vocabulary.vectors])
     chosen = apart[released, np.arange(len(ids))]
     near, far = np.partition(apart, 1, axis=0)[:2]
@@ -269,3 +285,30 @@ def _given_the_noise(
         for name, these in (("the original is", unchanged), ("another word is", ~unchanged)):
             found = evidence.coins(takes_second[these], shares[these])
             yield f"the second nearest word, where {name} the nearest", found
+
+
+def noisy_vectors(
+    subject: Subject, vocabulary: Vocabulary, reference: Reference, key: bytes, ids: Ids
+) -> Floats:
+    """The vectors to which the released words are nearest, by the noise that other tests look at.
+
+    Args:
+      subject: adds noise.
+      vocabulary: N words in R^n.
+      reference: says what noise is added to.
+      key: of the document that the words are, from the first on.
+      ids: int64 [B].
+
+    Returns:
+      float64 [B, n].
+    """
+    mechanism, centre = subject.configuration.mechanism, reference.centre
+    assert isinstance(mechanism, AddsNoise)
+    assert centre is not None
+    needed = mechanism.draws(vocabulary.dimensions)
+    random = np.empty((len(ids), draws_a_word(needed)), np.uint64)
+    fill(key, 0, random)
+    noisy = mechanism.noise(random[:, :needed], NeighborSearch(vocabulary))
+    words, rows = np.unique(ids, return_inverse=True)
+    centres = np.array([centre(place) for place in vocabulary.vectors_of(words)])
+    return np.asarray(noisy + centres[rows])

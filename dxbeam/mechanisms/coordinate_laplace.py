@@ -20,7 +20,7 @@ import numpy as np
 
 from dxbeam.guarantees import Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import Floats, coordinate_laplace
+from dxbeam.noise import ROUNDED_NOISE, Floats, coordinate_laplace, coordinate_laplace_draws
 from dxbeam.parameters import checked_epsilon, checked_positive
 from dxbeam.randomness import Random
 
@@ -62,10 +62,10 @@ class CoordinateLaplace:
 
     def draws(self, dimensions: int) -> int:
         """Random numbers a word."""
-        return dimensions
+        return coordinate_laplace_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
-        """Independent Laplace coordinates: uint64 [B, n] -> float64 [B, n]."""
+        """Independent Laplace coordinates: uint64 [B, draws] -> float64 [B, n]."""
         n = search.vocabulary.dimensions
         return coordinate_laplace(random, n, self.epsilon / math.sqrt(n))
 
@@ -82,5 +82,6 @@ class CoordinateLaplace:
             self.epsilon,
             "Dwork et al. 2006, proposition 1; dxbeam/mechanisms/coordinate_laplace.py",
             f"L1 distance between the words' vectors{ball}, divided by the square root of n",
+            caveats=(ROUNDED_NOISE,),
         )
         return replace(promise, cap=cap)

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, approximate
 from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import Floats, gaussian, gaussian_draws
+from dxbeam.noise import ROUNDED_NOISE, Floats, gaussian, gaussian_draws
 from dxbeam.parameters import checked_delta, checked_epsilon, checked_positive
 from dxbeam.randomness import Random
 
@@ -74,5 +74,6 @@ class Gaussian:
             self.delta,
             "Balle and Wang 2018, lemma 3; proof in dxbeam/mechanisms/gaussian.py",
             f"{EUCLIDEAN}, or infinite where that is above {self.distance:.12g}",
+            (ROUNDED_NOISE,),
         )
         return replace(promise, longest=self.distance)

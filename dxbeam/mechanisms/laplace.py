@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import Floats, laplace, laplace_draws
+from dxbeam.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
 from dxbeam.parameters import checked_epsilon
 from dxbeam.randomness import Random
 
@@ -53,4 +53,4 @@ class Laplace:
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings."""
         citation = "Fernandes et al. 2019, theorem 5; Feyisetan et al. 2020, theorem 1"
-        return pure(self.epsilon, citation)
+        return pure(self.epsilon, citation, caveats=(ROUNDED_NOISE,))

@@ -24,10 +24,13 @@ import numpy as np
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import Floats, laplace, laplace_draws
+from dxbeam.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
 from dxbeam.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
 from dxbeam.vocabulary import Vocabulary
+
+LARGEST_WEIGHT = 0.999999
+"""Leaves every direction a variance well above the rounding of S, whose eigenvalues reach n."""
 
 _ROWS_A_PRODUCT = 64
 """Rows are multiplied so many at a time, the last ones filled up with zeros: BLAS may sum in
@@ -71,10 +74,10 @@ class Mahalanobis:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         meaning = "how much the vocabulary's covariance counts against the identity"
         weight = checked_share("covariance_weight", self.covariance_weight, meaning)
-        if weight == 1:
+        if weight > LARGEST_WEIGHT:
             raise ConfigurationError(
-                "covariance_weight must be below 1: without the identity there may be directions "
-                "without noise"
+                f"covariance_weight must be at most {LARGEST_WEIGHT:g}, not {weight!r}: with less "
+                "of the identity there may be directions without noise"
             )
         object.__setattr__(self, "covariance_weight", weight)
 
@@ -113,4 +116,5 @@ class Mahalanobis:
             f"Mahalanobis distance between the words' vectors, of {weight:.12g} times the "
             f"vocabulary's scaled covariance plus {1 - weight:.12g} times the identity",
             euclidean,
+            (ROUNDED_NOISE,),
         )

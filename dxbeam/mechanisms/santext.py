@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dxbeam.exponential_choice import DRAWS, Law, choose
+from dxbeam.exponential_choice import DRAWS, ROUNDED_CHOICE, Law, choose
 from dxbeam.guarantees import Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.parameters import checked_epsilon
@@ -44,4 +44,4 @@ class SanText:
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings."""
         citation = "Yue et al. 2021, theorem 1; McSherry and Talwar 2007, theorem 6"
-        return pure(self.epsilon, citation)
+        return pure(self.epsilon, citation, caveats=(ROUNDED_CHOICE,))

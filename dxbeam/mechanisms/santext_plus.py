@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.exponential_choice import DRAWS, Law, choose
+from dxbeam.exponential_choice import DRAWS, PROPOSAL_TAIL, ROUNDED_CHOICE, Law, choose
 from dxbeam.guarantees import Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.noise import uniform
@@ -68,7 +68,8 @@ class SanTextPlus:
         """A sensitive word for each word, or a common word itself: int64 [B] -> int64 [B]."""
         first = self.first_sensitive(len(search.vocabulary))
         common = (ids != UNKNOWN) & (ids < first)
-        replaced = ~common | (uniform(random[:, DRAWS]) <= self.p)
+        coin = uniform(random[:, DRAWS], random[:, PROPOSAL_TAIL])
+        replaced = ~common | (coin <= self.p)
         released = ids.copy()
         law = Law(self.epsilon / 2, first=first)
         released[replaced] = choose(ids[replaced], random[replaced], law, search)
@@ -81,7 +82,7 @@ class SanTextPlus:
         """
         citation = "Yue et al. 2021; proof in dxbeam/mechanisms/santext_plus.py"
         if self.p == 1 or self.sensitive == 1:
-            return pure(self.epsilon, citation)
+            return pure(self.epsilon, citation, caveats=(ROUNDED_CHOICE,))
         kept = f"{1 - self.p:.12g}"
         among = pure(
             self.epsilon,
@@ -91,6 +92,7 @@ class SanTextPlus:
                 "where they are noised, words outside it; every other word is common.",
                 f"A common word is released as it is with probability {kept}; no delta below "
                 f"{kept} would be true of it.",
+                ROUNDED_CHOICE,
             ),
         ).narrowed("sensitive words", f"common words, released as they are with probability {kept}")
         return dataclasses.replace(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.exponential_choice import DRAWS, Law, choose
+from dxbeam.exponential_choice import DRAWS, ROUNDED_CHOICE, Law, choose
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, at_most, pure
 from dxbeam.neighbors import Ids, NeighborSearch
 from dxbeam.parameters import checked_epsilon, checked_share
@@ -70,5 +70,6 @@ class TEM:
             "Carvalho et al. 2021, theorem 1; proof in dxbeam/mechanisms/tem.py",
             f"{EUCLIDEAN}, but at most gamma = (2 / {self.epsilon:.12g}) "
             f"ln({at_most(odds)} (N - 1)), N being the number of its words",
+            caveats=(ROUNDED_CHOICE,),
         )
         return replace(promise, far_odds=odds)

@@ -38,7 +38,7 @@ import numpy.typing as npt
 from dxbeam.guarantees import Guarantee, approximate
 from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped
 from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import Floats, coordinate_laplace
+from dxbeam.noise import ROUNDED_NOISE, Floats, coordinate_laplace, coordinate_laplace_draws
 from dxbeam.parameters import checked_delta, checked_epsilon
 from dxbeam.randomness import Random
 
@@ -131,10 +131,10 @@ class TrLaplace:
 
     def draws(self, dimensions: int) -> int:
         """Random numbers a word."""
-        return dimensions
+        return coordinate_laplace_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
-        """Independent truncated Laplace coordinates: uint64 [B, n] -> float64 [B, n]."""
+        """Independent truncated Laplace coordinates: uint64 [B, draws] -> float64 [B, n]."""
         n = search.vocabulary.dimensions
         return coordinate_laplace(random, n, self.epsilon / math.sqrt(n), self.limit(n))
 
@@ -151,5 +151,6 @@ class TrLaplace:
             "proof in dxbeam/mechanisms/trlaplace.py; not that of the mechanism's paper",
             "Euclidean distance between the words' vectors, clipped to a ball of radius "
             f"{self.clip:.12g}",
+            (ROUNDED_NOISE,),
         )
         return replace(promise, cap=2 * self.epsilon * self.clip)

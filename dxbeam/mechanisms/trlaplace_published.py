@@ -50,7 +50,7 @@ class TrLaplacePublished(TrLaplace):
     def draws(self, dimensions: int) -> int:
         """Random numbers a word; refuses an epsilon for which there is no noise."""
         self.limit(dimensions)
-        return dimensions
+        return super().draws(dimensions)
 
     def guarantee(self) -> Guarantee:
         """None: the published delta is that of another event."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from dxbeam.guarantees import Guarantee, nothing
 from dxbeam.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.noise import uniform
+from dxbeam.noise import TAIL_DRAWS, uniform
 from dxbeam.parameters import checked_epsilon
 from dxbeam.randomness import Random
 from dxbeam.vocabulary import UNKNOWN
@@ -33,12 +33,12 @@ _MOST_CANDIDATES = 65  # P(k > 65) < 1e-21 for every vocabulary below 3 million 
 
 
 def candidate_counts(words: int) -> Floats:
-    """P(k <= i + 1), i = 0, 1, …: Poisson of mean ln N given that 1 <= k <= N; float64 [K]."""
+    """P(k > i), i = 0, 1, …: Poisson of mean ln N given that 1 <= k <= N; float64 [K]."""
     mean = math.log(max(words, 2))
     k = np.arange(1, min(words, _MOST_CANDIDATES) + 1)
     logs = k * math.log(mean) - np.array([math.lgamma(i + 1) for i in k])
-    sums = np.cumsum(np.exp(logs))
-    return np.asarray(sums / sums[-1])
+    sums = np.cumsum(np.exp(logs)[::-1])[::-1]
+    return np.asarray(sums / sums[0])
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class TruncatedGumbel:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers a word: for k, for rounds of rejection, and for what they leave open."""
-        return 2 + DRAWS_A_ROUND * ROUNDS
+        """Random numbers a word: for k, for rounds of rejection, for what they leave; tails."""
+        return 2 + DRAWS_A_ROUND * ROUNDS + 2 * TAIL_DRAWS
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """One of the words around each word: int64 [B] -> int64 [B].
@@ -67,15 +67,19 @@ class TruncatedGumbel:
         """
         shares = candidate_counts(len(search.vocabulary))
         near = search.first(ids, len(shares))
-        others = np.minimum(np.searchsorted(shares, uniform(random[:, 0])), len(shares) - 1)
+        end = 1 + DRAWS_A_ROUND * ROUNDS
+        tails = [random[:, end + 1 + i * TAIL_DRAWS :][:, :TAIL_DRAWS] for i in range(2)]
+        number = uniform(random[:, 0], tails[0])
+        others = (number[:, None] <= shares[1:]).sum(axis=1)
         lengths = search.lengths(ids, near[:, :2])
         bound = self._weights(lengths[:, -1], lengths[:, 0])
 
         chosen = np.full(len(ids), UNKNOWN)
         open_ = np.arange(len(ids))
-        end = 1 + DRAWS_A_ROUND * ROUNDS
         for start in range(1, end, DRAWS_A_ROUND):
-            which, whether = (uniform(random[open_, start + i]) for i in range(DRAWS_A_ROUND))
+            which, whether = (
+                uniform(random[open_, start + i], tails[i][open_]) for i in range(DRAWS_A_ROUND)
+            )
             count = others[open_]
             share = count * bound[open_] / (1 + count * bound[open_])  # of the envelope
             among = which <= share
@@ -92,10 +96,11 @@ class TruncatedGumbel:
             if not len(open_):
                 return chosen
         apart = search.lengths(ids[open_], near[open_])
-        sums = np.cumsum(self._weights(apart, apart[:, :1]), axis=1)
-        last, rows = others[open_], np.arange(len(open_))
-        target = uniform(random[open_, end]) * sums[rows, last]
-        place = np.minimum((sums < target[:, None]).sum(axis=1), last)
+        weights = self._weights(apart, apart[:, :1])
+        weights[np.arange(weights.shape[1]) > others[open_, None]] = 0.0
+        sums = np.cumsum(weights[:, ::-1], axis=1)  # from the smallest to the largest
+        target = uniform(random[open_, end], tails[0][open_]) * sums[:, -1]
+        place = weights.shape[1] - 1 - (sums < target[:, None]).sum(axis=1)
         chosen[open_] = near[open_, place]
         return chosen
 

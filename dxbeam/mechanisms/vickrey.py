@@ -18,7 +18,7 @@ import numpy as np
 
 from dxbeam.guarantees import Guarantee, pure
 from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import Floats, laplace, laplace_draws, uniform
+from dxbeam.noise import ROUNDED_NOISE, TAIL_DRAWS, Floats, laplace, laplace_draws, uniform
 from dxbeam.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
 
@@ -58,12 +58,13 @@ class Vickrey:
             return np.zeros(len(ids), np.int64)
         words, lengths = search.nearest_two(noisy)
         first, second = self.t * lengths[:, 0], (1 - self.t) * lengths[:, 1]
-        last = random[:, laplace_draws(search.vocabulary.dimensions)]
+        end = laplace_draws(search.vocabulary.dimensions)
+        coin = uniform(random[:, end], random[:, end - TAIL_DRAWS : end])
         # Without a division: at t = 1 and d1 = 0 both products are 0, and the first is taken.
-        takes_second = uniform(last) * (first + second) > second
+        takes_second = (first > 0) & (coin * (first + second) <= first)
         return np.where(takes_second, words[:, 1], words[:, 0])
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings."""
         citation = "Xu et al. 2021; post-processing of the Laplace mechanism's noisy vector"
-        return pure(self.epsilon, citation)
+        return pure(self.epsilon, citation, caveats=(ROUNDED_NOISE,))

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import re
-import signal
 import sys
-import threading
-import time
 import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from types import FrameType
 from typing import NoReturn
 
 import apache_beam as beam
@@ -25,6 +19,7 @@ from apache_beam.options.pipeline_options import (
     TypeOptions,
 )
 
+from dxbeam import stopping
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
 from dxbeam.transforms.options import LOCAL_RUNNER, CommonOptions
 
@@ -78,7 +73,8 @@ def run(pipeline: beam.Pipeline) -> None:
     result = None
     try:
         result = pipeline.run()
-        result.wait_until_finish()
+        with stopping.cancelled_by(result.cancel):
+            result.wait_until_finish()
     except KeyboardInterrupt:
         if result is not None:  # where cancelling has no effect, the lost claim keeps it back
             result.cancel()
@@ -99,6 +95,7 @@ def run(pipeline: beam.Pipeline) -> None:
 
 def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None = None) -> NoReturn:
     """Runs a launcher as a program: exits 0, or with one clear sentence and 1 or 2."""
+    stopping.watch()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", force=True)
     for chatty in ("apache_beam", "google", "faiss", *_JOB_SERVERS):
         logging.getLogger(chatty).setLevel(logging.WARNING)
@@ -107,24 +104,23 @@ def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None =
     from_workers = logging.getLogger("apache_beam.runners.portability.local_job_service")
     from_workers.setLevel(logging.INFO)
     from_workers.addFilter(_as_sentence)
-    for asked in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(asked, _stop)
     try:
         launcher(sys.argv[1:] if argv is None else argv)
     except DxbeamError as error:
-        print(f"dxbeam: {error}", file=sys.stderr)  # noqa: T201
-        sys.exit(FAILURE if isinstance(error, RunError) else MISTAKE)
-    except KeyboardInterrupt:
-        print("dxbeam: interrupted; nothing was released", file=sys.stderr)  # noqa: T201
-        sys.exit(FAILURE)
+        code = FAILURE if isinstance(error, RunError) else MISTAKE
+        sentence = " ".join(str(error).split("\n"))  # a path may hold a line break
     except Exception as error:
         logging.getLogger(__name__).debug("the run failed", exc_info=True)
         last = str(error).strip().splitlines()[-1:] or [type(error).__name__]
-        print(  # noqa: T201
-            f"dxbeam: the run failed and nothing was released: {last[0]}", file=sys.stderr
-        )
-        sys.exit(FAILURE)
-    sys.exit(0)
+        code, sentence = FAILURE, f"the run failed and nothing was released: {last[0]}"
+    except SystemExit as asked:  # of the parser of flags, or of a launcher
+        code, sentence = asked.code if isinstance(asked.code, int) else FAILURE, ""
+    else:
+        code, sentence = 0, ""
+    stopping.ended()
+    if sentence:
+        print(f"dxbeam: {sentence}", file=sys.stderr)  # noqa: T201
+    stopping.leave(code)
 
 
 def _not_told_anyway(record: logging.LogRecord) -> bool:
@@ -145,31 +141,3 @@ def _as_sentence(record: logging.LogRecord) -> bool:
         return False
     record.msg, record.args = message[1], ()
     return True
-
-
-def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
-    # Beam waits without end for workers that it was starting at that moment.
-    threading.Thread(target=_end_workers, daemon=True).start()
-    raise KeyboardInterrupt
-
-
-def _end_workers() -> None:
-    """Ends Beam's worker processes below this one, until this one ends."""
-    while True:
-        for pid in _workers():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM)
-        time.sleep(0.2)
-
-
-def _workers() -> list[int]:
-    """Beam's worker processes among this one's children, where the system lists them (Linux)."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == os.getpid() and b"sdk_worker_main" in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
-        except (OSError, ValueError):  # it has just ended
-            continue
-    return found

@@ -15,13 +15,12 @@ from apache_beam.ml.inference.base import (
     KeyedModelHandler,
     ModelHandler,
     PredictionResult,
-    RemoteModelHandler,
     RunInference,
 )
 
 from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError
-from dxbeam.repair import FAILURES, ChatModel, Repair, RepairError, usable
+from dxbeam.repair import FAILURES, PatientModel, Repair, RepairError, usable
 from dxbeam.transforms.sanitize import is_sanitized
 from dxbeam.transforms.sources import REJECTED
 
@@ -33,27 +32,27 @@ failed and not released."""
 _FAILED = "failed"
 
 
-class ChatCompletions(RemoteModelHandler):
+class ChatCompletions(ModelHandler[str, PredictionResult, PatientModel]):
     """A model behind an OpenAI-compatible endpoint: str -> PredictionResult with a str.
 
-    Beam retries what may pass, with exponential back-off, and slows down where the endpoint is
-    overloaded. The API key is read on the worker and is no part of this object.
+    A request is repeated where that may help, and an endpoint that seems dead is asked no more. The
+    API key is read on the worker and is no part of this object. (Beam's RemoteModelHandler would
+    repeat without an end in sight, and log a trace each time.)
 
     Args:
       settings: which model.
-      num_retries: how often a request is repeated.
     """
 
-    def __init__(self, settings: Repair, num_retries: int = 4):
-        super().__init__(namespace="dxbeam.repair", num_retries=num_retries, retry_filter=_may_pass)
+    def __init__(self, settings: Repair):
+        super().__init__()
         self._settings = settings
 
-    def create_client(self) -> ChatModel:
+    def load_model(self) -> PatientModel:
         """The model as this worker reaches it."""
-        return ChatModel(self._settings)
+        return PatientModel(self._settings)
 
-    def request(
-        self, batch: Sequence[str], model: ChatModel, _: dict[str, Any] | None = None
+    def run_inference(
+        self, batch: Sequence[str], model: PatientModel, _: Any = None
     ) -> list[PredictionResult]:
         """Rewrites each text."""
         return [PredictionResult(text, model.rewrite(text), self._settings.model) for text in batch]
@@ -61,10 +60,6 @@ class ChatCompletions(RemoteModelHandler):
     def batch_elements_kwargs(self) -> dict[str, int]:
         """One text a request, so that one failure concerns one document."""
         return {"min_batch_size": 1, "max_batch_size": 1}
-
-
-def _may_pass(error: Exception) -> bool:
-    return isinstance(error, RepairError) and error.passing
 
 
 def text_of(prediction: Any) -> Any:

@@ -360,8 +360,8 @@ class RepeatsNoiseInLongTexts(Sanitizer):
 class KeepsNoKey(Sanitizer):
     """The noise is the same under every key."""
 
-    def __init__(self, *settings: Any, allow_unsound: bool):
-        super().__init__(*settings[:4], bytes(range(32)), allow_unsound=allow_unsound)
+    def __init__(self, *settings: Any, **more: Any):
+        super().__init__(*settings[:4], bytes(range(32)), **more)
 
 
 class LetsUnknownWordsThrough(Sanitizer):
@@ -380,8 +380,8 @@ class LetsUnknownWordsThrough(Sanitizer):
 class DropsUnknownWords(Sanitizer):
     """Unknown words are left out, under a claim that covers them."""
 
-    def __init__(self, *settings: Any, allow_unsound: bool):
-        super().__init__(*settings[:3], "drop", settings[4], allow_unsound=True)
+    def __init__(self, *settings: Any, **more: Any):
+        super().__init__(*settings[:3], "drop", settings[4], **{**more, "allow_unsound": True})
 
 
 class ResamplesRanksOfTheOriginal(Sanitizer):

@@ -12,12 +12,29 @@ import pytest
 from dxbeam.analysis.audit import ALPHA, audit, judge, parts, run
 from dxbeam.analysis.audit_subject import SMALL, Finding, Size, Subject
 from dxbeam.analysis.reference_laws import REFERENCES
-from dxbeam.analysis.vector_battery import audit_vectors
+from dxbeam.analysis.vector_battery import audit_projections, audit_vectors
 from dxbeam.configuration import Configuration
-from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.resampling import RankResampling
+from tests.analysis import broken_choices, broken_promises, broken_releases
 from tests.analysis import broken_mechanisms as broken
+
+MIDDLE = Size(20_000, 6_000, 5_000, 6_000)
+"""At which the mistakes of smaller parts show."""
+
+PROMISES: list[tuple[str, dict[str, float]]] = [
+    ("mahalanobis", {"covariance_weight": 0.6}),
+    ("tem", {"beta": 0.4}),
+    ("gaussian", {"delta": 0.01, "distance": 2.0}),
+    ("gaussian", {"delta": 0.4, "distance": 9.0}),
+    ("coordinate_laplace", {"clip": 0.6}),
+    ("trlaplace", {"delta": 0.01, "clip": 0.6}),
+    ("santext_plus", {"p": 0.3, "sensitive": 0.5}),
+    ("santext_plus", {"p": 1.0, "sensitive": 0.5}),
+]
+"""Parameters at which limits, caps and slacks are reached."""
 
 PART_SIZES = {"noise": Size(40_000, 30_000, 20_000, 6_000)}
 
@@ -65,26 +82,98 @@ def test_broken_mechanisms_are_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(broken.SANITIZERS))
 def test_broken_sanitizers_are_found(name: str) -> None:
-    subject = Subject(Configuration(Laplace(10.0)), SMALL, make=broken.SANITIZERS[name])
+    subject = Subject(Configuration(Laplace(10.0)), MIDDLE, make=broken.SANITIZERS[name])
     assert failures(subject, {"texts"})
 
 
 def test_broken_rank_resampling_is_found() -> None:
     settings = Configuration(Laplace(10.0), broken.ResamplingFromRankOne(0.05))
-    assert failures(Subject(settings, SMALL), {"line"})
+    assert failures(Subject(settings, MIDDLE), {"line"})
 
 
 @pytest.mark.parametrize("name", sorted(broken.RESAMPLERS))
 def test_broken_rank_resampling_is_found_with_words_in_its_way(name: str) -> None:
     settings = Configuration(Laplace(10.0), RankResampling(0.05))
-    subject = Subject(settings, SMALL, make=broken.RESAMPLERS[name])
+    subject = Subject(settings, MIDDLE, make=broken.RESAMPLERS[name])
     assert failures(subject, {"twins"})
 
 
 @pytest.mark.parametrize("name", sorted(broken.RELEASERS))
 def test_broken_releases_of_vectors_are_found(name: str) -> None:
-    subject = Subject(Configuration(Laplace(20.0)), SMALL)
+    subject = Subject(Configuration(Laplace(20.0)), MIDDLE)
     assert judge(audit_vectors(subject, 50, 20.0, broken.RELEASERS[name])).failures
+
+
+@pytest.mark.parametrize("name", sorted(broken_choices.MECHANISMS))
+def test_mistakes_in_large_vocabularies_are_found(name: str) -> None:
+    mechanism = broken_choices.MECHANISMS[name]
+    part = next((part for part in ("equal", "long") if part in name), "crowd")
+    part = "wide" if isinstance(mechanism, Laplace) else part
+    assert failures(Subject(Configuration(mechanism), MIDDLE), {part})
+
+
+def test_copies_without_a_mistake_pass() -> None:
+    """So that what is found of the others is their mistake."""
+    choice = Subject(Configuration(broken_choices.BrokenChoice(10.0, "no mistake")), MIDDLE)
+    assert failures(choice, {"crowd", "equal", "long"}) == []
+    subject = Subject(Configuration(Laplace(20.0)), SMALL)
+    assert judge(audit_projections(subject, 20.0, broken.BrokenReleaser)).failures == []
+
+
+@pytest.mark.parametrize("name", sorted(broken_choices.SEARCHES))
+@pytest.mark.parametrize("mechanism", [Laplace(10.0), Vickrey(10.0)])
+def test_broken_searches_are_found(name: str, mechanism: Mechanism) -> None:
+    subject = Subject(Configuration(mechanism), SMALL, search=broken_choices.SEARCHES[name])
+    assert failures(subject, {"searches"})
+
+
+@pytest.mark.parametrize("name", sorted(broken_choices.RESAMPLINGS))
+def test_ranks_that_are_cut_off_are_found(name: str) -> None:
+    settings = Configuration(Laplace(10.0), broken_choices.RESAMPLINGS[name])
+    assert failures(Subject(settings, MIDDLE), {"wide"})
+
+
+@pytest.mark.parametrize("name", sorted(broken_releases.BAGS))
+def test_broken_bags_are_found(name: str) -> None:
+    subject = Subject(Configuration(Laplace(10.0)), MIDDLE, bag=broken_releases.BAGS[name])
+    assert failures(subject, {"bags"})
+
+
+@pytest.mark.parametrize("name", sorted(broken_releases.BAG_SANITIZERS))
+def test_broken_sanitizers_of_bags_are_found(name: str) -> None:
+    make = broken_releases.BAG_SANITIZERS[name]
+    assert failures(Subject(Configuration(Laplace(10.0)), MIDDLE, make=make), {"bags"})
+
+
+@pytest.mark.parametrize("name", sorted(broken_releases.RELEASERS))
+def test_broken_projections_and_vectors_of_texts_are_found(name: str) -> None:
+    subject = Subject(Configuration(Laplace(20.0)), SMALL)
+    assert judge(audit_projections(subject, 20.0, broken_releases.RELEASERS[name])).failures
+
+
+def test_projections_and_vectors_of_texts_pass() -> None:
+    subject = Subject(Configuration(Laplace(20.0)), SMALL)
+    assert judge(audit_projections(subject, 20.0)).failures == []
+
+
+@pytest.mark.parametrize("name", sorted(broken_promises.MECHANISMS))
+def test_sentences_that_understate_are_found(name: str) -> None:
+    settings = Configuration(broken_promises.MECHANISMS[name], allow_unsound=True)
+    assert failures(Subject(settings, SMALL), {"promises"})
+
+
+@pytest.mark.parametrize("name", sorted(broken_promises.BAGS))
+def test_sentences_of_bags_that_understate_are_found(name: str) -> None:
+    mechanism, bag = broken_promises.BAGS[name]
+    settings = Configuration(mechanism, allow_unsound=True)
+    assert failures(Subject(settings, SMALL, bag=bag), {"promises"})
+
+
+@pytest.mark.parametrize(("name", "parameters"), PROMISES)
+def test_sentences_hold(name: str, parameters: dict[str, float]) -> None:
+    mechanism = make_mechanism(name, **{"epsilon": 1.5, **parameters})
+    subject = Subject(Configuration(mechanism, allow_unsound=True), SMALL)
+    assert failures(subject, {"promises"}) == []
 
 
 def test_released_vectors_pass() -> None:
@@ -109,7 +198,15 @@ def test_enough_broken_copies() -> None:
 
 def test_bounds_on_the_loss_are_never_above_it() -> None:
     """And not far below: what is found of Laplace is more than half of its epsilon."""
-    verdict = audit(Subject(Configuration(Laplace(10.0)), SMALL))
+    subject = Subject(Configuration(Laplace(10.0)), MIDDLE)
+    verdict = judge(
+        [
+            finding
+            for part in parts(subject)
+            if part.name in ("line", "plane")
+            for finding in run(subject, part)
+        ]
+    )
     assert 5 < verdict.epsilon_bound <= 10
 
 

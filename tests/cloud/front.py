@@ -27,6 +27,7 @@ class Front(ThreadingHTTPServer):
       lost: how many of the next writes are carried out, and then the connection dropped.
       dropped: how many of the next writes are dropped before anything is done.
       read_only: whether writes are refused with 403.
+      token: what requests must carry, or they are refused with 401; None for nothing.
       writes: paths that were written, in order.
     """
 
@@ -41,6 +42,7 @@ class Front(ThreadingHTTPServer):
     def reset(self) -> None:
         self.unavailable = self.lost = self.dropped = 0
         self.read_only = False
+        self.token: str | None = None
         self.writes: list[str] = []
 
     @property
@@ -63,6 +65,8 @@ class _Handler(BaseHTTPRequestHandler):
         if front.unavailable > 0:
             front.unavailable -= 1
             return self._answer(503, {}, b'{"error": {"code": 503, "message": "try later"}}')
+        if front.token and self.headers.get("Authorization") != f"Bearer {front.token}":
+            return self._answer(401, {}, b'{"error": {"code": 401, "message": "who are you?"}}')
         if not writes or "/batch/" in self.path:
             return self._answer(*self._forward(body))
         if front.read_only:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from dxbeam import artifact, ledger, manifest, storage
 from dxbeam.errors import DxbeamError
@@ -116,3 +128,68 @@ def test_of_two_schedulers_one_releases(flags: list[str], cloud: Front) -> None:
     assert names("out/release.json") == ["out/release.json"]
     states = [entry.state for entry in ledger.read(f"{ROOT}/ledger")]
     assert states == ["begun", "released"], "who was refused the output never began"
+
+
+@contextmanager
+def _service_account(folder: Path, token: str) -> Iterator[Path]:
+    """The file of an account, for which a server on this machine issues a token as Google does."""
+    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    asked_by = []
+
+    class Issuer(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            head, claims, signature = asked["assertion"][0].split(".")
+            private.public_key().verify(
+                _bytes(signature), f"{head}.{claims}".encode(), PKCS1v15(), SHA256()
+            )
+            asked_by.append(json.loads(_bytes(claims))["iss"])
+            answer = {"access_token": token, "expires_in": 3600, "token_type": "Bearer"}
+            content = json.dumps(answer).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Issuer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    account = {
+        "type": "service_account",
+        "project_id": "p",
+        "private_key_id": "k",
+        "private_key": pem,
+        "client_email": "job@p.example",
+        "token_uri": f"http://127.0.0.1:{server.server_port}/token",
+    }
+    (folder / "account.json").write_text(json.dumps(account))
+    try:
+        yield folder / "account.json"
+        assert set(asked_by) == {"job@p.example"}
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _bytes(part: str) -> bytes:
+    return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+
+
+def test_a_service_account_in_the_environment_is_used_for_every_request(
+    cloud: Front, flags: list[str], tmp_path: Path
+) -> None:
+    """Where there is none, or a library is missing, Beam asks as nobody, and is refused."""
+    cloud.token = "issued to the job"
+    with _service_account(tmp_path, cloud.token) as account:
+        done = subprocess.run(
+            [sys.executable, "-m", "pipelines.sanitize", *flags],
+            env={**os.environ, "GOOGLE_APPLICATION_CREDENTIALS": str(account)},
+            capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    cloud.token = None
+    assert manifest.verify(f"{ROOT}/out")["documents_out"] == len(RECORDS)
+    assert [entry.state for entry in ledger.read(f"{ROOT}/ledger")] == ["begun", "released"]

@@ -7,20 +7,32 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dxbeam import exponential_choice
-from dxbeam.exponential_choice import DRAWS, Law, choose
+from dxbeam import artifact, exponential_choice
+from dxbeam.exponential_choice import DRAWS, PROPOSAL_TAIL, Law, choose
 from dxbeam.mechanisms import Mechanism, make_mechanism
 from dxbeam.mechanisms import truncated_gumbel as truncated_gumbel_file
 from dxbeam.mechanisms.truncated_gumbel import candidate_counts
 from dxbeam.neighbors import NeighborSearch
 from dxbeam.vocabulary import UNKNOWN, Vocabulary
+from tests import vocabularies
 from tests.mechanisms.test_contract import vocabulary
-from tests.statistical.laws import Floats, Ids, chi_square_p, judge, random_numbers
+from tests.statistical.laws import (
+    ALPHA,
+    Floats,
+    Ids,
+    border,
+    chi_square_p,
+    exact_draw,
+    judge,
+    random_numbers,
+)
 
 ROWS = 40_000
 WORDS = 180
@@ -70,7 +82,7 @@ def santext_plus(words: Vocabulary, original: int, epsilon: float) -> Floats:
 def truncated_gumbel(words: Vocabulary, original: int, epsilon: float) -> Floats:
     apart = gaps(words, original)
     order = np.argsort(apart, kind="stable")
-    chances = np.diff(candidate_counts(len(words)), prepend=0.0)
+    chances = -np.diff(candidate_counts(len(words)), append=0.0)
     law = np.zeros(len(words))
     for k, chance in enumerate(chances, start=1):
         law[order[:k]] += chance * softmax(-epsilon / 2 * apart[order[:k]])
@@ -173,6 +185,124 @@ def test_extreme_laws_release_words_that_may_be_released(law: Law) -> None:
             assert set(chosen[ids == original]) == {law.first + int(apart.argmin())}
 
 
+def rows_at(shares: dict[str, Fraction], where: int = 0) -> Any:
+    """Random numbers of one word, with these uniform numbers in the first round and at the end."""
+    row = random_numbers(1, DRAWS, seed=7)
+    proposed, accepted = (
+        exact_draw(shares.get(name, Fraction(1, 2))) for name in ("which", "whether")
+    )
+    row[0, :3] = proposed[0], where, accepted[0]
+    row[0, PROPOSAL_TAIL.start - 1] = proposed[0]
+    row[0, PROPOSAL_TAIL.start :] = np.concatenate([proposed[1:], accepted[1:]])
+    return row
+
+
+def parts(draw: Callable[[Fraction], int], words: int) -> list[Fraction]:
+    """How long the part of (0, 1] is that gives each word, by bisection for every border."""
+    found, start = [Fraction(0)] * words, Fraction(0)
+    while start < 1:
+        word = draw(start + start / 2**60)
+        stop = start
+        stop = border(lambda share, word=word, low=stop: share <= low or draw(share) == word)  # type: ignore[misc]
+        found[word] += stop - start
+        start = stop
+    return found
+
+
+def exact_law(words: Vocabulary, original: int, epsilon: float) -> list[Fraction]:
+    """SanText's probabilities to 2^-100, of the distances that float64 has."""
+    with localcontext() as context:
+        context.prec = 60
+        half = Decimal(epsilon) / 2
+        apart = [Decimal(float(gap)) for gap in gaps(words, original)]
+        weights = [(-half * gap).exp() for gap in apart]
+        return [Fraction(weight / sum(weights)) for weight in weights]
+
+
+TOLERANCE = 2.0**-28
+
+
+@pytest.mark.parametrize("way", ["nearest words", "all words"])
+def test_rare_words_come_with_their_exact_probability(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """What ``choose`` gives for every uniform number, in probabilities from 1 to 2^-800."""
+    words = vocabularies.line_vocabulary([0, 0.3, 1, 2.5, 2.5, 7, 12, 20, 31, 44, 57])
+    search = NeighborSearch(words)
+    monkeypatch.setattr(exponential_choice, "ROUNDS", 0 if way == "all words" else 64)
+    for original, epsilon in ((0, 2.0), (3, 20.0)):
+        law = exact_law(words, original, epsilon)
+
+        def draw(share: Fraction, original: int = original, epsilon: float = epsilon) -> int:
+            row = rows_at({"which": share})
+            return int(choose(np.array([original]), row, Law(epsilon / 2), search)[0])
+
+        for share, exact in zip(parts(draw, len(words)), law, strict=True):
+            assert abs(share / exact - 1) < TOLERANCE
+
+
+def test_rare_words_among_the_far_ones_come_with_their_exact_probability(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A round proposes far words together; each is then accepted with a share of its own."""
+    monkeypatch.setattr(exponential_choice, "_AROUND", 4)
+    places = [0, 0.3, 1, 2.5, 2.5, 7, 12, 20, 31]
+    words = vocabularies.line_vocabulary(places)
+    search = NeighborSearch(words)
+    law = exact_law(words, 0, 20.0)
+
+    def chosen(shares: dict[str, Fraction], word: int) -> int:
+        # The number from which this word is proposed.
+        where = -(-word * 2**64 // len(places)) + 2**40
+        return int(choose(np.array([0]), rows_at(shares, where), Law(10.0), search)[0])
+
+    tiny = Fraction(1, 2**950)
+    near = parts(lambda share: chosen({"which": share, "whether": tiny}, 8), len(places))
+    assert float(near[8]) < 1e-9, "all that is proposed from among all words"
+    for word in range(4, len(places)):
+        kept = border(
+            lambda share, word=word: chosen({"which": tiny, "whether": share}, word) == word  # type: ignore[misc]
+        )
+        share = near[8] / len(places) * kept
+        assert abs(share / near[1] / (law[word] / law[1]) - 1) < TOLERANCE
+
+
+def test_every_word_can_be_released_at_any_epsilon() -> None:
+    """At epsilon 20, 88.6 % of the demo vocabulary's words had but one outcome, themselves."""
+    demo = artifact.open_vocabulary(artifact.handle("demo"))
+    search, original, law = NeighborSearch(demo), 1000, Law(10.0)
+    ids = np.arange(len(demo))
+    tiny = Fraction(1, 2**950)
+    far = np.repeat(rows_at({"which": tiny, "whether": tiny}), len(demo), axis=0)
+    far[:, 1] = -(-ids.astype(object) * 2**64 // len(demo)) + 2**40
+    came = set(choose(np.full(len(demo), original), far, law, search).tolist())
+    near = search.first(np.array([original]), 129)[0]
+    weights = np.exp(-10 * gaps(demo, original))
+    beyond = len(demo) * weights[near[-1]]
+    for place in range(128, -1, -1):
+        share = beyond + weights[near[place:]].sum() - weights[near[place]] / 2
+        total = beyond + weights[near].sum()
+        row = rows_at({"which": Fraction(float(share / total))})
+        came.add(int(choose(np.array([original]), row, law, search)[0]))
+    assert came == set(ids.tolist())
+
+
+@pytest.mark.parametrize("words", [100, 300])
+def test_long_vectors_are_as_far_apart_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, words: int
+) -> None:
+    """Equal vectors of length 1e8, where |w|^2 + |x|^2 - 2 w.x is rounding alone."""
+    monkeypatch.setattr(exponential_choice, "ROUNDS", 0)
+    monkeypatch.setattr(exponential_choice, "_AROUND", 5)
+    vector = np.random.default_rng(5).normal(size=20)
+    vector *= 1e8 / np.linalg.norm(vector)
+    search = NeighborSearch(vocabularies.of(np.repeat(vector[None], words, axis=0)))
+    random = random_numbers(ROWS, DRAWS, seed=2)
+    released = choose(np.full(ROWS, 7), random, Law(5.0), search)
+    counts = np.bincount(released, minlength=words)
+    assert chi_square_p(counts, np.full(words, 1 / words)) > ALPHA
+
+
 @dataclasses.dataclass(frozen=True)
 class Broken:
     """A law with one mistake."""
@@ -210,7 +340,7 @@ def test_the_check_finds_rejection_that_keeps_what_it_should_reject(
     words = vocabulary(WORDS, 3)
 
     def never_rejects(ids: Ids, random: Any, search: NeighborSearch) -> Ids:
-        random[:, 2 : DRAWS - 1 : 3] = 0  # the numbers that decide on acceptance
+        random[:, 2 : PROPOSAL_TAIL.start - 1 : 3] = 0  # the numbers that decide on acceptance
         return choose(ids, random, Law(1.0), search)
 
     with pytest.raises(AssertionError, match="p ="):

@@ -6,6 +6,8 @@ Random trials have fixed seeds; the false-alarm rate of the Monte Carlo tests is
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,9 +18,9 @@ from dxbeam.mechanisms.coordinate_laplace import clipped
 from dxbeam.mechanisms.trlaplace import TrLaplace, exact_delta, log_staying, worst_delta
 from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
 from dxbeam.neighbors import NeighborSearch
-from dxbeam.noise import coordinate_laplace
+from dxbeam.noise import coordinate_laplace, coordinate_laplace_draws
 from dxbeam.vocabulary import Vocabulary
-from tests.statistical.laws import random_numbers
+from tests.statistical.laws import border, exact_draw, random_numbers
 
 DELTA = 1e-5
 
@@ -54,7 +56,7 @@ def test_the_published_delta_is_false(n: int, axis: float, diagonal: float) -> N
 def test_the_published_calibration_has_no_value_for_large_epsilons() -> None:
     with pytest.raises(ConfigurationError, match=r"undefined from epsilon = 3\.3"):
         TrLaplacePublished(3.4).draws(300)
-    assert TrLaplacePublished(3.3).draws(300) == 300
+    assert TrLaplacePublished(3.3).draws(300) == coordinate_laplace_draws(300)
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 50, 300])
@@ -113,6 +115,33 @@ def test_the_formula_is_what_samples_show(calibration: str) -> None:
             assert delta <= 0.01
         else:
             assert delta > 0.5
+
+
+def test_delta_is_true_of_the_noise_as_it_is_computed() -> None:
+    """Epsilon 10, delta 1e-6, a ball of radius 5, one dimension: rate * limit is above 100.
+
+    Between 36.7 / rate and the limit there was no noise at all, so that of two words at the ends
+    of the ball nearly every outcome of one was impossible for the other, at a claimed 1e-6.
+    """
+    mechanism = TrLaplace(10.0, 1e-6, 5.0)
+    limit = mechanism.limit(1)
+    assert limit * 10 > 100
+
+    def noise(share: Fraction) -> float:
+        return float(coordinate_laplace(exact_draw(share, 63)[None], 1, 10.0, limit)[0, 0])
+
+    def at_most(place: float) -> Fraction:
+        """How probable noise at or below a place is."""
+        beyond = border(lambda share: noise(share) > abs(place)) / 2
+        return 1 - beyond if place >= 0 else beyond
+
+    # Cells between -5 - limit and 5 + limit, from both ends of the ball.
+    excess = Fraction(0)
+    cells = np.linspace(-5 - limit, 5 + limit, 60)
+    for left, right in pairwise(cells.tolist()):
+        one, other = (at_most(right - x) - at_most(left - x) for x in (5, -5))
+        excess += max(one - Fraction(math.exp(100)) * other, Fraction(0))
+    assert 0 < excess <= 1e-6
 
 
 def test_real_words_of_the_demo_vocabulary_have_the_claimed_delta(demo: Vocabulary) -> None:

@@ -293,9 +293,9 @@ def test_a_corpus_without_one_document_is_no_release(uri: str, tmp_path: Path) -
         tiny.run(uri, corpus, tmp_path / "out2")
     [letters] = (tmp_path / "out2-metrics").iterdir()
     assert str(refusal.value) == (
-        f"no document of {corpus} could be released: 1 records were rejected, most often because: "
+        "no document could be released: 1 records were rejected, most often because: "
         "the field 'text' is not a string; "
-        f"{letters} says where and why"
+        f"{letters} says where in {corpus} and why"
     )
     assert not _contents(tmp_path / "out2")
     assert len(tiny.dead_letters(tmp_path / "out2")) == 1, "they say what was wrong"

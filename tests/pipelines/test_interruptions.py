@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
-from dxbeam import manifest
+from dxbeam import manifest, stopping
 from dxbeam.errors import OutputError
-from tests import tiny
+from tests import stopped, tiny
 
-MOMENTS = 10
+MOMENTS, KILLED = 6, 3
 RECORDS = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(200))]
+LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ")
 
 
 @pytest.fixture(scope="module")
@@ -26,70 +27,185 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
     return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
 
 
-def _start(uri: str, corpus: Path, output: Path, *flags: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "pipelines.sanitize"]
-    arguments = tiny._arguments(uri, corpus, output, flags)
-    return subprocess.Popen(
-        command + arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.write_jsonl(tmp_path_factory.mktemp("corpus") / "corpus.jsonl", RECORDS)
 
 
-def _end(running: subprocess.Popen[str]) -> str:
-    return running.communicate(timeout=120)[1]
+def _is_one_sentence(ending: stopped.Ending) -> bool:
+    """Whether nothing but what is logged came before, and one line of the launcher's own."""
+    *before, last = ending.said.splitlines() or [""]
+    return last.startswith("dxbeam: ") and all(map(LOGGED.match, before))
 
 
-def _gone(processes: list[psutil.Process]) -> bool:
-    _, alive = psutil.wait_procs(processes, timeout=30)
-    return not alive
+def _whole(output: Path) -> bool:
+    return manifest.verify(str(output))["documents_out"] == len(RECORDS)
+
+
+@pytest.mark.parametrize("mode", stopped.MODES)
+def test_a_run_that_is_told_to_stop_says_so_and_leaves_nothing(
+    uri: str, corpus: Path, tmp_path: Path, mode: str
+) -> None:
+    """Moments are spread over a run."""
+    start = time.monotonic()
+    with stopped.running(uri, corpus, tmp_path / "whole", mode) as launcher:
+        launcher.communicate()
+    lasted = time.monotonic() - start
+    assert _whole(tmp_path / "whole")
+    generator = random.Random(mode)
+    for number in range(MOMENTS):
+        output = tmp_path / f"out{number}"
+        with stopped.running(uri, corpus, output, mode) as launcher:
+            stopped.wait(launcher, lasted * (number + generator.random()) / MOMENTS)
+            ending = stopped.stop(launcher, (signal.SIGTERM, signal.SIGINT)[number % 2])
+        if ending.code == 0:  # it was too late
+            assert _whole(output)
+            continue
+        assert ending.code == 1, ending
+        assert _is_one_sentence(ending), ending.said
+        if "so it is released" in ending.said:
+            assert _whole(output)
+        else:
+            assert ending.said.endswith("dxbeam: interrupted; nothing was released\n")
+            manifest.claim(str(output), "another")  # so there is nothing
 
 
 @pytest.mark.parametrize("mode", ["in_memory", "multi_processing"])
-def test_whatever_the_moment_there_is_no_release_or_a_whole_one(
-    uri: str, tmp_path: Path, mode: str
+def test_a_run_that_is_killed_has_released_nothing_or_all(
+    uri: str, corpus: Path, tmp_path: Path, mode: str
 ) -> None:
-    """Half of the runs are asked to stop, half are killed; moments are spread over a run."""
-    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", RECORDS)
-    flags = [f"--direct_running_mode={mode}", "--direct_num_workers=1"]
     start = time.monotonic()
-    _end(_start(uri, corpus, tmp_path / "whole", *flags))
+    with stopped.running(uri, corpus, tmp_path / "whole", mode) as launcher:
+        launcher.communicate()
     lasted = time.monotonic() - start
-    whole = manifest.verify(str(tmp_path / "whole"))
     generator = random.Random(mode)
-    for number in range(MOMENTS // 2):
+    for number in range(KILLED):
         output = tmp_path / f"out{number}"
-        running = _start(uri, corpus, output, *flags)
-        try:  # one moment in each fifth of a run; none before Python itself is up
-            moment = 0.2 + (lasted - 0.2) * (number + generator.random()) * 2 / MOMENTS
-            running.wait(timeout=moment)
-        except subprocess.TimeoutExpired:
-            pass
-        going = running.poll() is None
-        family = psutil.Process(running.pid).children(recursive=True) if going else []
-        sent = signal.SIGTERM if number % 2 else signal.SIGKILL
-        running.send_signal(sent)
-        if sent == signal.SIGKILL:  # as the host would be gone, or its container
-            for process in family:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()
-        said = _end(running)
-        assert _gone(family), "worker processes end with their launcher"
+        with stopped.running(uri, corpus, output, mode) as launcher:
+            stopped.wait(launcher, lasted * (number + generator.random()) / KILLED)
+            stopped.stop(launcher, signal.SIGKILL)
         if (output / "release.json").exists():
-            assert manifest.verify(str(output))["documents_out"] == whole["documents_out"]
-            continue
-        again = tiny.program(uri, corpus, output, *flags)
-        if again.returncode:
-            assert sent == signal.SIGKILL, f"a run that was asked to stop cleans up: {said}"
-            assert "if none is under way, delete the directory" in again.stderr
-        else:
-            assert manifest.verify(str(output))["documents_out"] == whole["documents_out"]
+            assert _whole(output)
+        elif output.exists() and any(output.iterdir()):
+            with pytest.raises(OutputError, match="if none is under way, delete the directory"):
+                manifest.claim(str(output), "another")
 
 
-def test_of_two_runs_that_start_at_once_one_releases(uri: str, tmp_path: Path) -> None:
-    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", RECORDS)
+STUCK = {
+    "importing": """
+class Stuck:
+    def find_spec(self, name, path=None, target=None):
+        if name == "apache_beam": stick()
+if "pipelines.sanitize" in sys.orig_argv: sys.meta_path.insert(0, Stuck())
+""",
+    "publishing": """
+def rename(*_): stick()
+os.rename = rename
+""",
+    "a worker that comes up": """
+import signal
+if "apache_beam.runners.worker.sdk_worker_main" in sys.orig_argv:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    stick()
+""",
+    "a worker at work": """
+import signal
+if "apache_beam.runners.worker.sdk_worker_main" in sys.orig_argv:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    def rename(*_): stick()
+    os.rename = rename
+""",
+}
+"""Code for Python's start-up that makes a process get stuck somewhere for ever."""
+
+STICK = """
+import os, sys, threading
+def stick():
+    open(os.environ["STUCK"], "w").close()
+    threading.Event().wait()
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "where"),
+    [
+        ("in_memory", "importing"),
+        ("in_memory", "publishing"),
+        ("multi_threading", "publishing"),
+        ("multi_processing", "a worker that comes up"),
+        ("multi_processing", "a worker at work"),
+    ],
+)
+def test_a_run_that_is_stuck_can_be_stopped(
+    uri: str, corpus: Path, tmp_path: Path, mode: str, where: str
+) -> None:
+    """Also by those who ask twice."""
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "sitecustomize.py").write_text(STICK + STUCK[where])
+    path = ":".join([str(tmp_path / "code"), *filter(None, sys.path)])
+    output, mark = tmp_path / "out", tmp_path / "stuck"
+    with stopped.running(uri, corpus, output, mode, PYTHONPATH=path, STUCK=str(mark)) as launcher:
+        while launcher.poll() is None and not mark.exists():
+            stopped.wait(launcher, 0.02)
+        ending = stopped.stop(launcher, signal.SIGTERM, times=2)
+    assert (ending.code, ending.late) == (1, False), ending
+    assert _is_one_sentence(ending), ending.said
+    manifest.claim(str(output), "another")
+
+
+def test_ctrl_c_in_a_worker_makes_it_say_nothing() -> None:
+    """A terminal sends it to workers too, which would each print a trace."""
+    worker = f"{sys.executable} -c 'import os, signal; os.kill(os.getpid(), signal.SIGINT)'"
+    launcher = (
+        "import subprocess; from dxbeam import stopping; stopping.watch(); "
+        f"raise SystemExit(subprocess.call({worker!r}, shell=True))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", launcher], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_nothing_is_written_once_a_run_is_being_undone(tmp_path: Path) -> None:
+    """A thread that was about to write waits; one that is writing is waited for."""
+    gate, written, order = stopping._Writing(), threading.Event(), []
+    inside, go_on = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with gate(), gate():
+            inside.set()
+            go_on.wait()
+            order.append("written")
+        with gate():
+            written.set()
+
+    def undo() -> None:
+        gate.close_to_others(60)
+        with gate():
+            order.append("undone")
+
+    writer, undoing = (threading.Thread(target=work, daemon=True) for work in (write, undo))
+    writer.start()
+    inside.wait()
+    undoing.start()
+    while gate._only is None:
+        pass
+    go_on.set()
+    undoing.join()
+    assert order == ["written", "undone"]
+    assert not written.is_set()
+
+
+def test_of_two_runs_that_start_at_once_one_releases(
+    uri: str, corpus: Path, tmp_path: Path
+) -> None:
     output = tmp_path / "out"
-    both = [_start(uri, corpus, output) for _ in range(2)]
-    said = [_end(running) for running in both]
-    codes = [running.returncode for running in both]
+    with (
+        stopped.running(uri, corpus, output, "in_memory") as one,
+        stopped.running(uri, corpus, output, "in_memory") as two,
+    ):
+        said = [launcher.communicate(timeout=300)[1] for launcher in (one, two)]
+    codes = [launcher.returncode for launcher in (one, two)]
     assert sorted(codes) == [0, 2], said
     [refusal] = [text for code, text in zip(codes, said, strict=True) if code]
     assert refusal.strip().splitlines()[-1].startswith("dxbeam: "), refusal
@@ -97,10 +213,12 @@ def test_of_two_runs_that_start_at_once_one_releases(uri: str, tmp_path: Path) -
         words in refusal
         for words in ("another run has just started", "is not empty", "run that is under way")
     )
-    assert manifest.verify(str(output))["documents_out"] == len(RECORDS)
+    assert _whole(output)
 
 
 def test_a_prefix_that_two_runs_claim_belongs_to_the_first(tmp_path: Path) -> None:
     manifest.claim(str(tmp_path), "one")
     with pytest.raises(OutputError, match="under way or did not finish"):
         manifest.claim(str(tmp_path), "two")
+    manifest.abandon(str(tmp_path), "two")
+    assert manifest.holds(str(tmp_path), "one"), "who has not claimed it gives nothing up"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import logging
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam import artifact
+from dxbeam import artifact, stopping
 from dxbeam.bag_of_words import BagOfWords
 from dxbeam.configuration import Configuration
 from dxbeam.documents import Document
@@ -257,14 +256,15 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def as_before() -> Iterator[None]:
-    """Puts back what ``launch.main`` sets for a program: handlers of logs and signals."""
-    root, signals = logging.getLogger(), (signal.SIGTERM, signal.SIGINT)
-    handlers, level, before = root.handlers[:], root.level, [signal.getsignal(s) for s in signals]
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Lets ``launch.main`` end without ending the process, and puts the handlers of logs back."""
+    for name in ("watch", "ended"):
+        monkeypatch.setattr(stopping, name, lambda: None)
+    monkeypatch.setattr(stopping, "leave", sys.exit)
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
     yield
     root.handlers[:], root.level = handlers, level
-    for number, handler in zip(signals, before, strict=True):
-        signal.signal(number, handler)
 
 
 def _arguments(launcher: str, mistake: Mistake, tmp: Path, uri: str) -> list[str]:
@@ -337,6 +337,23 @@ def test_a_program_says_the_same(launcher: str, mistake: Mistake, uri: str, tmp_
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     _check(mistake, finished.returncode, finished.stdout, finished.stderr)
+
+
+@pytest.mark.parametrize(
+    "launcher", [launcher for launcher, _ in LISTS], ids=[one.__name__ for one, _ in LISTS]
+)
+def test_a_dry_run_of_what_is_right_says_so_and_writes_nothing(
+    launcher: Callable[[Sequence[str]], None],
+    uri: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    argv = _arguments(launcher.__name__, Mistake("none", "", []), tmp_path, uri)
+    before = _contents(tmp_path)
+    for dry in ("--dry_run", "--dry_run=true"):
+        launcher([*argv, dry])
+        assert "(--dry_run)" in capsys.readouterr().out
+    assert _contents(tmp_path) == before
 
 
 WORDS_3D = tiny.vocabulary(5, 3)

@@ -49,15 +49,10 @@ def texts(tmp_path: Path) -> Path:
 
 
 def _run(corpus: Path, output: Path, *flags: str) -> dict[str, Any]:
-    release_vectors(
-        [
-            f"--input={corpus}",
-            f"--output={output}",
-            "--epsilon=5",
-            "--projected_dimensions=3",
-            *flags,
-        ]
-    )
+    usual = {"--epsilon": "5", "--projected_dimensions": "3"}
+    given = {flag.partition("=")[0] for flag in flags}
+    left = [f"{name}={value}" for name, value in usual.items() if name not in given]
+    release_vectors([f"--input={corpus}", f"--output={output}", *left, *flags])
     return manifest.verify(str(output))
 
 

@@ -374,9 +374,7 @@ def test_twins_look_alike(
             assert job.release(group[name]) == expected, f"{first!r} and {name!r} can be told apart"
 
 
-@pytest.mark.parametrize(
-    "mode", ["ordered, repeated ids", "bags", "words' vectors, repeated ids", "given vectors"]
-)
+@pytest.mark.parametrize("mode", ["ordered, repeated ids", "bags", "words' vectors, repeated ids"])
 def test_whole_runs_of_twins_say_the_same(
     mode: str, uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -384,18 +382,20 @@ def test_whole_runs_of_twins_say_the_same(
     [group] = MODES[mode].twins
     expected = job.launch(group["base"], capsys)
     assert "Released" in expected[0]
-    for name in [*group][1:3]:
-        assert job.launch(group[name], capsys) == expected, name
+    assert job.launch(group["equal"], capsys) == expected
 
 
-@pytest.mark.parametrize("equal", [False, True])
-def test_twins_of_which_nothing_can_be_released_fail_alike(
-    equal: bool, uri: str, tmp_path: Path
-) -> None:
-    texts = ["the house", "the house" if equal else f"the {LONG}"]
-    path = tiny.write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": text} for text in texts])
-    with pytest.raises(DxbeamError, match="no document could be released: 2 records were rejected"):
-        tiny.run(uri, path, tmp_path / "out")
+def test_twins_of_which_nothing_can_be_released_fail_alike(uri: str, tmp_path: Path) -> None:
+    said = []
+    for word in ("house", LONG, KNOWN["equal"]):
+        texts = [f"the {word}", f"the {KNOWN['equal']}"]
+        path = tiny.write_jsonl(tmp_path / "in", [{"id": "a", "text": text} for text in texts])
+        with pytest.raises(DxbeamError, match="2 records were rejected") as failure:
+            tiny.run(uri, path, tmp_path / "out")
+        said.append(str(failure.value))
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        shutil.rmtree(tmp_path / "out-metrics")
+    assert len(set(said)) == 1
 
 
 def _ids_by_offset(monkeypatch: pytest.MonkeyPatch) -> None:

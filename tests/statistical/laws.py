@@ -9,10 +9,13 @@ keys could have hidden.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
+
+from dxbeam.noise import TAIL_DRAWS
 
 ALPHA = 1e-6
 
@@ -30,6 +33,34 @@ def judge(p_values: Mapping[str, float]) -> None:
 
 def random_numbers(rows: int, draws: int, seed: int) -> npt.NDArray[np.uint64]:
     return np.random.default_rng(seed).integers(0, 2**64, (rows, draws), dtype=np.uint64)
+
+
+def exact_draw(share: Fraction, bits: int = 64) -> npt.NDArray[np.uint64]:
+    """The random numbers of a uniform number, cut to 960 bits: the first one, then its tail.
+
+    Args:
+      share: from 0 to 1.
+      bits: how many of the first number's bits are used, its lowest.
+
+    Returns:
+      uint64 [1 + TAIL_DRAWS].
+    """
+    whole = min(int(share * 2 ** (bits + 64 * TAIL_DRAWS)), 2 ** (bits + 64 * TAIL_DRAWS) - 1)
+    words = [(whole >> (64 * i)) & (2**64 - 1) for i in range(TAIL_DRAWS, -1, -1)]
+    return np.array(words, np.uint64)
+
+
+def border(below: Callable[[Fraction], bool], steps: int = 1100) -> Fraction:
+    """Where ``below`` turns from true (at 0) to false, to a relative 2^-100, by bisection."""
+    low, high = Fraction(0), Fraction(1)
+    if below(high):
+        return high
+    for _ in range(steps):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) else (low, middle)
+        if high - low < low / 2**100:
+            break
+    return high
 
 
 def direction_p(cosines: Floats, n: int) -> float:

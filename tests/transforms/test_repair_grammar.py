@@ -12,12 +12,11 @@ import apache_beam as beam
 import pytest
 from apache_beam.ml.inference.base import ModelHandler
 from apache_beam.testing.util import assert_that, equal_to
-from apache_beam.utils import retry
 
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFormat
 from dxbeam.documents import Document
-from dxbeam.errors import ConfigurationError, DxbeamError
+from dxbeam.errors import ConfigurationError, RunError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.transforms.options import LOCAL_RUNNER
 from dxbeam.transforms.repair_grammar import OUTCOMES, RepairGrammar
@@ -50,11 +49,13 @@ def key(tmp_path: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long Beam would wait between attempts; it does not."""
+    """How long would be waited between attempts; nobody does."""
     slept: list[float] = []
-    monkeypatch.setattr(retry.Clock, "sleep", lambda _, seconds: slept.append(seconds))
-    # The throttler in front waits by itself where too much failed within a second.
-    monkeypatch.setattr("apache_beam.io.components.adaptive_throttler.time.sleep", slept.append)
+
+    class Clock:
+        sleep = staticmethod(slept.append)
+
+    monkeypatch.setattr("dxbeam.repair.time", Clock)
     return slept
 
 
@@ -185,15 +186,56 @@ def test_what_fails_and_passes_is_repeated(uri: str, tmp_path: Path, waits: list
     assert waits
 
 
-def test_where_the_model_repairs_nothing_and_that_is_asked_for_nothing_is_released(
+@pytest.mark.parametrize(("status", "rule"), [(401, "keep"), (503, "reject"), (None, "keep")])
+def test_a_dead_endpoint_costs_a_minute_and_nothing_is_released(
+    uri: str,
+    corpus: Path,
+    tmp_path: Path,
+    waits: list[float],
+    caplog: pytest.LogCaptureFixture,
+    status: int | None,
+    rule: str,
+) -> None:
+    """However many documents there are; and no log has a text."""
+    with chat_stub.serve(lambda text: (status or 503, {}, text.encode())) as stub:
+        flags = _flags(stub, f"--repair_failures={rule}")
+        if status is None:  # nobody listens there any more
+            stub.endpoint = flags[1] = "--repair_endpoint=http://127.0.0.1:9/v1"
+        with pytest.raises(RunError, match=f"repaired none of {len(RECORDS) - BLANK} texts"):
+            tiny.run(uri, corpus, tmp_path / "out", *flags)
+    assert sum(waits) == (0 if status == 401 else 4 * 15)
+    assert len(stub.bodies) == {401: 4, 503: 4 * 5, None: 0}[status]
+    assert not list((tmp_path / "out").iterdir())
+    said = [record.getMessage() for record in caplog.records if record.name == "dxbeam.repair"]
+    reason = f"HTTP {status}" if status else "no answer (ConnectionRefusedError)"
+    assert len(said) == 2
+    assert all(reason in line for line in said)
+    assert not any(text in caplog.text for text in stub.texts)
+
+
+def test_an_endpoint_that_dies_leaves_the_rest_unrepaired_and_says_how_many(
+    uri: str, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = iter([chat_stub.completion("Good.")] * 7)
+    with chat_stub.serve(lambda _: next(answers, (503, {}, b""))) as stub:
+        release = tiny.run(uri, corpus, tmp_path / "out", *_flags(stub))
+        assert len(stub.bodies) == 7 + 4 * 5
+    outcomes = release["post_processing"]["grammar_repair"]
+    unrepaired = len(RECORDS) - BLANK - 7
+    assert (outcomes["repaired"], outcomes["kept"]) == (7, unrepaired)
+    said = f"repaired 7 texts; of those that it did not, {unrepaired} were released as they were"
+    assert said in capsys.readouterr().out
+
+
+def test_a_program_whose_model_repairs_nothing_fails_in_a_sentence(
     uri: str, corpus: Path, tmp_path: Path
 ) -> None:
-    folder = tiny.write_jsonl(tmp_path / "b.jsonl", [{"id": "a", "text": "w1"}])
     with chat_stub.serve(lambda _: (401, {}, b"")) as stub:
-        flags = _flags(stub, "--repair_failures=reject")
-        with pytest.raises(DxbeamError, match="repaired none of 1"):
-            tiny.run(uri, folder, tmp_path / "out", *flags)
-    assert not list((tmp_path / "out").glob("part-*"))
+        done = tiny.program(uri, corpus, tmp_path / "out", *_flags(stub))
+    assert done.returncode == 1
+    *_, last = done.stderr.splitlines()
+    assert last.startswith("dxbeam: --repair_endpoint: the language model repaired none of")
+    assert "Traceback" not in done.stderr
 
 
 def _raw(pipeline: beam.Pipeline, kind: str, corpus: Path) -> beam.PCollection:

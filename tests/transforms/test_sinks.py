@@ -225,6 +225,7 @@ def test_metrics_are_sums_and_say_that_they_are_not_covered(tmp_path: Path) -> N
     assert content == {
         "note": NOT_COVERED,
         "documents_in": 5,
+        "unreadable_files": [],
         "dead_letters": 2,
         **whole.as_dict(),
     }
