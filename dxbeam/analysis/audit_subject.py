@@ -87,7 +87,7 @@ class Subject:
     size: Size = STANDARD
     random_bytes: Callable[[int], bytes] = os.urandom
     make: Callable[..., Sanitizer] = Sanitizer
-    search: Callable[[Vocabulary], NeighborSearch] = NeighborSearch
+    search: Callable[..., NeighborSearch] = NeighborSearch
     bag: Callable[[int, frozenset[str]], BagOfWords] = BagOfWords
 
     @property

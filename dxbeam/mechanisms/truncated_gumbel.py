@@ -66,7 +66,8 @@ class TruncatedGumbel:
         others, so one of them is proposed by it and accepted in proportion to its own.
         """
         shares = candidate_counts(len(search.vocabulary))
-        near = search.first(ids, len(shares))
+        words, rows = np.unique(ids, return_inverse=True)
+        near = search.first(words, len(shares))[rows]
         end = 1 + DRAWS_A_ROUND * ROUNDS
         tails = [random[:, end + 1 + i * TAIL_DRAWS :][:, :TAIL_DRAWS] for i in range(2)]
         number = uniform(random[:, 0], tails[0])

@@ -13,7 +13,7 @@ import numpy as np
 
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.neighbors import NeighborSearch
+from dxbeam.neighbors import FLOAT32, NeighborSearch
 from dxbeam.noise import uniform
 from dxbeam.resampling import RankResampling
 from dxbeam.vocabulary import UNKNOWN, Vocabulary, distances
@@ -192,7 +192,7 @@ class Float32SearchWithoutTheLastTile(SearchWithoutTheLastTile):
     """The same where there are no integer products."""
 
     def concerns(self) -> bool:
-        return self._integers is None and self.vocabulary.index is None
+        return self.arithmetic == FLOAT32 and self.vocabulary.index is None
 
 
 class IndexOfFewerWords(SearchOfFewerWords):
