@@ -294,7 +294,7 @@ def test_long_vectors_are_as_far_apart_as_they_are(
     """Equal vectors of length 1e8, where |w|^2 + |x|^2 - 2 w.x is rounding alone."""
     monkeypatch.setattr(exponential_choice, "ROUNDS", 0)
     monkeypatch.setattr(exponential_choice, "_AROUND", 5)
-    vector = np.random.default_rng(5).normal(size=20)
+    vector = np.random.default_rng(5).normal(size=300)
     vector *= 1e8 / np.linalg.norm(vector)
     search = NeighborSearch(vocabularies.of(np.repeat(vector[None], words, axis=0)))
     random = random_numbers(ROWS, DRAWS, seed=2)
