@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -82,3 +84,28 @@ def test_content_is_named_by_all_that_decides_a_release() -> None:
     assert made[-1].content_digest == "given"
     again = Vocabulary(tuple(words), np.asfortranarray(vectors))
     assert again.content_digest == made[0].content_digest
+
+
+@pytest.mark.parametrize(
+    ("vectors", "unknown", "says"),
+    [
+        (np.full((2, 3), np.nan, np.float32), None, "must be finite"),
+        (np.ones((2, 3), np.float32), np.array([1, np.nan, 1], np.float32), "must be finite"),
+        (np.ones((2, 3), np.float32), np.array([1, np.inf, 1], np.float32), "must be finite"),
+        (np.ones((2, 3), np.float32), [1.0, 1.0, 1.0], "unknown word's vector is float32"),
+        (np.ones((2, 3), np.float32), np.ones(3), "unknown word's vector is float32"),
+        (np.ones((2, 0), np.float32), None, "at least one number"),
+    ],
+)
+@pytest.mark.parametrize("digest", ["", "an artifact's"])
+def test_vectors_that_are_none_are_refused_in_a_sentence(
+    vectors: Any, unknown: Any, says: str, digest: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        Vocabulary(["a", "b"], vectors, unknown_vector=unknown, digest=digest)
+
+
+def test_the_longest_vector_is_found_among_the_unknown_words_too() -> None:
+    vectors = np.array([[3, 4], [0, 0]], np.float32)
+    assert Vocabulary(["a", "b"], vectors).longest == 5
+    assert Vocabulary(["a", "b"], vectors, unknown_vector=vectors[0] * 2).longest == 10
