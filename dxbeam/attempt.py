@@ -24,6 +24,17 @@ METRICS, GROUPS, DEAD_LETTERS = "metrics.json", "metrics.parquet", "dead_letters
 _LOG = logging.getLogger(__name__)
 
 
+def letters_after_failure(apart: str, run: str | None) -> str:
+    """Where the dead letters of a run lie once it has failed.
+
+    Args:
+      apart: where metrics and dead letters go.
+      run: the run's name; None where nobody claimed the place, and so nobody tidies it.
+    """
+    name = DEAD_LETTERS if run is None else DEAD_LETTERS.replace(".", f"-{run}.")
+    return storage.join(apart, name)
+
+
 class Attempt:
     """Holds an output and a place for metrics for one run, and lets go of them at its end.
 
@@ -136,8 +147,7 @@ class Attempt:
         if empty:
             storage.delete(letters)
         else:
-            kept = DEAD_LETTERS.replace(".", f"-{self.run}.")
-            storage.move(letters, storage.join(self._apart, kept))
+            storage.move(letters, letters_after_failure(self._apart, self.run))
 
     def _check_apart(self) -> None:
         flag = f"--metrics_output {self._apart}"

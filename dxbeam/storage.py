@@ -49,8 +49,8 @@ def join(directory: str, *names: str) -> str:
 def knows(path: str) -> bool:
     """Whether there is a file system for paths like this one, such as gs:// and not gcs://."""
     try:
-        FileSystems.get_filesystem(without_file_scheme(path))
-    except ValueError:
+        _system(without_file_scheme(path))
+    except OSError:
         return False
     return True
 
@@ -205,7 +205,7 @@ def _system(path: str) -> Any:
     """Beam's file system for a path."""
     try:
         return FileSystems.get_filesystem(path)
-    except ValueError:
+    except (ValueError, OSError):  # unknown, or what it needs is not installed
         raise OSError(errno.EINVAL, "no file system is known for this kind of path", path) from None
 
 

@@ -36,7 +36,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import artifact, corpus, ledger, places, randomness, sensitivity, storage
 from dxbeam.artifact import VocabularyHandle
-from dxbeam.attempt import DEAD_LETTERS, Attempt
+from dxbeam.attempt import Attempt, letters_after_failure
 from dxbeam.corpus import CorpusFormat
 from dxbeam.documents import dead_letter_cap, field_names
 from dxbeam.errors import ConfigurationError
@@ -214,7 +214,7 @@ def build(
         needed_digest=needed_digest,
         written=rejected | "WriteDeadLetters" >> WriteDeadLetters(metrics_output, run),
         source=shared.input,
-        dead_letters=storage.join(metrics_output, DEAD_LETTERS),
+        dead_letters=letters_after_failure(metrics_output, run),
     )
     return pipeline
 

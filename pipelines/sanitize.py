@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, context, corpus, ledger, places, plan, randomness, storage
-from dxbeam.attempt import DEAD_LETTERS, Attempt
+from dxbeam import artifact, context, corpus, ledger, places, plan, randomness
+from dxbeam.attempt import Attempt, letters_after_failure
 from dxbeam.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.configuration import Configuration
 from dxbeam.corpus import CorpusFile, CorpusFormat
@@ -226,7 +226,7 @@ def build(
         needed_digest=needed_digest,
         written=written,
         source=own.input,
-        dead_letters=storage.join(metrics_output, DEAD_LETTERS),
+        dead_letters=letters_after_failure(metrics_output, run),
         repair=repair,
         repaired=outcomes,
     )

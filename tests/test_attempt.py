@@ -210,7 +210,7 @@ def test_a_worker_that_outlives_its_run_writes_no_metrics(output: Path, apart: P
     with _attempt(output, apart) as attempt:
         acts: list[Any] = [
             lambda run: _write_letters((None, [b"x"]), str(apart), run),
-            lambda run: _write_metrics(str(apart), [], 0, 0, True, run),
+            lambda run: _write_metrics(str(apart), [], 0, 0, True, [], run),
         ]
         for act in acts:
             with pytest.raises(OutputError, match="has ended and given the prefix up"):

@@ -18,7 +18,7 @@ from dxbeam.sanitizer import Sanitized, Sanitizer
 from dxbeam.vocabulary import Vocabulary
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
-KEY = hashlib.sha256(b"dxbeam README 6").digest()
+KEY = hashlib.sha256(b"dxbeam README 7").digest()
 """A published key, for this table alone."""
 
 

@@ -166,6 +166,45 @@ def test_ctrl_c_in_a_worker_makes_it_say_nothing() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("undo", "said"),
+    [
+        (
+            "lambda halt: halt()",
+            "the job is cancelled\ndxbeam: interrupted; nothing was released\n",
+        ),
+        ("lambda halt: threading.Event().wait()", "there was no time to tidy up"),
+        ("lambda halt: 1 / 0", "there was no time to tidy up"),
+    ],
+    ids=["cancels", "hangs", "fails"],
+)
+def test_a_job_elsewhere_is_cancelled_and_nothing_is_waited_for_without_end(
+    undo: str, said: str
+) -> None:
+    launcher = (
+        "import os, sys, threading; from dxbeam import stopping; stopping.watch()\n"
+        "out = os.dup(2)\n"
+        "def cancel():\n"
+        "    os.write(out, b'the job is cancelled\\n')\n"
+        "    threading.Event().wait()\n"
+        f"with stopping.undone_on_failure({undo}), stopping.cancelled_by(cancel):\n"
+        "    print('ready', flush=True)\n"
+        "    threading.Event().wait()\n"
+    )
+    started = subprocess.Popen(
+        [sys.executable, "-c", launcher],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert started.stdout is not None
+    started.stdout.readline()
+    started.send_signal(signal.SIGTERM)
+    _, told = started.communicate(timeout=stopped.HANGS)
+    assert started.returncode == 1
+    assert said in told
+
+
 def test_nothing_is_written_once_a_run_is_being_undone(tmp_path: Path) -> None:
     """A thread that was about to write waits; one that is writing is waited for."""
     gate, written, order = stopping._Writing(), threading.Event(), []
