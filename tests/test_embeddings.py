@@ -418,7 +418,7 @@ def test_a_fasttext_model_is_refused_by_its_suffix(tmp_path):
 def test_a_missing_file_a_directory_and_an_unknown_scheme(tmp_path):
     refused(str(tmp_path / "absent.txt"), "is not there", "auto")
     refused(str(tmp_path / "absent.zip") + "!x", "is not there", "auto", "absent.zip")
-    refused(str(tmp_path), "cannot be opened", "auto")
+    refused(str(tmp_path), "is a directory", "auto")
     refused("nowhere://x/y.txt", "cannot be opened", "auto")
 
 

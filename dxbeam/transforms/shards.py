@@ -392,7 +392,8 @@ def _documents(path: str) -> int:
 
 
 def _json_line(row: Any) -> bytes:
-    record = {"id": row.id, "text": row.text, **json.loads(row.fields)}
+    own = {"id": row.id, "text": row.text}
+    record = {**own, **json.loads(row.fields), **own}  # no kept field takes the place of these
     line = json.dumps(record, ensure_ascii=False)
     return _LINE_BREAK.sub(lambda found: f"\\u{ord(found[0]):04x}", line).encode()
 
@@ -428,7 +429,8 @@ class ToParquetRow:
             name: _as_string(fields.get(name)) if strings else fields.get(name)
             for name, strings in self._strings.items()
         }
-        return {"id": row.id, self._value: self._decode(value) if self._decode else value, **kept}
+        released = self._decode(value) if self._decode else value
+        return {**kept, "id": row.id, self._value: released}
 
 
 def _holds_strings(kind: pa.DataType) -> bool:

@@ -101,6 +101,14 @@ def test_line_breaks_of_unicode_do_not_end_a_line_of_json(tmp_path: Path) -> Non
     assert json.loads(line) == {"id": "\u2028", "text": text}
 
 
+def test_no_kept_field_takes_the_place_of_the_sanitized_text(tmp_path: Path) -> None:
+    """As in a pipeline of somebody's own, which made its rows without the rules for fields."""
+    fields = {"text": "raw", "id": "raw", "n": 1}
+    [shard] = _write(tmp_path / "out", "jsonl", num_shards=1, released=[("a", "noised", fields)])
+    [line] = (tmp_path / "out" / shard.name).read_text().splitlines()
+    assert json.loads(line) == {"id": "a", "text": "noised", "n": 1}
+
+
 @pytest.mark.parametrize("num_shards", [1, 3])
 def test_parquet_keeps_fields_as_strings(tmp_path: Path, num_shards: int) -> None:
     released = [
