@@ -51,6 +51,7 @@ class Guarantee:
         2 ln(far_odds (N - 1)); None where there is no such cap.
       covers: what it holds between any two of, in the plural; all units if "".
       covered_share: share of the vocabulary, from its end, whose words it covers.
+      arithmetic: how near to its proof, which is for exact numbers, what is computed comes.
       bag_length: how many words are released for a document, where a document is the unit and its
         words come without their order; None otherwise.
     """
@@ -71,6 +72,7 @@ class Guarantee:
     far_odds: float | None = None
     covers: str = ""
     covered_share: float = 1.0
+    arithmetic: str = ""
     bag_length: int | None = None
 
     @property
@@ -98,7 +100,7 @@ class Guarantee:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What else bounds the exponent, and where the promise ends, one sentence each."""
+        """What else bounds the exponent, and where the promise ends: further caveats."""
         if not self.sound:
             return ()
         said = []
@@ -125,6 +127,8 @@ class Guarantee:
                 f"distances of {reach} or less, nor, where two words of the vocabulary are further "
                 "apart than that, between documents that leave a word without a partner."
             )
+        if self.arithmetic:
+            said.append(self.arithmetic)
         return tuple(said)
 
     @property
@@ -212,6 +216,7 @@ def pure(
     metric: str = EUCLIDEAN,
     euclidean_epsilon: float | None = None,
     caveats: tuple[str, ...] = (),
+    arithmetic: str = "",
 ) -> Guarantee:
     """A factor of exp(epsilon d) for a word; ``euclidean_epsilon`` is epsilon by default."""
     return Guarantee(
@@ -225,15 +230,16 @@ def pure(
         citation=citation,
         caveats=caveats,
         euclidean_epsilon=epsilon if euclidean_epsilon is None else euclidean_epsilon,
+        arithmetic=arithmetic,
     )
 
 
 def approximate(
-    epsilon: float, delta: float, citation: str, metric: str, caveats: tuple[str, ...] = ()
+    epsilon: float, delta: float, citation: str, metric: str, arithmetic: str
 ) -> Guarantee:
     """The same up to a probability of delta."""
     return dataclasses.replace(
-        pure(epsilon, citation, metric, caveats=caveats),
+        pure(epsilon, citation, metric, arithmetic=arithmetic),
         notion="approximate metric differential privacy",
         delta=delta,
         composition=_position_by_position("words", delta),

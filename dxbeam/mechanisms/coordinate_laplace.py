@@ -82,6 +82,6 @@ class CoordinateLaplace:
             self.epsilon,
             "Dwork et al. 2006, proposition 1; dxbeam/mechanisms/coordinate_laplace.py",
             f"L1 distance between the words' vectors{ball}, divided by the square root of n",
-            caveats=(ROUNDED_NOISE,),
+            arithmetic=ROUNDED_NOISE,
         )
         return replace(promise, cap=cap)

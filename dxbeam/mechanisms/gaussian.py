@@ -74,6 +74,6 @@ class Gaussian:
             self.delta,
             "Balle and Wang 2018, lemma 3; proof in dxbeam/mechanisms/gaussian.py",
             f"{EUCLIDEAN}, or infinite where that is above {self.distance:.12g}",
-            (ROUNDED_NOISE,),
+            ROUNDED_NOISE,
         )
         return replace(promise, longest=self.distance)

@@ -53,4 +53,4 @@ class Laplace:
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings."""
         citation = "Fernandes et al. 2019, theorem 5; Feyisetan et al. 2020, theorem 1"
-        return pure(self.epsilon, citation, caveats=(ROUNDED_NOISE,))
+        return pure(self.epsilon, citation, arithmetic=ROUNDED_NOISE)

@@ -116,5 +116,5 @@ class Mahalanobis:
             f"Mahalanobis distance between the words' vectors, of {weight:.12g} times the "
             f"vocabulary's scaled covariance plus {1 - weight:.12g} times the identity",
             euclidean,
-            (ROUNDED_NOISE,),
+            arithmetic=ROUNDED_NOISE,
         )

@@ -44,4 +44,4 @@ class SanText:
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings."""
         citation = "Yue et al. 2021, theorem 1; McSherry and Talwar 2007, theorem 6"
-        return pure(self.epsilon, citation, caveats=(ROUNDED_CHOICE,))
+        return pure(self.epsilon, citation, arithmetic=ROUNDED_CHOICE)

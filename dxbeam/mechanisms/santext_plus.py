@@ -82,7 +82,7 @@ class SanTextPlus:
         """
         citation = "Yue et al. 2021; proof in dxbeam/mechanisms/santext_plus.py"
         if self.p == 1 or self.sensitive == 1:
-            return pure(self.epsilon, citation, caveats=(ROUNDED_CHOICE,))
+            return pure(self.epsilon, citation, arithmetic=ROUNDED_CHOICE)
         kept = f"{1 - self.p:.12g}"
         among = pure(
             self.epsilon,
@@ -92,8 +92,8 @@ class SanTextPlus:
                 "where they are noised, words outside it; every other word is common.",
                 f"A common word is released as it is with probability {kept}; no delta below "
                 f"{kept} would be true of it.",
-                ROUNDED_CHOICE,
             ),
+            arithmetic=ROUNDED_CHOICE,
         ).narrowed("sensitive words", f"common words, released as they are with probability {kept}")
         return dataclasses.replace(
             among,

@@ -70,6 +70,6 @@ class TEM:
             "Carvalho et al. 2021, theorem 1; proof in dxbeam/mechanisms/tem.py",
             f"{EUCLIDEAN}, but at most gamma = (2 / {self.epsilon:.12g}) "
             f"ln({at_most(odds)} (N - 1)), N being the number of its words",
-            caveats=(ROUNDED_CHOICE,),
+            arithmetic=ROUNDED_CHOICE,
         )
         return replace(promise, far_odds=odds)

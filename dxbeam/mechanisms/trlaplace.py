@@ -151,6 +151,6 @@ class TrLaplace:
             "proof in dxbeam/mechanisms/trlaplace.py; not that of the mechanism's paper",
             "Euclidean distance between the words' vectors, clipped to a ball of radius "
             f"{self.clip:.12g}",
-            (ROUNDED_NOISE,),
+            ROUNDED_NOISE,
         )
         return replace(promise, cap=2 * self.epsilon * self.clip)

@@ -67,4 +67,4 @@ class Vickrey:
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings."""
         citation = "Xu et al. 2021; post-processing of the Laplace mechanism's noisy vector"
-        return pure(self.epsilon, citation, caveats=(ROUNDED_NOISE,))
+        return pure(self.epsilon, citation, arithmetic=ROUNDED_NOISE)

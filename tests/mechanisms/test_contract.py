@@ -106,6 +106,9 @@ def test_the_guarantee_is_stated(mechanism: Mechanism) -> None:
         assert 0 <= promise.delta < 1
         assert promise.euclidean_epsilon is not None, "or there is no epsilon in context"
         assert "exp(" in promise.sentence
+        assert "exact arithmetic" in promise.arithmetic, "the proof is not of what is computed"
+        whole = Configuration(mechanism, allow_unsound=True).guarantee()
+        assert promise.arithmetic in whole.caveats
     else:
         assert promise.delta == 1
         assert promise.sentence == "Nothing is guaranteed for a word."

@@ -75,7 +75,7 @@ def test_released_vectors_are_attacked(tmp_path: Path, capsys: pytest.CaptureFix
         (["--mechanism=gauss"], "there is no such mechanism"),
         (["--mechanism=all", "--epsilon=5"], "name one mechanism"),
         (["--samples=huge"], "--samples is standard or small"),
-        (["--runs=0"], "--runs must be 1 or more"),
+        (["--runs=0"], "is not a whole number from 1"),
         (["--mechanism=trlaplace_published", "--epsilon=3"], "undefined from epsilon"),
         (["--ledger=x"], "unknown flag"),
         (["--report=taken.json"], "is there already"),
