@@ -392,7 +392,7 @@ def test_twins_of_which_nothing_can_be_released_fail_alike(uri: str, tmp_path: P
         path = tiny.write_jsonl(tmp_path / "in", [{"id": "a", "text": text} for text in texts])
         with pytest.raises(DxbeamError, match="2 records were rejected") as failure:
             tiny.run(uri, path, tmp_path / "out")
-        said.append(str(failure.value))
+        said.append(re.sub("[0-9a-f]{32}", "RUN", str(failure.value)))  # which each run draws
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         shutil.rmtree(tmp_path / "out-metrics")
     assert len(set(said)) == 1
