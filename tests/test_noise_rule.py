@@ -15,6 +15,7 @@ import pytest
 
 from dxbeam import exponential_choice, sensitivity
 from dxbeam.bag_of_words import BagOfWords
+from dxbeam.configuration import Configuration
 from dxbeam.documents import Document
 from dxbeam.exponential_choice import DRAWS, Law, choose
 from dxbeam.given_vectors import encode
@@ -142,3 +143,15 @@ def test_a_changed_sampler_has_a_new_rule(sampler: str) -> None:
     assert DIGESTS.get(NOISE_RULE, {}).get(sampler) == released, (
         "a sampler changed: give NOISE_RULE a new number and new digests"
     )
+
+
+def test_another_rule_is_another_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So neither noise is shared, nor is a release taken for a copy of one by the other rule."""
+    text = Configuration(make_mechanism("laplace", epsilon=0.5))
+    projection = make_projection("none", 6, 6)
+    vectors = VectorConfiguration("vector", 0.5, projection, sensitivity.identity("spectral"))
+    before = [settings.digest("") for settings in (text, vectors)]
+    for module in ("configuration", "vector_release"):
+        monkeypatch.setattr(f"dxbeam.{module}.NOISE_RULE", NOISE_RULE + 1)
+    after = [settings.digest("") for settings in (text, vectors)]
+    assert not set(before) & set(after)
