@@ -15,7 +15,7 @@ demo: $(VENV)/installed
 	$(RUN) -m dxbeam.demo.show dxbeam/demo/sample_corpus.jsonl build/demo build/demo-metrics
 
 test: $(VENV)/installed-for-tests lint
-	$(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/installed-for-tests
 	$(VENV)/bin/ruff check .

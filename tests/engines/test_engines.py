@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dxbeam import manifest
+from dxbeam.documents import REPEATED_ID
 from tests import tiny
 from tests.engines.corpus import FLAGS, SECRET, Corpus, Expected
 from tests.engines.flink_cluster import FlinkCluster
@@ -62,11 +63,9 @@ class TestEveryEngine:
         letters = tiny.dead_letters(run.output)
         assert len(letters) == small.dead
         assert sorted(letter["where"].split(":")[0] for letter in letters) == [
-            "0.jsonl",
-            "1.jsonl",
-            "twice",
-            "twice",
+            f"{number}.jsonl" for number in range(4)
         ]
+        assert sum(letter["reason"] == REPEATED_ID for letter in letters) == 2
 
     def test_the_release_is_whole_and_nothing_else_is_left(self, run: Run, small: Corpus) -> None:
         release = manifest.verify(str(run.output))
