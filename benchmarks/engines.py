@@ -34,9 +34,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests import tiny
 from tests.engines import corpus, installed, losses
 from tests.engines.flink_cluster import FlinkCluster
+from tests.support import tiny
 
 Flags = tuple[str, ...]
 

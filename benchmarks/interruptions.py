@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests import stopped, tiny
+from tests.support import stopped, tiny
 
 SENTENCES = ("dxbeam: interrupted; nothing was released\n", "so it is released\n")
 

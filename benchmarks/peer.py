@@ -34,12 +34,13 @@ import numpy as np
 import threadpoolctl
 
 from benchmarks.sizing import enlarged
-from dxbeam.approximate_index import build_index, measure_recall
 from dxbeam.documents import Document
 from dxbeam.mechanisms import MECHANISMS, AddsNoise, Mechanism, make_mechanism
-from dxbeam.neighbors import NeighborSearch
-from dxbeam.sanitizer import Sanitizer
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.mechanisms.index_recall import measure_recall
+from dxbeam.space.approximate_index import build_index
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.sanitizer import Sanitizer
 
 PEERS = {
     "laplace": "multivariate_calibrated",

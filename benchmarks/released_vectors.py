@@ -13,11 +13,12 @@ import time
 
 import numpy as np
 
-from dxbeam import artifact, sensitivity
 from dxbeam.analysis.attacks import add, add_on_grid, words_left
-from dxbeam.projections import make_projection
-from dxbeam.vector_release import VectorConfiguration
-from dxbeam.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space import artifact
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.vectors import sensitivity
+from dxbeam.vectors.projections import make_projection
+from dxbeam.vectors.release import VectorConfiguration
 
 PUBLISHED = bytes(32)
 """A published key: these vectors protect nobody."""

@@ -17,12 +17,12 @@ import time
 
 import numpy as np
 
-from dxbeam import artifact
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.neighbors import NeighborSearch
-from dxbeam.sanitizer import Sanitizer
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.space import artifact
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.sanitizer import Sanitizer
 
 WORDS_A_DOCUMENT = 200
 

@@ -37,7 +37,7 @@ LIMIT = """
 import sys, time
 import faiss, numpy as np
 from dxbeam import artifact
-from dxbeam.noise import laplace, laplace_draws
+from dxbeam.mechanisms.noise import laplace, laplace_draws
 vocabulary = artifact.open_vocabulary(artifact.handle(sys.argv[1]))
 epsilon, seconds = float(sys.argv[2]), float(sys.argv[3])
 generator = np.random.default_rng(0)

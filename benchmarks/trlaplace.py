@@ -13,10 +13,10 @@ import math
 
 import numpy as np
 
-from dxbeam import artifact
 from dxbeam.mechanisms.trlaplace import TrLaplace, exact_delta
 from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
-from dxbeam.neighbors import NeighborSearch
+from dxbeam.space import artifact
+from dxbeam.space.neighbors import NeighborSearch
 
 DELTA = 1e-5
 _RANDOM, _PAIRS = 1000, 2000

@@ -29,16 +29,16 @@ from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
+from dxbeam.commands import launch
+from dxbeam.commands.options import AuditOptions, SanitizeOptions, parse
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import parse_parameters
-from dxbeam.resampling import RankResampling
-from dxbeam.transforms import launch
-from dxbeam.transforms.options import AuditOptions, SanitizeOptions, parse
+from dxbeam.mechanisms.resampling import RankResampling
 
 try:
-    from dxbeam.analysis import audit_report
-    from dxbeam.analysis.audit_report import Run, Target, Task
-    from dxbeam.analysis.audit_subject import SMALL, STANDARD, Finding
+    from dxbeam.audit import report as audit_report
+    from dxbeam.audit.report import Run, Target, Task
+    from dxbeam.audit.subject import SMALL, STANDARD, Finding
 except ImportError:
     sys.exit("dxbeam: the audit needs scipy; install it with: pip install 'dxbeam[analysis]'")
 

@@ -31,14 +31,17 @@ import faiss
 import numpy as np
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, manifest, stopping, storage
-from dxbeam.approximate_index import EXACT, build_index, check_index, measure_recall
-from dxbeam.artifact import WordsAndVectors
-from dxbeam.embeddings import ReadingReport, read_embeddings
+from dxbeam import stopping, storage
+from dxbeam.commands import launch
+from dxbeam.commands.options import BuildVocabularyOptions, CommonOptions, parse, require
 from dxbeam.errors import ConfigurationError
-from dxbeam.transforms import launch
+from dxbeam.mechanisms.index_recall import measure_recall
+from dxbeam.release import manifest
+from dxbeam.space import artifact
+from dxbeam.space.approximate_index import EXACT, build_index, check_index
+from dxbeam.space.artifact import WordsAndVectors
+from dxbeam.space.embeddings import ReadingReport, read_embeddings
 from dxbeam.transforms.neighbor_table import WriteNeighborTable
-from dxbeam.transforms.options import BuildVocabularyOptions, CommonOptions, parse, require
 
 
 def store_words(

@@ -34,19 +34,9 @@ import apache_beam as beam
 import numpy as np
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, corpus, ledger, places, randomness, sensitivity, storage
-from dxbeam.artifact import VocabularyHandle
-from dxbeam.attempt import Attempt, letters_after_failure
-from dxbeam.corpus import CorpusFormat
-from dxbeam.documents import dead_letter_cap, field_names
-from dxbeam.errors import ConfigurationError
-from dxbeam.ledger import Account
-from dxbeam.manifest import PROJECTION, SENSITIVITY
-from dxbeam.projections import Projection, make_projection
-from dxbeam.sensitivity import Sensitivity
-from dxbeam.transforms import launch
-from dxbeam.transforms.metrics import TallyGroups
-from dxbeam.transforms.options import (
+from dxbeam import keys, storage
+from dxbeam.commands import launch
+from dxbeam.commands.options import (
     CommonOptions,
     LedgerOptions,
     ReleaseVectorsOptions,
@@ -54,12 +44,26 @@ from dxbeam.transforms.options import (
     parse,
     require,
 )
+from dxbeam.corpus import files as corpus
+from dxbeam.corpus.files import CorpusFormat
+from dxbeam.documents import dead_letter_cap, field_names
+from dxbeam.errors import ConfigurationError
+from dxbeam.release import ledger, places
+from dxbeam.release.attempt import Attempt, letters_after_failure
+from dxbeam.release.ledger import Account
+from dxbeam.release.manifest import PROJECTION, SENSITIVITY
+from dxbeam.space import artifact
+from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.transforms.manifest import WriteDeadLetters, WriteManifest
+from dxbeam.transforms.metrics import TallyGroups
 from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, LAYOUT_KEY, TALLIES
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
-from dxbeam.transforms.sinks import WriteDeadLetters, WriteManifest
 from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 from dxbeam.transforms.vectors import VECTORS, ReleaseVectors, WriteVectorShards
-from dxbeam.vector_release import UNITS, VectorConfiguration, check_lengths
+from dxbeam.vectors import sensitivity
+from dxbeam.vectors.projections import Projection, make_projection
+from dxbeam.vectors.release import UNITS, VectorConfiguration, check_lengths
+from dxbeam.vectors.sensitivity import Sensitivity
 
 
 def vocabulary_handle(options: PipelineOptions) -> VocabularyHandle | None:
@@ -282,7 +286,7 @@ def check(options: PipelineOptions) -> Checked:
     corpus.check_readable(files, read_as, shared.allow_unreadable_files)
     dead_letter_cap(shared.max_dead_letters)  # refuses what is no cap
     if shared.key_uri:
-        randomness.read_key(shared.key_uri)
+        keys.read_key(shared.key_uri)
     scan = settings.sensitivity.method == "exact" and projection.matrix is not None
     attempt = Attempt(output, metrics_output)
     entered = account(options, settings, attempt.run)

@@ -31,28 +31,32 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import artifact, context, corpus, ledger, places, plan, randomness
-from dxbeam.attempt import Attempt, letters_after_failure
-from dxbeam.bag_of_words import BagOfWords, read_stop_words
-from dxbeam.configuration import Configuration
-from dxbeam.corpus import CorpusFile, CorpusFormat
-from dxbeam.documents import dead_letter_cap, field_names
-from dxbeam.errors import ConfigurationError
-from dxbeam.ledger import Account
-from dxbeam.mechanisms import make_mechanism, parse_parameters
-from dxbeam.neighbors import NeighborSearch
-from dxbeam.repair import PROMPT, Repair, read_prompt
-from dxbeam.resampling import RankResampling
-from dxbeam.transforms import launch
-from dxbeam.transforms.metrics import TallyGroups
-from dxbeam.transforms.options import (
+from dxbeam import keys
+from dxbeam.commands import launch
+from dxbeam.commands.options import (
     CommonOptions,
     LedgerOptions,
     SanitizeOptions,
     parse,
     require,
 )
-from dxbeam.transforms.repair_grammar import OUTCOMES, ChatCompletions, RepairGrammar
+from dxbeam.corpus import files as corpus
+from dxbeam.corpus.files import CorpusFile, CorpusFormat
+from dxbeam.documents import dead_letter_cap, field_names
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.release import context, ledger, places, plan
+from dxbeam.release.attempt import Attempt, letters_after_failure
+from dxbeam.release.ledger import Account
+from dxbeam.space import artifact
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.repair import PROMPT, Repair, read_prompt
+from dxbeam.transforms.manifest import WriteManifest, WriteMetrics
+from dxbeam.transforms.metrics import TallyGroups
+from dxbeam.transforms.repair import OUTCOMES, ChatCompletions, RepairGrammar
 from dxbeam.transforms.sanitize import (
     CORPUS_DIGEST,
     FINGERPRINT,
@@ -61,7 +65,6 @@ from dxbeam.transforms.sanitize import (
     SanitizeDocuments,
 )
 from dxbeam.transforms.shards import WriteShards
-from dxbeam.transforms.sinks import WriteManifest, WriteMetrics
 from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 
 _LOG = logging.getLogger(__name__)
@@ -264,7 +267,7 @@ def check(options: PipelineOptions) -> Checked:
     settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
     del vocabulary  # workers open it for themselves
     if own.key_uri:
-        randomness.read_key(own.key_uri)
+        keys.read_key(own.key_uri)
     if repair:
         repair.api_key()
     attempt = Attempt(output, metrics_output)

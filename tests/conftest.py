@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam.neighbors import ARITHMETICS
+from dxbeam.space.neighbors import ARITHMETICS
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 

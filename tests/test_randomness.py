@@ -13,16 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.randomness import (
-    check_key_uri,
-    document_key,
-    draw_key,
-    draws_a_word,
-    fill,
-    fingerprint,
-    read_key,
-)
-from tests.tiny import KEY
+from dxbeam.keys import check_key_uri, draw_key, fingerprint, read_key
+from dxbeam.randomness import document_key, draws_a_word, fill
+from tests.support.tiny import KEY
 
 
 @given(st.integers(0, 500), st.integers(1, 50), st.sampled_from([2, 4, 454]))

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from dxbeam.documents import Document
-from dxbeam.embeddings import read_embeddings
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.resampling import RankResampling
-from dxbeam.sanitizer import Sanitized, Sanitizer
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.space.embeddings import read_embeddings
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 KEY = hashlib.sha256(b"dxbeam README 7").digest()

@@ -1,1 +1,1 @@
-"""Theory and measurements; below the release path, which knows nothing of it."""
+"""Theory and measurements, below the release path, which knows nothing of it."""

@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.noise import laplace, laplace_draws
+from dxbeam.mechanisms.noise import laplace, laplace_draws
 from dxbeam.randomness import fill
-from dxbeam.vector_release import to_grid
+from dxbeam.vectors.release import to_grid
 
 Reals = npt.NDArray[np.floating]
 Release = Callable[[Reals, Reals], Reals]

@@ -10,7 +10,7 @@ The noise has a uniform direction and the length R ~ Gamma(n, rate epsilon), so 
 the cosine of the angle between the direction and u. Everything depends on (n, epsilon z) alone,
 and functions take ``z`` as an array of any shape and return float64 of the same shape.
 
-The noise is also a Gaussian scale mixture (see ``dxbeam.noise``), so that with
+The noise is also a Gaussian scale mixture (see ``dxbeam.mechanisms.noise``), so that with
 v ~ Gamma((n+1)/2, 1), given v, epsilon Z is normal with variance 2 v. Hence Z is a symmetric
 variance-gamma variable, the difference of two independent Gamma((n+1)/2, rate epsilon), and its
 distribution is a smooth integral over v, which the trapezoid rule in ln v takes to the last digit.

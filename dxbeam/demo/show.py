@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from dxbeam import manifest
+from dxbeam.release import manifest
 
 _WIDTH = 96
 

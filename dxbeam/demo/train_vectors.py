@@ -34,7 +34,7 @@ import faiss
 import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
-from dxbeam.tokenization import words
+from dxbeam.text.tokenization import words
 
 WORDS = 16_000
 DIMENSIONS = 100

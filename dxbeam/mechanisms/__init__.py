@@ -15,6 +15,7 @@ from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
+from dxbeam.mechanisms.noise import Floats
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.santext_plus import SanTextPlus
 from dxbeam.mechanisms.tem import TEM
@@ -22,9 +23,8 @@ from dxbeam.mechanisms.trlaplace import TrLaplace
 from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
 from dxbeam.mechanisms.truncated_gumbel import TruncatedGumbel
 from dxbeam.mechanisms.vickrey import Vickrey
-from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import Floats
 from dxbeam.randomness import Random
+from dxbeam.space.neighbors import Ids, NeighborSearch
 
 
 class Mechanism(Protocol):

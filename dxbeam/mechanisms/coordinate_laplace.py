@@ -19,10 +19,15 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import ROUNDED_NOISE, Floats, coordinate_laplace, coordinate_laplace_draws
-from dxbeam.parameters import checked_epsilon, checked_positive
+from dxbeam.mechanisms.noise import (
+    ROUNDED_NOISE,
+    Floats,
+    coordinate_laplace,
+    coordinate_laplace_draws,
+)
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_positive
 from dxbeam.randomness import Random
+from dxbeam.space.neighbors import Ids, NeighborSearch
 
 
 def clipped(vectors: Floats, radius: float | None) -> Floats:

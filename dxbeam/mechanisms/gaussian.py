@@ -19,10 +19,10 @@ from statistics import NormalDist
 from typing import ClassVar
 
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, approximate
-from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import ROUNDED_NOISE, Floats, gaussian, gaussian_draws
-from dxbeam.parameters import checked_delta, checked_epsilon, checked_positive
+from dxbeam.mechanisms.noise import ROUNDED_NOISE, Floats, gaussian, gaussian_draws
+from dxbeam.mechanisms.parameters import checked_delta, checked_epsilon, checked_positive
 from dxbeam.randomness import Random
+from dxbeam.space.neighbors import Ids, NeighborSearch
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
-from dxbeam.parameters import checked_epsilon
+from dxbeam.mechanisms.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
+from dxbeam.mechanisms.parameters import checked_epsilon
 from dxbeam.randomness import Random
+from dxbeam.space.neighbors import Ids, NeighborSearch
 
 
 @dataclass(frozen=True)

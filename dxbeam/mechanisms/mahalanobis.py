@@ -23,11 +23,11 @@ import numpy as np
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
-from dxbeam.parameters import checked_epsilon, checked_share
+from dxbeam.mechanisms.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
 
 LARGEST_WEIGHT = 0.999999
 """Leaves every direction a variance well above the rounding of S, whose eigenvalues reach n."""

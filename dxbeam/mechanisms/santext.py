@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dxbeam.exponential_choice import DRAWS, ROUNDED_CHOICE, Law, choose
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.parameters import checked_epsilon
+from dxbeam.mechanisms.exponential_choice import DRAWS, ROUNDED_CHOICE, Law, choose
+from dxbeam.mechanisms.parameters import checked_epsilon
 from dxbeam.randomness import Random
+from dxbeam.space.neighbors import Ids, NeighborSearch
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.exponential_choice import DRAWS, PROPOSAL_TAIL, ROUNDED_CHOICE, Law, choose
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import uniform
-from dxbeam.parameters import checked_epsilon, checked_share
+from dxbeam.mechanisms.exponential_choice import DRAWS, PROPOSAL_TAIL, ROUNDED_CHOICE, Law, choose
+from dxbeam.mechanisms.noise import uniform
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
-from dxbeam.vocabulary import UNKNOWN
+from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary import UNKNOWN
 
 
 @dataclass(frozen=True)

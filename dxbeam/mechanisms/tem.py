@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.exponential_choice import DRAWS, ROUNDED_CHOICE, Law, choose
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, at_most, pure
-from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.parameters import checked_epsilon, checked_share
+from dxbeam.mechanisms.exponential_choice import DRAWS, ROUNDED_CHOICE, Law, choose
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
+from dxbeam.space.neighbors import Ids, NeighborSearch
 
 
 @dataclass(frozen=True)

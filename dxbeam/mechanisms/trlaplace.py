@@ -37,10 +37,15 @@ import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee, approximate
 from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped
-from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import ROUNDED_NOISE, Floats, coordinate_laplace, coordinate_laplace_draws
-from dxbeam.parameters import checked_delta, checked_epsilon
+from dxbeam.mechanisms.noise import (
+    ROUNDED_NOISE,
+    Floats,
+    coordinate_laplace,
+    coordinate_laplace_draws,
+)
+from dxbeam.mechanisms.parameters import checked_delta, checked_epsilon
 from dxbeam.randomness import Random
+from dxbeam.space.neighbors import Ids, NeighborSearch
 
 _SAFETY = 1e-3  # of delta: covers the steps of the search below, and costs 0.001 / a in A
 _SHAPES = 4001

@@ -21,11 +21,11 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.guarantees import Guarantee, nothing
-from dxbeam.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.noise import TAIL_DRAWS, uniform
-from dxbeam.parameters import checked_epsilon
+from dxbeam.mechanisms.noise import TAIL_DRAWS, uniform
+from dxbeam.mechanisms.parameters import checked_epsilon
 from dxbeam.randomness import Random
-from dxbeam.vocabulary import UNKNOWN
+from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.vocabulary import UNKNOWN
 
 DRAWS_A_ROUND = 2
 ROUNDS = 8

@@ -17,10 +17,17 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.neighbors import Ids, NeighborSearch
-from dxbeam.noise import ROUNDED_NOISE, TAIL_DRAWS, Floats, laplace, laplace_draws, uniform
-from dxbeam.parameters import checked_epsilon, checked_share
+from dxbeam.mechanisms.noise import (
+    ROUNDED_NOISE,
+    TAIL_DRAWS,
+    Floats,
+    laplace,
+    laplace_draws,
+    uniform,
+)
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
+from dxbeam.space.neighbors import Ids, NeighborSearch
 
 
 @dataclass(frozen=True)

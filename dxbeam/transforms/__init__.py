@@ -1,1 +1,1 @@
-"""Beam transforms: thin wrappers that batch, label and count what the modules above compute."""
+"""Beam transforms: thin wrappers that batch, label and count what the rooms above compute."""

@@ -20,9 +20,10 @@ from apache_beam import pvalue
 from apache_beam.metrics import Metrics
 from apache_beam.utils.shared import Shared
 
-from dxbeam import artifact, storage
-from dxbeam.artifact import WordsAndVectors
-from dxbeam.neighbors import NeighborSearch
+from dxbeam import storage
+from dxbeam.space import artifact
+from dxbeam.space.artifact import WordsAndVectors
+from dxbeam.space.neighbors import NeighborSearch
 
 _WORDS_A_PIECE = 512
 _SECONDS_A_REPORT = 10.0

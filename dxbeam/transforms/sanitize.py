@@ -25,9 +25,6 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from apache_beam.utils.shared import Shared
 from apache_beam.utils.windowed_value import WindowedValue
 
-from dxbeam import artifact
-from dxbeam.artifact import VocabularyHandle
-from dxbeam.configuration import Configuration
 from dxbeam.documents import (
     REPEATED_ID,
     Document,
@@ -38,20 +35,14 @@ from dxbeam.documents import (
     why_unusable,
 )
 from dxbeam.errors import ConfigurationError
-from dxbeam.neighbors import NeighborSearch
-from dxbeam.randomness import (
-    NO_TAGS,
-    add_tags,
-    check_key_uri,
-    document_key,
-    document_tag,
-    draw_key,
-    fingerprint,
-    layout_key,
-    read_key,
-)
-from dxbeam.sanitizer import Batch, Sanitized, Sanitizer
+from dxbeam.keys import check_key_uri, draw_key, fingerprint, read_key
+from dxbeam.randomness import NO_TAGS, add_tags, document_key, document_tag, layout_key
+from dxbeam.space import artifact
+from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.tally import Tally
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.transforms.sources import REJECTED, repeated_ids
 
 _LOG = logging.getLogger(__name__)
@@ -76,7 +67,7 @@ class SanitizeDocuments(beam.PTransform):
     Args:
       configuration: mechanism, rank resampling and the treatment of unknown words.
       vocabulary: URI of a vocabulary artifact that every worker can read, or ``"demo"``.
-      key_uri: where the secret key lies (see ``randomness.read_key``); by default a new key is
+      key_uri: where the secret key lies (see ``keys.read_key``); by default a new key is
         drawn inside the job, broadcast, and forgotten.
       keep_fields: further attributes of the rows to pass on as they are.
       group_by: an attribute whose values are counted apart, or None.
@@ -116,7 +107,7 @@ class SanitizeDocuments(beam.PTransform):
             raise ConfigurationError(
                 "SanitizeDocuments takes a Configuration, such as Configuration(Laplace(10.0)), "
                 f"and this is a {type(configuration).__name__}; the SanitizeDocuments of "
-                "dxbeam.transforms.declarative takes plain values"
+                "dxbeam.transforms.yaml takes plain values"
             )
         check_fields("text", "id", keep_fields, group_by)
         self._unique_ids = unique_ids

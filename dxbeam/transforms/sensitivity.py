@@ -13,10 +13,11 @@ import threadpoolctl
 from apache_beam import pvalue
 from apache_beam.utils.shared import Shared
 
-from dxbeam import artifact, storage
-from dxbeam.artifact import VocabularyHandle
-from dxbeam.projections import Projection
-from dxbeam.sensitivity import ROWS_A_BLOCK, PairScan, Widest, certified
+from dxbeam import storage
+from dxbeam.space import artifact
+from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.vectors.projections import Projection
+from dxbeam.vectors.sensitivity import ROWS_A_BLOCK, PairScan, Widest, certified
 
 Part = tuple[float, float, int, int]
 """The fields of a ``Widest``."""

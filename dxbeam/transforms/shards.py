@@ -30,11 +30,12 @@ from apache_beam import pvalue
 from apache_beam.transforms.window import GlobalWindow, GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from dxbeam import manifest, storage
-from dxbeam.corpus import FORMATS
+from dxbeam import storage
+from dxbeam.corpus.files import FORMATS
 from dxbeam.errors import ConfigurationError, CorpusError, OutputError
-from dxbeam.manifest import Shard
 from dxbeam.randomness import layout_order
+from dxbeam.release import manifest
+from dxbeam.release.manifest import Shard
 
 beam.coders.registry.register_coder(Shard, beam.coders.RowCoder)
 

@@ -13,8 +13,8 @@ from typing import Any
 import apache_beam as beam
 from apache_beam import pvalue
 
-from dxbeam import corpus
-from dxbeam.corpus import CorpusFile, CorpusFormat, Split
+from dxbeam.corpus import files as corpus
+from dxbeam.corpus.files import CorpusFile, CorpusFormat, Split
 from dxbeam.documents import Document, Rejected, UnreadableFile, why_no_id
 from dxbeam.errors import CorpusError, RunError
 

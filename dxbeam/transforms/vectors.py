@@ -17,11 +17,12 @@ from apache_beam.metrics import Metrics
 from apache_beam.typehints.row_type import RowTypeConstraint
 from apache_beam.utils.shared import Shared
 
-from dxbeam import artifact
-from dxbeam.artifact import VocabularyHandle
 from dxbeam.documents import REPEATED_ID, Document, Rejected, place
 from dxbeam.errors import ConfigurationError
-from dxbeam.randomness import fingerprint, layout_key
+from dxbeam.keys import fingerprint
+from dxbeam.randomness import layout_key
+from dxbeam.space import artifact
+from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.tally import Tally
 from dxbeam.transforms.sanitize import (
     CORPUS_DIGEST,
@@ -33,7 +34,7 @@ from dxbeam.transforms.sanitize import (
 )
 from dxbeam.transforms.shards import OpenParquet, ToParquetRow, WritePieces
 from dxbeam.transforms.sources import REJECTED, repeated_ids
-from dxbeam.vector_release import VectorConfiguration, VectorReleaser
+from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
 
 VECTORS = "vectors"
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from dxbeam.transforms import options
-from dxbeam.transforms.arguments import count, number, size
-from dxbeam.transforms.options import BuildVocabularyOptions, SanitizeOptions
+from dxbeam.commands import options
+from dxbeam.commands.arguments import count, number, size
+from dxbeam.commands.options import BuildVocabularyOptions, SanitizeOptions
 
 HERE = Path(__file__).parent
 TEMPLATES: dict[str, tuple[type[PipelineOptions], str]] = {

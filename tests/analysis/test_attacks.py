@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dxbeam import sensitivity
 from dxbeam.analysis.attacks import add, add_on_grid, reachable, words_left
 from dxbeam.documents import Document
-from dxbeam.embeddings import read_embeddings
-from dxbeam.projections import make_projection
-from dxbeam.vector_release import VectorConfiguration, VectorReleaser
-from tests import tiny
+from dxbeam.space.embeddings import read_embeddings
+from dxbeam.vectors import sensitivity
+from dxbeam.vectors.projections import make_projection
+from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+from tests.support import tiny
 
 N, DIMENSIONS = 5000, 300
 TARGETS = np.arange(0, N, 250)

@@ -10,9 +10,9 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam import storage
 from pipelines.sanitize import build
-from tests import tiny
 from tests.cloud.conftest import names
 from tests.cloud.front import BUCKET, Front
+from tests.support import tiny
 
 ROOT = Path(__file__).parent.parent.parent
 LARGEST_REQUEST = 1 << 20  # bytes; Dataflow takes 20 MB

@@ -21,12 +21,14 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from dxbeam import artifact, ledger, manifest, storage
+from dxbeam import storage
 from dxbeam.errors import DxbeamError
+from dxbeam.release import ledger, manifest
+from dxbeam.space import artifact
 from pipelines.sanitize import sanitize
-from tests import tiny
 from tests.cloud.conftest import names, put
 from tests.cloud.front import BUCKET, Front
+from tests.support import tiny
 
 ROOT = f"gs://{BUCKET}"
 RECORDS = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(20))]

@@ -6,11 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from dxbeam import ledger, storage
+from dxbeam import storage
 from dxbeam.errors import OutputError
+from dxbeam.release import ledger
 from tests.cloud.conftest import names, put
 from tests.cloud.front import BUCKET, Front
-from tests.test_ledger import entry
+from tests.release.test_ledger import entry
 
 ONCE = f"gs://{BUCKET}/once"
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from dxbeam import artifact
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.resampling import RankResampling
-from dxbeam.sanitizer import Sanitized, Sanitizer
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.space import artifact
 from dxbeam.tally import Tally, total
-from tests import tiny
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from tests.support import tiny
 
 FLAGS = ("--epsilon=10", "--rank_c=0.02", "--group_by=label", "--search_threads=1")
 SECRET = "zyzzogeton"

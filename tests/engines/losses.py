@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dxbeam import manifest
+from dxbeam.release import manifest
 from tests.engines.corpus import FLAGS, Corpus
 from tests.engines.flink_cluster import ROOT, FlinkCluster, wait_for
 

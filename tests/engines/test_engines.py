@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from dxbeam import manifest
 from dxbeam.documents import REPEATED_ID
-from tests import tiny
+from dxbeam.release import manifest
 from tests.engines.corpus import FLAGS, SECRET, Corpus, Expected
 from tests.engines.flink_cluster import FlinkCluster
+from tests.support import tiny
 
 pytestmark = pytest.mark.engines
 

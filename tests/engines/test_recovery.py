@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam import manifest
-from tests import tiny
+from dxbeam.release import manifest
 from tests.engines import corpus, losses
 from tests.engines.flink_cluster import ROOT, FlinkCluster, wait_for
+from tests.support import tiny
 
 pytestmark = pytest.mark.engines
 

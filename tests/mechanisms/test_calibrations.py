@@ -15,15 +15,15 @@ from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace, clipped
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.mahalanobis import Mahalanobis, shape_of
+from dxbeam.mechanisms.noise import coordinate_laplace, gaussian, gaussian_draws
 from dxbeam.mechanisms.santext_plus import SanTextPlus
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.mechanisms.truncated_gumbel import candidate_counts
 from dxbeam.mechanisms.vickrey import Vickrey
-from dxbeam.neighbors import NeighborSearch
-from dxbeam.noise import coordinate_laplace, gaussian, gaussian_draws
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
 from tests.mechanisms.test_contract import vocabulary
-from tests.statistical.laws import ALPHA, random_numbers
+from tests.support.laws import ALPHA, random_numbers
 
 
 def gaussian_delta(sigma: float, distance: float, epsilon: float) -> float:

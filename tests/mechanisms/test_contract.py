@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dxbeam.configuration import Configuration
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, AddsNoise, Mechanism, make_mechanism
-from dxbeam.neighbors import NeighborSearch
-from dxbeam.resampling import RankResampling
-from dxbeam.sanitizer import Sanitized, Sanitizer
-from dxbeam.vocabulary import UNKNOWN, Vocabulary
-from tests.statistical.laws import random_numbers
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from tests.support.laws import random_numbers
 
 ROOT = Path(__file__).parent.parent.parent
 PARAMETERS = {"trlaplace_published": {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}}

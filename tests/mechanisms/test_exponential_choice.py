@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dxbeam import artifact, exponential_choice
-from dxbeam.exponential_choice import DRAWS, PROPOSAL_TAIL, Law, choose
-from dxbeam.mechanisms import Mechanism, make_mechanism
+from dxbeam.mechanisms import Mechanism, exponential_choice, make_mechanism
 from dxbeam.mechanisms import truncated_gumbel as truncated_gumbel_file
+from dxbeam.mechanisms.exponential_choice import DRAWS, PROPOSAL_TAIL, Law, choose
 from dxbeam.mechanisms.truncated_gumbel import candidate_counts
-from dxbeam.neighbors import NeighborSearch
-from dxbeam.vocabulary import UNKNOWN, Vocabulary
-from tests import vocabularies
+from dxbeam.space import artifact
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from tests.mechanisms.test_contract import vocabulary
-from tests.statistical.laws import (
+from tests.support import vocabularies
+from tests.support.laws import (
     ALPHA,
     Floats,
     Ids,

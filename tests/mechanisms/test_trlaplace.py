@@ -15,12 +15,12 @@ from scipy import optimize, stats
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.coordinate_laplace import clipped
+from dxbeam.mechanisms.noise import coordinate_laplace, coordinate_laplace_draws
 from dxbeam.mechanisms.trlaplace import TrLaplace, exact_delta, log_staying, worst_delta
 from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
-from dxbeam.neighbors import NeighborSearch
-from dxbeam.noise import coordinate_laplace, coordinate_laplace_draws
-from dxbeam.vocabulary import Vocabulary
-from tests.statistical.laws import border, exact_draw, random_numbers
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
+from tests.support.laws import border, exact_draw, random_numbers
 
 DELTA = 1e-5
 
@@ -155,6 +155,6 @@ def test_real_words_of_the_demo_vocabulary_have_the_claimed_delta(demo: Vocabula
 
 @pytest.fixture(scope="module")
 def demo() -> Vocabulary:
-    from dxbeam import artifact
+    from dxbeam.space import artifact
 
     return artifact.open_vocabulary(artifact.handle("demo"))

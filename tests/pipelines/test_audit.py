@@ -12,7 +12,7 @@ import pytest
 from dxbeam.errors import ConfigurationError, DxbeamError
 from dxbeam.mechanisms import MECHANISMS
 from pipelines.audit import audit
-from tests.analysis.broken_mechanisms import SanTextDoubled
+from tests.support.broken_mechanisms import SanTextDoubled
 
 
 def _read(path: Path) -> dict[str, object]:

@@ -23,7 +23,7 @@ import zstandard
 
 from dxbeam import storage
 from dxbeam.errors import DxbeamError, RunError
-from tests import tiny
+from tests.support import tiny
 
 GOOD = [{"id": "a", "text": "w1 w2"}, {"id": "b", "text": "w3"}]
 

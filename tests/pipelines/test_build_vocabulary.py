@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dxbeam import artifact
 from dxbeam.errors import ArtifactError, DxbeamError
-from dxbeam.neighbors import NeighborSearch
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.space import artifact
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
 from pipelines.build_vocabulary import build_vocabulary
-from tests import tiny
+from tests.support import tiny
 
 WORDS = ["Apple", "pear", "apple", "x-y", "plum", *(f"w{i}" for i in range(700))]
 VECTORS = np.random.default_rng(0).normal(size=(len(WORDS), 6)).astype(np.float32)

@@ -15,7 +15,7 @@ import pytest
 
 from pipelines.release_vectors import release_vectors
 from pipelines.sanitize import sanitize
-from tests import tiny
+from tests.support import tiny
 
 MODES = {
     "laplace": ["--epsilon=5"],

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam import manifest, stopping
+from dxbeam import stopping
 from dxbeam.errors import OutputError
-from tests import stopped, tiny
+from dxbeam.release import manifest
+from tests.support import stopped, tiny
 
 MOMENTS, KILLED = 6, 3
 RECORDS = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(200))]

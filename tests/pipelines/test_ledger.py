@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from dxbeam import ledger, manifest
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError
+from dxbeam.release import ledger, manifest
 from pipelines.release_vectors import release_vectors
-from tests import tiny
+from tests.support import tiny
 
 RECORDS = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(6))]
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam import artifact, manifest
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
-from dxbeam.resampling import RankResampling
-from dxbeam.sanitizer import Sanitized, Sanitizer
-from tests import tiny
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.release import manifest
+from dxbeam.space import artifact
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from tests.support import tiny
 
 FLAGS = {"trlaplace_published": ("--epsilon=0.3", "--parameters=delta=0.4,clip=1")}
 UNSOUND = {"santext_plus", "trlaplace_published", "truncated_gumbel"}

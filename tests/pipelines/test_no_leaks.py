@@ -21,7 +21,7 @@ import zstandard
 
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms.laplace import Laplace
-from tests import tiny
+from tests.support import tiny
 
 _RANDOM = random.Random(5)
 ALLOWED = ("--allow_unreadable_files", "--largest_document=5000")

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from dxbeam import manifest
 from dxbeam.errors import DxbeamError
+from dxbeam.release import manifest
 from pipelines.release_vectors import release_vectors
 from pipelines.sanitize import sanitize
-from tests import tiny
+from tests.support import tiny
 
 RECORDS = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(4))]
 LAUNCHERS: dict[str, tuple[Callable[[list[str]], None], tuple[str, ...]]] = {
@@ -148,7 +148,7 @@ def test_the_rights_of_a_release_are_those_of_any_new_file(
 def test_a_release_of_vectors_that_is_stopped_at_its_end_keeps_what_it_names(
     uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
 ) -> None:
-    from dxbeam.transforms import launch as launching
+    from dxbeam.commands import launch as launching
 
     run = launching.run
 

@@ -18,23 +18,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam import artifact, stopping
-from dxbeam.bag_of_words import BagOfWords
-from dxbeam.configuration import Configuration
+from dxbeam import stopping
+from dxbeam.commands import launch
 from dxbeam.documents import Document
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.resampling import RankResampling
-from dxbeam.sanitizer import Sanitizer
-from dxbeam.transforms import declarative, launch
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.space import artifact
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.sanitizer import Sanitizer
+from dxbeam.transforms import yaml as declarative
 from dxbeam.transforms.sanitize import SanitizeDocuments
-from dxbeam.vocabulary import Vocabulary
 from pipelines.audit import audit
 from pipelines.build_vocabulary import build_vocabulary
 from pipelines.release_vectors import release_vectors
 from pipelines.sanitize import sanitize
-from tests import tiny
+from tests.support import tiny
 
 SECRETS = ("Evelyn", "Montserrat")
 CORPUS = [{"id": "a", "text": "Evelyn w1"}, {"id": "b", "text": "w3 Montserrat"}]

@@ -16,16 +16,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam import artifact, manifest, sensitivity
+from dxbeam.corpus.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError, CorpusError, DxbeamError, RunError
-from dxbeam.given_vectors import encode
-from dxbeam.projections import Projection, make_projection
-from dxbeam.sensitivity import Sensitivity
-from dxbeam.vector_release import VectorConfiguration, VectorReleaser
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.release import manifest
+from dxbeam.space import artifact
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.vectors import sensitivity
+from dxbeam.vectors.projections import Projection, make_projection
+from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+from dxbeam.vectors.sensitivity import Sensitivity
 from pipelines.release_vectors import release_vectors
-from tests import tiny
+from tests.support import tiny
 
 SECRETS = [f"zqxsecret{i}y" for i in range(12)]
 TEXTS = [*tiny.texts(8), f"w1 {' '.join(SECRETS)}", ""]

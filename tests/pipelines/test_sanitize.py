@@ -12,14 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from dxbeam import artifact, manifest
 from dxbeam.documents import Document
 from dxbeam.errors import CorpusError
+from dxbeam.keys import fingerprint
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.randomness import fingerprint
-from dxbeam.sanitizer import Sanitized, Sanitizer
+from dxbeam.release import manifest
+from dxbeam.space import artifact
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from pipelines.sanitize import sanitize
-from tests import tiny
+from tests.support import tiny
 
 TEXTS = [text.replace("\n", " ") for text in tiny.texts(12)]
 RECORDS = [{"id": f"d{i}", "text": text, "label": "ab"[i % 2]} for i, text in enumerate(TEXTS)]

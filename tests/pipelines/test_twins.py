@@ -44,15 +44,17 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.transforms import environments
 
-from dxbeam import corpus, manifest, tokenization
-from dxbeam.bag_of_words import BagOfWords
+from dxbeam.corpus import files as corpus
 from dxbeam.errors import DxbeamError
+from dxbeam.release import manifest
+from dxbeam.space.vocabulary import UNKNOWN as UNKNOWN_ID
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text import tokenization
+from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.transforms import shards
-from dxbeam.vector_release import VectorConfiguration
-from dxbeam.vocabulary import UNKNOWN as UNKNOWN_ID
-from dxbeam.vocabulary import Vocabulary
+from dxbeam.vectors.release import VectorConfiguration
 from pipelines import release_vectors, sanitize
-from tests import tiny
+from tests.support import tiny
 
 LONG = "naïveté" * 12
 KNOWN = {

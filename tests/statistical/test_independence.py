@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dxbeam import randomness, sanitizer
+from dxbeam import randomness
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.resampling import RankResampling
-from dxbeam.sanitizer import Sanitized, Sanitizer
-from dxbeam.vocabulary import Vocabulary
-from tests.statistical.laws import Floats, judge
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text import sanitizer
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from tests.support.laws import Floats, judge
 
 HALF = 2000
 POSITIONS = (np.arange(2 * HALF + 1, dtype=np.float32) - HALF) / 10

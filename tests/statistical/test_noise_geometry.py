@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dxbeam.noise import laplace, laplace_draws, normal_pairs, uniform
-from tests.statistical.laws import Floats, Sampler, judge, random_numbers
+from dxbeam.mechanisms.noise import laplace, laplace_draws, normal_pairs, uniform
+from tests.support.laws import Floats, Sampler, judge, random_numbers
 
 EPSILON = 3.0
 ROWS = 5_000

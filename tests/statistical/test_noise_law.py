@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dxbeam.noise import laplace, normal_pairs, uniform
-from tests.statistical.laws import Floats, Sampler, check_noise, random_numbers
+from dxbeam.mechanisms.noise import laplace, normal_pairs, uniform
+from tests.support.laws import Floats, Sampler, check_noise, random_numbers
 
 DIMENSIONS = (1, 2, 3, 50, 300)
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.neighbors import NeighborSearch
-from dxbeam.noise import laplace
-from dxbeam.resampling import RankResampling
-from dxbeam.vocabulary import UNKNOWN, Vocabulary
-from tests.statistical.laws import (
+from dxbeam.mechanisms.noise import laplace
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from tests.support.laws import (
     Floats,
     Ids,
     chi_square_p,

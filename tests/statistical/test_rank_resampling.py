@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dxbeam.neighbors import Ids
-from dxbeam.resampling import RankResampling
-from tests.statistical.laws import rank_law
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.space.neighbors import Ids
+from tests.support.laws import rank_law
 
 Ranks = Callable[[np.ndarray, float, int], Ids]
 """(uint64 [B, 1], epsilon * c, N) -> ranks."""

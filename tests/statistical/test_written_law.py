@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dxbeam import sanitizer as module
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.neighbors import NeighborSearch
-from dxbeam.noise import laplace
-from dxbeam.resampling import RankResampling
-from dxbeam.sanitizer import Sanitized, Sanitizer
-from dxbeam.vocabulary import UNKNOWN, Vocabulary
-from tests.statistical.laws import Floats, chi_square_p, judge, line_law, rank_law
-from tests.vocabularies import line_vocabulary
+from dxbeam.mechanisms.noise import laplace
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.text import sanitizer as module
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from tests.support.laws import Floats, chi_square_p, judge, line_law, rank_law
+from tests.support.vocabularies import line_vocabulary
 
 KEY = bytes(range(32))
 EPSILON, C, WORDS = 0.7, 1.5, 90_000

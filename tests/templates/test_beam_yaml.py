@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dxbeam import artifact
-from dxbeam.transforms.sinks import NOT_COVERED
-from tests import tiny
+from dxbeam.space import artifact
+from dxbeam.transforms.manifest import NOT_COVERED
+from tests.support import tiny
 
 TEMPLATES = Path(__file__).parent.parent.parent / "templates" / "beam_yaml"
 RECORDS = [{"id": f"d{i}", "text": text or "w1"} for i, text in enumerate(tiny.texts(9))]

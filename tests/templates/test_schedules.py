@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from dxbeam.transforms.options import SanitizeOptions, parse
+from dxbeam.commands.options import SanitizeOptions, parse
 from pipelines.sanitize import sanitize
-from tests import tiny
+from tests.support import tiny
 
 TEMPLATES = Path(__file__).parent.parent.parent / "templates"
 BEAM = metadata.version("apache-beam")

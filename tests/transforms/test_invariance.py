@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam import artifact, corpus, sanitizer
-from dxbeam.bag_of_words import BagOfWords
+from dxbeam.corpus import files as corpus
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.resampling import RankResampling
-from dxbeam.sanitizer import Sanitized, Sanitizer
-from tests import tiny
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.space import artifact
+from dxbeam.text import sanitizer
+from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from tests.support import tiny
 
 TEXTS = [*tiny.texts(60), "w1 w2 strange " * 2000]  # the last is longer than one search
 RECORDS = [{"id": f"doc{i}", "text": text, "label": str(i % 3)} for i, text in enumerate(TEXTS)]

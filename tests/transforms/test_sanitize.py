@@ -16,21 +16,21 @@ from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import FixedWindows, SlidingWindows, TimestampedValue
 from apache_beam.typehints.row_type import RowTypeConstraint
 
-from dxbeam.artifact import VocabularyHandle
-from dxbeam.configuration import Configuration
-from dxbeam.corpus import CorpusFile, Split
+from dxbeam.corpus.files import CorpusFile, Split
 from dxbeam.documents import Document, Rejected, UnreadableFile
 from dxbeam.errors import ConfigurationError
-from dxbeam.manifest import Shard
+from dxbeam.keys import fingerprint
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.randomness import fingerprint
-from dxbeam.sanitizer import Sanitizer
+from dxbeam.release.manifest import Shard
+from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.tally import Tally
-from dxbeam.transforms import declarative
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.sanitizer import Sanitizer
+from dxbeam.transforms import yaml as declarative
 from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES, SanitizeDocuments
 from dxbeam.transforms.sources import REJECTED
 from pipelines.sanitize import build
-from tests import tiny
+from tests.support import tiny
 
 # Noise far smaller than the words' distances: what comes out is known, the way there is the same.
 QUIET = Configuration(Laplace(5000.0))

@@ -9,10 +9,11 @@ import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from dxbeam import artifact, sensitivity
-from dxbeam.projections import make_projection
+from dxbeam.space import artifact
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
-from tests import tiny
+from dxbeam.vectors import sensitivity
+from dxbeam.vectors.projections import make_projection
+from tests.support import tiny
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
 
-from dxbeam import corpus
-from dxbeam.corpus import CorpusFormat
+from dxbeam.corpus import files as corpus
+from dxbeam.corpus.files import CorpusFormat
 from dxbeam.documents import Document, Rejected, UnreadableFile
 from dxbeam.errors import CorpusError
 from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments, RepeatedIds
-from tests import tiny
+from tests.support import tiny
 
 
 def _pipeline() -> beam.Pipeline:

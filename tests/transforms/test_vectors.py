@@ -10,13 +10,14 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
 
-from dxbeam import artifact, sensitivity
 from dxbeam.documents import Document
-from dxbeam.projections import make_projection
+from dxbeam.space import artifact
 from dxbeam.transforms.sources import REJECTED
 from dxbeam.transforms.vectors import VECTORS, ReleaseVectors
-from dxbeam.vector_release import VectorConfiguration
-from tests import tiny
+from dxbeam.vectors import sensitivity
+from dxbeam.vectors.projections import make_projection
+from dxbeam.vectors.release import VectorConfiguration
+from tests.support import tiny
 
 
 @pytest.mark.parametrize("text", ["w1", "w2", "\0"])

@@ -1,0 +1,1 @@
+"""Statistical and exact tests of mechanisms and releases against what they promise."""

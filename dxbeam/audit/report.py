@@ -1,0 +1,215 @@
+"""What an audit says: a value for JSON, and a table for a person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dxbeam.audit.battery import ALPHA, DIMENSIONS, Part, judge, parts, run
+from dxbeam.audit.reference_laws import REFERENCES, UNLISTED
+from dxbeam.audit.subject import Finding, Size, Subject
+from dxbeam.audit.vector_battery import NAME as VECTORS
+from dxbeam.audit.vector_battery import audit_projections, audit_vectors
+from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.release.manifest import versions
+from dxbeam.text.configuration import Configuration
+
+FORMAT, VERSION = "dxbeam-audit", 1
+
+_VECTOR_DIMENSIONS = 300
+_FLOATS_TELL_AT = 20.0  # epsilon at which a released float64 vector leaves one word
+
+
+class Target(NamedTuple):
+    """What is audited: a name, and for a mechanism its settings.
+
+    Attributes:
+      name: of a mechanism, or ``released_vectors``.
+      subject: the configuration, sizes and random numbers.
+    """
+
+    name: str
+    subject: Subject
+
+
+class Task(NamedTuple):
+    """A part of an audit of a target, in a run; ``part`` is None for released vectors."""
+
+    target: int
+    run: int
+    part: Part | None
+
+
+def targets(
+    name: str,
+    size: Size,
+    parameters: Mapping[str, float | str | None],
+    resampling: RankResampling | None = None,
+) -> list[Target]:
+    """What ``--mechanism`` names: one mechanism, released_vectors, or all of these.
+
+    Args:
+      name: as above.
+      size: of the samples.
+      parameters: the mechanism's; where there are none, those of its row in REFERENCES.
+      resampling: rank resampling of what it releases.
+
+    Raises:
+      ConfigurationError: no such mechanism, or parameters out of range.
+    """
+    if name == "all":
+        each = [*MECHANISMS, VECTORS]
+        return [target for one in each for target in targets(one, size, {}, resampling)]
+    given = {key: value for key, value in parameters.items() if value is not None}
+    if name == VECTORS:
+        epsilon = float(given.get("epsilon") or _FLOATS_TELL_AT)
+        return [Target(name, Subject(Configuration(Laplace(epsilon)), size))]
+    row = REFERENCES.get(name, UNLISTED)
+    mechanism = make_mechanism(name, **(given or row.parameters))
+    for n in DIMENSIONS:
+        mechanism.draws(n)  # refuses what is undefined in so many
+    settings = Configuration(mechanism, resampling, allow_unsound=True)
+    return [Target(name, Subject(settings, size))]
+
+
+def tasks(audited: Sequence[Target], runs: int) -> list[Task]:
+    """All there is to do."""
+    return [
+        Task(i, number, part)
+        for number in range(runs)
+        for i, target in enumerate(audited)
+        for part in ([None] if target.name == VECTORS else parts(target.subject))
+    ]
+
+
+def findings(task: Task, audited: Sequence[Target]) -> tuple[tuple[int, int], list[Finding]]:
+    """Does a task: -> (target, run), what was found."""
+    subject = audited[task.target].subject
+    if task.part is None:
+        epsilon = subject.configuration.mechanism.epsilon
+        found = [*audit_vectors(subject, _VECTOR_DIMENSIONS, epsilon)]
+        return task[:2], [*found, *audit_projections(subject, epsilon)]
+    return task[:2], run(subject, task.part)
+
+
+class Run(NamedTuple):
+    """The outcome of one audit.
+
+    Attributes:
+      target: index of what was audited.
+      run: number of the run.
+      tests: how many.
+      smallest: the finding with the smallest p-value.
+      epsilon_bound: lower bound on the loss per unit of Euclidean distance, NaN without one.
+      failures: what is not as it should be.
+      findings: all of them, for the first run; later ones would fill the report.
+    """
+
+    target: int
+    run: int
+    tests: int
+    smallest: Finding
+    epsilon_bound: float
+    failures: list[Finding]
+    findings: list[Finding]
+
+
+def outcome(found: tuple[tuple[int, int], Iterable[list[Finding]]]) -> Run:
+    """Judges all findings of one audit."""
+    (target, number), lists = found
+    verdict = judge([finding for some in lists for finding in some])
+    return Run(
+        target,
+        number,
+        len(verdict.findings),
+        verdict.findings[0],
+        verdict.epsilon_bound,
+        verdict.failures,
+        [] if number else verdict.findings,
+    )
+
+
+def report(audited: Sequence[Target], runs: Iterable[Run]) -> dict[str, Any]:
+    """The report, ready for JSON."""
+    ordered = sorted(runs)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "alpha": ALPHA,
+        "meaning": (
+            "Each run raises a false alarm with probability alpha at most. epsilon_bound is a "
+            "lower bound on the privacy loss per unit of Euclidean distance, the largest of the "
+            "runs."
+        ),
+        "audits": [
+            _entry(target, [run for run in ordered if run.target == i])
+            for i, target in enumerate(audited)
+        ],
+        "versions": versions(),
+    }
+
+
+def _entry(target: Target, runs: list[Run]) -> dict[str, Any]:
+    settings = target.subject.configuration
+    promise = settings.mechanism.guarantee()
+    bounds = [run.epsilon_bound for run in runs if math.isfinite(run.epsilon_bound)]
+    smallest = min((run.smallest for run in runs), key=lambda finding: finding.p_value)
+    return {
+        "name": target.name,
+        "configuration": {"epsilon": settings.mechanism.epsilon}
+        if target.name == VECTORS
+        else {**settings.as_dict(), "guarantee": promise.sentence},
+        "claims": target.name == VECTORS or promise.sound,
+        "euclidean_epsilon": promise.euclidean_epsilon,
+        "samples": target.subject.size._asdict(),
+        "runs": len(runs),
+        "passed": sum(not run.failures for run in runs),
+        "tests": runs[0].tests,
+        "smallest_p": smallest.p_value,
+        "smallest_p_of": f"{smallest.test} ({smallest.setting})",
+        "epsilon_bound": max(bounds, default=None),
+        "failures": [_finding(f, run.run) for run in runs for f in run.failures],
+        "findings": [_finding(f, 0) for f in runs[0].findings],
+    }
+
+
+def _finding(finding: Finding, number: int) -> dict[str, Any]:
+    values = {
+        name: value if not isinstance(value, float) or math.isfinite(value) else None
+        for name, value in finding._asdict().items()
+    }
+    return {"run": number, **values}
+
+
+def broken(made: Mapping[str, Any]) -> list[str]:
+    """The names of those that claim something and failed."""
+    return [a["name"] for a in made["audits"] if a["claims"] and a["passed"] < a["runs"]]
+
+
+def table(made: Mapping[str, Any]) -> str:
+    """The report as a person reads it, in Markdown."""
+    lines = [
+        "| audited | claim: ε per unit of distance | tests | runs passed | smallest p of all runs "
+        "| lower bound on ε found |",
+        "|---|---|---|---|---|---|",
+    ]
+    for entry in made["audits"]:
+        epsilon, bound = entry["euclidean_epsilon"], entry["epsilon_bound"]
+        cells = [
+            entry["name"],
+            f"{epsilon:.4g}" if entry["claims"] else "none",
+            f"{entry['tests']}",
+            f"{entry['passed']} of {entry['runs']}",
+            f"{entry['smallest_p']:.2g}",
+            "" if bound is None else f"{bound:.2f}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+        lines += [
+            f"\n  {entry['name']}, run {failed['run']}: {failed['test']} ({failed['setting']}): "
+            f"p = {failed['p_value']:.2g} {failed['says']}"
+            for failed in entry["failures"][:5]
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,149 @@
+"""What is audited, how large the samples are, and what a test finds."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dxbeam.audit.evidence import Evidence, Floats
+from dxbeam.audit.reference_laws import REFERENCES, UNLISTED, Reference, Row
+from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.sanitizer import Sanitizer
+
+
+class Size(NamedTuple):
+    """Samples of an audit.
+
+    Attributes:
+      noises: noise vectors in up to 3 dimensions.
+      long_noises: noise vectors in more.
+      outputs: released words a word.
+      words: words of a text.
+    """
+
+    noises: int = 100_000
+    long_noises: int = 50_000
+    outputs: int = 20_000
+    words: int = 6_000
+
+
+STANDARD = Size()
+
+SMALL = Size(8_000, 6_000, 2_000, 2_500)
+"""For many runs of correct mechanisms; the false-alarm rate does not depend on the size."""
+
+
+class Finding(NamedTuple):
+    """What one test found.
+
+    Attributes:
+      test: what was tested.
+      setting: on what.
+      statistic: what was measured; its meaning is the test's.
+      p_value: probability of such a statistic, at most, if the mechanism is as it should be.
+      part_of_claim: False where a mechanism that claims nothing is measured all the same.
+      epsilon_bound: lower bound on the privacy loss per unit of distance, or NaN; see ``says``.
+      says: what the statistic is about, in words.
+    """
+
+    test: str
+    setting: str
+    statistic: float
+    p_value: float
+    part_of_claim: bool = True
+    epsilon_bound: float = math.nan
+    says: str = ""
+
+    @classmethod
+    def of(cls, test: str, setting: str, found: Evidence, says: str = "") -> Finding:
+        """A finding from a statistic and its p-value; a p-value that is no number counts as 0."""
+        p_value = 0.0 if math.isnan(found.p_value) else found.p_value
+        return cls(test, setting, found.statistic, p_value, says=says)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A configuration under audit.
+
+    Attributes:
+      configuration: what is run, with unknown words noised.
+      size: of the samples.
+      random_bytes: count -> that many random bytes; the operating system's outside of tests.
+      make: what makes its Sanitizer; tests put a broken one here.
+      search: what makes the search over a vocabulary; tests put a broken one here.
+      bag: what makes a BagOfWords; tests put a broken one here.
+    """
+
+    configuration: Configuration
+    size: Size = STANDARD
+    random_bytes: Callable[[int], bytes] = os.urandom
+    make: Callable[..., Sanitizer] = Sanitizer
+    search: Callable[..., NeighborSearch] = NeighborSearch
+    bag: Callable[[int, frozenset[str]], BagOfWords] = BagOfWords
+
+    @property
+    def sound(self) -> bool:
+        """Whether anything is claimed."""
+        return self.configuration.mechanism.guarantee().sound
+
+    @property
+    def row(self) -> Row:
+        """What the audit knows of the mechanism."""
+        return REFERENCES.get(self.configuration.mechanism.name, UNLISTED)
+
+    def reference(self, vocabulary: Vocabulary) -> Reference:
+        """What the mechanism should do over a vocabulary."""
+        return self.row.reference(self.configuration.mechanism, vocabulary)
+
+    def spread(self, n: int) -> float:
+        """Roughly the standard deviation of the noise along a direction."""
+        return self.row.spread(self.configuration.mechanism, n)
+
+    def key(self) -> bytes:
+        """A new secret key."""
+        return self.random_bytes(32)
+
+    def sanitizer(
+        self,
+        vocabulary: Vocabulary | NeighborSearch,
+        key: bytes | None = None,
+        unknown_words: str = "noise",
+        bag: BagOfWords | None = None,
+    ) -> Sanitizer:
+        """The release path over a vocabulary, with a new key unless one is given."""
+        settings = self.configuration
+        return self.make(
+            self.search(vocabulary) if isinstance(vocabulary, Vocabulary) else vocabulary,
+            settings.mechanism,
+            settings.resampling,
+            unknown_words,
+            key or self.key(),
+            bag=bag,
+            allow_unsound=True,  # what is audited is not released
+        )
+
+    def release(self, vocabulary: Vocabulary, ids: Ids) -> Ids:
+        """Releases words as one document, through a new key: int64 [B] -> int64 [B]."""
+        return self.sanitizer(vocabulary).release([(self.key(), 0, len(ids))], ids)
+
+    def normals(self, count: int) -> Floats:
+        """Standard normal numbers, float64 [count], by Box and Muller."""
+        u = np.frombuffer(self.random_bytes(16 * count), np.uint64).reshape(2, count)
+        first, second = (u.astype(np.float64) + 1) * 2.0**-64
+        return np.asarray(np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second))
+
+
+def words_at(places: npt.ArrayLike, unknown: npt.ArrayLike) -> Vocabulary:
+    """Words w0, w1, … at these places [N, n], and unknown words at another [n]."""
+    vectors = np.ascontiguousarray(places, np.float32)
+    names = [f"w{i}" for i in range(len(vectors))]
+    return Vocabulary(names, vectors, unknown_vector=np.asarray(unknown, np.float32))

@@ -1,0 +1,1 @@
+"""The command line: flags, checks and runs that all pipelines share."""

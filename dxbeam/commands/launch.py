@@ -1,0 +1,143 @@
+"""What all launchers share: threads, running, and telling a person what went wrong."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import (
+    DebugOptions,
+    DirectOptions,
+    PipelineOptions,
+    StandardOptions,
+    TypeOptions,
+)
+
+from dxbeam import stopping
+from dxbeam.commands.options import LOCAL_RUNNER, CommonOptions
+from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
+
+_REFUSAL = re.compile(r"dxbeam\.errors\.(\w+): (.*?)(?: \[while running|$)", re.MULTILINE)
+_DISK_FULL = "No space left on device"
+
+_JOB_SERVERS = ("FlinkJarJobServer", "SparkJarJobServer", "PrismJobServer")
+"""Loggers that pass on thousands of an engine's lines; what went wrong is told at the end."""
+
+MISTAKE, FAILURE = 2, 1
+"""Exit codes: the user can mend it; the run failed."""
+
+
+def search_threads(options: PipelineOptions) -> int:
+    """Threads a search may use: the flag, or locally the cores divided by the workers, or 1."""
+    given = options.view_as(CommonOptions).search_threads
+    if given:
+        return int(given)
+    if options.view_as(StandardOptions).runner != LOCAL_RUNNER:
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    workers = options.view_as(DirectOptions).direct_num_workers or cores
+    return max(1, (cores or 1) // (workers or 1))
+
+
+def refuse_quoting(options: PipelineOptions) -> None:
+    """Refuses Beam's flags that let elements, which are raw text, into messages and samples.
+
+    Raises:
+      ConfigurationError: such a flag is set.
+    """
+    types, debug = options.view_as(TypeOptions), options.view_as(DebugOptions)
+    if types.runtime_type_check or types.performance_runtime_type_check:
+        raise ConfigurationError(
+            "--runtime_type_check quotes elements, which are raw text, in messages; leave it out"
+        )
+    sampling = [name for name in debug.experiments or [] if "data_sampling" in name]
+    if sampling:
+        raise ConfigurationError(
+            f"--experiments={sampling[0]} shows elements, which are raw text, outside the job; "
+            "leave it out"
+        )
+
+
+def run(pipeline: beam.Pipeline) -> None:
+    """Runs to the end.
+
+    Raises:
+      DxbeamError: what a worker refused to do, or the place to write to is full.
+    """
+    result = None
+    try:
+        result = pipeline.run()
+        with stopping.cancelled_by(result.cancel):
+            result.wait_until_finish()
+    except KeyboardInterrupt:
+        if result is not None:  # where cancelling has no effect, the lost claim keeps it back
+            result.cancel()
+        raise
+    except Exception as error:
+        # Runners wrap what a worker raised in exceptions of their own, with its text inside.
+        refusal = _REFUSAL.search(f"{type(error).__module__}.{type(error).__name__}: {error}")
+        if refusal:
+            kind = RunError if refusal[1] == RunError.__name__ else DxbeamError
+            raise kind(refusal[2]) from error
+        if _DISK_FULL in str(error):
+            raise OutputError(
+                "the disk filled up before the run was complete; nothing was released. Make room, "
+                "or choose another --output, and run again"
+            ) from error
+        raise
+
+
+def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None = None) -> NoReturn:
+    """Runs a launcher as a program: exits 0, or with one clear sentence and 1 or 2."""
+    stopping.watch()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", force=True)
+    for chatty in ("apache_beam", "google", "faiss", *_JOB_SERVERS):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_not_told_anyway)
+    from_workers = logging.getLogger("apache_beam.runners.portability.local_job_service")
+    from_workers.setLevel(logging.INFO)
+    from_workers.addFilter(_as_sentence)
+    try:
+        launcher(sys.argv[1:] if argv is None else argv)
+    except DxbeamError as error:
+        code = FAILURE if isinstance(error, RunError) else MISTAKE
+        sentence = " ".join(str(error).split("\n"))  # a path may hold a line break
+    except Exception as error:
+        logging.getLogger(__name__).debug("the run failed", exc_info=True)
+        last = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+        code, sentence = FAILURE, f"the run failed and nothing was released: {last[0]}"
+    except SystemExit as asked:  # of the parser of flags, or of a launcher
+        code, sentence = asked.code if isinstance(asked.code, int) else FAILURE, ""
+    else:
+        code, sentence = 0, ""
+    stopping.ended()
+    if sentence:
+        print(f"dxbeam: {sentence}", file=sys.stderr)  # noqa: T201
+    stopping.leave(code)
+
+
+def _not_told_anyway(record: logging.LogRecord) -> bool:
+    """Leaves out tracebacks of what is told in a sentence at the end."""
+    message = record.getMessage()
+    if record.exc_info:
+        message += "".join(traceback.format_exception(*record.exc_info))
+    return not (_REFUSAL.search(message) or _DISK_FULL in message)
+
+
+def _as_sentence(record: logging.LogRecord) -> bool:
+    """Turns what a worker process logs, which arrives as a protocol buffer, into its message."""
+    entry = str(record.args[0]) if isinstance(record.args, tuple) and record.args else ""
+    message = re.search(r'message: "((?:[^"\\]|\\.)*)"', entry)
+    if not message or ("severity: INFO" in entry and "/dxbeam/" not in entry):
+        return False
+    if "semi_persistent_directory" in entry:  # of no concern where there is no container
+        return False
+    record.msg, record.args = message[1], ()
+    return True

@@ -1,0 +1,1 @@
+"""Corpora in and out: which files, which records, which ids."""

@@ -1,0 +1,350 @@
+"""The ledger: what has been released of a corpus, in all, and whether one more release may be.
+
+A ledger is a file, local or gs://, of one JSON object a line. Lines are only ever appended, each
+with a SHA-256 of itself and all before it, so that accidents are noticed: a damaged, lost or
+doubled line. An edit by hand is not: whoever may write the file can compute the sums anew, or cut
+lines off at the end. A run appends ``begun`` before it reads a word and ``released`` or
+``abandoned`` at its end. A run that says neither may have released something and counts.
+
+Accounting. Let releases i = 1 … k of one corpus have exponents epsilon_i d_i(x, x') for a word.
+Their noises are independent, as each has a key stream of its own, so likelihood ratios multiply:
+
+    ln ratio  <=  sum_i epsilon_i d_i(x, x')  <=  (sum_i epsilon_i) max_i d_i(x, x').
+
+So the epsilons add up, in the one metric if all releases share it and else in the largest of the
+metrics; deltas add up as well (basic composition, Dwork and Roth 2014, theorem 3.16, applied to a
+pair of words). A release with the key, the configuration and the corpus of an earlier one repeats
+its output byte for byte; a copy of what is known reveals nothing, so it counts once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dxbeam import storage
+from dxbeam.errors import ConfigurationError, OutputError
+from dxbeam.keys import fingerprint, read_key
+from dxbeam.release.manifest import Settings
+
+BEGUN, RELEASED, ABANDONED = "begun", "released", "abandoned"
+_STARTS = tuple(b'{"state": "%s", "run": "' % s.encode() for s in (BEGUN, RELEASED, ABANDONED))
+"""How a line begins."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line.
+
+    Attributes:
+      state: BEGUN, RELEASED or ABANDONED.
+      run: a name that no other run has; the lines of one run share it.
+      time: when, ISO 8601.
+      corpus: what the ledger's owner calls the corpus.
+      output: where the release goes.
+      epsilon: the guarantee's, in the metric below.
+      delta: the guarantee's.
+      metric: the guarantee's.
+      mechanism: its name.
+      configuration: digest of every parameter and of the vocabulary.
+      vocabulary: the vocabulary's digest.
+      key: fingerprint of the secret key; "" for a key that is drawn inside the job.
+      corpus_digest: names the corpus under the key and configuration; "" before it is known.
+      documents: how many were released; 0 before that is known.
+    """
+
+    state: str
+    run: str
+    time: str
+    corpus: str
+    output: str
+    epsilon: float
+    delta: float
+    metric: str
+    mechanism: str
+    configuration: str
+    vocabulary: str
+    key: str
+    corpus_digest: str = ""
+    documents: int = 0
+
+    def repeats(self, other: Entry) -> bool:
+        """Whether a release of this run would be a copy of one of the other's."""
+        return bool(
+            self.key
+            and self.corpus_digest
+            and (self.key, self.configuration, self.corpus_digest)
+            == (other.key, other.configuration, other.corpus_digest)
+        )
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a run needs to enter its release.
+
+    Attributes:
+      path: the ledger.
+      entry: the run's first line.
+      max_epsilon: what all releases of the corpus may add up to; None for no cap.
+    """
+
+    path: str
+    entry: Entry
+    max_epsilon: float | None
+
+
+def account(
+    path: str | None,
+    corpus: str | None,
+    max_epsilon: float | None,
+    settings: Settings,
+    *,
+    mechanism: str,
+    vocabulary: str,
+    key_uri: str | None,
+    run: str,
+    output: str,
+) -> Account | None:
+    """The account that a release's flags open; None where they ask for none.
+
+    Args:
+      path: --ledger.
+      corpus: --corpus_id.
+      max_epsilon: --max_epsilon.
+      settings: what is run.
+      mechanism: its name.
+      vocabulary: the vocabulary's digest; "" for none.
+      key_uri: where a kept key lies; the key is read.
+      run: a name that no other run has.
+      output: where the release goes.
+
+    Raises:
+      ConfigurationError: flags that do not go together, a cap that is none, or settings that
+        leave words without a guarantee.
+    """
+    if path is None and corpus is None and max_epsilon is None:  # "" is a name left out
+        return None
+    for flag, value in (("--ledger", path), ("--corpus_id", corpus)):
+        if not value:
+            raise ConfigurationError(f"{flag} is needed with the other flags of the ledger")
+    check_cap(max_epsilon)
+    promise = settings.guarantee()
+    if not promise.sound or promise.unprotected:
+        raise ConfigurationError(
+            "--ledger accounts for what is guaranteed; a mechanism that guarantees nothing, or "
+            "nothing for some words, leaves it nothing to add up"
+        )
+    entry = Entry(
+        state=BEGUN,
+        run=run,
+        time=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        corpus=str(corpus),
+        output=output,
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        metric=promise.metric,
+        mechanism=mechanism,
+        configuration=settings.digest(vocabulary),
+        vocabulary=vocabulary,
+        key=fingerprint(read_key(key_uri)) if key_uri else "",
+    )
+    return Account(str(path), entry, max_epsilon)
+
+
+def read(path: str) -> list[Entry]:
+    """All entries; [] where there is no ledger yet.
+
+    Raises:
+      OutputError: this is no ledger, or it was changed.
+    """
+    try:
+        content = storage.read(path) if storage.exists(path) else b""
+    except OSError as error:
+        raise OutputError(f"the ledger {path} cannot be read ({type(error).__name__})") from None
+    return _entries(path, _whole_lines(path, content))
+
+
+def spent(entries: Iterable[Entry], corpus: str) -> tuple[float, float]:
+    """Sum of epsilon and of delta over the releases of a corpus; copies count once."""
+    counted: list[Entry] = []
+    for entry in _latest(entries):
+        if entry.corpus != corpus or entry.state == ABANDONED:
+            continue
+        if not any(entry.repeats(other) for other in counted):
+            counted.append(entry)
+    return sum(entry.epsilon for entry in counted), sum(entry.delta for entry in counted)
+
+
+def check_cap(max_epsilon: float | None) -> None:
+    """Refuses a cap that is no positive number; nan would be passed by nothing, so cap nothing.
+
+    Raises:
+      ConfigurationError: it is not one.
+    """
+    if max_epsilon is not None and not 0 < max_epsilon < math.inf:
+        raise ConfigurationError(
+            f"--max_epsilon must be a positive number, not {max_epsilon:g}; leave it out for no cap"
+        )
+
+
+def begin(path: str, entry: Entry, max_epsilon: float | None) -> str:
+    """Appends a run's first line, if the corpus can afford it.
+
+    Args:
+      path: the ledger.
+      entry: state BEGUN.
+      max_epsilon: what all releases of the corpus may add up to; None for no cap.
+
+    Returns:
+      "" if any corpus may be released; else the ``corpus_digest`` that the release must have, as
+      only a copy of that earlier release costs nothing.
+
+    Raises:
+      ConfigurationError: the cap is no positive number.
+      OutputError: the release would pass the cap, or this is no ledger, which is left as it is.
+    """
+    check_cap(max_epsilon)
+    needed = ""
+
+    def line(content: bytes) -> tuple[int, bytes]:
+        nonlocal needed
+        whole = _whole_lines(path, content)
+        needed = _needed(path, _entries(path, whole), entry, max_epsilon)
+        return len(whole), _line(whole, entry)
+
+    storage.append(path, line)
+    return needed
+
+
+def check(path: str, entry: Entry, max_epsilon: float | None) -> None:
+    """Refuses what ``begin`` would refuse at this moment, and writes nothing.
+
+    Raises:
+      ConfigurationError: the cap is no positive number.
+      OutputError: the release would pass the cap, or this is no ledger or no place for one.
+    """
+    check_cap(max_epsilon)
+    if (reason := storage.why_no_file(path)) is not None:
+        raise OutputError(f"the ledger {path} cannot be written: {reason}")
+    _needed(path, read(path), entry, max_epsilon)
+
+
+def _needed(path: str, entries: list[Entry], entry: Entry, max_epsilon: float | None) -> str:
+    """The corpus digest that a release must have to stay within the cap; "" for any."""
+    before, _ = spent(entries, entry.corpus)
+    if max_epsilon is None or before + entry.epsilon <= max_epsilon * (1 + 1e-12):
+        return ""
+    needed = _earlier_digest(entries, entry)
+    if not needed:
+        raise OutputError(
+            f"the ledger {path} has epsilon {before:g} of corpus {entry.corpus!r} spent; this "
+            f"release would add {entry.epsilon:g} and pass --max_epsilon {max_epsilon:g}. Repeat "
+            "an earlier release with its key, or decide on a larger cap"
+        )
+    return needed
+
+
+def end(path: str, begun: Entry, corpus_digest: str, documents: int) -> None:
+    """Says that a run has released, and what.
+
+    Raises:
+      OutputError: this is no ledger.
+    """
+    _append(
+        path,
+        dataclasses.replace(
+            begun, state=RELEASED, corpus_digest=corpus_digest, documents=documents
+        ),
+    )
+
+
+def abandon(path: str, begun: Entry) -> None:
+    """Says that a run which had begun has released nothing, and never will.
+
+    Silent where the run's first line was refused.
+
+    Raises:
+      OutputError: this is no ledger.
+    """
+    if any(entry.run == begun.run for entry in read(path)):
+        _append(path, dataclasses.replace(begun, state=ABANDONED))
+
+
+def _append(path: str, entry: Entry) -> None:
+    def line(content: bytes) -> tuple[int, bytes]:
+        whole = _whole_lines(path, content)
+        _entries(path, whole)
+        return len(whole), _line(whole, entry)
+
+    storage.append(path, line)
+
+
+def _earlier_digest(entries: list[Entry], entry: Entry) -> str:
+    """The corpus digest of the latest release under the same key and configuration, or ""."""
+    same = [
+        other.corpus_digest
+        for other in _latest(entries)
+        if other.state == RELEASED
+        and entry.key
+        and (other.corpus, other.key, other.configuration)
+        == (entry.corpus, entry.key, entry.configuration)
+    ]
+    return same[-1] if same else ""
+
+
+def _latest(entries: Iterable[Entry]) -> list[Entry]:
+    """The last line of each run, in the order in which runs began."""
+    return list({entry.run: entry for entry in entries}.values())
+
+
+def _line(content: bytes, entry: Entry) -> bytes:
+    fields = dataclasses.asdict(entry)
+    return (json.dumps({**fields, "chain": _chain(content, fields)}) + "\n").encode()
+
+
+def _chain(content: bytes, fields: dict[str, Any]) -> str:
+    """SHA-256 of all lines before this one and of this one's own fields."""
+    return hashlib.sha256(content + json.dumps(fields).encode()).hexdigest()
+
+
+def _whole_lines(path: str, content: bytes) -> bytes:
+    """The content without a last line that its writer was cut off in, and never knew as written.
+
+    Raises:
+      OutputError: what does not end there is no line of a ledger.
+    """
+    whole, cut = content[: content.rfind(b"\n") + 1], content[content.rfind(b"\n") + 1 :]
+    if not any(start.startswith(cut) or cut.startswith(start) for start in _STARTS):
+        raise _no_ledger(path, whole.count(b"\n") + 1)
+    return whole
+
+
+def _no_ledger(path: str, line: int) -> OutputError:
+    return OutputError(
+        f"{path}, line {line}: this is no ledger of dxbeam's, or it was changed or cut there, and "
+        "is left as it is; name another file for a new ledger, or restore this one from a backup, "
+        "as nobody knows what else was released"
+    )
+
+
+def _entries(path: str, content: bytes) -> list[Entry]:
+    entries, start = [], 0
+    for number, line in enumerate(content.splitlines(keepends=True), 1):
+        try:
+            fields = json.loads(line)
+            del fields["chain"]
+            entry = Entry(**fields)
+            whole = line == _line(content[:start], entry)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            whole = False
+        if not whole:
+            raise _no_ledger(path, number)
+        entries.append(entry)
+        start += len(line)
+    return entries

@@ -1,0 +1,1 @@
+"""The vocabulary: words, vectors, the search among them and their files; knows no privacy."""

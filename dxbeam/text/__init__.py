@@ -1,0 +1,1 @@
+"""Texts: their words, the settings of a release, and the Sanitizer, without Beam."""

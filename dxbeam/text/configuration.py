@@ -1,0 +1,169 @@
+"""Frozen settings of a release, their canonical form and its digest."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from dxbeam.errors import ConfigurationError
+from dxbeam.guarantees import LEFT_OUT, Guarantee
+from dxbeam.mechanisms import Mechanism
+from dxbeam.mechanisms.noise import NOISE_RULE
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.text import tokenization
+from dxbeam.text.bag_of_words import BagOfWords
+
+UNKNOWN_WORDS = {
+    "noise": "noised like any other, from one public vector that stands for all of them",
+    "mask": "replaced by <unk>, so a reader sees which words are not in the vocabulary",
+    "drop": "left out, so a reader may see where words are not in the vocabulary",
+    "keep": "released as they are, without any protection",
+}
+"""What can be done with a word outside the vocabulary."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Everything that determines the law of a release, but for the vocabulary and the key.
+
+    Attributes:
+      mechanism: what releases a word for a word.
+      resampling: post-processing of released words, or None.
+      unknown_words: a key of UNKNOWN_WORDS; all but "noise" change the guarantee.
+      bag: releases documents as bags of words, or None to keep their order.
+      allow_unsound: consent to run what guarantees nothing, or leaves words unprotected. It has no
+        influence on what is released, so it is no part of the digest.
+
+    Raises:
+      ConfigurationError: settings that do not exist or do not go together; and without
+        ``allow_unsound``, those under which not every word is protected.
+    """
+
+    mechanism: Mechanism
+    resampling: RankResampling | None = None
+    unknown_words: str = "noise"
+    bag: BagOfWords | None = None
+    allow_unsound: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.mechanism, type) or not hasattr(self.mechanism, "guarantee"):
+            raise ConfigurationError(
+                "a mechanism is an object such as Laplace(10.0), and this is "
+                f"{_kind(self.mechanism)}; make_mechanism makes one from a name"
+            )
+        if not isinstance(self.resampling, RankResampling | None):
+            raise ConfigurationError(
+                "resampling is an object such as RankResampling(0.02), or None, and this is "
+                f"{_kind(self.resampling)}"
+            )
+        if not isinstance(self.bag, BagOfWords | None):
+            raise ConfigurationError(
+                f"a bag is an object such as BagOfWords(50), or None, and this is {_kind(self.bag)}"
+            )
+        if self.unknown_words not in tuple(UNKNOWN_WORDS):
+            raise ConfigurationError(
+                f"unknown_words is one of {', '.join(UNKNOWN_WORDS)}, not {self.unknown_words!r}"
+            )
+        if self.bag and self.unknown_words in ("mask", "keep"):
+            raise ConfigurationError(
+                f"unknown_words {self.unknown_words} lets words pass the mechanism by, and a bag "
+                "of words protects all of them; choose noise or drop"
+            )
+        if type(self.allow_unsound) is not bool:
+            raise ConfigurationError(
+                f"allow_unsound must be true or false, not {self.allow_unsound!r}"
+            )
+        if not self.allow_unsound and (reason := self._why_unsound()):
+            raise ConfigurationError(
+                f"{reason}; add --allow_unsound to run it all the same (in Python "
+                "allow_unsound=True, in YAML allow_unsound: true)"
+            )
+
+    def _why_unsound(self) -> str | None:
+        """What these settings leave unprotected, None where it is nothing."""
+        word, whole = self.mechanism.guarantee(), self.guarantee()
+        if not word.sound:
+            return f"--mechanism {self.mechanism.name} guarantees nothing ({word.citation})"
+        if self.bag and not whole.sound and not word.unprotected:
+            return (
+                f"--bag_of_words {self.bag.length} guarantees nothing with a delta of "
+                f"{word.delta:g} for each word"
+            )
+        if not whole.unprotected:
+            return None
+        which = (
+            f"--mechanism {self.mechanism.name}"
+            if word.unprotected
+            else f"--unknown_words {self.unknown_words}"
+        )
+        return f"{which}: nothing is promised for {whole.unprotected[0]}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every parameter, ready for JSON."""
+        return {
+            "mechanism": {
+                "name": self.mechanism.name,
+                **dataclasses.asdict(self.mechanism),  # type: ignore[call-overload]
+            },
+            "rank_resampling": dataclasses.asdict(self.resampling) if self.resampling else None,
+            "unknown_words": self.unknown_words,
+            "tokenization": tokenization.RULE,
+            "noise_rule": NOISE_RULE,
+            # Only where there is one, so that releases without keep their digests, and their noise.
+            **({"bag_of_words": self.bag.as_dict()} if self.bag else {}),
+        }
+
+    def digest(self, vocabulary: str) -> str:
+        """SHA-256 of the canonical form; two configurations with one digest draw equal noise.
+
+        Args:
+          vocabulary: the vocabulary's digest.
+        """
+        canonical = json.dumps(
+            {"vocabulary": vocabulary, **self.as_dict()}, sort_keys=True, separators=(",", ":")
+        )
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def guarantee(self) -> Guarantee:
+        """The mechanism's guarantee, with all that this configuration leaves visible."""
+        visible: tuple[str, ...] = (
+            "Document ids and kept fields are released as they are.",
+            LEFT_OUT,
+            "The vocabulary must be public; one built from the private corpus voids the guarantee.",
+        )
+        promise = self.mechanism.guarantee()
+        if self.bag:
+            drops = self.unknown_words == "drop"
+            removed = "stop words and words outside the vocabulary" if drops else "stop words"
+            promise = self.bag.guarantee(promise, removed)
+        else:
+            visible = (
+                "The number and order of words, white space and punctuation are not hidden; "
+                "between documents of unequal length there is no finite bound.",
+                "The division into files follows the sizes of the original files.",
+                *visible,
+            )
+            if self.unknown_words != "noise":
+                promise = promise.narrowed(
+                    f"{promise.covered} of the vocabulary",
+                    f"words outside the vocabulary, {UNKNOWN_WORDS[self.unknown_words]}",
+                )
+        return promise.with_caveats(*promise.limits, *visible)
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """What passes the mechanism by, for the manifest."""
+        words = self.guarantee().unprotected
+        if self.bag:
+            return ("document ids", *words)
+        return ("document ids", "number and order of words", "white space", "punctuation", *words)
+
+
+def _kind(value: object) -> str:
+    """What a value is, for messages, which never show the value itself."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"of type {type(value).__name__}"

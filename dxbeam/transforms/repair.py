@@ -1,0 +1,178 @@
+"""RepairGrammar: a language model rewrites sanitized text, through Beam's RunInference.
+
+It takes what SanitizeDocuments returns and nothing else: rows that anything else made are refused
+when the pipeline is built, so raw text has no way to a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import apache_beam as beam
+from apache_beam import pvalue, typehints
+from apache_beam.ml.inference.base import (
+    KeyedModelHandler,
+    ModelHandler,
+    PredictionResult,
+    RunInference,
+)
+
+from dxbeam.documents import Rejected
+from dxbeam.errors import ConfigurationError
+from dxbeam.text.repair import FAILURES, PatientModel, Repair, RepairError, usable
+from dxbeam.transforms.sanitize import is_sanitized
+from dxbeam.transforms.sources import REJECTED
+
+OUTCOMES = "outcomes"
+REPAIRED, BLANK, KEPT, WITHHELD = "repaired", "blank", "kept", "withheld"
+"""What became of a document: rewritten; without a word to rewrite; failed and released as it was;
+failed and not released."""
+
+_FAILED = "failed"
+
+
+class ChatCompletions(ModelHandler[str, PredictionResult, PatientModel]):
+    """A model behind an OpenAI-compatible endpoint: str -> PredictionResult with a str.
+
+    A request is repeated where that may help, and an endpoint that seems dead is asked no more. The
+    API key is read on the worker and is no part of this object. (Beam's RemoteModelHandler would
+    repeat without an end in sight, and log a trace each time.)
+
+    Args:
+      settings: which model.
+    """
+
+    def __init__(self, settings: Repair):
+        super().__init__()
+        self._settings = settings
+
+    def load_model(self) -> PatientModel:
+        """The model as this worker reaches it."""
+        return PatientModel(self._settings)
+
+    def run_inference(
+        self, batch: Sequence[str], model: PatientModel, _: Any = None
+    ) -> list[PredictionResult]:
+        """Rewrites each text."""
+        return [PredictionResult(text, model.rewrite(text), self._settings.model) for text in batch]
+
+    def batch_elements_kwargs(self) -> dict[str, int]:
+        """One text a request, so that one failure concerns one document."""
+        return {"min_batch_size": 1, "max_batch_size": 1}
+
+
+def text_of(prediction: Any) -> Any:
+    """The rewritten text of a prediction: a PredictionResult's inference, or the prediction."""
+    return prediction.inference if isinstance(prediction, PredictionResult) else prediction
+
+
+class RepairGrammar(beam.PTransform):
+    """Rewrites the text of sanitized rows.
+
+    Args:
+      model: any ModelHandler that takes texts; it is given no id and no field.
+      failures: "keep" releases a document that the model failed on as the mechanism left it;
+        "reject" sends it to the dead letters.
+      text_of: the text in a prediction, for handlers whose predictions are something else.
+
+    Takes the ``"documents"`` of SanitizeDocuments and returns a dictionary:
+      ``"documents"``: the same rows, with the rewritten text.
+      ``"rejected"``: ``Rejected``, documents that were withheld.
+      ``"outcomes"``: ``tuple[str, int]``, how many documents were repaired, blank, kept, withheld;
+        they add up to the documents that came in.
+
+    Raises:
+      ConfigurationError: no such rule for failures.
+      TypeError: when it is applied to anything but the output of SanitizeDocuments.
+    """
+
+    def __init__(
+        self,
+        model: ModelHandler,
+        failures: str = "keep",
+        text_of: Callable[[Any], Any] = text_of,
+    ):
+        super().__init__()
+        if failures not in FAILURES:
+            raise ConfigurationError(
+                f"--repair_failures is one of {', '.join(FAILURES)}, not {failures!r}"
+            )
+        self._model = model
+        self._failures = failures
+        self._text_of = text_of
+
+    def expand(self, rows: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
+        """Asks the model, one text a document, and gathers what failed."""
+        if not is_sanitized(rows):
+            raise TypeError(
+                "RepairGrammar takes the documents that SanitizeDocuments returns, as they come "
+                "from it; these rows may hold raw text, which no model is given"
+            )
+        row_type = rows.element_type
+        result_type = typehints.Tuple[str, str, row_type]
+        posed = rows | "Pose" >> beam.ParDo(_pose).with_outputs(BLANK, main="posed")
+        posed["posed"].element_type = typehints.Tuple[row_type, str]
+        posed[BLANK].element_type = result_type
+        answers, failures = (
+            posed["posed"]
+            | "Ask" >> RunInference(KeyedModelHandler(self._model)).with_exception_handling()
+        )
+        answered = answers | "Answer" >> beam.Map(_answer, self._text_of)
+        unanswered = failures.failed_inferences | "NoAnswer" >> beam.FlatMap(_no_answer)
+        answered.element_type = unanswered.element_type = result_type
+        settled = (
+            (posed[BLANK], answered, unanswered)
+            | "All" >> beam.Flatten()
+            # What the model said is settled here: nothing that fails later asks it again, and what
+            # is counted is what is written.
+            | "Settle" >> beam.Reshuffle()
+        )
+        results = settled | "Release" >> beam.ParDo(_release, self._failures).with_outputs(
+            REJECTED, OUTCOMES, main="documents"
+        )
+        results["documents"].element_type = row_type
+        results[REJECTED].element_type = Rejected
+        results[OUTCOMES].element_type = str
+        return {
+            "documents": results["documents"],
+            REJECTED: results[REJECTED],
+            OUTCOMES: results[OUTCOMES] | "Count" >> beam.combiners.Count.PerElement(),
+        }
+
+
+def _pose(row: Any) -> Iterator[Any]:
+    if row.text.strip():
+        yield row, row.text
+    else:
+        yield pvalue.TaggedOutput(BLANK, (BLANK, "", row))
+
+
+def _answer(answered: tuple[Any, Any], text_of: Callable[[Any], Any]) -> tuple[str, str, Any]:
+    row, prediction = answered
+    try:
+        text = usable(text_of(prediction))
+    except RepairError as error:
+        return _FAILED, error.reason, row
+    return REPAIRED, "", beam.Row(**{**row._asdict(), "text": text})
+
+
+def _no_answer(failed: tuple[Any, tuple[Any, ...]]) -> Iterator[tuple[str, str, Any]]:
+    """Each document of a batch that failed; reasons of our own are told, others by their kind."""
+    batch, (kind, _, trace) = failed
+    ours = isinstance(kind, type) and issubclass(kind, RepairError)
+    reason = trace[-1].partition(": ")[2].strip() if ours else str(getattr(kind, "__name__", kind))
+    for row, _ in batch:
+        yield _FAILED, reason, row
+
+
+def _release(result: tuple[str, str, Any], failures: str) -> Iterator[Any]:
+    outcome, reason, row = result
+    if outcome == _FAILED:
+        outcome = WITHHELD if failures == "reject" else KEPT
+    yield pvalue.TaggedOutput(OUTCOMES, outcome)
+    if outcome == WITHHELD:
+        letter = Rejected(row.id, f"the language model did not repair this document: {reason}")
+        yield pvalue.TaggedOutput(REJECTED, letter)
+    else:
+        yield row

@@ -1,0 +1,194 @@
+"""SanitizeDocuments and BuildVocabulary with plain values as arguments, for Beam YAML.
+
+``templates/beam_yaml/providers.yaml`` names them. Their arguments' hints and docstrings become the
+schema that Beam YAML checks a pipeline against.
+"""
+
+# No "from __future__ import annotations" here: Beam YAML reads the hints as they are.
+
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import apache_beam as beam
+import numpy as np
+from apache_beam import pvalue
+from apache_beam.typehints.row_type import RowTypeConstraint
+
+from dxbeam import storage
+from dxbeam.documents import field_names
+from dxbeam.errors import ArtifactError, ConfigurationError
+from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.release import manifest, places
+from dxbeam.space import artifact
+from dxbeam.space.embeddings import ReadingReport, read_embeddings
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.tally import Tally
+from dxbeam.text.configuration import Configuration
+from dxbeam.transforms.manifest import NOT_COVERED
+from dxbeam.transforms.sanitize import TALLIES
+from dxbeam.transforms.sanitize import SanitizeDocuments as SanitizeRows
+from dxbeam.transforms.sources import REJECTED
+
+
+class SanitizeDocuments(beam.PTransform):
+    """Sanitizes rows with an id and a text.
+
+    Of bounded input, all rows whose id stands more than once are rejected.
+
+    Outputs: documents (rows of id, sanitized text and kept fields), rejected (rows of where and
+    reason, never the text) and tallies (a row of counts for each document, with a note that says
+    what they are: computed from the raw text, so not covered by the guarantee. Add them up, and
+    write them to a place apart from the documents).
+
+    Args:
+      vocabulary: URI of a vocabulary artifact that every worker can read, or demo.
+      epsilon: privacy loss per unit of distance between word vectors.
+      mechanism: name of the mechanism.
+      parameters: further parameters of the mechanism, as name=value,name=value.
+      rank_c: decay of rank resampling; none where it is left out.
+      unknown_words: noise, mask, drop or keep.
+      key_uri: where the secret key lies; by default a new one is drawn and forgotten.
+      keep_fields: further fields of the rows to release as they are, separated by commas.
+      allow_unsound: consent to settings that guarantee nothing, or leave words unprotected.
+    """
+
+    def __init__(
+        self,
+        vocabulary: str,
+        epsilon: float,
+        mechanism: str = "laplace",
+        parameters: str = "",
+        rank_c: float | None = None,
+        unknown_words: str = "noise",
+        key_uri: str | None = None,
+        keep_fields: str = "",
+        allow_unsound: bool = False,
+    ):
+        super().__init__()
+        self._sanitize = SanitizeRows(
+            Configuration(
+                make_mechanism(mechanism, epsilon=epsilon, **parse_parameters(parameters)),
+                None if rank_c is None else RankResampling(rank_c),
+                unknown_words,
+                allow_unsound=allow_unsound,
+            ),
+            vocabulary,
+            key_uri,
+            keep_fields=field_names(keep_fields),
+        )
+
+    def expand(self, rows: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
+        """Rows in, rows out."""
+        results = rows | "Sanitize" >> self._sanitize
+        return {
+            "documents": results["documents"],
+            "rejected": results[REJECTED],
+            "tallies": results[TALLIES] | "Counts" >> beam.Map(_counts).with_output_types(_COUNTS),
+        }
+
+
+_COUNTS = RowTypeConstraint.from_fields([("note", str), *((name, int) for name in Tally._fields)])
+
+
+def _counts(of: tuple[str, Tally]) -> beam.Row:
+    return beam.Row(note=NOT_COVERED, **of[1]._asdict())
+
+
+class BuildVocabulary(beam.PTransform):
+    """Turns an embedding file into a vocabulary artifact, on one worker.
+
+    For a large vocabulary use pipelines.build_vocabulary, which spreads the neighbour table over
+    workers. Output: one row of uri, digest, words and dimensions.
+
+    Args:
+      embeddings: GloVe, word2vec or fastText file; plain, .gz or in a .zip.
+      output: fresh directory or gs:// prefix.
+      lowercase: whether to lower-case the words.
+      max_words: keep the first words of the file; 0 for all.
+      neighbors: neighbours stored a word.
+    """
+
+    def __init__(
+        self,
+        embeddings: str,
+        output: str,
+        lowercase: bool = False,
+        max_words: int = 0,
+        neighbors: int = 256,
+    ):
+        super().__init__()
+        if max_words < 0 or neighbors < 1:
+            raise ConfigurationError("BuildVocabulary: max_words is 0 or more, neighbors 1 or more")
+        if not embeddings or not output:
+            raise ConfigurationError("BuildVocabulary: embeddings and output each name a place")
+        self._build = _Build(embeddings, output, lowercase, max_words, neighbors)
+
+    def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
+        """One element, which does it all.
+
+        Raises:
+          OutputError: the output is not empty.
+        """
+        manifest.check_empty(self._build.output)
+        return begin | "Once" >> beam.Create([None]) | "Build" >> beam.ParDo(self._build)
+
+
+@beam.typehints.with_output_types(artifact.VocabularyHandle)
+class _Build(beam.DoFn):
+    def __init__(
+        self, embeddings: str, output: str, lowercase: bool, max_words: int, neighbors: int
+    ):
+        self._embeddings = embeddings
+        self.output = places.output_place("output", output)
+        self._lowercase = lowercase
+        self._max_words = max_words or None
+        self._neighbors = neighbors
+        self._run = uuid.uuid4().hex  # the same one wherever an engine tries again
+
+    def process(self, _: None) -> Iterator[artifact.VocabularyHandle]:
+        with tempfile.TemporaryDirectory() as folder:
+            made = self._write(Path(folder))
+            handle = made._replace(uri=self.output)
+            if not self._is_there(handle):
+                self._publish(Path(folder))
+        yield handle
+
+    def _write(self, local: Path) -> artifact.VocabularyHandle:
+        """Makes the whole artifact in a local folder."""
+        report = ReadingReport()
+        reading = read_embeddings(
+            self._embeddings, max_words=self._max_words, lowercase=self._lowercase, report=report
+        )
+        chunks = ((chunk.words, chunk.vectors) for chunk in reading)
+        shape = artifact.write_words_and_vectors(chunks, local)
+        search = NeighborSearch(artifact.open_draft(str(local), shape.digest))
+        table, radii = search.table(np.arange(shape.words), self._neighbors)
+        np.save(local / artifact.NEIGHBORS, table)
+        np.save(local / artifact.CLOSE_RADIUS, radii)
+        source = {"name": Path(self._embeddings).name}
+        return artifact.write_manifest(str(local), shape, self._lowercase, source)
+
+    def _is_there(self, handle: artifact.VocabularyHandle) -> bool:
+        """Whether an earlier try has completed this very artifact."""
+        try:
+            return artifact.handle(self.output) == handle
+        except ArtifactError:
+            return False
+
+    def _publish(self, local: Path) -> None:
+        """Copies an artifact to the output, its manifest last."""
+        manifest.claim(self.output, self._run)
+        try:
+            for path in local.iterdir():
+                if path.name != artifact.MANIFEST:
+                    storage.copy(str(path), storage.join(self.output, path.name))
+            written = (local / artifact.MANIFEST).read_bytes()
+            storage.create_once(storage.join(self.output, artifact.MANIFEST), written)
+        except BaseException:
+            artifact.abandon(self.output)
+            raise
+        finally:
+            manifest.give_up_claim(self.output)

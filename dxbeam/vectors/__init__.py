@@ -1,0 +1,1 @@
+"""Vectors: their projection, its sensitivity, and the VectorReleaser, without Beam."""

@@ -1,0 +1,157 @@
+"""A changed sampler needs a new NOISE_RULE: what fixed keys release, by its SHA-256.
+
+With one digest of the configuration, the sampler before a change and the one after it would be two
+functions of the same random numbers, and a copy of a release no longer a copy. Words lie far from
+the borders that rounding could move, so that the digests are those of any processor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from dxbeam.corpus.given_vectors import encode
+from dxbeam.documents import Document
+from dxbeam.mechanisms import MECHANISMS, exponential_choice, make_mechanism
+from dxbeam.mechanisms.exponential_choice import DRAWS, Law, choose
+from dxbeam.mechanisms.noise import NOISE_RULE, coordinate_laplace, gaussian, laplace
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.randomness import fill
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.vectors import sensitivity
+from dxbeam.vectors.projections import make_projection
+from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+
+KEY = hashlib.sha256(b"a key that everybody knows").digest()
+
+NUMBERS = np.random.default_rng(2).integers(-9, 10, (300, 6)) * [1, 1, 1, 2, 3, 5]
+VOCABULARY = Vocabulary([f"w{i}" for i in range(300)], NUMBERS.astype(np.float32), digest="rule")
+"""More words than the nearest ones that the exponential mechanism looks at, at integer places."""
+
+PARAMETERS: dict[str, dict[str, float]] = {
+    "mahalanobis": {"covariance_weight": 0.9},
+    "tem": {"beta": 0.4},
+    "trlaplace": {"clip": 30.0},
+    "trlaplace_published": {"epsilon": 0.3, "delta": 0.4, "clip": 1.0},
+}
+TEXTS = [" ".join(f"w{(7 * i * k) % 310}" for i in range(40)) for k in range(1, 4)]
+
+
+def _words(sanitizer: Sanitizer) -> Iterator[str]:
+    sanitizer._digest = "rule"  # the noise itself, whatever else enters the digest that keys it
+    for number, text in enumerate(TEXTS):
+        [released] = sanitizer.sanitize([Document(str(number), text)])
+        assert isinstance(released, Sanitized)
+        yield released.document.text
+
+
+def _vectors(unit: str) -> Iterator[str]:
+    projection = make_projection("none" if unit == "word" else "orthogonal", 6, 3)
+    bound = sensitivity.identity("spectral")
+    releaser = VectorReleaser(
+        VectorConfiguration(unit, 2.0, projection, bound),
+        None if unit == "vector" else VOCABULARY,
+        KEY,
+    )
+    releaser._digest = "rule"
+    texts = ["w3", *TEXTS] if unit != "vector" else [encode([1.0, 2, 3, 4, 5, 6], 6)]
+    for number, text in enumerate(texts):
+        yield str(releaser.release_one(Document(str(number), text)).tolist())
+
+
+def _choice() -> Iterator[str]:
+    """What the exponential mechanism draws of all words, which happens to few of them."""
+    random = np.empty((300, DRAWS + DRAWS % 2), np.uint64)
+    fill(KEY, 0, random)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exponential_choice, "ROUNDS", 0)
+        chosen = choose(np.arange(300), random, Law(0.25), NeighborSearch(VOCABULARY))
+    yield str(chosen.tolist())
+
+
+def _tails() -> Iterator[str]:
+    """Noise of random numbers that are all small, to nine digits."""
+    random = np.empty((20, 50), np.uint64)
+    fill(KEY, 0, random)
+    random[:, :5] >>= np.uint64(50)
+    for noise in (laplace(random, 2, 1.0), gaussian(random, 2, 1.0)):
+        yield np.array2string(noise, formatter={"float": "{:.9g}".format}, threshold=10_000)
+    for limit in (80.0, np.inf):
+        noise = coordinate_laplace(random, 5, 1.0, limit)
+        yield np.array2string(noise, formatter={"float": "{:.9g}".format}, threshold=10_000)
+
+
+def _mechanism(name: str, **parameters: float) -> Sanitizer:
+    mechanism = make_mechanism(name, **{"epsilon": 0.5, **PARAMETERS.get(name, {}), **parameters})
+    return Sanitizer(VOCABULARY, mechanism, key=KEY, allow_unsound=True)
+
+
+def _released(sampler: str) -> Iterator[str]:
+    kind, _, name = sampler.partition(" ")
+    noise = make_mechanism("laplace", epsilon=0.5)
+    if kind == "choice":
+        return _choice()
+    if kind == "tails":
+        return _tails()
+    if kind == "vectors":
+        return _vectors(name)
+    if kind == "bags":
+        return _words(Sanitizer(VOCABULARY, noise, key=KEY, bag=BagOfWords(10)))
+    if kind == "ranks":
+        return _words(Sanitizer(VOCABULARY, noise, RankResampling(0.05), key=KEY))
+    return _words(_mechanism(kind))
+
+
+UNITS_OF_VECTORS = ["vectors word", "vectors text", "vectors vector"]
+SAMPLERS = [*MECHANISMS, "choice", "tails", "ranks", "bags", *UNITS_OF_VECTORS]
+
+DIGESTS: dict[int, dict[str, str]] = {
+    2: {
+        "laplace": "793d2730e8d61f56",
+        "mahalanobis": "0f69b57ecb081453",
+        "vickrey": "eea5183ddb3cdf38",
+        "santext": "859631cc421db238",
+        "tem": "5145050da426fcfb",
+        "gaussian": "0c7da7f773fe3a15",
+        "coordinate_laplace": "be86f9406da756bf",
+        "trlaplace": "480dcd3c62b47295",
+        "santext_plus": "1a62ba4fa2f555db",
+        "trlaplace_published": "35356e7074929f5f",
+        "truncated_gumbel": "396d848f5f5da3c2",
+        "choice": "87f8cc940c2d6e7f",
+        "tails": "d1040eb15911c50a",
+        "ranks": "ba8b25c4cd878635",
+        "bags": "527a40ec2133264f",
+        "vectors word": "8a12bf3e74f2b4be",
+        "vectors text": "ac84c4db49f63389",
+        "vectors vector": "8c4233bf5f58f648",
+    }
+}
+"""The digests of each rule; 1 was before samplers had tails without an end."""
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_changed_sampler_has_a_new_rule(sampler: str) -> None:
+    released = hashlib.sha256("\n".join(_released(sampler)).encode()).hexdigest()[:16]
+    assert DIGESTS.get(NOISE_RULE, {}).get(sampler) == released, (
+        "a sampler changed: give NOISE_RULE a new number and new digests"
+    )
+
+
+def test_another_rule_is_another_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So neither noise is shared, nor is a release taken for a copy of one by the other rule."""
+    text = Configuration(make_mechanism("laplace", epsilon=0.5))
+    projection = make_projection("none", 6, 6)
+    vectors = VectorConfiguration("vector", 0.5, projection, sensitivity.identity("spectral"))
+    before = [settings.digest("") for settings in (text, vectors)]
+    for module in ("configuration", "vector_release"):
+        monkeypatch.setattr(f"dxbeam.{module}.NOISE_RULE", NOISE_RULE + 1)
+    after = [settings.digest("") for settings in (text, vectors)]
+    assert not set(before) & set(after)

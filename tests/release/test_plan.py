@@ -1,0 +1,103 @@
+"""A forecast from a sample, and the plan as a person reads it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dxbeam.corpus.files import CorpusFormat, matching_files
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.release import plan
+from dxbeam.release.plan import Estimate
+from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.configuration import Configuration
+from tests.support import tiny
+
+PLAIN = Configuration(Laplace(5.0))
+TEXTS = [f"w{i % 300} w{i % 7}, strange{i}!" for i in range(5000)]
+TOKENS = 3 * len(TEXTS)
+
+
+def _estimate(path: Path, name: str, configuration: Configuration = PLAIN) -> Estimate:
+    files = matching_files(str(path))
+    return plan.estimate(files, CorpusFormat(name), tiny.vocabulary(), configuration)
+
+
+def test_words_are_counted_in_a_sample(tmp_path: Path) -> None:
+    path = tmp_path / "c.txt"
+    path.write_text("\n".join(TEXTS))
+    forecast = _estimate(path, "text")
+    assert forecast.tokens == pytest.approx(TOKENS, rel=0.15)
+    assert forecast.tokens_a_second > 0
+    assert forecast.core_seconds == forecast.tokens / forecast.tokens_a_second
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "parquet"])
+def test_the_order_of_magnitude_is_right_in_every_format(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"c.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.table({"text": TEXTS}), path)
+    else:
+        lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS).encode()
+        path.write_bytes(gzip.compress(lines) if kind.endswith("gz") else lines)
+    assert TOKENS / 5 < _estimate(path, kind.removesuffix(".gz")).tokens < TOKENS * 5
+
+
+def test_a_corpus_without_a_readable_document_has_no_words(tmp_path: Path) -> None:
+    path = tiny.write_jsonl(tmp_path / "c.jsonl", [b"not JSON"])
+    assert _estimate(path, "jsonl").tokens == 0
+
+
+def test_the_plan_names_what_is_run_on_what_and_what_is_promised(tmp_path: Path) -> None:
+    path = tiny.write_jsonl(tmp_path / "c.jsonl", [{"text": "w1"}])
+    settings = Configuration(Laplace(7.5), RankResampling(0.02), "mask", allow_unsound=True)
+    said = plan.describe(
+        matching_files(str(path)),
+        settings,
+        tiny.vocabulary(),
+        Estimate(12_345, 100.0),
+        "here",
+        "there",
+    )
+    assert "1 file(s), 15 bytes, about 12,345 tokens" in said
+    assert "300 words in 8 dimensions; others: mask" in said
+    assert "here (metrics: there)" in said
+    assert "7.5" in said
+    assert "0.02" in said
+    guarantee = settings.guarantee()
+    assert all(part in said for part in (guarantee.sentence, *guarantee.caveats))
+    for name, value in settings.guarantee().table:
+        assert f"  {name:<11} {value}" in said
+    assert "Nothing was written" in said
+
+
+def test_a_plan_for_bags_counts_the_words_that_are_drawn(tmp_path: Path) -> None:
+    path = tiny.write_jsonl(tmp_path / "c.jsonl", [{"text": "w1 " * i} for i in range(40)])
+    settings = Configuration(Laplace(5.0), bag=BagOfWords(9))
+    forecast = _estimate(path, "jsonl", settings)
+    assert forecast.tokens == pytest.approx(40 * 9, rel=0.3)  # the file's size is not all text
+    files = matching_files(str(path))
+    said = plan.describe(files, settings, tiny.vocabulary(), forecast, "here", "there")
+    assert f"about {forecast.tokens} words to release" in said
+    assert "'length': 9" in said
+    assert settings.guarantee().sentence in said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(119, "119 seconds"), (600, "10 minutes"), (36_000, "10.0 hours")]
+)
+def test_durations_are_said_in_a_unit_one_can_picture(
+    tmp_path: Path, seconds: int, said: str
+) -> None:
+    path = tiny.write_jsonl(tmp_path / "c.jsonl", [{"text": "w1"}])
+    forecast = Estimate(seconds * 10, 10.0)
+    files = matching_files(str(path))
+    assert f"about {said} of one core" in plan.describe(
+        files, PLAIN, tiny.vocabulary(), forecast, "here", "there"
+    )

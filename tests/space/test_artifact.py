@@ -1,0 +1,344 @@
+"""The vocabulary artifact: what is written is what is opened, or nothing is opened."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dxbeam.errors import ArtifactError, OutputError
+from dxbeam.space import artifact
+from dxbeam.space.artifact import MANIFEST, NEIGHBORS, VECTORS, WORDS, WordsAndVectors
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
+from tests.support import elsewhere, tiny
+
+FILES = (WORDS, VECTORS, "unknown_vector.npy", "close_radius.npy", "neighbors.npy")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An artifact of 300 words."""
+    return Path(tiny.write_artifact(tmp_path / "vocabulary"))
+
+
+def _open(folder: Path) -> Vocabulary:
+    return artifact.open_vocabulary(artifact.handle(str(folder)))
+
+
+def _complete_again(folder: Path) -> None:
+    """Writes a manifest that vouches for the files as they are now."""
+    (folder / MANIFEST).unlink()
+    artifact.write_manifest(str(folder), WordsAndVectors(300, 8, ""), True, {"name": "tiny"})
+
+
+def test_what_is_opened_is_what_was_written(folder: Path) -> None:
+    made, opened = tiny.vocabulary(), _open(folder)
+    neighbors, radii = NeighborSearch(made).table(np.arange(300), 20)
+    assert list(opened.words) == list(made.words)
+    assert opened.lowercase
+    assert np.array_equal(opened.vectors, made.vectors)
+    assert np.array_equal(opened.unknown_vector, made.unknown_vector)  # type: ignore[arg-type]
+    assert np.array_equal(opened.neighbor_ids, neighbors)  # type: ignore[arg-type]
+    assert np.array_equal(opened.close_radius, radii)  # type: ignore[arg-type]
+    assert opened.index is None
+
+
+def test_arrays_are_mapped_and_cannot_be_written(folder: Path) -> None:
+    opened = _open(folder)
+    for array in (opened.vectors, opened.neighbor_ids, opened.close_radius):
+        assert isinstance(array, np.memmap)
+        assert not array.flags.writeable
+
+
+def test_an_opened_vocabulary_answers_as_the_one_in_memory(folder: Path) -> None:
+    """Also beyond the 20 neighbours that are stored."""
+    ids, ranks = np.repeat(np.arange(0, 300, 30), 5), np.tile([0, 1, 20, 21, 299], 10)
+    of_memory, of_file = NeighborSearch(tiny.vocabulary()), NeighborSearch(_open(folder))
+    assert np.array_equal(of_memory.neighbor(ids, ranks), of_file.neighbor(ids, ranks))
+    assert np.array_equal(of_memory.close_radius(ids), of_file.close_radius(ids))
+
+
+def test_half_precision_is_rounded_once_and_opened_as_float32(tmp_path: Path) -> None:
+    made = tiny.vocabulary()
+    rounded = made.vectors.astype(np.float16).astype(np.float32)
+    tiny.write_artifact(tmp_path, Vocabulary(made.words, rounded, lowercase=True))
+    artifact.write_words_and_vectors([(list(made.words), made.vectors)], tmp_path, np.float16)
+    _complete_again(tmp_path)
+    opened = _open(tmp_path)
+    assert opened.vectors.dtype == np.float32
+    assert np.array_equal(opened.vectors, rounded)
+    assert (tmp_path / VECTORS).stat().st_size == 300 * 8 * 2 + 128
+    # The unknown word stands in the middle of the words as they are stored.
+    assert np.allclose(opened.unknown_vector, rounded.mean(axis=0))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 299, 300])
+def test_chunks_leave_no_trace(folder: Path, tmp_path: Path, chunk: int) -> None:
+    made = tiny.vocabulary()
+    chunks = [
+        (list(made.words[start : start + chunk]), made.vectors[start : start + chunk])
+        for start in range(0, 300, chunk)
+    ]
+    shape = artifact.write_words_and_vectors(chunks, tmp_path / "chunked")
+    assert shape[:2] == (300, 8)
+    assert (tmp_path / "chunked" / VECTORS).read_bytes() == (folder / VECTORS).read_bytes()
+    assert np.array_equal(np.load(tmp_path / "chunked" / VECTORS), made.vectors)
+
+
+def test_no_words_are_no_artifact(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="no words to write"):
+        artifact.write_words_and_vectors([], tmp_path)
+
+
+def test_words_of_any_kind_come_back(tmp_path: Path) -> None:
+    words = [" two words ", "naïve", "😀", "\u200d", "\t", "e\u0301"]
+    vectors = np.eye(len(words), dtype=np.float32)
+    tiny.write_artifact(tmp_path, Vocabulary(words, vectors))
+    assert list(_open(tmp_path).words) == words
+
+
+def test_a_digest_names_the_content_and_not_the_place(folder: Path, tmp_path: Path) -> None:
+    handle = artifact.handle(str(folder))
+    again = artifact.handle(tiny.write_artifact(tmp_path / "again"))
+    other = artifact.handle(tiny.write_artifact(tmp_path / "other", tiny.vocabulary(seed=1)))
+    assert handle[2:] == (300, 8, "exact")
+    assert handle.digest == again.digest == _open(folder).content_digest
+    assert handle.digest != other.digest
+
+
+def test_a_handle_needs_the_manifest_alone(folder: Path) -> None:
+    """A launcher makes it without fetching a vocabulary of gigabytes."""
+    handle = artifact.handle(str(folder))
+    for name in FILES:
+        (folder / name).unlink()
+    assert artifact.handle(f"file://{folder}")[1:] == handle[1:]
+
+
+def test_a_handle_does_not_open_what_took_the_place_of_its_artifact(folder: Path) -> None:
+    handle = artifact.handle(str(folder))
+    tiny.write_artifact(folder, tiny.vocabulary(seed=1))
+    with pytest.raises(ArtifactError, match="replaced in between"):
+        artifact.open_vocabulary(handle)
+
+
+def _changed(**entries: Any) -> Callable[[str], str]:
+    return lambda text: json.dumps({**json.loads(text), **entries})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_changed(version=2), "format version 2, and this dxbeam reads version 1"),
+        (_changed(format="another"), "does not describe a dxbeam vocabulary"),
+        (_changed(words=299), "its digest does not match"),
+        (_changed(digest="0" * 64), "its digest does not match"),
+        (lambda text: text[:-40], "not JSON"),
+        (lambda text: "[]", "does not describe a dxbeam vocabulary"),
+        (lambda text: "", "not JSON"),
+        (lambda text: "[" * 100_000, "not JSON"),
+    ],
+)
+def test_a_manifest_that_is_newer_foreign_or_damaged(
+    folder: Path, change: Callable[[str], str], said: str
+) -> None:
+    path = folder / MANIFEST
+    path.write_text(change(path.read_text()))
+    with pytest.raises(ArtifactError, match=said):
+        artifact.handle(str(folder))
+
+
+def _files(**changes: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda content: {**content, "files": {**content["files"], **changes}}
+
+
+def _without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda content: {k: v for k, v in content.items() if k not in names}
+
+
+FORGED: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
+    "no files": (lambda content: {**content, "files": {}}, "'files' must name"),
+    "no list of files": (_without("files"), "'files' must name"),
+    "files of another kind": (lambda content: {**content, "files": ["a"]}, "'files' must name"),
+    "a file outside": (_files(**{"../../evil": {"bytes": 1, "sha256": ""}}), "and nothing else"),
+    "a file anywhere": (_files(**{"/etc/passwd": {"bytes": 1, "sha256": ""}}), "and nothing else"),
+    "an index unsaid": (_files(**{"index.faiss": {"bytes": 1, "sha256": ""}}), "and nothing else"),
+    "no size": (_files(**{WORDS: {"sha256": ""}}), "lacks the size or the SHA-256 of words"),
+    "no facts": (_files(**{WORDS: None}), "lacks the size or the SHA-256 of words"),
+    "no number of words": (_without("words"), "'words' is no positive number"),
+    "no words": (lambda content: {**content, "words": 0}, "'words' is no positive number"),
+    "a truth of words": (lambda content: {**content, "words": True}, "'words' is no positive"),
+    "dimensions in words": (lambda content: {**content, "dimensions": "8"}, "'dimensions' is no"),
+    "no casing": (_without("lowercase"), "'lowercase' is neither"),
+    "an index of a kind": (lambda content: {**content, "index": "Flat"}, "'index' does not say"),
+    "an index unnamed": (lambda content: {**content, "index": {"exact": False}}, "no factory"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_manifest_must_say_what_is_relied_on_and_name_no_other_file(
+    folder: Path, name: str
+) -> None:
+    """Though its digest is right: whoever writes a manifest can compute it."""
+    change, said = FORGED[name]
+    content = json.loads((folder / MANIFEST).read_text())
+    del content["digest"]
+    forged = change(content)
+    forged["digest"] = artifact._digest(forged)
+    (folder / MANIFEST).write_text(json.dumps(forged))
+    with pytest.raises(ArtifactError, match=said):
+        artifact.handle(str(folder))
+
+
+def test_a_manifest_is_written_once(folder: Path) -> None:
+    before = (folder / MANIFEST).read_bytes()
+    shape = WordsAndVectors(300, 8, "")
+    artifact.write_manifest(str(folder), shape, True, {"name": "tiny"})
+    with pytest.raises(OutputError, match="was written by another run"):
+        artifact.write_manifest(str(folder), shape, False, {"name": "tiny"})
+    assert (folder / MANIFEST).read_bytes() == before
+
+
+def test_a_folder_without_a_manifest_is_not_an_artifact(folder: Path) -> None:
+    (folder / MANIFEST).unlink()
+    with pytest.raises(ArtifactError, match="no vocabulary here"):
+        artifact.handle(str(folder))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_file_may_be_missing_cut_short_or_changed(folder: Path, name: str) -> None:
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[:-1])
+    with pytest.raises(ArtifactError, match=f"{name} has .* bytes where the manifest says"):
+        _open(folder)
+    (folder / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(ArtifactError, match=f"{name} is damaged"):
+        _open(folder)
+    (folder / name).unlink()
+    with pytest.raises(ArtifactError, match=f"{name} cannot be read"):
+        _open(folder)
+
+
+def _write_words(path: Path, words: list[str], column: str = "word") -> None:
+    pq.write_table(pa.table({column: words}), path)
+
+
+MISFITS: dict[str, Callable[[Path], object]] = {
+    "vectors of other dimensions": lambda f: np.save(f / VECTORS, np.zeros((300, 7), "f4")),
+    "fewer vectors": lambda f: np.save(f / VECTORS, np.zeros((299, 8), "f4")),
+    "fewer words": lambda f: _write_words(f / WORDS, ["a"] * 299),
+    "words under another name": lambda f: _write_words(f / WORDS, ["a"] * 300, "token"),
+    "words in no Parquet file": lambda f: (f / WORDS).write_bytes(b"apple pear"),
+    "vectors in no npy file": lambda f: (f / VECTORS).write_bytes(b"apple pear"),
+    "vectors that are a pickle": lambda f: np.save(
+        f / VECTORS, np.array([{}], object), allow_pickle=True
+    ),
+}
+
+
+@pytest.mark.parametrize("misfit", MISFITS)
+def test_files_that_are_whole_but_do_not_fit_together(folder: Path, misfit: str) -> None:
+    MISFITS[misfit](folder)
+    _complete_again(folder)
+    with pytest.raises(ArtifactError, match="do not fit together"):
+        _open(folder)
+
+
+def test_an_abandoned_artifact_leaves_what_is_not_its_own(folder: Path) -> None:
+    (folder / MANIFEST).unlink()
+    (folder / artifact.PIECES).mkdir()
+    (folder / artifact.PIECES / "000-neighbors.npy").touch()
+    (folder / "mine.txt").touch()
+    artifact.abandon(str(folder))
+    assert [path.name for path in folder.iterdir()] == ["mine.txt"]
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """This host's folder of temporary files, and a file system elsewhere that works."""
+    path = tmp_path / "host"
+    path.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(path))
+    elsewhere.Elsewhere.opened.clear()
+    elsewhere.Elsewhere.broken.clear()
+    return path
+
+
+def _copies(host: Path) -> list[str]:
+    return [path.name for path in host.glob("*/*")]
+
+
+def test_an_artifact_elsewhere_is_copied_once(folder: Path, host: Path) -> None:
+    handle = artifact.handle(elsewhere.uri(folder))
+    for _ in range(3):
+        opened = artifact.open_vocabulary(handle)
+    assert np.array_equal(opened.vectors, tiny.vocabulary().vectors)
+    assert isinstance(opened.vectors, np.memmap)
+    copied = [name for name in elsewhere.Elsewhere.opened if name != MANIFEST]
+    assert sorted(copied) == sorted(FILES)
+    assert _copies(host) == [handle.digest]
+    assert [path.stat().st_mode & 0o777 for path in host.iterdir()] == [0o700]
+
+
+def test_of_many_that_copy_at_once_all_find_one_whole_copy(folder: Path, host: Path) -> None:
+    handle = artifact.handle(elsewhere.uri(folder))
+    with ThreadPoolExecutor(8) as pool:
+        opened = list(pool.map(artifact.open_vocabulary, [handle] * 8))
+    assert {vocabulary.digest for vocabulary in opened} == {handle.digest}
+    assert _copies(host) == [handle.digest]
+
+
+def test_a_copy_that_breaks_off_is_not_taken_for_a_whole_one(folder: Path, host: Path) -> None:
+    handle = artifact.handle(elsewhere.uri(folder))
+    elsewhere.Elsewhere.broken.add(VECTORS)
+    with pytest.raises(ArtifactError, match=f"{VECTORS} cannot be copied to this host"):
+        artifact.open_vocabulary(handle)
+    assert _copies(host) == []
+    elsewhere.Elsewhere.broken.clear()
+    assert len(artifact.open_vocabulary(handle)) == 300
+
+
+def test_a_copy_that_was_damaged_is_made_again(folder: Path, host: Path) -> None:
+    handle = artifact.handle(elsewhere.uri(folder))
+    artifact.open_vocabulary(handle)
+    [copy] = host.glob("*/*")
+    (copy / VECTORS).write_bytes(b"cut short")
+    assert len(artifact.open_vocabulary(handle)) == 300
+
+
+def test_a_folder_of_copies_that_others_may_write_is_refused(folder: Path, host: Path) -> None:
+    handle = artifact.handle(elsewhere.uri(folder))
+    artifact.open_vocabulary(handle)
+    [home] = host.iterdir()
+    home.chmod(0o777)
+    with pytest.raises(ArtifactError, match="can be written by others"):
+        artifact.open_vocabulary(handle)
+
+
+@pytest.mark.parametrize("damage", ["short", "strangers"])
+def test_a_table_that_does_not_fit_the_words_is_refused(folder: Path, damage: str) -> None:
+    """Even if every digest is right."""
+    table = np.load(folder / NEIGHBORS)
+    table = table[:-1] if damage == "short" else np.full_like(table, 300)
+    np.save(folder / NEIGHBORS, table)
+    _complete_again(folder)
+    with pytest.raises(ArtifactError, match="do not fit together"):
+        _open(folder)
+
+
+def test_the_packaged_vocabulary_opens_and_is_small() -> None:
+    folder = Path(artifact.resolve(artifact.DEMO))
+    if not folder.is_dir():
+        pytest.skip("the package comes without dxbeam/demo/vocabulary, see demo/train_vectors.py")
+    opened = artifact.open_vocabulary(artifact.handle(artifact.DEMO))
+    assert len(opened) >= 15_000
+    assert opened.dimensions == 100
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 6_000_000

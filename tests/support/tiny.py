@@ -1,0 +1,102 @@
+"""A tiny vocabulary, tiny corpora, and the launcher run on them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dxbeam.space import artifact
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
+from pipelines.sanitize import sanitize
+
+KEY = bytes(range(32))
+
+
+def vocabulary(words: int = 300, dimensions: int = 8, seed: int = 0) -> Vocabulary:
+    """Words w0, w1, … around the origin, a few units apart."""
+    vectors = np.random.default_rng(seed).normal(0, 2, (words, dimensions)).astype(np.float32)
+    return Vocabulary([f"w{i}" for i in range(words)], vectors, lowercase=True)
+
+
+def write_artifact(folder: Path, vocabulary: Vocabulary | None = None, depth: int = 20) -> str:
+    """Writes an artifact and returns its URI."""
+    made = vocabulary or globals()["vocabulary"]()
+    (folder / artifact.MANIFEST).unlink(missing_ok=True)
+    shape = artifact.write_words_and_vectors([(list(made.words), made.vectors)], folder)
+    neighbors, radii = NeighborSearch(made).table(np.arange(len(made)), depth)
+    np.save(folder / artifact.NEIGHBORS, neighbors)
+    np.save(folder / artifact.CLOSE_RADIUS, radii)
+    artifact.write_manifest(str(folder), shape, made.lowercase, {"name": "tiny"})
+    return str(folder)
+
+
+def texts(documents: int, seed: int = 0, longest: int = 120) -> list[str]:
+    """Texts of known and unknown words with punctuation; the fifth of each five is empty."""
+    generator = np.random.default_rng(seed)
+    made = []
+    for number in range(documents):
+        length = 0 if number % 5 == 4 else int(generator.integers(1, longest))
+        words = [
+            f"W{generator.integers(300)}" if generator.random() < 0.9 else f"strange{number}"
+            for _ in range(length)
+        ]
+        made.append(", ".join(words) + ("!\n" if length else ""))
+    return made
+
+
+def write_jsonl(path: Path, records: Iterable[dict[str, Any] | bytes]) -> Path:
+    """One record a line; bytes are written as they are."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [
+        record if isinstance(record, bytes) else json.dumps(record).encode() for record in records
+    ]
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return path
+
+
+def run(uri: str, corpus: Path | str, output: Path, *flags: str) -> dict[str, Any]:
+    """Runs the launcher in this process; the release's manifest."""
+    sanitize(_arguments(uri, corpus, output, flags))
+    manifest: dict[str, Any] = json.loads((output / "release.json").read_text())
+    return manifest
+
+
+def program(
+    uri: str, corpus: Path | str, output: Path, *flags: str, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Runs the launcher as a program."""
+    command = [sys.executable, "-m", "pipelines.sanitize"]
+    return subprocess.run(
+        command + _arguments(uri, corpus, output, flags),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        **options,
+    )
+
+
+def _arguments(uri: str, corpus: Path | str, output: Path, flags: tuple[str, ...]) -> list[str]:
+    given = {flag.split("=")[0] for flag in flags}
+    epsilon = [] if "--epsilon" in given else ["--epsilon=5"]
+    return [f"--vocabulary={uri}", f"--input={corpus}", f"--output={output}", *epsilon, *flags]
+
+
+def released(output: Path) -> dict[str, str]:
+    """Text by id of a release in JSON Lines."""
+    lines = [line for shard in sorted(output.glob("part-*")) for line in shard.open()]
+    return {record["id"]: record["text"] for record in map(json.loads, lines)}
+
+
+def dead_letters(output: Path) -> list[dict[str, str]]:
+    """The rejected records of a run, also of one that failed, with metrics in the usual place."""
+    [path] = Path(f"{output}-metrics").glob("dead_letters*.jsonl")
+    with path.open() as file:
+        return [json.loads(line) for line in file]

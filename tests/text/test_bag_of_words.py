@@ -1,0 +1,376 @@
+"""Bags of words: the theorem by exact enumeration, and what the sanitizer makes of documents.
+
+The laws are exact: five words on a line, Laplace noise in one dimension, the nearest word; bags are
+summed over all draws and all outputs. Nothing here is sampled but where a test says so.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import optimize, stats
+
+from dxbeam.documents import Document
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.randomness import document_key, sampling_key
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.text import bag_of_words as module
+from dxbeam.text import sanitizer as sanitizer_module
+from dxbeam.text.bag_of_words import ENGLISH, BagOfWords, read_stop_words
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from tests.support import tiny
+
+EPSILON = 1.5
+POSITIONS = np.array([-3.0, -1.0, 0.0, 0.5, 4.0])
+PAD = len(POSITIONS)  # the unknown word, at the mean of all
+PLACES = np.append(POSITIONS, POSITIONS.mean())
+LARGEST = float(np.ptp(PLACES))
+
+Bag = tuple[int, ...]
+Law = dict[Bag, float]
+
+
+def _words() -> npt.NDArray[np.float64]:
+    """P(output | word), [6, 5]: the mass of Laplace noise on each word's cell of the line."""
+    edges = np.concatenate([[-np.inf], (POSITIONS[1:] + POSITIONS[:-1]) / 2, [np.inf]])
+    return np.diff(stats.laplace.cdf(edges[None] - PLACES[:, None], scale=1 / EPSILON))
+
+
+WORDS = _words()
+
+
+def _filled(document: Bag, n: int) -> Bag:
+    return document + (PAD,) * (n - len(document))
+
+
+@cache
+def _noised(bag: Bag) -> Law:
+    """The law of the sorted outputs of the words of a bag."""
+    law: Counter[Bag] = Counter()
+    for outputs in itertools.product(range(5), repeat=len(bag)):
+        law[tuple(sorted(outputs))] += math.prod(
+            WORDS[word, output] for word, output in zip(bag, outputs, strict=True)
+        )
+    return law
+
+
+def _mixed(draws: Iterable[Bag]) -> Law:
+    law: Counter[Bag] = Counter()
+    draws = list(draws)
+    for draw in draws:
+        for output, probability in _noised(tuple(sorted(draw))).items():
+            law[output] += probability / len(draws)
+    return law
+
+
+@cache
+def _without_replacement(document: Bag, n: int) -> Law:
+    return _mixed(itertools.combinations(_filled(document, n), n))
+
+
+@cache
+def _with_replacement(document: Bag, n: int) -> Law:
+    return _mixed(itertools.product(document, repeat=n))
+
+
+def _loss(first: Law, second: Law) -> float:
+    return max(abs(math.log(first[output] / second[output])) for output in first)
+
+
+def _distance(x: Bag, y: Bag, n: int) -> float:
+    """d_n by trying every matching."""
+    shorter, longer = sorted((_filled(x, n), _filled(y, n)), key=len)
+    alone = [LARGEST] * (len(longer) - len(shorter))
+    return min(
+        sum(sorted([*abs(PLACES[list(shorter)] - PLACES[list(chosen)]), *alone])[-n:])
+        for chosen in itertools.permutations(longer, len(shorter))
+    )
+
+
+def _movers(x: Bag, y: Bag) -> tuple[float, float]:
+    """Word Mover's Distance, and its worst-case sibling W-infinity, between documents."""
+    copies = math.lcm(len(x), len(y))
+    costs = abs(
+        np.repeat(PLACES[list(x)], copies // len(x))[:, None]
+        - np.repeat(PLACES[list(y)], copies // len(y))[None]
+    )
+    rows, columns = optimize.linear_sum_assignment(costs)
+    # On a line the matching in order is best for both.
+    ordered = abs(
+        np.sort(np.repeat(PLACES[list(x)], copies // len(x)))
+        - np.sort(np.repeat(PLACES[list(y)], copies // len(y)))
+    )
+    return float(costs[rows, columns].mean()), float(ordered.max())
+
+
+def _pairs(longest: int, shortest: int = 0) -> Iterable[tuple[Bag, Bag]]:
+    documents = [
+        bag
+        for length in range(shortest, longest + 1)
+        for bag in itertools.combinations_with_replacement(range(5), length)
+    ]
+    return itertools.combinations(documents, 2)
+
+
+@pytest.mark.parametrize(("n", "longest"), [(1, 4), (2, 3), (3, 3)])
+def test_the_theorem_holds_for_every_pair_of_documents(n: int, longest: int) -> None:
+    tightest = 0.0
+    for x, y in _pairs(longest):
+        loss = _loss(_without_replacement(x, n), _without_replacement(y, n))
+        bound = EPSILON * _distance(x, y, n)
+        assert loss <= bound + 1e-9, (x, y)
+        assert bound <= EPSILON * n * LARGEST + 1e-9
+        tightest = max(tightest, loss / bound if bound else 0.0)
+    assert tightest > 0.99, "and no smaller factor would do"
+
+
+def test_longer_documents_too() -> None:
+    generator = np.random.default_rng(0)
+    for _ in range(300):
+        x, y = (tuple(generator.integers(5, size=generator.integers(7))) for _ in range(2))
+        loss = _loss(_without_replacement(x, 2), _without_replacement(y, 2))
+        assert loss <= EPSILON * _distance(x, y, 2) + 1e-9, (x, y)
+
+
+def test_one_changed_word_costs_what_it_costs_without_a_bag() -> None:
+    for rest in itertools.combinations_with_replacement(range(5), 3):
+        for before, after in itertools.combinations(range(5), 2):
+            x, y = (before, *rest), (after, *rest)
+            bound = EPSILON * abs(PLACES[before] - PLACES[after])
+            assert _loss(_without_replacement(x, 2), _without_replacement(y, 2)) <= bound + 1e-9
+
+
+def test_one_word_more_costs_no_more_than_the_largest_distance() -> None:
+    for x in itertools.combinations_with_replacement(range(5), 3):
+        for word in range(5):
+            for n in (1, 2, 3, 4):
+                loss = _loss(_without_replacement(x, n), _without_replacement((*x, word), n))
+                assert loss <= EPSILON * LARGEST + 1e-9
+
+
+def test_documents_that_fit_the_bag_have_the_papers_theorem() -> None:
+    for x, y in _pairs(3):
+        movers = _movers(_filled(x, 3), _filled(y, 3))[0]
+        assert _distance(x, y, 3) == pytest.approx(3 * movers)
+        assert _loss(_without_replacement(x, 3), _without_replacement(y, 3)) <= (
+            EPSILON * 3 * movers + 1e-9
+        )
+
+
+@pytest.mark.parametrize("sampled", [_without_replacement, _with_replacement])
+def test_the_papers_theorem_is_false_for_documents_that_are_sampled(
+    sampled: Callable[[Bag, int], Law],
+) -> None:
+    x, y = (0, 0, 0, 0, 0, 4), (0, 0, 0, 0, 0, 0)
+    claimed = EPSILON * 2 * _movers(x, y)[0]
+    assert _loss(sampled(x, 2), sampled(y, 2)) > 2 * claimed
+    for a, b in _pairs(4, 4):
+        holds = EPSILON * 4 * _movers(a, b)[0]  # the document's length in place of the bag's
+        assert _loss(_without_replacement(a, 2), _without_replacement(b, 2)) <= holds + 1e-9
+
+
+def test_draws_with_replacement_keep_two_other_bounds_and_cost_more_for_one_word() -> None:
+    ratios = []
+    for x, y in _pairs(3, 1):
+        movers, worst = _movers(x, y)
+        loss = _loss(_with_replacement(x, 2), _with_replacement(y, 2))
+        slope = math.log1p(EPSILON * math.exp(EPSILON * LARGEST) * movers)
+        assert loss <= 2 * min(EPSILON * worst, slope) + 1e-9
+    for rest in itertools.combinations_with_replacement(range(5), 2):
+        for before, after in itertools.combinations(range(5), 2):
+            x, y = (before, *rest), (after, *rest)
+            bound = EPSILON * abs(PLACES[before] - PLACES[after])
+            ratios.append(_loss(_with_replacement(x, 2), _with_replacement(y, 2)) / bound)
+    assert max(ratios) > 1.8, "nearly twice, as the word may be drawn twice"
+
+
+# What the sanitizer does ------------------------------------------------------------------------
+
+
+def _line() -> Vocabulary:
+    return Vocabulary([f"w{i}" for i in range(5)], POSITIONS.astype(np.float32)[:, None])
+
+
+def _released(
+    documents: Iterable[Document], bag: BagOfWords, epsilon: float = EPSILON, **options: str
+) -> list[Sanitized]:
+    made = Sanitizer(_line(), Laplace(epsilon), key=tiny.KEY, bag=bag, **options)  # type: ignore[arg-type]
+    results = list(made.sanitize(documents))
+    assert all(isinstance(result, Sanitized) for result in results)
+    return results  # type: ignore[return-value]
+
+
+LAWS: list[tuple[str, Bag]] = [("w0 w4, w4; w2 the W9", (0, 4, 4, 2, PAD, PAD)), ("w3", (3,))]
+
+
+def _p_value(text: str, document: Bag) -> float:
+    """Chi-squared test of 20,000 released bags of two words against the exact law."""
+    count = 20_000
+    documents = [Document(str(number), text) for number in range(count)]
+    found = Counter(r.document.text for r in _released(documents, BagOfWords(2, frozenset())))
+    law = _without_replacement(document, 2)
+    expected = {" ".join(f"w{word}" for word in bag): p * count for bag, p in law.items()}
+    assert set(found) <= set(expected)
+    rare = [text for text, number in expected.items() if number < 5]
+    groups = [[text] for text in expected if text not in rare] + ([rare] if rare else [])
+    observed = [sum(found[text] for text in group) for group in groups]
+    return float(
+        stats.chisquare(observed, [sum(expected[t] for t in group) for group in groups]).pvalue
+    )
+
+
+@pytest.mark.parametrize(("text", "document"), LAWS)
+def test_released_bags_follow_the_enumerated_law(text: str, document: Bag) -> None:
+    """False alarms: 1e-6 each; the documents' noise is fixed by the key, so never on a whim."""
+    assert _p_value(text, document) > 1e-6
+
+
+def _drawn_with_replacement(self: BagOfWords, key: bytes, ids: Iterable[int]) -> object:
+    listed = np.array(list(ids))
+    generator = np.random.default_rng(list(key))
+    return generator.choice(listed, self.length), len(listed)
+
+
+def _first_words(self: BagOfWords, key: bytes, ids: Iterable[int]) -> object:
+    listed = [*ids, UNKNOWN, UNKNOWN]
+    return np.array(listed[: self.length]), len(listed) - 2
+
+
+def _filled_by_repeating(self: BagOfWords, key: bytes, ids: Iterable[int]) -> object:
+    listed = list(ids)
+    return np.resize(sorted(listed)[::-1], self.length), len(listed)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [_drawn_with_replacement, _first_words, _filled_by_repeating],
+    ids=lambda f: f.__name__,
+)
+def test_the_law_test_fails_on_broken_draws(
+    broken: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BagOfWords, "draw", broken)
+    assert min(_p_value(text, document) for text, document in LAWS) < 1e-9
+
+
+def test_every_document_has_the_same_number_of_sorted_words() -> None:
+    texts = ["", "...", "w1", "w4 w3 w2 w1 w0", "the and of", "w1 " * 9000, "odd Unseen w0"]
+    documents = [Document(str(i), text) for i, text in enumerate(texts)]
+    results = _released(documents, BagOfWords(4))
+    for result in results:
+        released = result.document.text.split(" ")
+        assert len(released) == 4
+        assert released == sorted(released)
+        assert set(released) <= set(_line().words)
+        assert result.tally.tokens == 4
+
+
+def test_words_their_order_case_of_stop_words_and_punctuation_do_not_show() -> None:
+    """At a huge epsilon what is released is the bag itself."""
+    texts = ["w4, The w0? and W0 w2!", "w0 w2 w4"]
+    made = _released([Document(str(i), t) for i, t in enumerate(texts)], BagOfWords(3), 5000.0,
+                     unknown_words="drop")  # fmt: skip
+    assert [result.document.text for result in made] == ["w0 w2 w4"] * 2
+
+
+def test_counts_tell_what_became_of_every_word() -> None:
+    bag = BagOfWords(3)
+    texts = {"w1 the w2 w3 and w4 w0": (0, 4), "w1 the unseen": (1, 1), "": (3, 0)}
+    for text, (padding, left_out) in texts.items():
+        [result] = _released([Document("a", text)], bag)
+        tally = result.tally
+        assert (tally.padding, tally.left_out) == (padding, left_out)
+        sorts = (tally.original, tally.close, tally.distant, tally.unknown, tally.padding)
+        assert sum(sorts) == tally.tokens == 3
+        assert tally.tokens - tally.padding + tally.left_out == len(text.split())
+    [result] = _released([Document("a", "w1 unseen")], bag, unknown_words="drop")
+    assert (result.tally.unknown, result.tally.left_out, result.tally.padding) == (0, 1, 2)
+
+
+def test_batches_and_pieces_have_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = [Document(str(i), text) for i, text in enumerate(tiny.texts(30))]
+    documents.append(Document("long", "W1 w2 w3 strange " * 500))
+    bag = BagOfWords(50)
+
+    def texts(them: Iterable[Document]) -> dict[str, str]:
+        made = Sanitizer(tiny.vocabulary(), Laplace(3.0), key=tiny.KEY, bag=bag)
+        results = made.sanitize(them)
+        return {r.document.id: r.document.text for r in results if isinstance(r, Sanitized)}
+
+    expected = texts(documents)
+    assert len(expected) == len(documents)
+    assert texts(reversed(documents)) == expected
+    for document in documents[:5]:
+        assert texts([document]) == {document.id: expected[document.id]}
+    monkeypatch.setattr(sanitizer_module, "_WORDS_A_SEARCH", 7)
+    monkeypatch.setattr(sanitizer_module, "_CHARACTERS_A_BATCH", 100)
+    monkeypatch.setattr(module, "_WORDS_A_DRAW", 11)
+    assert texts(documents) == expected
+
+
+def test_the_draw_shares_no_random_number_with_the_noise() -> None:
+    key = document_key(tiny.KEY, "configuration", "id", "text")
+    assert sampling_key(key) != key
+    assert len(sampling_key(key)) == len(key)
+    assert sampling_key(sampling_key(key)) != key
+
+
+def test_length_and_stop_words_are_part_of_the_digest_and_none_changes_nothing() -> None:
+    bags = [None, BagOfWords(5), BagOfWords(6), BagOfWords(5, frozenset()),
+            BagOfWords(5, frozenset(["a"]))]  # fmt: skip
+    settings = [Configuration(Laplace(5.0), bag=bag) for bag in bags]
+    assert len({made.digest("v") for made in settings}) == len(bags)
+    assert "bag_of_words" not in settings[0].as_dict()
+    # Pinned: a release without bags can be drawn again, until NOISE_RULE changes.
+    assert settings[0].digest("v").startswith("ede4971d15d67000")
+
+
+def test_the_guarantee_is_that_of_the_bag() -> None:
+    made = Configuration(Laplace(5.0), bag=BagOfWords(7))
+    guarantee = made.guarantee()
+    assert guarantee.epsilon == 5
+    assert guarantee.unit == "document"
+    assert "sum of the 7 largest distances" in guarantee.sentence
+    assert any("Word Mover's Distance" in caveat for caveat in guarantee.caveats)
+    assert not any("unequal length" in caveat for caveat in guarantee.caveats)
+    assert made.unprotected == ("document ids",)
+    slack = BagOfWords(7).guarantee(
+        Laplace(5.0).guarantee().__class__(**{**vars(Laplace(5.0).guarantee()), "delta": 1e-6})
+    )
+    assert slack.delta == pytest.approx(7e-6)
+
+
+@pytest.mark.parametrize("length", [0, -1, 2.5, "7", True, None, 1 << 21])
+def test_lengths_that_are_none_are_refused(length: object) -> None:
+    with pytest.raises(ConfigurationError, match="bag_of_words"):
+        BagOfWords(length)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rule", ["mask", "keep"])
+def test_no_word_passes_a_bag_by(rule: str) -> None:
+    with pytest.raises(ConfigurationError, match="choose noise or drop"):
+        Configuration(Laplace(5.0), unknown_words=rule, bag=BagOfWords(5))
+
+
+def test_lists_of_stop_words(tmp_path: Path) -> None:
+    path = tmp_path / "stop.txt"
+    path.write_text("The\ndon't\n\n")
+    assert read_stop_words(str(path)) == {"the", "don", "t"}
+    assert read_stop_words("english") == ENGLISH
+    assert read_stop_words("none") == frozenset()
+    for content in (b"", b"...", b"\xff"):
+        path.write_bytes(content)
+        with pytest.raises(ConfigurationError, match="stop_words"):
+            read_stop_words(str(path))
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        read_stop_words(str(tmp_path / "none"))

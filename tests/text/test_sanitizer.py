@@ -1,0 +1,279 @@
+"""The Sanitizer: what comes out, what stays, what is counted; batching has no influence."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dxbeam.documents import Document, Rejected
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.tally import Tally, total
+from dxbeam.text import sanitizer as module
+from dxbeam.text.sanitizer import MASK, Sanitized, Sanitizer
+from dxbeam.text.tokenization import PUNCTUATION, WHITE_SPACE, split, words
+from tests.support import tiny
+
+TEXTS = [*tiny.texts(40), "w1 strange " * 3000, "", "...", " \n"]
+DOCUMENTS = [Document(f"d{i}", text) for i, text in enumerate(TEXTS)]
+
+
+def _sanitizer(unknown_words: str = "noise", epsilon: float = 3.0) -> Sanitizer:
+    return Sanitizer(
+        tiny.vocabulary(),
+        Laplace(epsilon),
+        RankResampling(0.05),
+        unknown_words,
+        tiny.KEY,
+        allow_unsound=True,
+    )
+
+
+def _texts(maker: Sanitizer, documents: list[Document]) -> dict[str, str]:
+    results = list(maker.sanitize(documents))
+    assert all(isinstance(result, Sanitized) for result in results)
+    return {result.document.id: result.document.text for result in results}  # type: ignore[union-attr]
+
+
+@given(st.text())
+def test_text_is_split_into_gaps_and_words_and_joined_again(text: str) -> None:
+    pairs = list(split(text))
+    assert "".join(gap + word for gap, word in pairs) == text
+    assert [word for _, word in pairs[:-1]] == words(text)
+    passed = set(PUNCTUATION + WHITE_SPACE)
+    assert all(set(gap) <= passed and not set(word) & passed for gap, word in pairs)
+
+
+def test_everything_but_the_closed_list_is_a_word() -> None:
+    assert words("Don't, naïve 3.5% 東京 😀\x07x — end…") == [
+        "Don", "t", "naïve", "3", "5", "東京", "😀\x07x", "end"
+    ]  # fmt: skip
+
+
+def test_white_space_and_punctuation_stay_and_words_are_of_the_vocabulary() -> None:
+    vocabulary = set(tiny.vocabulary().words)
+    for document, text in zip(DOCUMENTS, _texts(_sanitizer(), DOCUMENTS).values(), strict=True):
+        before, after = list(split(document.text)), list(split(text))
+        assert [gap for gap, _ in before] == [gap for gap, _ in after]
+        assert {word for _, word in after} <= vocabulary | {""}
+
+
+def test_order_batches_and_slices_have_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = _texts(_sanitizer(), DOCUMENTS)
+    shuffled = random.Random(1).sample(DOCUMENTS, len(DOCUMENTS))
+    assert _texts(_sanitizer(), shuffled) == expected
+    for document in DOCUMENTS:
+        assert _texts(_sanitizer(), [document]) == {document.id: expected[document.id]}
+    for size in (1, 7, 1000):
+        monkeypatch.setattr(module, "_WORDS_A_SEARCH", size)
+        assert _texts(_sanitizer(), DOCUMENTS[:40]) == {
+            document.id: expected[document.id] for document in DOCUMENTS[:40]
+        }
+    monkeypatch.setattr(module, "_CHARACTERS_A_BATCH", 1)
+    assert _texts(_sanitizer(), DOCUMENTS[:40])["d3"] == expected["d3"]
+
+
+def test_documents_come_back_in_order_and_not_late() -> None:
+    maker = _sanitizer()
+    assert [r.document.id for r in maker.sanitize(DOCUMENTS) if isinstance(r, Sanitized)] == [
+        document.id for document in DOCUMENTS
+    ]
+    batch = module.Batch(maker)
+    batch.add(Document("small", "w1"))
+    batch.add(Document("large", "w1 " * 5000))
+    assert [result.document.id for result in batch.take()] == ["small"]
+    assert [result.document.id for result in batch.finish()] == ["large"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "released"),
+    [("mask", f"x {MASK}, {MASK}!"), ("drop", "x , !"), ("keep", "x Strange, odd!")],
+)
+def test_rules_for_unknown_words(rule: str, released: str) -> None:
+    [result] = _sanitizer(rule, 5000.0).sanitize([Document("a", "W1 Strange, odd!")])
+    assert isinstance(result, Sanitized)
+    assert result.document.text == released.replace("x", "w1")
+    assert result.tally.unknown == 2
+    assert result.tally.unchanged == (3 if rule == "keep" else 1)
+
+
+def test_unknown_words_are_noised_around_one_public_vector() -> None:
+    [first] = _sanitizer(epsilon=5000.0).sanitize([Document("a", "Strange odd 東京")])
+    assert isinstance(first, Sanitized)
+    assert len(set(first.document.text.split())) == 1, "all of them are the same word to it"
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.text(alphabet="w123 strang,.\n", max_size=60), max_size=8))
+def test_tallies_add_up(texts: list[str]) -> None:
+    results = _sanitizer().sanitize([Document(str(i), text) for i, text in enumerate(texts)])
+    tally = total(result.tally for result in results if isinstance(result, Sanitized))
+    assert tally.documents == len(texts)
+    assert tally.tokens == sum(len(words(text)) for text in texts)
+    assert tally.original + tally.close + tally.distant + tally.unknown == tally.tokens
+
+
+def test_a_tally_knows_its_proportions() -> None:
+    one, other = Tally(1, 10, 4, 3, 2, 1, 4), Tally(2, 10, 0, 0, 10, 0, 0)
+    assert one.merge(other) == other.merge(one) == total([one, other])
+    shares = one.merge(other).as_dict()
+    assert (shares["share_original"], shares["share_unknown"], shares["n_w"]) == (0.2, 0.05, 0.2)
+    assert Tally().as_dict()["n_w"] is None
+
+
+def test_what_cannot_be_written_again_is_rejected_without_its_text() -> None:
+    documents = [Document("a", "w1"), Document("b", "secret\0"), Document("c", "secret\ud800")]
+    results = list(_sanitizer().sanitize([*documents, Document("d", None)]))  # type: ignore[arg-type]
+    assert isinstance(results[0], Sanitized)
+    assert [result.where for result in results[1:] if isinstance(result, Rejected)] == list("bcd")
+    assert "secret" not in str(results[1:])
+
+
+@pytest.mark.parametrize(
+    ("document", "where", "reason"),
+    [
+        (Document(7, "w1"), "7", "the id is not a string"),  # type: ignore[arg-type]
+        (Document(None, "w1"), "a document without an id", "the id is not a string"),  # type: ignore[arg-type]
+        (Document("a\ud800", "w1"), "a?", "the id holds characters that cannot be written"),
+        (Document("a", 7), "a", "the text is not a string"),  # type: ignore[arg-type]
+        (Document("a", "w1", "{"), "a", "fields are no JSON object"),
+        (Document("a", "w1", "[1]"), "a", "fields are no JSON object"),
+        (Document("a", "w1", {"x": 1}), "a", "fields are no JSON object"),  # type: ignore[arg-type]
+        (Document("a", "w1", '{"text": "w1"}'), "a", "other fields than the id and the text"),
+        (Document("a", "w1", '{"id": "b"}'), "a", "other fields than the id and the text"),
+    ],
+)
+def test_a_document_that_a_program_got_wrong(document: Document, where: str, reason: str) -> None:
+    before, rejected, after = _sanitizer().sanitize(
+        [Document("before", "w1"), document, Document("after", "w2")]
+    )
+    assert isinstance(before, Sanitized)
+    assert isinstance(after, Sanitized)
+    assert isinstance(rejected, Rejected)
+    assert rejected.where == where
+    assert reason in rejected.reason
+
+
+@pytest.mark.parametrize("given", ["w1 w2", ["w1"], Document("a", "w1"), [("a", "w1")]])
+def test_what_is_no_document_is_refused_in_a_sentence(given: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"given as Document\(id, text\), and this is a"):
+        list(_sanitizer().sanitize(given))
+
+
+def test_a_fixed_key_gives_these_words_for_ever() -> None:
+    """Pins the stream: a release made with a kept key must stay repeatable."""
+    maker = Sanitizer(tiny.vocabulary(), Laplace(1.5), RankResampling(0.1), key=tiny.KEY)
+    [result] = maker.sanitize([Document("golden", "w0 w1 w2 w3 w4 w5 unknown w7")])
+    assert isinstance(result, Sanitized)
+    assert result.document.text == "w135 w1 w96 w286 w231 w11 w293 w288"
+
+
+@pytest.mark.parametrize("key", [b"", b"x", bytes(33), "x" * 32])
+def test_what_is_no_key_is_refused_by_the_sanitizer_too(key: bytes) -> None:
+    with pytest.raises(ConfigurationError, match="32 bytes"):
+        Sanitizer(tiny.vocabulary(), Laplace(3.0), key=key)
+
+
+def test_a_document_under_way_does_not_show_itself() -> None:
+    batch = module.Batch(_sanitizer())
+    batch.add(Document("a", "secret words"))
+    assert "secret" not in repr(vars(batch)["_waiting"])
+
+
+def test_ten_and_ten_point_zero_are_one_configuration() -> None:
+    """Else a kept key would spend its budget twice on one release."""
+    document = Document("a", "w1 w2 w3 " * 30)
+    one, other = (
+        Sanitizer(tiny.vocabulary(), Laplace(e), RankResampling(c), key=tiny.KEY)
+        for e, c in ((2, 1), (2.0, 1.0))
+    )
+    assert _texts(one, [document]) == _texts(other, [document])
+
+
+def test_in_two_hundred_runs_no_two_keys_are_alike() -> None:
+    document = Document("a", "w1 " * 50)
+    texts = {
+        _texts(Sanitizer(tiny.vocabulary(), Laplace(1.0)), [document])["a"] for _ in range(200)
+    }
+    assert len(texts) == 200
+    assert np.unique([len(text.split()) for text in texts]).tolist() == [50]
+
+
+@pytest.mark.parametrize("rule", ["noise", "mask", "drop", "keep"])
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.text(alphabet="xyzéß东😀", min_size=1, max_size=5) | st.sampled_from(["w1", "W2"]),
+        max_size=20,
+    )
+)
+def test_words_outside_the_vocabulary_are_released_only_where_asked(
+    rule: str, content: list[str]
+) -> None:
+    [result] = _sanitizer(rule).sanitize([Document("a", ", ".join(content) + "\n")])
+    assert isinstance(result, Sanitized)
+    known = tiny.vocabulary()
+    unknown = [word for word in content if known.id_of(word) < 0]
+    shown = [word for word in words(result.document.text) if known.id_of(word) < 0]
+    assert shown == {"mask": ["unk"] * len(unknown), "keep": unknown}.get(rule, [])
+    assert result.tally.unknown == len(unknown)
+    assert result.tally.tokens == len(content)
+    assert result.tally.unchanged - result.tally.original == (len(unknown) if rule == "keep" else 0)
+
+
+def test_each_outcome_is_counted_as_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Word 7 is released as itself, its 100th neighbour and its 101st; an unknown one as word 7."""
+    maker = _sanitizer()
+    released = [7, *maker.search.neighbor(np.array([7, 7]), np.array([100, 101])).tolist(), 7]
+    monkeypatch.setattr(maker, "release", lambda keys, ids: np.array(released))
+    [result] = maker.sanitize([Document("a", "w7 w7 w7 strange")])
+    assert isinstance(result, Sanitized)
+    assert result.tally == Tally(
+        documents=1, tokens=4, original=1, close=1, distant=1, unknown=1, unchanged=1
+    )
+
+
+def test_a_long_document_is_the_same_in_slices_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One longer than a search, with unknown words that take no noise between the others."""
+    long = Document("long", "w1 strange, w2 " * 3000 + "…")
+    for rule in ("noise", "mask", "drop", "keep"):
+        monkeypatch.setattr(module, "_WORDS_A_SEARCH", 4096)
+        [expected] = _sanitizer(rule).sanitize([long])
+        monkeypatch.setattr(module, "_WORDS_A_SEARCH", 7)
+        [sliced] = _sanitizer(rule).sanitize([long])
+        assert sliced == expected
+
+
+def test_rejected_and_empty_documents_keep_their_place() -> None:
+    texts = ["w1", "\0", "", "w2", "\0", " . ", "w3"]
+    results = list(_sanitizer().sanitize([Document(str(i), text) for i, text in enumerate(texts)]))
+    places = [r.where if isinstance(r, Rejected) else r.document.id for r in results]
+    assert places == list("0123456")
+    assert [i for i, r in enumerate(results) if isinstance(r, Rejected)] == [1, 4]
+    assert list(_sanitizer().sanitize([])) == []
+
+
+def test_all_but_the_text_of_a_document_is_handed_on() -> None:
+    document = Document("a", "w1 w2", '{"label": 1}', "group")
+    [result] = _sanitizer().sanitize([document])
+    assert isinstance(result, Sanitized)
+    assert result.document._replace(text=document.text) == document
+
+
+def test_the_secret_key_does_not_leave_a_sanitizer() -> None:
+    maker = _sanitizer()
+    with pytest.raises(TypeError, match="secret key"):
+        pickle.dumps(maker)
+    with pytest.raises(TypeError, match="secret key"):
+        copy.deepcopy(maker)
+    for shown in (repr(maker), str(maker)):
+        assert tiny.KEY.hex() not in shown
+        assert repr(tiny.KEY) not in shown

@@ -1,0 +1,90 @@
+"""BuildVocabulary of Beam YAML: one artifact, at an empty place, however often it is tried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apache_beam as beam
+import pytest
+
+from dxbeam import storage
+from dxbeam.errors import ConfigurationError, EmbeddingFileError, OutputError
+from dxbeam.space import artifact
+from dxbeam.transforms.yaml import BuildVocabulary, SanitizeDocuments
+from tests.support import tiny
+
+
+@pytest.fixture
+def embeddings(tmp_path: Path) -> Path:
+    made = tiny.vocabulary(50, 4)
+    lines = [
+        " ".join([word, *map(str, vector)])
+        for word, vector in zip(made.words, made.vectors.tolist(), strict=True)
+    ]
+    (tmp_path / "glove.txt").write_text("\n".join(lines) + "\n")
+    return tmp_path / "glove.txt"
+
+
+def _build(embeddings: Path, output: Path, max_words: int = 0) -> artifact.VocabularyHandle:
+    """As an engine runs it."""
+    transform = BuildVocabulary(str(embeddings), str(output), max_words=max_words)
+    beam.Pipeline() | transform
+    [handle] = transform._build.process(None)
+    return handle
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_an_existing_vocabulary_is_never_replaced(embeddings: Path, tmp_path: Path) -> None:
+    output = tmp_path / "voc[1]"
+    made = _build(embeddings, output)
+    assert artifact.handle(str(output)) == made
+    before = _contents(output)
+    with pytest.raises(OutputError, match="is not empty"):
+        _build(embeddings, output, max_words=10)
+    late = BuildVocabulary(str(embeddings), str(tmp_path / "other"), max_words=10)._build
+    late.output = str(output)  # the place was empty when the pipeline was made
+    with pytest.raises(OutputError, match="is not empty"):
+        list(late.process(None))
+    assert _contents(output) == before
+
+
+def test_what_an_engine_repeats_is_made_once(embeddings: Path, tmp_path: Path) -> None:
+    transform = BuildVocabulary(str(embeddings), str(tmp_path / "voc"))
+    first, again = (list(transform._build.process(None)) for _ in range(2))
+    assert first == again == [artifact.handle(str(tmp_path / "voc"))]
+
+
+def test_a_build_that_fails_leaves_an_empty_place(
+    embeddings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transform = BuildVocabulary(str(embeddings), str(tmp_path / "voc"))
+    copy = storage.copy
+
+    def full(source: str, target: str) -> None:
+        copy(source, target)
+        if len(list((tmp_path / "voc").iterdir())) == 3:
+            raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "copy", full)
+        with pytest.raises(OSError, match="No space"):
+            list(transform._build.process(None))
+    assert _contents(tmp_path / "voc") == {}
+    [handle] = transform._build.process(None)
+    assert artifact.open_vocabulary(handle).dimensions == 4
+    (tmp_path / "bad.txt").write_text("a 1 2\nb 1\n")
+    with pytest.raises(EmbeddingFileError):
+        _build(tmp_path / "bad.txt", tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_key_in_place_of_its_name_does_not_get_into_a_pipeline(tmp_path: Path) -> None:
+    uri = tiny.write_artifact(tmp_path / "vocabulary")
+    key = bytes(range(0, 256, 8)).hex()
+    rows = beam.Pipeline() | beam.Create([beam.Row(id="a", text="w1")])
+    with pytest.raises(ConfigurationError, match="looks like the key itself") as refusal:
+        rows | SanitizeDocuments(uri, 5.0, key_uri=key)
+    assert key[:8] not in str(refusal.value)
