@@ -14,8 +14,10 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dxbeam.corpus import files as corpus
-from dxbeam.corpus.files import CorpusFormat, matching_files, name_below
+from dxbeam.corpus import parquet, reading
+from dxbeam.corpus.files import matching_files, name_below
+from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.splits import numbered
 from dxbeam.documents import Document, Rejected, dead_letter_cap, field_names
 from dxbeam.errors import ConfigurationError, CorpusError, RunError
 from tests.support import tiny
@@ -27,10 +29,10 @@ def _read(pattern: Path | str, read_as: CorpusFormat) -> list[Document | Rejecte
     """All records, as workers read them: split by split, numbered by what was counted."""
     results: list[Document | Rejected] = []
     for file in matching_files(str(pattern)):
-        splits = list(corpus.splits(file, read_as))
-        counted = [(split, corpus.count_records(split, read_as)) for split in reversed(splits)]
-        for split in corpus.numbered(counted):
-            results += corpus.read(split, read_as)
+        splits = list(reading.splits(file, read_as))
+        counted = [(split, reading.count_records(split, read_as)) for split in reversed(splits)]
+        for split in numbered(counted):
+            results += reading.read(split, read_as)
     return results
 
 
@@ -57,8 +59,8 @@ def test_any_division_reads_each_line_once(
     path = tmp_path / f"lines.txt{packed}"
     pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[packed]
     path.write_bytes(pack(content))
-    monkeypatch.setattr(corpus, "_SPLIT_BYTES", size)
-    monkeypatch.setattr(corpus, "_LINES_A_RUN", 1 + size % 3)
+    monkeypatch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
+    monkeypatch.setattr("dxbeam.corpus.lines._LINES_PER_RUN", 1 + size % 3)
     expected = [
         (f"lines.txt{packed}:{number}", line.rstrip(b"\r\n").decode())
         for number, line in enumerate(_lines(content), 1)
@@ -97,7 +99,7 @@ def test_any_division_reads_each_json_record_where_it_stands(
     path.write_bytes(content.encode())
     whole = _read(path, JSONL)
     with monkeypatch.context() as patch:
-        patch.setattr(corpus, "_SPLIT_BYTES", size)
+        patch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
         assert _read(path, JSONL) == whole
     assert len(whole) == len(texts)
     file_lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
@@ -114,7 +116,7 @@ def test_ids_say_nothing_about_the_lengths_of_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, packed: bool
 ) -> None:
     """Two corpora that differ in the length of every text have the same ids."""
-    monkeypatch.setattr(corpus, "_SPLIT_BYTES", size)
+    monkeypatch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
     name = "c.jsonl.gz" if packed else "c.jsonl"
     found = []
     for number, texts in enumerate([["a", "b", "", "c"], ["a" * 99, "b" * 7, "x" * 300, "é"]]):
@@ -131,7 +133,7 @@ def test_a_byte_order_mark_is_one_at_the_start_of_a_file_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "c.txt").write_bytes("\ufeffa\n\ufeffb\n".encode())
-    monkeypatch.setattr(corpus, "_SPLIT_BYTES", 5)
+    monkeypatch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", 5)
     assert _read(tmp_path / "c.txt", TEXT) == [
         Document("c.txt:1", "a"),
         Document("c.txt:2", "\ufeffb"),
@@ -143,7 +145,7 @@ def test_a_record_that_is_too_long_is_passed_over_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     (tmp_path / "c.txt").write_bytes(b"a\n" + b"x" * 11 + b"\n" + b"y" * 10 + b"\nb")
-    monkeypatch.setattr(corpus, "_SPLIT_BYTES", size)
+    monkeypatch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
     results = _read(tmp_path / "c.txt", CorpusFormat("text", largest_document=10))
     assert results == [
         Document("c.txt:1", "a"),
@@ -169,12 +171,12 @@ def test_a_truncated_file_is_known_before_anything_is_read(
     pack = {".gz": gzip.compress, ".zst": zstandard.compress}[packed]
     whole = pack("\n".join(f"{i}{'é' * (i % 50)}" for i in range(20_000)).encode())
     (tmp_path / f"c.txt{packed}").write_bytes(whole[: len(whole) // 2])
-    monkeypatch.setattr(corpus, "_SPLIT_BYTES", size)
+    monkeypatch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
     [file] = matching_files(str(tmp_path / "*"))
     failed = []
-    for split in corpus.splits(file, TEXT):
+    for split in reading.splits(file, TEXT):
         try:
-            corpus.count_records(split, TEXT)
+            reading.count_records(split, TEXT)
         except CorpusError as error:
             failed.append(str(error))
     [said] = failed
@@ -284,7 +286,7 @@ def test_a_file_can_be_a_document(tmp_path: Path) -> None:
 def test_parquet_row_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: pa.DataType
 ) -> None:
-    monkeypatch.setattr(corpus, "_ROWS_A_READ", 3)
+    monkeypatch.setattr(parquet, "_ROWS_PER_BATCH", 3)
     texts = [None if i == 5 else f"w{i}" for i in range(23)]
     table = pa.table({"text": pa.array(texts).cast(kind), "label": list(range(23)), "x": [0] * 23})
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=4)
@@ -323,7 +325,7 @@ def test_a_parquet_file_of_another_schema_is_refused_before_work_starts(
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
     read_as = CorpusFormat("parquet", keep_fields=("label",))
     with pytest.raises(CorpusError, match=said):
-        corpus.check_readable(matching_files(str(tmp_path / "*")), read_as)
+        reading.check_readable(matching_files(str(tmp_path / "*")), read_as)
 
 
 def test_a_corpus_has_files_and_they_hold_something(tmp_path: Path) -> None:
@@ -406,9 +408,9 @@ def test_a_field_that_no_record_has_is_refused_before_work_starts(
     }[field]
     for name in ("c.jsonl", "c.jsonl.gz"):
         files = matching_files(str(tmp_path / name))
-        corpus.check_readable(files, CorpusFormat("jsonl", keep_fields=("x",)))
+        reading.check_readable(files, CorpusFormat("jsonl", keep_fields=("x",)))
         with pytest.raises(CorpusError, match=f"has a field '{field}'"):
-            corpus.check_readable(files, CorpusFormat("jsonl", **named))
+            reading.check_readable(files, CorpusFormat("jsonl", **named))
 
 
 def test_the_group_is_a_single_value(tmp_path: Path) -> None:
@@ -430,9 +432,9 @@ def test_what_stands_around_texts_is_not_read_as_text(
     (tmp_path / name).write_bytes(b'{"text": "a"}\n')
     files = matching_files(str(tmp_path / "*"))
     with pytest.raises(CorpusError, match=f"use --input_format {proper}"):
-        corpus.check_readable(files, CorpusFormat("text", document_per=unit))
+        reading.check_readable(files, CorpusFormat("text", document_per=unit))
     with pytest.raises(CorpusError, match=f"use --input_format {proper}"):
-        list(corpus.splits(files[0], CorpusFormat("text", document_per=unit)))
+        list(reading.splits(files[0], CorpusFormat("text", document_per=unit)))
 
 
 @pytest.mark.parametrize(
@@ -458,8 +460,8 @@ def test_a_record_has_its_id_whatever_its_text_is(
     tmp_path: Path, record: bytes, found: list[str]
 ) -> None:
     path = tiny.write_jsonl(tmp_path / "c.jsonl", [record])
-    [split] = corpus.splits(matching_files(str(path))[0], JSONL)
-    assert list(corpus.ids(split, JSONL)) == found
+    [split] = reading.splits(matching_files(str(path))[0], JSONL)
+    assert list(reading.ids(split, JSONL)) == found
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxbeam.corpus import files as corpus
-from dxbeam.corpus.files import CorpusFormat
+from dxbeam.corpus import reading
+from dxbeam.corpus.files import matching_files
+from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.given_vectors import LARGEST, decode, encode
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError, CorpusError
@@ -57,9 +58,9 @@ def test_what_is_no_vector(value: object, says: str) -> None:
 def _read(path: Path, name: str, n: int = 2) -> list[Document | Rejected]:
     read_as = CorpusFormat(name, "vector", keep_fields=("label",), vector_dimensions=n)
     found: list[Document | Rejected] = []
-    for file in corpus.matching_files(str(path)):
-        for split in corpus.splits(file, read_as):
-            found += corpus.read(split, read_as)
+    for file in matching_files(str(path)):
+        for split in reading.splits(file, read_as):
+            found += reading.read(split, read_as)
     return found
 
 

@@ -18,6 +18,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline
 
 from dxbeam import storage
+from dxbeam.corpus.formats import FORMATS
 from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms.laplace import Laplace
@@ -170,7 +171,7 @@ def test_which_file_a_document_lies_in_says_nothing_about_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: int
 ) -> None:
     """It follows from the key, the ids and their number; the texts and their order are others."""
-    monkeypatch.setattr(shards, "DOCUMENTS_A_FILE", 10)
+    monkeypatch.setattr(shards, "DOCUMENTS_PER_FILE", 10)
     others = [(name, "long " * 100 * (n % 3), {}) for n, (name, _, _) in enumerate(RELEASED)]
     first = _dealt(tmp_path / "1", b"k" * 32, RELEASED, num_shards=asked)
     assert _dealt(tmp_path / "2", b"k" * 32, others[::-1], num_shards=asked) == first
@@ -210,13 +211,14 @@ def test_a_piece_is_published_once_however_often_it_is_tried(tmp_path: Path) -> 
     piece = tmp_path / manifest.PIECES / "part-1.jsonl"
     piece.parent.mkdir()
     piece.write_text("{}\n")
-    first, again = (_publish(str(piece), str(tmp_path)) for _ in range(2))
+    count = FORMATS["jsonl"].encoding(NO_FIELDS, "none").count_rows
+    first, again = (_publish(str(piece), str(tmp_path), count) for _ in range(2))
     assert (
         first == again == Shard("part-1.jsonl", 1, 3, storage.sha256(f"{tmp_path}/part-1.jsonl")[0])
     )
     assert not piece.exists()
     with pytest.raises(OutputError, match="was lost before it could be published"):
-        _publish(str(piece.with_name("part-2.jsonl")), str(tmp_path))
+        _publish(str(piece.with_name("part-2.jsonl")), str(tmp_path), count)
 
 
 def _write_metrics(folder: Path, by_group: bool) -> dict[str, Any]:

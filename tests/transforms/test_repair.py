@@ -14,7 +14,7 @@ from apache_beam.ml.inference.base import ModelHandler
 from apache_beam.testing.util import assert_that, equal_to
 
 from dxbeam.commands.options import LOCAL_RUNNER
-from dxbeam.corpus.files import CorpusFormat
+from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError, RunError
 from dxbeam.mechanisms.laplace import Laplace

@@ -16,7 +16,8 @@ from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import FixedWindows, SlidingWindows, TimestampedValue
 from apache_beam.typehints.row_type import RowTypeConstraint
 
-from dxbeam.corpus.files import CorpusFile, Split
+from dxbeam.corpus.files import CorpusFile
+from dxbeam.corpus.splits import Split
 from dxbeam.documents import Document, Rejected, UnreadableFile
 from dxbeam.errors import ConfigurationError
 from dxbeam.keys import fingerprint

@@ -13,8 +13,10 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
 
-from dxbeam.corpus import files as corpus
-from dxbeam.corpus.files import CorpusFormat
+from dxbeam.corpus import lines, reading
+from dxbeam.corpus.files import matching_files
+from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.splits import numbered
 from dxbeam.documents import Document, Rejected, UnreadableFile
 from dxbeam.errors import CorpusError
 from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments, RepeatedIds
@@ -31,15 +33,15 @@ def _read_without_beam(
     """The documents, the rejected records, and the names of the files that cannot be read."""
     results: list[Document | Rejected] = []
     unreadable = []
-    for file in corpus.matching_files(pattern):
+    for file in matching_files(pattern):
         try:
-            splits = corpus.splits(file, read_as)
-            counted = [(split, corpus.count_records(split, read_as)) for split in splits]
+            splits = reading.splits(file, read_as)
+            counted = [(split, reading.count_records(split, read_as)) for split in splits]
         except CorpusError:
             unreadable.append(file.name)
             continue
-        for split in corpus.numbered(counted):
-            results += corpus.read(split, read_as)
+        for split in numbered(counted):
+            results += reading.read(split, read_as)
     return (
         [result for result in results if isinstance(result, Document)],
         [result for result in results if isinstance(result, Rejected)],
@@ -76,7 +78,7 @@ def test_a_pipeline_reads_what_is_read_without_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: type
 ) -> None:
     read_as: CorpusFormat = write(tmp_path)
-    monkeypatch.setattr(corpus, "_SPLIT_BYTES", 100)
+    monkeypatch.setattr(lines, "_SPLIT_BYTES", 100)
     pattern = f"{tmp_path}/in/*"
     documents, rejected, unreadable = _read_without_beam(pattern, read_as)
     assert documents
