@@ -2,7 +2,7 @@
 
 A document without an id is named by the number of its record in its file, never by a place in
 bytes, whose differences would be the lengths of texts. So the splits of a file are counted first:
-``count_records`` of each, then ``splits.numbered`` of all. Counting reads every file to its end, so
+``count_records`` of each, then ``number_splits`` of all. Counting reads every file to its end, so
 that one that is cut off or damaged is known before anything is sanitized; it is left out whole, as
 any part of it would depend on how it is divided.
 

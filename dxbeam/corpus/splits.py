@@ -26,7 +26,7 @@ class Split(NamedTuple):
     first_record: int = 1
 
 
-def numbered(counted: Iterable[tuple[Split, int]]) -> Iterator[Split]:
+def number_splits(counted: Iterable[tuple[Split, int]]) -> Iterator[Split]:
     """The splits of one file, each with the number of its first record.
 
     Args:

@@ -16,7 +16,7 @@ from apache_beam import pvalue
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import CorpusFile, matching_files
 from dxbeam.corpus.formats import CorpusFormat
-from dxbeam.corpus.splits import Split, numbered
+from dxbeam.corpus.splits import Split, number_splits
 from dxbeam.documents import Document, Rejected, UnreadableFile, why_no_id
 from dxbeam.errors import CorpusError, RunError
 
@@ -103,22 +103,22 @@ class _Survey(beam.PTransform):
             (splits[UNREADABLE], counted[UNREADABLE])
             | "AllUnreadable" >> beam.Flatten()
             | "ToPair" >> beam.Map(tuple).with_output_types(tuple[str, str])
-            | "OneReasonPerFile" >> beam.CombinePerKey(min).with_output_types(tuple[str, str])
-            | "ToList" >> beam.combiners.ToList()
-            | "RefuseUnlessAllowed"
+            | "OneReason" >> beam.CombinePerKey(min).with_output_types(tuple[str, str])
+            | "Together" >> beam.combiners.ToList()
+            | "Refuse"
             >> beam.FlatMap(_refused_unless, self._allow_unreadable).with_output_types(
                 UnreadableFile
             )
         )
         # No split is passed on before it is known which files are not to be read.
         left_out = as_set(unreadable | "Names" >> beam.Map(lambda file: file.file))
-        numbered_splits = (
+        numbered = (
             counted["counted"]
-            | "GroupByFile" >> beam.GroupByKey()
+            | "PerFile" >> beam.GroupByKey()
             | "Number" >> beam.FlatMap(_numbered, left_out).with_output_types(Split)
             | "Spread" >> beam.Reshuffle()
         )
-        return {"splits": numbered_splits, UNREADABLE: unreadable}
+        return {"splits": numbered, UNREADABLE: unreadable}
 
 
 @beam.typehints.with_output_types(Split)
@@ -157,7 +157,7 @@ def _numbered(
 ) -> Iterator[Split]:
     name, counted = file
     if name not in left_out:
-        yield from numbered(counted)
+        yield from number_splits(counted)
 
 
 def _ids(split: Split, corpus_format: CorpusFormat) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
-from dxbeam.corpus.splits import numbered
+from dxbeam.corpus.splits import number_splits
 from dxbeam.documents import Document, Rejected
 
 
@@ -21,6 +21,6 @@ def read(pattern: Path | str, read_as: CorpusFormat) -> list[Document | Rejected
     for file in matching_files(str(pattern)):
         splits = list(reading.splits(file, read_as))
         counted = [(split, reading.count_records(split, read_as)) for split in reversed(splits)]
-        for split in numbered(counted):
+        for split in number_splits(counted):
             results += reading.read(split, read_as)
     return results

@@ -16,7 +16,7 @@ from apache_beam.testing.util import assert_that, equal_to
 from dxbeam.corpus import lines, reading
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
-from dxbeam.corpus.splits import numbered
+from dxbeam.corpus.splits import number_splits
 from dxbeam.documents import Document, Rejected, UnreadableFile
 from dxbeam.errors import CorpusError
 from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments, RepeatedIds
@@ -40,7 +40,7 @@ def _read_without_beam(
         except CorpusError:
             unreadable.append(file.name)
             continue
-        for split in numbered(counted):
+        for split in number_splits(counted):
             results += reading.read(split, read_as)
     return (
         [result for result in results if isinstance(result, Document)],
