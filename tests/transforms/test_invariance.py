@@ -28,11 +28,6 @@ FLAGS = ("--epsilon=3", "--rank_c=0.05", "--group_by=label")
 
 
 @pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
-@pytest.fixture(scope="module")
 def key(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("key") / "key"
     path.write_text(tiny.KEY.hex())

@@ -14,8 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
-from apache_beam.options.pipeline_options import PipelineOptions
-from apache_beam.testing import test_pipeline
 
 from dxbeam import storage
 from dxbeam.corpus.formats import FORMATS
@@ -32,6 +30,7 @@ from dxbeam.transforms import shards
 from dxbeam.transforms.manifest import NOT_COVERED, WriteManifest, WriteMetrics
 from dxbeam.transforms.shards import WriteShards, _publish
 from dxbeam.transforms.vectors import WriteVectorShards
+from tests.support import tiny
 
 NO_FIELDS = pa.schema([])
 RELEASED = [(f"d{i:02}", f"w{i}\nw{i}\u2028é" if i else "", {"n": i}) for i in range(25)]
@@ -40,10 +39,6 @@ TALLIES = [
     ("a", Tally(1, 6, original=6, unchanged=6)),
 ]
 REJECTED = [Rejected("a.jsonl:0", "not valid JSON"), Rejected("a.jsonl:9", "é")]
-
-
-def _pipeline() -> beam.Pipeline:
-    return test_pipeline.TestPipeline(runner="FnApiRunner", options=PipelineOptions([]))
 
 
 def _rows(pipeline: beam.Pipeline, released: Sequence[tuple[str, str, Any]] = RELEASED) -> Any:
@@ -56,7 +51,7 @@ def _rows(pipeline: beam.Pipeline, released: Sequence[tuple[str, str, Any]] = RE
 def _write(output: Path, *arguments: Any, released: Any = RELEASED, **options: Any) -> list[Shard]:
     """Writes shards and returns how they are described."""
     described = output.parent / "described"
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         shards = _rows(pipeline, released) | WriteShards(str(output), *arguments, **options)
         lines = shards | beam.Map(lambda shard: json.dumps(shard._asdict()))
         lines | beam.io.WriteToText(str(described), num_shards=1, shard_name_template="")
@@ -155,7 +150,7 @@ def _dealt(
     output: Path, key: bytes, documents: Sequence[tuple[str, str, Any]], **options: Any
 ) -> list[list[str]]:
     """The ids of each file, in order of the files' first ids."""
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         layout_key = pipeline | "Key" >> beam.Create([key])
         rows = _rows(pipeline, documents)
         rows | WriteShards(str(output), "jsonl", layout_key=layout_key, **options)
@@ -222,7 +217,7 @@ def test_a_piece_is_published_once_however_often_it_is_tried(tmp_path: Path) -> 
 
 
 def _write_metrics(folder: Path, by_group: bool) -> dict[str, Any]:
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         rejected = pipeline | "Rejected" >> beam.Create(REJECTED)
         tallies = pipeline | "Tallies" >> beam.Create(TALLIES)
         tallies | WriteMetrics(str(folder), rejected, by_group)
@@ -260,7 +255,7 @@ def test_dead_letters_say_where_and_why(tmp_path: Path) -> None:
 
 
 def _release(output: Path, released: Sequence[tuple[str, str, Any]]) -> None:
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         tallies = pipeline | "Tallies" >> beam.Create([("", Tally(25, tokens=50))])
         rejected = pipeline | "Rejected" >> beam.Create(REJECTED)
         fingerprint = pipeline | "Fingerprint" >> beam.Create(["ff"])
