@@ -34,7 +34,7 @@ from dxbeam.commands.arguments import (
     number,
     size,
 )
-from dxbeam.corpus import files as corpus
+from dxbeam.corpus.formats import FORMATS
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.space import embeddings
@@ -138,7 +138,7 @@ class SanitizeOptions(PipelineOptions):
         parser.add_argument(
             "--input_format",
             default="jsonl",
-            help=f"{', '.join(corpus.FORMATS)} (default jsonl)",
+            help=f"{', '.join(FORMATS)} (default jsonl)",
         )
         parser.add_argument(
             "--document_per",
@@ -275,7 +275,7 @@ class SanitizeOptions(PipelineOptions):
         )
         parser.add_argument(
             "--output_format",
-            help=f"{', '.join(corpus.FORMATS)} (default: as the input)",
+            help=f"{', '.join(FORMATS)} (default: as the input)",
         )
         parser.add_argument(
             "--compression",

@@ -17,6 +17,7 @@ from apache_beam.metrics import Metrics
 from apache_beam.typehints.row_type import RowTypeConstraint
 from apache_beam.utils.shared import Shared
 
+from dxbeam.corpus import parquet
 from dxbeam.documents import REPEATED_ID, Document, Rejected, place
 from dxbeam.errors import ConfigurationError
 from dxbeam.keys import fingerprint
@@ -32,7 +33,7 @@ from dxbeam.transforms.sanitize import (
     DigestCorpus,
     agreed_key,
 )
-from dxbeam.transforms.shards import OpenParquet, ToParquetRow, WritePieces
+from dxbeam.transforms.shards import WritePieces
 from dxbeam.transforms.sources import REJECTED, repeated_ids
 from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
 
@@ -145,7 +146,7 @@ class WriteVectorShards(beam.PTransform):
       prefix: directory or gs:// prefix of the release.
       dimensions: m.
       layout_key: one element, by which vectors are dealt into files; see WritePieces.
-      kept: the kept fields and their types; see ``corpus.kept_schema``.
+      kept: the kept fields and their types; see ``corpus.reading.kept_schema``.
       num_shards: number of files; see WritePieces for 0.
       run: the run that claimed the prefix, if it was claimed.
     """
@@ -172,12 +173,9 @@ class WriteVectorShards(beam.PTransform):
     def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
         """Encodes, deals, writes, and reads each file again for its digest."""
         kind = pa.list_(pa.float32(), self._dimensions)
-        schema = pa.schema([("id", pa.string()), ("vector", kind), *self._kept])
         return rows | "WritePieces" >> WritePieces(
             self._prefix,
-            ".parquet",
-            ToParquetRow("vector", self._kept, _to_floats),
-            OpenParquet(schema),
+            parquet.encoding_of("vector", kind, self._kept, _to_floats),
             self._num_shards,
             self._run,
             self._layout_key,

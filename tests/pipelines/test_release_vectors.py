@@ -34,17 +34,6 @@ TEXTS = [*tiny.texts(8), f"w1 {' '.join(SECRETS)}", ""]
 RECORDS = [{"id": f"d{i}", "text": text, "label": "ab"[i % 2]} for i, text in enumerate(TEXTS)]
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> str:
-    (tmp_path / "key").write_text(tiny.KEY.hex())
-    return f"--key_uri={tmp_path / 'key'}"
-
-
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
     return tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
