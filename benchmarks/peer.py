@@ -84,7 +84,7 @@ def _replace(peer: Any, words: Sequence[str]) -> None:
 def with_tables(vocabulary: Vocabulary, ids: np.ndarray) -> Vocabulary:
     """The vocabulary as an artifact has it, with rows of the neighbour table for these words."""
     rows = np.unique(ids)
-    table, close = NeighborSearch(vocabulary).table(rows, _TABLE)
+    table, close = NeighborSearch(vocabulary).neighbor_table(rows, _TABLE)
     neighbors = np.zeros((len(vocabulary), _TABLE), np.int32)
     radii = np.full(len(vocabulary), np.nan)
     neighbors[rows], radii[rows] = table, close

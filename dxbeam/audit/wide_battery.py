@@ -21,7 +21,8 @@ from dxbeam.audit.word_battery import noisy_vectors
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import AddsNoise
 from dxbeam.space.approximate_index import build_index
-from dxbeam.space.neighbors import ARITHMETICS, Ids, NeighborSearch
+from dxbeam.space.choose_backend import EXACT_BACKENDS
+from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 
 WORDS = 6000
@@ -140,7 +141,7 @@ def _shuffled(subject: Subject, places: Floats, unknown: Floats) -> tuple[Vocabu
     vocabulary = words_at(shuffled, unknown)
     if subject.configuration.resampling is not None:
         search = NeighborSearch(vocabulary)
-        table, radii = search.table(np.arange(len(vocabulary)), _TABLE)
+        table, radii = search.neighbor_table(np.arange(len(vocabulary)), _TABLE)
         vocabulary = dataclasses.replace(vocabulary, neighbor_ids=table, close_radius=radii)
     return vocabulary, order
 
@@ -218,9 +219,9 @@ def audit_searches(subject: Subject, n: int) -> Iterator[Finding]:
 
 def searches(subject: Subject, vocabulary: Vocabulary) -> Iterator[tuple[str, NeighborSearch]]:
     """Every way of this machine to find the word nearest to a vector."""
-    for arithmetic in ARITHMETICS:
-        search = subject.search(vocabulary, arithmetic=arithmetic)
+    for name in EXACT_BACKENDS:
+        search = subject.search(vocabulary, backend=name)
         with suppress(ConfigurationError):  # this processor gets such products wrong
-            yield f"in {search.arithmetic}", search
+            yield f"by {search.exact_backend.name}", search
     index = build_index(vocabulary, "Flat")
     yield "by FAISS", subject.search(dataclasses.replace(vocabulary, index=index))

@@ -111,8 +111,8 @@ def choose(ids: Ids, random: Random, law: Law, search: NeighborSearch) -> Ids:
     """
     vocabulary = search.vocabulary
     words, rows = np.unique(ids, return_inverse=True)
-    near = search.first(words, min(_AROUND, len(vocabulary)))
-    lengths = search.lengths(words, near)
+    near = search.nearest_neighbors(words, min(_AROUND, len(vocabulary)))
+    lengths = search.distances(words, near)
     excluded = near < law.first
     smallest = np.where(excluded, lengths[:, -1:], lengths).min(axis=1)
     weights = law.weights(lengths, smallest[:, None])
@@ -179,7 +179,7 @@ def _by_all_distances(
       law: what is drawn.
       search: the vocabulary.
     """
-    squares = search.derived("squares", _squares)[law.first :]
+    squares = search.computed_once("squares", _squares)[law.first :]
     drawn = np.empty(len(rows), np.int64)
     size = min(ROWS_A_PRODUCT, max(4, _DISTANCES_AT_ONCE // len(squares)))
     padded = np.zeros((size, vectors.shape[1]))

@@ -87,7 +87,7 @@ class Mahalanobis:
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Stretched Laplace noise: uint64 [B, draws] -> float64 [B, n]."""
-        stretch = search.derived(
+        stretch = search.computed_once(
             self,
             lambda vocabulary: np.linalg.cholesky(shape_of(vocabulary, self.covariance_weight)),
         )

@@ -67,12 +67,12 @@ class TruncatedGumbel:
         """
         shares = candidate_counts(len(search.vocabulary))
         words, rows = np.unique(ids, return_inverse=True)
-        near = search.first(words, len(shares))[rows]
+        near = search.nearest_neighbors(words, len(shares))[rows]
         end = 1 + DRAWS_A_ROUND * ROUNDS
         tails = [random[:, end + 1 + i * TAIL_DRAWS :][:, :TAIL_DRAWS] for i in range(2)]
         number = uniform(random[:, 0], tails[0])
         others = (number[:, None] <= shares[1:]).sum(axis=1)
-        lengths = search.lengths(ids, near[:, :2])
+        lengths = search.distances(ids, near[:, :2])
         bound = self._weights(lengths[:, -1], lengths[:, 0])
 
         chosen = np.full(len(ids), UNKNOWN)
@@ -89,14 +89,14 @@ class TruncatedGumbel:
             rank = np.minimum((scaled * count).astype(np.int64), count - 1) + 1
             drawn = near[open_, np.where(among, rank, 0)]
             far = open_[among]
-            apart = search.lengths(ids[far], drawn[among, None])[:, 0]
+            apart = search.distances(ids[far], drawn[among, None])[:, 0]
             accepted = ~among
             accepted[among] = whether[among] <= self._weights(apart, lengths[far, -1])
             chosen[open_[accepted]] = drawn[accepted]
             open_ = open_[~accepted]
             if not len(open_):
                 return chosen
-        apart = search.lengths(ids[open_], near[open_])
+        apart = search.distances(ids[open_], near[open_])
         weights = self._weights(apart, apart[:, :1])
         weights[np.arange(weights.shape[1]) > others[open_, None]] = 0.0
         sums = np.cumsum(weights[:, ::-1], axis=1)  # from the smallest to the largest

@@ -24,7 +24,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import faiss
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -57,7 +56,8 @@ class VocabularyHandle(NamedTuple):
       digest: SHA-256 of the manifest's content, which holds that of every file.
       words: N.
       dimensions: n.
-      search: how the nearest word is found: "exact", or what approximate index looks for it.
+      search: how nearest words are found, as ``release.json`` says it: "exact", whichever backend
+        does it, or "approximate: " and the index's factory string and parameters.
     """
 
     uri: str
@@ -315,6 +315,8 @@ def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
         raise ValueError("the neighbour table names words that are not there")
     index = None
     if INDEX in manifest["files"]:
+        import faiss  # slow to import, and few vocabularies have an index
+
         index = faiss.read_index(str(directory / INDEX), faiss.IO_FLAG_MMAP_IFC)
     return Vocabulary(
         words=words,

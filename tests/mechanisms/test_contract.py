@@ -38,7 +38,7 @@ def mechanism(request: pytest.FixtureRequest) -> Mechanism:
 def vocabulary(words: int = 300, n: int = 7, neighbors: int = 150) -> Vocabulary:
     vectors = np.random.default_rng(words).normal(size=(words, n)).astype(np.float32)
     names = [f"w{i}" for i in range(words)]
-    table, radii = NeighborSearch(Vocabulary(names, vectors)).table(
+    table, radii = NeighborSearch(Vocabulary(names, vectors)).neighbor_table(
         np.arange(words), min(neighbors, words - 1)
     )
     return Vocabulary(names, vectors, neighbor_ids=table, close_radius=radii)

@@ -276,7 +276,7 @@ def test_every_word_can_be_released_at_any_epsilon() -> None:
     far = np.repeat(rows_at({"which": tiny, "whether": tiny}), len(demo), axis=0)
     far[:, 1] = -(-ids.astype(object) * 2**64 // len(demo)) + 2**40
     came = set(choose(np.full(len(demo), original), far, law, search).tolist())
-    near = search.first(np.array([original]), 129)[0]
+    near = search.nearest_neighbors(np.array([original]), 129)[0]
     weights = np.exp(-10 * gaps(demo, original))
     beyond = len(demo) * weights[near[-1]]
     for place in range(128, -1, -1):

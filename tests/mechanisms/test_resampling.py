@@ -20,7 +20,7 @@ def _random(rows: int, seed: int = 0) -> np.ndarray:
 
 
 def _with_table(vocabulary: Vocabulary, depth: int) -> NeighborSearch:
-    table, radii = NeighborSearch(vocabulary).table(np.arange(len(vocabulary)), depth)
+    table, radii = NeighborSearch(vocabulary).neighbor_table(np.arange(len(vocabulary)), depth)
     return NeighborSearch(
         Vocabulary(vocabulary.words, vocabulary.vectors, neighbor_ids=table, close_radius=radii)
     )

@@ -169,7 +169,7 @@ Resample = Callable[[Ids, np.ndarray, NeighborSearch], Ids]
 def _irregular() -> NeighborSearch:
     vectors = np.random.default_rng(2).normal(size=(WORDS, 3)).astype(np.float32)
     plain = NeighborSearch(Vocabulary([f"w{i}" for i in range(WORDS)], vectors))
-    table, _ = plain.table(np.arange(WORDS), 3)
+    table, _ = plain.neighbor_table(np.arange(WORDS), 3)
     return NeighborSearch(Vocabulary(plain.vocabulary.words, vectors, neighbor_ids=table))
 
 

@@ -15,7 +15,8 @@ from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.noise import uniform
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.space.neighbors import FLOAT32, NeighborSearch
+from dxbeam.space.choose_backend import FLOAT32
+from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances
 
 Floats = Any
@@ -192,7 +193,7 @@ class Float32SearchWithoutTheLastTile(SearchWithoutTheLastTile):
     """The same where there are no integer products."""
 
     def concerns(self) -> bool:
-        return self.arithmetic == FLOAT32 and self.vocabulary.index is None
+        return self.exact_backend.name == FLOAT32 and self.vocabulary.index is None
 
 
 class IndexOfFewerWords(SearchOfFewerWords):

@@ -278,7 +278,7 @@ class SanTextOfNeighbours(SanText):
     """Draws among the word's three nearest alone."""
 
     def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
-        near = search.first(ids, 3)
+        near = search.nearest_neighbors(ids, 3)
         rank = (random[:, 0] % np.uint64(3)).astype(np.int64)
         return near[np.arange(len(ids)), rank]
 
