@@ -442,11 +442,14 @@ def after_resampling(
 
 
 def _euclidean_claim(mechanism: Any, _: Vocabulary) -> Reference:
-    """For a mechanism without a row: the claim alone, if it is in Euclidean distance."""
+    """For a mechanism without a row: what it claims of Euclidean distance, and nothing else."""
     claim = mechanism.guarantee()
-    euclidean_metric = claim.metric.startswith("Euclidean distance between the words")
-    epsilon: float = claim.epsilon if euclidean_metric else math.inf
-    return Reference(lambda x, y: epsilon * euclidean(x, y), claim.delta)
+    epsilon = math.inf if claim.euclidean_epsilon is None else claim.euclidean_epsilon
+    longest = math.inf if claim.longest is None else claim.longest
+    return Reference(
+        lambda x, y: epsilon * euclidean(x, y) if euclidean(x, y) <= longest else math.inf,
+        claim.delta,
+    )
 
 
 def _of_coordinates(mechanism: Any, n: int) -> float:

@@ -73,7 +73,7 @@ class Gaussian:
             self.epsilon,
             self.delta,
             "Balle and Wang 2018, lemma 3; proof in dxbeam/mechanisms/gaussian.py",
-            f"{EUCLIDEAN}, or infinite where that is above {self.distance:.12g}",
+            EUCLIDEAN.limited(f"or infinite where that is above {self.distance:.12g}"),
             ROUNDED_NOISE,
         )
         return replace(promise, longest=self.distance)

@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.guarantees import Guarantee, pure
+from dxbeam.guarantees import Guarantee, Metric, pure
 from dxbeam.mechanisms.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
@@ -113,8 +113,11 @@ class Mahalanobis:
         return pure(
             self.epsilon,
             "Xu et al. 2020, theorem 1; proof in dxbeam/mechanisms/mahalanobis.py",
-            f"Mahalanobis distance between the words' vectors, of {weight:.12g} times the "
-            f"vocabulary's scaled covariance plus {1 - weight:.12g} times the identity",
+            Metric(
+                "mahalanobis",
+                f"Mahalanobis distance between the words' vectors, of {weight:.12g} times the "
+                f"vocabulary's scaled covariance plus {1 - weight:.12g} times the identity",
+            ),
             euclidean,
             arithmetic=ROUNDED_NOISE,
         )

@@ -68,8 +68,10 @@ class TEM:
         promise = pure(
             self.epsilon,
             "Carvalho et al. 2021, theorem 1; proof in dxbeam/mechanisms/tem.py",
-            f"{EUCLIDEAN}, but at most gamma = (2 / {self.epsilon:.12g}) "
-            f"ln({at_most(odds)} (N - 1)), N being the number of its words",
+            EUCLIDEAN.limited(
+                f"but at most gamma = (2 / {self.epsilon:.12g}) ln({at_most(odds)} (N - 1)), N "
+                "being the number of its words"
+            ),
             arithmetic=ROUNDED_CHOICE,
         )
         return replace(promise, far_odds=odds)

@@ -170,7 +170,8 @@ class Float32Search:
         terms = self._vectors.shape[1] + 5
         norm = self._largest_norm
         rounding: Floats = _UNIT_ROUNDOFF * terms * (norm * norm + 2 * norm * norms)
-        return rounding + terms * _UNDERFLOW
+        rounding += terms * _UNDERFLOW
+        return rounding
 
     def _scores(self, queries: Floats, query_words: Ids | None = None) -> Scores:
         """The scores of all words, [B, N]; -inf for the query's own word."""

@@ -14,7 +14,7 @@ from scipy import stats
 
 from dxbeam.analysis import noisy_dot_product as theory
 from dxbeam.mechanisms.noise import laplace, laplace_draws
-from tests.support.laws import ALPHA, random_numbers
+from tests.support.distributions import ALPHA, random_numbers
 
 OWN_VALUES = [  # n, x, F_Z(x), P(Z > x) at epsilon = 1
     (2, 0.25, 0.5776299566031433782753, 0.42237004339685662172),

@@ -23,7 +23,7 @@ from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from tests.mechanisms.test_contract import vocabulary
-from tests.support.laws import ALPHA, random_numbers
+from tests.support.distributions import ALPHA, random_numbers
 
 
 def gaussian_delta(sigma: float, distance: float, epsilon: float) -> float:

@@ -19,7 +19,7 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
-from tests.support.laws import random_numbers
+from tests.support.distributions import random_numbers
 
 ROOT = Path(__file__).parent.parent.parent
 PARAMETERS = {"trlaplace_published": {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}}

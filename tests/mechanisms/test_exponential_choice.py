@@ -23,7 +23,7 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from tests.mechanisms.test_contract import vocabulary
 from tests.support import vocabularies
-from tests.support.laws import (
+from tests.support.distributions import (
     ALPHA,
     Floats,
     Ids,

@@ -20,7 +20,7 @@ from dxbeam.mechanisms.noise import (
     uniform,
 )
 from dxbeam.randomness import fill
-from tests.support.laws import border, exact_draw
+from tests.support.distributions import border, exact_draw
 
 KEY = bytes(range(32))
 NUMBERS = st.lists(

@@ -18,7 +18,7 @@ import pytest
 from scipy import special, stats
 
 from dxbeam.mechanisms.noise import laplace, laplace_draws, normal_pairs, uniform
-from tests.support.laws import Floats, Sampler, judge, random_numbers
+from tests.support.distributions import Floats, Sampler, judge, random_numbers
 
 EPSILON = 3.0
 ROWS = 5_000

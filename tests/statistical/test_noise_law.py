@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dxbeam.mechanisms.noise import laplace, normal_pairs, uniform
-from tests.support.laws import Floats, Sampler, check_noise, random_numbers
+from tests.support.distributions import Floats, Sampler, check_noise, random_numbers
 
 DIMENSIONS = (1, 2, 3, 50, 300)
 

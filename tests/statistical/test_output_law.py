@@ -17,7 +17,7 @@ from dxbeam.mechanisms.noise import laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-from tests.support.laws import (
+from tests.support.distributions import (
     Floats,
     Ids,
     chi_square_p,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import Ids
-from tests.support.laws import rank_law
+from tests.support.distributions import rank_law
 
 Ranks = Callable[[np.ndarray, float, int], Ids]
 """(uint64 [B, 1], epsilon * c, N) -> ranks."""

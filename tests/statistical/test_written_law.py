@@ -23,7 +23,7 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text import sanitizer as module
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
-from tests.support.laws import Floats, chi_square_p, judge, line_law, rank_law
+from tests.support.distributions import Floats, chi_square_p, judge, line_law, rank_law
 from tests.support.vocabularies import line_vocabulary
 
 KEY = bytes(range(32))
