@@ -256,7 +256,7 @@ def cosine_tail_bound(c: float) -> float:
 
 
 def length_tail_bound(c: float, n: int) -> float:
-    """A bound on P(R > c n / epsilon), c >= 1: (c e^(1-c))^n, Chernoff's for the Gamma law.
+    """Chernoff's bound on P(R > c n / epsilon), c >= 1, for Gamma lengths R: (c e^(1-c))^n.
 
     For c < 1 the same expression bounds P(R < c n / epsilon).
     """

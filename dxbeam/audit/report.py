@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dxbeam.audit.battery import ALPHA, DIMENSIONS, Part, judge, parts, run
-from dxbeam.audit.reference_laws import REFERENCES, UNLISTED
+from dxbeam.audit.reference_distributions import REFERENCES, UNLISTED
+from dxbeam.audit.run_audit import ALPHA, DIMENSIONS, Part, judge, parts, run
 from dxbeam.audit.subject import Finding, Size, Subject
 from dxbeam.audit.vector_battery import NAME as VECTORS
 from dxbeam.audit.vector_battery import audit_projections, audit_vectors

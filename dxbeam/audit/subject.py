@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.audit.evidence import Evidence, Floats
-from dxbeam.audit.reference_laws import REFERENCES, UNLISTED, Reference, Row
+from dxbeam.audit.reference_distributions import REFERENCES, UNLISTED, Reference, Row
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords

@@ -69,7 +69,7 @@ class Mechanism(Protocol):
 class AddsNoise(Protocol):
     """What a mechanism offers besides if it adds noise to a word's vector; ``release`` uses it.
 
-    The law of what is released given the noisy vector must not depend on the word.
+    The distribution of what is released given the noisy vector must not depend on the word.
     """
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
@@ -78,7 +78,8 @@ class AddsNoise(Protocol):
         Args:
           random: as for ``release``; random numbers that are not used for noise come after those
             that are.
-          search: the vocabulary, on which the noise's law may depend, but never on the word.
+          search: the vocabulary, on which the noise's distribution may depend, but never on the
+            word.
 
         Returns:
           float64 [B, n]; row i depends on row i of ``random`` alone.

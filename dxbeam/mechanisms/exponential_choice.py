@@ -6,14 +6,14 @@ words around it, at exact distances, and D the distance of the last of them,
 
     e(w) = exp(-rate * min(d(w), cap))  for these words,   exp(-rate * min(D, cap))  for all words,
 
-added up, is nowhere below the law wanted, as every other word lies at D or beyond. A word is drawn
-in proportion to e; one that came of the second part is accepted with probability
+added up, is nowhere below the distribution wanted, as every other word lies at D or beyond. A word
+is drawn in proportion to e; one that came of the second part is accepted with probability
 exp(-rate * (min(d, cap) - min(D, cap))) unless it belongs to the first, and after a rejection all
-starts anew. What is accepted has exactly the law wanted. A word has random numbers for a fixed
-number of rounds; what is still open after the last is drawn by all N distances. Rejections do not
-depend on what is accepted, so this changes nothing in the law.
+starts anew. What is accepted has exactly the distribution wanted. A word has random numbers for a
+fixed number of rounds; what is still open after the last is drawn by all N distances. Rejections do
+not depend on what is accepted, so this changes nothing in the distribution.
 
-How near to the law floating point comes, u = 2^-53 being the unit roundoff. Every word's
+How near to the distribution floating point comes, u = 2^-53 being the unit roundoff. Every word's
 probability is within a factor 1 +- 2^-28 of the exact one, down to probabilities of 2^-900, for up
 to 2^20 words and rate * distance up to 2^17:
 
@@ -78,7 +78,7 @@ _LARGEST_ERROR = 2.0**-36
 
 
 @dataclass(frozen=True)
-class Law:
+class WordDistribution:
     """Probability proportional to exp(-rate * min(d, cap)) over the words from ``first`` on.
 
     Attributes:
@@ -97,13 +97,13 @@ class Law:
         return np.asarray(np.exp(-self.rate * over))
 
 
-def choose(ids: Ids, random: Random, law: Law, search: NeighborSearch) -> Ids:
+def choose(ids: Ids, random: Random, distribution: WordDistribution, search: NeighborSearch) -> Ids:
     """Draws a word around each word.
 
     Args:
       ids: int64 [B]; UNKNOWN stands for the unknown word's vector.
       random: uint64 [B, DRAWS] or wider.
-      law: what is drawn.
+      distribution: what is drawn.
       search: the vocabulary; with a neighbour table it is fast.
 
     Returns:
@@ -113,13 +113,13 @@ def choose(ids: Ids, random: Random, law: Law, search: NeighborSearch) -> Ids:
     words, rows = np.unique(ids, return_inverse=True)
     near = search.nearest_neighbors(words, min(_AROUND, len(vocabulary)))
     lengths = search.distances(words, near)
-    excluded = near < law.first
+    excluded = near < distribution.first
     smallest = np.where(excluded, lengths[:, -1:], lengths).min(axis=1)
-    weights = law.weights(lengths, smallest[:, None])
+    weights = distribution.weights(lengths, smallest[:, None])
     weights[excluded] = 0.0
-    candidates = len(vocabulary) - law.first
+    candidates = len(vocabulary) - distribution.first
     everything = near.shape[1] == len(vocabulary)
-    bound = np.zeros(len(words)) if everything else law.weights(lengths[:, -1], smallest)
+    bound = np.zeros(len(words)) if everything else distribution.weights(lengths[:, -1], smallest)
     # From the smallest to the largest: all words together, by their bound, then the farthest word.
     sums = np.cumsum(np.column_stack([candidates * bound, weights[:, ::-1]]), axis=1)
     inward = near[:, ::-1]
@@ -134,12 +134,14 @@ def choose(ids: Ids, random: Random, law: Law, search: NeighborSearch) -> Ids:
         target = uniform(which, proposal_tail[open_]) * sums[row, -1]
         place = (sums[row] < target[:, None]).sum(axis=1)
         is_near = place > 0
-        drawn = np.where(is_near, inward[row, place - 1], law.first + _below(candidates, where))
+        drawn = np.where(
+            is_near, inward[row, place - 1], distribution.first + _below(candidates, where)
+        )
         accepted = is_near.copy()
         far = np.flatnonzero(~is_near)
         outside = ~(near[row[far]] == drawn[far, None]).any(axis=1)
         apart = distances(vocabulary.vectors[drawn[far]], vectors[row[far]])
-        share = law.weights(apart, smallest[row[far]])
+        share = distribution.weights(apart, smallest[row[far]])
         kept = uniform(whether[far], acceptance_tail[open_[far]]) * bound[row[far]]
         accepted[far] = outside & (kept <= share)
         chosen[open_[accepted]] = drawn[accepted]
@@ -147,7 +149,9 @@ def choose(ids: Ids, random: Random, law: Law, search: NeighborSearch) -> Ids:
         if not len(open_):
             return chosen
     last = uniform(random[open_, PROPOSAL_TAIL.start - 1], proposal_tail[open_])
-    chosen[open_] = _by_all_distances(rows[open_], last, near, lengths, vectors, law, search)
+    chosen[open_] = _by_all_distances(
+        rows[open_], last, near, lengths, vectors, distribution, search
+    )
     return chosen
 
 
@@ -165,7 +169,7 @@ def _by_all_distances(
     near: Ids,
     lengths: Floats,
     vectors: Floats,
-    law: Law,
+    distribution: WordDistribution,
     search: NeighborSearch,
 ) -> Ids:
     """The inverse distribution function, of all N probabilities.
@@ -176,32 +180,36 @@ def _by_all_distances(
       near: int64 [K, k], the first words around each distinct word.
       lengths: float64 [K, k], their distances.
       vectors: float64 [K, n], of the distinct words.
-      law: what is drawn.
+      distribution: what is drawn.
       search: the vocabulary.
     """
-    squares = search.computed_once("squares", _squares)[law.first :]
+    squares = search.computed_once("squares", _squares)[distribution.first :]
     drawn = np.empty(len(rows), np.int64)
     size = min(ROWS_A_PRODUCT, max(4, _DISTANCES_AT_ONCE // len(squares)))
     padded = np.zeros((size, vectors.shape[1]))
     for block in np.split(words := np.unique(rows), range(size, len(words), size)):
         padded[: len(block)] = vectors[block]
-        products = _products(padded, search.vocabulary, law.first)[: len(block)]
+        products = _products(padded, search.vocabulary, distribution.first)[: len(block)]
         for row, product in zip(block, products, strict=True):
-            apart = _lengths(product, vectors[row], squares, law, search.vocabulary)
-            allowed = near[row] >= law.first
-            apart[near[row][allowed] - law.first] = lengths[row][allowed]
-            weights = law.weights(apart, apart.min())
+            apart = _lengths(product, vectors[row], squares, distribution, search.vocabulary)
+            allowed = near[row] >= distribution.first
+            apart[near[row][allowed] - distribution.first] = lengths[row][allowed]
+            weights = distribution.weights(apart, apart.min())
             # Nearly from the smallest to the largest; numpy sorts 16-bit numbers in linear time.
             order = np.argsort(np.frexp(weights)[1].astype(np.int16), kind="stable")
             sums = np.cumsum(weights[order])
             these = np.flatnonzero(rows == row)
             place = np.searchsorted(sums, shares[these] * sums[-1])
-            drawn[these] = law.first + order[place]
+            drawn[these] = distribution.first + order[place]
     return drawn
 
 
 def _lengths(
-    product: Floats, vector: Floats, squares: Floats, law: Law, vocabulary: Vocabulary
+    product: Floats,
+    vector: Floats,
+    squares: Floats,
+    distribution: WordDistribution,
+    vocabulary: Vocabulary,
 ) -> Floats:
     """Distances of all words that may be drawn from one vector, float64 [N - first].
 
@@ -209,15 +217,15 @@ def _lengths(
       product: their scalar products with the vector, float64 [N - first].
       vector: float64 [n].
       squares: their squared lengths, float64 [N - first].
-      law: what is drawn.
+      distribution: what is drawn.
       vocabulary: the words.
     """
     own = np.square(vector).sum()
     apart = np.sqrt(np.maximum(squares + own - 2 * product, 0.0))
     # (|w| + |x|)^2 <= 2 |w|^2 + 2 |x|^2, and a distance is no nearer than its square allows.
-    error = law.rate * 2 * (len(vector) + 4) * _ROUNDOFF * (squares + own)
+    error = distribution.rate * 2 * (len(vector) + 4) * _ROUNDOFF * (squares + own)
     for inexact in _blocks(np.flatnonzero(error > _LARGEST_ERROR * apart)):
-        apart[inexact] = distances(vocabulary.vectors[law.first + inexact], vector)
+        apart[inexact] = distances(vocabulary.vectors[distribution.first + inexact], vector)
     return np.asarray(apart)
 
 

@@ -1,4 +1,4 @@
-"""What noise.py promises beyond the law: finite at the ends, fixed costs, a pinned stream."""
+"""What noise.py promises beyond its distribution: finite at the ends, fixed costs, a stream."""
 
 from __future__ import annotations
 

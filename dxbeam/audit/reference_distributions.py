@@ -1,11 +1,12 @@
 """What each mechanism should do, by formulas of the audit's own.
 
-Nothing here calls a mechanism's code: a law is written down a second time, from the paper, so that
-a mistake must be made twice to go unseen. ``REFERENCES`` has a row for each mechanism by its name.
+Nothing here calls a mechanism's code: a distribution is written down a second time, from the paper,
+so that a mistake must be made twice to go unseen. ``REFERENCES`` has a row for each mechanism by
+its name.
 
-The noise's law is given as a map that turns it into independent standard normal numbers, so that
-one battery of tests serves every law. The law of the released word is exact on words that lie on
-a line, where the noise's part along the line alone decides.
+The noise's distribution is given as a map that turns it into independent standard normal numbers,
+so that one battery of tests serves every distribution. The distribution of the released word is
+exact on words that lie on a line, where the noise's part along the line alone decides.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ class Reference:
         infinite where nothing is claimed.
       delta: additive slack of the claim.
       normal: noise float64 [B, n] -> float64 [B, n], independent standard normal numbers if the
-        noise has its law; None for a mechanism without noise.
-      released: a word's id and place [n] -> the law of the released word [N]; None where it is not
-        known.
+        noise has its distribution; None for a mechanism without noise.
+      released: a word's id and place [n] -> the distribution of the released word [N]; None where
+        it is not known.
       tolerance: how far a probability of ``released`` may be from the exact one.
       slack: differences between noisy vectors' centres, float64 [k, n] -> the exact delta at the
         claimed loss, [k]; None for a mechanism without one.
@@ -81,7 +82,8 @@ def euclidean(x: Floats, y: Floats) -> float:
     return float(np.linalg.norm(x - y))
 
 
-# --- The parts of laws. --------------------------------------------------------------------------
+# --- The parts of distributions.
+# --------------------------------------------------------------------------
 
 
 def laplace_tail(n: int, epsilon: float) -> Tail:
@@ -147,7 +149,7 @@ def shortened(place: Floats, radius: float | None) -> Floats:
 def nearest_on_a_line(
     vocabulary: Vocabulary, tail: Tail, clip: float | None = None
 ) -> Callable[[int, Floats], Floats] | None:
-    """The law of the word nearest to x + noise, from the noise's part along the line.
+    """The distribution of the word nearest to x + noise, from the noise's part along the line.
 
     None for a vocabulary that does not lie on the first axis.
     """
@@ -157,7 +159,7 @@ def nearest_on_a_line(
     places, ids = np.unique(vocabulary.vectors[:, 0].astype(np.float64), return_index=True)
     borders = (places[1:] + places[:-1]) / 2
 
-    def law(_word: int, start: Floats) -> Floats:
+    def distribution(_word: int, start: Floats) -> Floats:
         z = borders - shortened(start, clip)[0]
         half = tail(np.abs(z))
         above = np.concatenate([[1.0], np.where(z >= 0, half, 1 - half), [0.0]])
@@ -165,7 +167,7 @@ def nearest_on_a_line(
         result[ids] = -np.diff(above)
         return result
 
-    return law
+    return distribution
 
 
 # --- The mechanisms. -----------------------------------------------------------------------------
@@ -205,7 +207,7 @@ def mahalanobis(mechanism: Any, vocabulary: Vocabulary) -> Reference:
 
 
 def vickrey(mechanism: Any, vocabulary: Vocabulary) -> Reference:
-    """Laplace noise, then the first or second nearest word; the law is known on R^1."""
+    """Laplace noise, then the first or second nearest word; the distribution is known on R^1."""
     epsilon, t = mechanism.epsilon, mechanism.t
     words = len(vocabulary)
     places, ids, counts = np.unique(
@@ -215,10 +217,10 @@ def vickrey(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     others = ordered[np.minimum(np.cumsum(counts) - counts + 1, words - 1)]
     nodes, weights = np.polynomial.legendre.leggauss(40)
 
-    def law(_word: int, start: Floats) -> Floats:
+    def distribution(_word: int, start: Floats) -> Floats:
         """Integrates between all points where the two nearest words or the density change."""
         middles = [(places[i:] + places[: len(places) - i]) / 2 for i in range(3)]
-        ends = [start[0] + sign * reach / epsilon for sign in (-1, 1) for reach in (1, 4, 12, 50)]
+        ends = [start[0] + width / epsilon for width in (-50, -12, -4, -1, 1, 4, 12, 50)]
         borders = np.unique(np.concatenate([*middles, ends, start[:1]]))
         borders = borders[np.abs(borders - start[0]) <= 50 / epsilon * (1 + 1e-9)]
         half = np.diff(borders) / 2
@@ -240,7 +242,7 @@ def vickrey(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     return Reference(
         loss=lambda x, y: epsilon * euclidean(x, y),
         normal=spherical_laplace(epsilon),
-        released=law if vocabulary.dimensions == 1 else None,
+        released=distribution if vocabulary.dimensions == 1 else None,
         tolerance=1e-9,  # the quadrature
         centre=lambda place: place,
         second=lambda near, far: t * near / (t * near + (1 - t) * far),
@@ -354,7 +356,7 @@ def santext_plus(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     epsilon, words = mechanism.epsilon, len(vocabulary)
     first = min(round(words * (1 - mechanism.sensitive)), words - 1)
 
-    def law(word: int, start: Floats) -> Floats:
+    def distribution(word: int, start: Floats) -> Floats:
         result = np.zeros(words)
         result[first:] = _softmax(-epsilon / 2 * _lengths(vocabulary, start)[first:])
         if 0 <= word < first:
@@ -367,7 +369,7 @@ def santext_plus(mechanism: Any, vocabulary: Vocabulary) -> Reference:
 
     return Reference(
         loss=lambda x, y: math.inf if is_common(x) or is_common(y) else epsilon * euclidean(x, y),
-        released=law,
+        released=distribution,
     )
 
 
@@ -376,7 +378,7 @@ def tem(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     epsilon, beta, words = mechanism.epsilon, mechanism.beta, len(vocabulary)
     gamma = 2 / epsilon * math.log((1 - beta) * (words - 1) / beta)
 
-    def law(_word: int, start: Floats) -> Floats:
+    def distribution(_word: int, start: Floats) -> Floats:
         lengths = _lengths(vocabulary, start)
         within = lengths <= gamma
         others = words - int(within.sum())
@@ -390,7 +392,7 @@ def tem(mechanism: Any, vocabulary: Vocabulary) -> Reference:
             result[~within] = shares[-1] / others
         return result
 
-    return Reference(loss=lambda x, y: epsilon * min(euclidean(x, y), gamma), released=law)
+    return Reference(loss=lambda x, y: epsilon * min(euclidean(x, y), gamma), released=distribution)
 
 
 def truncated_gumbel(mechanism: Any, vocabulary: Vocabulary) -> Reference:
@@ -399,7 +401,7 @@ def truncated_gumbel(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     chances = stats.poisson.pmf(np.arange(1, words + 1), math.log(words))
     chances /= chances.sum()
 
-    def law(word: int, start: Floats) -> Floats:
+    def distribution(word: int, start: Floats) -> Floats:
         lengths = _lengths(vocabulary, start)
         keys = np.where(np.arange(words) == word, -1.0, lengths)
         order = np.argsort(keys, kind="stable")
@@ -409,35 +411,38 @@ def truncated_gumbel(mechanism: Any, vocabulary: Vocabulary) -> Reference:
             result[order[:k]] += chance * _softmax(-mechanism.epsilon / 2 * lengths[order[:k]])
         return result
 
-    return Reference(loss=lambda *_: math.inf, released=law, tolerance=1e-10)
+    return Reference(loss=lambda *_: math.inf, released=distribution, tolerance=1e-10)
 
 
 def after_resampling(
-    configuration: Configuration, vocabulary: Vocabulary, laws: Floats
+    configuration: Configuration, vocabulary: Vocabulary, distributions: Floats
 ) -> tuple[Floats, float]:
-    """What rank resampling makes of laws of released words, by enumeration of all ranks.
+    """What rank resampling makes of distributions of released words, by enumeration of all ranks.
 
     Args:
       configuration: says whether and how.
       vocabulary: N words.
-      laws: float64 [k, N].
+      distributions: float64 [k, N].
 
     Returns:
       float64 [k, N], and a probability that the result may be too small by: words that hardly
       ever come out are left out.
     """
     if configuration.resampling is None:
-        return laws, 0.0
+        return distributions, 0.0
     words = len(vocabulary)
     weights = np.exp(
         -configuration.mechanism.epsilon * configuration.resampling.c * np.arange(words)
     )
     weights /= weights.sum()
-    result, frequent = np.zeros_like(laws), np.flatnonzero(laws.max(axis=0) > 1e-12)
+    result, frequent = (
+        np.zeros_like(distributions),
+        np.flatnonzero(distributions.max(axis=0) > 1e-12),
+    )
     for word in frequent:
         gaps = _lengths(vocabulary, vocabulary.vectors[word].astype(np.float64))
         gaps[word] = -1.0
-        result[:, np.argsort(gaps, kind="stable")] += laws[:, word : word + 1] * weights
+        result[:, np.argsort(gaps, kind="stable")] += distributions[:, word : word + 1] * weights
     return result, (words - len(frequent)) * 1e-12
 
 
