@@ -14,7 +14,8 @@ import numpy as np
 
 from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Counts, Floats
-from dxbeam.audit.reference_distributions import Reference, after_resampling
+from dxbeam.audit.reference_distributions import Reference
+from dxbeam.audit.references import after_resampling
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.audit.word_battery import Pair, audit_loss
 from dxbeam.documents import Document

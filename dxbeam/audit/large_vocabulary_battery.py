@@ -16,7 +16,7 @@ import numpy as np
 
 from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Floats
-from dxbeam.audit.reference_distributions import after_resampling
+from dxbeam.audit.references import after_resampling
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.audit.word_battery import noisy_vectors
 from dxbeam.errors import ConfigurationError

@@ -11,7 +11,8 @@ import numpy as np
 
 from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Counts, Evidence, Floats
-from dxbeam.audit.reference_distributions import Reference, after_resampling, euclidean
+from dxbeam.audit.reference_distributions import Reference, euclidean
+from dxbeam.audit.references import after_resampling
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.mechanisms import AddsNoise
 from dxbeam.randomness import draws_a_word, fill

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from dxbeam.audit.reference_distributions import REFERENCES
+from dxbeam.audit.references import REFERENCES
 from dxbeam.audit.run_audit import ALPHA, audit, judge, parts, run
 from dxbeam.audit.subject import SMALL, Finding, Size, Subject
 from dxbeam.audit.vector_battery import audit_projections, audit_vectors
