@@ -59,7 +59,7 @@ def audit_bags(subject: Subject, n: int) -> Iterator[Finding]:
     """The distribution of bags, the loss between documents, and the look of a released bag."""
     vocabulary = bag_vocabulary(subject, n)
     reference, bag = subject.reference(vocabulary), subject.bag(LENGTH, STOP_WORDS)
-    setting = f"{LENGTH} words a document, n = {n}"
+    setting = f"{LENGTH} words per document, n = {n}"
     samples = subject.size.outputs // _SHARE
     sanitizer = subject.sanitizer(vocabulary, bag=bag)
     drawn = [_released(sanitizer, text, samples) for text in TEXTS]

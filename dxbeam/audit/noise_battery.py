@@ -23,7 +23,7 @@ from dxbeam.space.vocabulary import Vocabulary
 LAGS = (1, 2, 3, 4, 8, 16, 31, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 """Words apart, at which noises are compared; 32 rows are a block of the sampler."""
 
-_ROWS_A_BLOCK = 8192
+_ROWS_PER_BLOCK = 8192
 _FLOAT32_SHARE = 2.0**-26
 """Above the share of float64 numbers that happen to be float32 numbers, 2^-29."""
 
@@ -44,8 +44,8 @@ def draw_noise(subject: Subject, vocabulary: Vocabulary) -> Floats:
     search, key = NeighborSearch(vocabulary), subject.key()
     noise = np.empty((rows, n))
     needed = mechanism.draws(n)
-    for start in range(0, rows, _ROWS_A_BLOCK):
-        random = np.empty((min(_ROWS_A_BLOCK, rows - start), draws_a_word(needed)), np.uint64)
+    for start in range(0, rows, _ROWS_PER_BLOCK):
+        random = np.empty((min(_ROWS_PER_BLOCK, rows - start), draws_a_word(needed)), np.uint64)
         fill(key, start, random)
         drawn = mechanism.noise(random[:, :needed], search)
         noise[start : start + len(random)] = drawn

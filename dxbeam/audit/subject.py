@@ -27,7 +27,7 @@ class Size(NamedTuple):
     Attributes:
       noises: noise vectors in up to 3 dimensions.
       long_noises: noise vectors in more.
-      outputs: released words a word.
+      outputs: released words per word.
       words: words of a text.
     """
 

@@ -66,7 +66,7 @@ class CoordinateLaplace:
             object.__setattr__(self, "clip", checked_clip(self.clip))
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return coordinate_laplace_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:

@@ -49,10 +49,10 @@ from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances
 
-DRAWS_A_ROUND = 3
+DRAWS_PER_ROUND = 3
 ROUNDS = 64
-DRAWS = ROUNDS * DRAWS_A_ROUND + 1 + 2 * TAIL_DRAWS
-"""Random numbers a word: of the rounds, of the draw from all words, and the two tails."""
+DRAWS = ROUNDS * DRAWS_PER_ROUND + 1 + 2 * TAIL_DRAWS
+"""Random numbers per word: of the rounds, of the draw from all words, and the two tails."""
 
 PROPOSAL_TAIL = slice(DRAWS - 2 * TAIL_DRAWS, DRAWS - TAIL_DRAWS)
 _ACCEPTANCE_TAIL = slice(DRAWS - TAIL_DRAWS, DRAWS)
@@ -64,13 +64,13 @@ ROUNDED_CHOICE = (
 )
 """What a guarantee says of computed choices; the derivation stands above."""
 
-ROWS_A_PRODUCT = 64
+ROWS_PER_PRODUCT = 64
 """Words are multiplied so many at a time, or fewer where N is large, the last ones filled up with
 zeros: BLAS may sum in another order for a matrix of another shape, and what is released for a word
 must not depend on the words beside it."""
 
 _AROUND = 129  # measured: 45 to 110 us a word at any epsilon; with 65 it is 24 to 280
-_WORDS_A_BLOCK = 4096
+_WORDS_PER_BLOCK = 4096
 _DISTANCES_AT_ONCE = 1 << 23  # float64: 64 MiB
 _ROUNDOFF = 2.0**-53
 _LARGEST_ERROR = 2.0**-36
@@ -91,9 +91,9 @@ class WordDistribution:
     cap: float = np.inf
     first: int = 0
 
-    def weights(self, lengths: Floats, smallest: npt.ArrayLike) -> Floats:
+    def weights(self, apart: Floats, smallest: npt.ArrayLike) -> Floats:
         """Probabilities up to a factor: 1 at the distance ``smallest``, so that none is lost."""
-        over = np.maximum(np.minimum(lengths, self.cap) - np.minimum(smallest, self.cap), 0.0)
+        over = np.maximum(np.minimum(apart, self.cap) - np.minimum(smallest, self.cap), 0.0)
         return np.asarray(np.exp(-self.rate * over))
 
 
@@ -112,14 +112,18 @@ def choose(ids: Ids, random: Random, distribution: WordDistribution, search: Nei
     vocabulary = search.vocabulary
     words, rows = np.unique(ids, return_inverse=True)
     near = search.nearest_neighbors(words, min(_AROUND, len(vocabulary)))
-    lengths = search.distances(words, near)
+    near_distances = search.distances(words, near)
     excluded = near < distribution.first
-    smallest = np.where(excluded, lengths[:, -1:], lengths).min(axis=1)
-    weights = distribution.weights(lengths, smallest[:, None])
+    smallest = np.where(excluded, near_distances[:, -1:], near_distances).min(axis=1)
+    weights = distribution.weights(near_distances, smallest[:, None])
     weights[excluded] = 0.0
     candidates = len(vocabulary) - distribution.first
     everything = near.shape[1] == len(vocabulary)
-    bound = np.zeros(len(words)) if everything else distribution.weights(lengths[:, -1], smallest)
+    bound = (
+        np.zeros(len(words))
+        if everything
+        else distribution.weights(near_distances[:, -1], smallest)
+    )
     # From the smallest to the largest: all words together, by their bound, then the farthest word.
     sums = np.cumsum(np.column_stack([candidates * bound, weights[:, ::-1]]), axis=1)
     inward = near[:, ::-1]
@@ -127,11 +131,11 @@ def choose(ids: Ids, random: Random, distribution: WordDistribution, search: Nei
     proposal_tail, acceptance_tail = random[:, PROPOSAL_TAIL], random[:, _ACCEPTANCE_TAIL]
 
     chosen = np.full(len(ids), UNKNOWN)
-    open_ = np.arange(len(ids))
-    for start in range(0, ROUNDS * DRAWS_A_ROUND, DRAWS_A_ROUND):
-        row = rows[open_]
-        which, where, whether = (random[open_, start + i] for i in range(DRAWS_A_ROUND))
-        target = uniform(which, proposal_tail[open_]) * sums[row, -1]
+    undecided = np.arange(len(ids))
+    for start in range(0, ROUNDS * DRAWS_PER_ROUND, DRAWS_PER_ROUND):
+        row = rows[undecided]
+        which, where, whether = (random[undecided, start + i] for i in range(DRAWS_PER_ROUND))
+        target = uniform(which, proposal_tail[undecided]) * sums[row, -1]
         place = (sums[row] < target[:, None]).sum(axis=1)
         is_near = place > 0
         drawn = np.where(
@@ -142,15 +146,15 @@ def choose(ids: Ids, random: Random, distribution: WordDistribution, search: Nei
         outside = ~(near[row[far]] == drawn[far, None]).any(axis=1)
         apart = distances(vocabulary.vectors[drawn[far]], vectors[row[far]])
         share = distribution.weights(apart, smallest[row[far]])
-        kept = uniform(whether[far], acceptance_tail[open_[far]]) * bound[row[far]]
+        kept = uniform(whether[far], acceptance_tail[undecided[far]]) * bound[row[far]]
         accepted[far] = outside & (kept <= share)
-        chosen[open_[accepted]] = drawn[accepted]
-        open_ = open_[~accepted]
-        if not len(open_):
+        chosen[undecided[accepted]] = drawn[accepted]
+        undecided = undecided[~accepted]
+        if not len(undecided):
             return chosen
-    last = uniform(random[open_, PROPOSAL_TAIL.start - 1], proposal_tail[open_])
-    chosen[open_] = _by_all_distances(
-        rows[open_], last, near, lengths, vectors, distribution, search
+    last = uniform(random[undecided, PROPOSAL_TAIL.start - 1], proposal_tail[undecided])
+    chosen[undecided] = _by_all_distances(
+        rows[undecided], last, near, near_distances, vectors, distribution, search
     )
     return chosen
 
@@ -167,7 +171,7 @@ def _by_all_distances(
     rows: Ids,
     shares: Floats,
     near: Ids,
-    lengths: Floats,
+    near_distances: Floats,
     vectors: Floats,
     distribution: WordDistribution,
     search: NeighborSearch,
@@ -178,22 +182,24 @@ def _by_all_distances(
       rows: int64 [B], which of the distinct words each is.
       shares: float64 [B], uniform numbers.
       near: int64 [K, k], the first words around each distinct word.
-      lengths: float64 [K, k], their distances.
+      near_distances: float64 [K, k], their distances.
       vectors: float64 [K, n], of the distinct words.
       distribution: what is drawn.
       search: the vocabulary.
     """
     squares = search.computed_once("squares", _squares)[distribution.first :]
     drawn = np.empty(len(rows), np.int64)
-    size = min(ROWS_A_PRODUCT, max(4, _DISTANCES_AT_ONCE // len(squares)))
+    size = min(ROWS_PER_PRODUCT, max(4, _DISTANCES_AT_ONCE // len(squares)))
     padded = np.zeros((size, vectors.shape[1]))
     for block in np.split(words := np.unique(rows), range(size, len(words), size)):
         padded[: len(block)] = vectors[block]
         products = _products(padded, search.vocabulary, distribution.first)[: len(block)]
         for row, product in zip(block, products, strict=True):
-            apart = _lengths(product, vectors[row], squares, distribution, search.vocabulary)
+            apart = _distances_from_products(
+                product, vectors[row], squares, distribution, search.vocabulary
+            )
             allowed = near[row] >= distribution.first
-            apart[near[row][allowed] - distribution.first] = lengths[row][allowed]
+            apart[near[row][allowed] - distribution.first] = near_distances[row][allowed]
             weights = distribution.weights(apart, apart.min())
             # Nearly from the smallest to the largest; numpy sorts 16-bit numbers in linear time.
             order = np.argsort(np.frexp(weights)[1].astype(np.int16), kind="stable")
@@ -204,7 +210,7 @@ def _by_all_distances(
     return drawn
 
 
-def _lengths(
+def _distances_from_products(
     product: Floats,
     vector: Floats,
     squares: Floats,
@@ -220,27 +226,27 @@ def _lengths(
       distribution: what is drawn.
       vocabulary: the words.
     """
-    own = np.square(vector).sum()
-    apart = np.sqrt(np.maximum(squares + own - 2 * product, 0.0))
+    square = np.square(vector).sum()
+    apart = np.sqrt(np.maximum(squares + square - 2 * product, 0.0))
     # (|w| + |x|)^2 <= 2 |w|^2 + 2 |x|^2, and a distance is no nearer than its square allows.
-    error = distribution.rate * 2 * (len(vector) + 4) * _ROUNDOFF * (squares + own)
+    error = distribution.rate * 2 * (len(vector) + 4) * _ROUNDOFF * (squares + square)
     for inexact in _blocks(np.flatnonzero(error > _LARGEST_ERROR * apart)):
         apart[inexact] = distances(vocabulary.vectors[distribution.first + inexact], vector)
     return np.asarray(apart)
 
 
 def _blocks(ids: Ids) -> list[Ids]:
-    return np.split(ids, range(_WORDS_A_BLOCK, len(ids), _WORDS_A_BLOCK))
+    return np.split(ids, range(_WORDS_PER_BLOCK, len(ids), _WORDS_PER_BLOCK))
 
 
 def _products(queries: Floats, vocabulary: Vocabulary, first: int) -> Floats:
     products = np.empty((len(queries), len(vocabulary) - first))
-    for start in range(first, len(vocabulary), _WORDS_A_BLOCK):
-        words = vocabulary.vectors[start : start + _WORDS_A_BLOCK].astype(np.float64)
+    for start in range(first, len(vocabulary), _WORDS_PER_BLOCK):
+        words = vocabulary.vectors[start : start + _WORDS_PER_BLOCK].astype(np.float64)
         products[:, start - first : start - first + len(words)] = queries @ words.T
     return products
 
 
 def _squares(vocabulary: Vocabulary) -> Floats:
-    blocks = np.array_split(vocabulary.vectors, len(vocabulary) // _WORDS_A_BLOCK + 1)
+    blocks = np.array_split(vocabulary.vectors, len(vocabulary) // _WORDS_PER_BLOCK + 1)
     return np.concatenate([np.square(block, dtype=np.float64).sum(axis=1) for block in blocks])

@@ -54,7 +54,7 @@ class Gaussian:
         return (z + root) / (2 * self.epsilon)
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return gaussian_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:

@@ -32,7 +32,7 @@ from dxbeam.space.vocabulary import Vocabulary
 LARGEST_WEIGHT = 0.999999
 """Leaves every direction a variance well above the rounding of S, whose eigenvalues reach n."""
 
-_ROWS_A_PRODUCT = 64
+_ROWS_PER_PRODUCT = 64
 """Rows are multiplied so many at a time, the last ones filled up with zeros: BLAS may sum in
 another order for a matrix of another shape, and noise must not depend on other words."""
 
@@ -82,7 +82,7 @@ class Mahalanobis:
         object.__setattr__(self, "covariance_weight", weight)
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return laplace_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
@@ -93,9 +93,9 @@ class Mahalanobis:
         )
         n = search.vocabulary.dimensions
         noise = laplace(random, n, self.epsilon)
-        rows = np.zeros((_ROWS_A_PRODUCT, n))
-        for start in range(0, len(noise), _ROWS_A_PRODUCT):
-            block = noise[start : start + _ROWS_A_PRODUCT]
+        rows = np.zeros((_ROWS_PER_PRODUCT, n))
+        for start in range(0, len(noise), _ROWS_PER_PRODUCT):
+            block = noise[start : start + _ROWS_PER_PRODUCT]
             rows[: len(block)] = block
             block[:] = (rows @ stretch.T)[: len(block)]
         return noise

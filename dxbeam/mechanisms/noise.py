@@ -1,6 +1,6 @@
 """Samplers of vector noise: uint64 random numbers in, float64 noise out.
 
-Each sampler uses a fixed count of random numbers a vector and works row by row, so a row's noise
+Each sampler uses a fixed count of random numbers per vector and works row by row, so a row's noise
 depends on that row's numbers alone.
 
 Tails without an end. A uint64 number says in which of 2^64 equal parts of (0, 1] a uniform number
@@ -11,7 +11,7 @@ of which all noise here is made, is cut off nowhere above a probability of 2^-90
 The tail numbers are shared by the draws of a row that have one role (the radii of the Gaussians,
 the exponentials, the sizes of coordinates). Each draw by itself keeps its distribution, and two
 draws differ from independent ones only in where they lie within their parts. That moves both by
-less than rounding does (2^-53) unless the numbers of both are below 2^11: for k draws a row a
+less than rounding does (2^-53) unless the numbers of both are below 2^11: for k draws per row a
 probability of k^2 2^-106, and in the tail, where both are 0, k^2 2^-128.
 
 How far the distribution is from the exact one. Noise is float64, each coordinate off by a share of
@@ -56,7 +56,7 @@ share of 2^-43 at most."""
 _SIZE_BITS = np.uint64((1 << 63) - 1)
 _SIGN_BIT = np.uint64(63)
 
-_NUMBERS_A_BLOCK = 1 << 14
+_NUMBERS_PER_BLOCK = 1 << 14
 """Numbers worked on together, a few rows of them: the intermediate arrays stay in the cache."""
 
 
@@ -124,7 +124,7 @@ def laplace(random: Random, dimensions: int, epsilon: float) -> Floats:
     pairs, exponentials = _pairs(dimensions), _exponentials(dimensions)
     end = 2 * pairs + exponentials
     noise = np.empty((len(random), dimensions))
-    rows = max(1, _NUMBERS_A_BLOCK // end)
+    rows = max(1, _NUMBERS_PER_BLOCK // end)
     for start in range(0, len(random), rows):
         block = random[start : start + rows]
         tail = block[:, end : end + TAIL_DRAWS]

@@ -37,7 +37,7 @@ class RankResampling:
         object.__setattr__(self, "c", checked_rank_c(self.c))
 
     def draws(self) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return 1
 
     def ranks(self, random: Random, epsilon: float, words: int) -> Ids:

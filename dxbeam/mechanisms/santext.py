@@ -34,7 +34,7 @@ class SanText:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers a word."""
+        """Random numbers per word."""
         return DRAWS
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:

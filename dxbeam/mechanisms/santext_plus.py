@@ -67,7 +67,7 @@ class SanTextPlus:
         return min(round(words * (1 - self.sensitive)), words - 1)
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers a word: SanText's, and one for the coin."""
+        """Random numbers per word: SanText's, and one for the coin."""
         return DRAWS + 1
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:

@@ -55,7 +55,7 @@ class TEM:
         )
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers a word."""
+        """Random numbers per word."""
         return DRAWS
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:

@@ -135,7 +135,7 @@ class TrLaplace:
         return sound_limit(dimensions, self.epsilon / math.sqrt(dimensions), self.clip, self.delta)
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return coordinate_laplace_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:

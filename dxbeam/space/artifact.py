@@ -310,7 +310,7 @@ def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
     neighbors = np.load(directory / NEIGHBORS, mmap_mode="r", allow_pickle=False)
     close_radius = np.load(directory / CLOSE_RADIUS, mmap_mode="r", allow_pickle=False)
     if neighbors.ndim != 2 or len(neighbors) != len(vectors) or len(close_radius) != len(vectors):
-        raise ValueError("the neighbour table or the close radii do not have a row a word")
+        raise ValueError("the neighbour table or the close radii do not have one row per word")
     if neighbors.size and not (neighbors.min() >= 0 and neighbors.max() < len(vectors)):
         raise ValueError("the neighbour table names words that are not there")
     index = None

@@ -37,7 +37,7 @@ def _brute(vocabulary: Vocabulary, query: np.ndarray) -> np.ndarray:
 
 
 @st.composite
-def _crowded(draw: st.DrawFn) -> tuple[Vocabulary, np.ndarray]:
+def _vocabulary_and_queries(draw: st.DrawFn) -> tuple[Vocabulary, np.ndarray]:
     """Duplicates, near duplicates and wild scales, and queries near and far."""
     generator = np.random.default_rng(draw(st.integers(0, 10_000)))
     words, n = draw(st.integers(1, 60)), draw(st.integers(1, 20))
@@ -46,13 +46,13 @@ def _crowded(draw: st.DrawFn) -> tuple[Vocabulary, np.ndarray]:
     nearness = draw(st.sampled_from([0.0, 1e-7, 1e-4]))
     vectors[: len(copies)] = vectors[copies] + nearness * generator.normal(size=(len(copies), n))
     vectors *= draw(st.sampled_from([1e-3, 1.0, 1e3]))
-    reach = draw(st.sampled_from([0.0, 1.0, 1e4]))
+    noise_scale = draw(st.sampled_from([0.0, 1.0, 1e4]))
     rows = generator.integers(0, words, 40)
-    return _vocabulary(vectors), vectors[rows] + reach * generator.normal(size=(40, n))
+    return _vocabulary(vectors), vectors[rows] + noise_scale * generator.normal(size=(40, n))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=_ONE_PATH_A_TEST)
-@given(_crowded())
+@given(_vocabulary_and_queries())
 def test_nearest_is_exact_with_ties_to_the_lower_id(case: tuple[Vocabulary, np.ndarray]) -> None:
     vocabulary, queries = case
     found = NeighborSearch(vocabulary).nearest(queries)
@@ -60,7 +60,7 @@ def test_nearest_is_exact_with_ties_to_the_lower_id(case: tuple[Vocabulary, np.n
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=_ONE_PATH_A_TEST)
-@given(_crowded(), st.integers(0, 10))
+@given(_vocabulary_and_queries(), st.integers(0, 10))
 def test_every_rank_is_exact_with_and_without_a_table(
     case: tuple[Vocabulary, np.ndarray], depth: int
 ) -> None:
@@ -153,7 +153,7 @@ def test_an_index_that_finds_nothing_is_helped_out() -> None:
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=_ONE_PATH_A_TEST)
-@given(_crowded(), st.integers(1, 9), st.integers(1, 9))
+@given(_vocabulary_and_queries(), st.integers(1, 9), st.integers(1, 9))
 def test_nearest_is_exact_whatever_the_tiles(
     case: tuple[Vocabulary, np.ndarray], queries_per_tile: int, words_per_tile: int
 ) -> None:
