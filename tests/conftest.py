@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam.space.neighbors import ARITHMETICS
+from dxbeam.space.choose_backend import EXACT_BACKENDS
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--search", choices=ARITHMETICS, help="what every exact search of every test is done in"
+        "--search", choices=EXACT_BACKENDS, help="the backend of every exact search of every test"
     )
 
 

@@ -165,7 +165,7 @@ class _Build(beam.DoFn):
         chunks = ((chunk.words, chunk.vectors) for chunk in reading)
         shape = artifact.write_words_and_vectors(chunks, local)
         search = NeighborSearch(artifact.open_draft(str(local), shape.digest))
-        table, radii = search.table(np.arange(shape.words), self._neighbors)
+        table, radii = search.neighbor_table(np.arange(shape.words), self._neighbors)
         np.save(local / artifact.NEIGHBORS, table)
         np.save(local / artifact.CLOSE_RADIUS, radii)
         source = {"name": Path(self._embeddings).name}

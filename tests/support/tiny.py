@@ -33,7 +33,7 @@ def write_artifact(folder: Path, vocabulary: Vocabulary | None = None, depth: in
     made = vocabulary or globals()["vocabulary"]()
     (folder / artifact.MANIFEST).unlink(missing_ok=True)
     shape = artifact.write_words_and_vectors([(list(made.words), made.vectors)], folder)
-    neighbors, radii = NeighborSearch(made).table(np.arange(len(made)), depth)
+    neighbors, radii = NeighborSearch(made).neighbor_table(np.arange(len(made)), depth)
     np.save(folder / artifact.NEIGHBORS, neighbors)
     np.save(folder / artifact.CLOSE_RADIUS, radii)
     artifact.write_manifest(str(folder), shape, made.lowercase, {"name": "tiny"})

@@ -28,7 +28,7 @@ from dxbeam.vectors.release import (
 )
 from dxbeam.vectors.sensitivity import Sensitivity
 from tests.support import tiny, vocabularies
-from tests.support.laws import ALPHA, chi_square_p, random_numbers
+from tests.support.distributions import ALPHA, chi_square_p, random_numbers
 
 VOCABULARY = tiny.vocabulary(words=60, dimensions=8)
 
@@ -262,7 +262,7 @@ def test_settings_travel_and_keep_their_digest() -> None:
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_guarantee_names_the_metric_that_is_proved(unit: str) -> None:
     guarantee = _settings(unit).guarantee()
-    assert guarantee.metric.startswith("Euclidean distance")
+    assert guarantee.metric.sentence.startswith("Euclidean distance")
     assert (guarantee.epsilon, guarantee.delta, guarantee.evidence) == (2.0, 0.0, "proved")
     assert "7e-10" not in str(guarantee.caveats)
     assert any("total variation" in caveat for caveat in guarantee.caveats)
@@ -274,9 +274,9 @@ def _exact(unit: str, kind: str = "gaussian") -> VectorConfiguration:
 
 
 def test_pairs_of_words_prove_less_for_texts_and_nothing_for_given_vectors() -> None:
-    assert _exact("word").guarantee().metric.startswith("Euclidean distance")
-    assert _exact("text").guarantee().metric.startswith("Word Mover's Distance")
-    assert _exact("text", "none").guarantee().metric.startswith("Euclidean distance")
+    assert _exact("word").guarantee().metric.sentence.startswith("Euclidean distance")
+    assert _exact("text").guarantee().metric.sentence.startswith("Word Mover's Distance")
+    assert _exact("text", "none").guarantee().metric.sentence.startswith("Euclidean distance")
     with pytest.raises(ConfigurationError, match="choose spectral"):
         _exact("vector")
 
