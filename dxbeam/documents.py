@@ -3,11 +3,12 @@
 # No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
 import json
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dxbeam.errors import ConfigurationError, RunError
+from dxbeam.errors import ConfigurationError, RunError, described
 
 RELEASED_FIELDS = ("id", "text", "vector")
 """Fields that a release makes itself, so that no kept field may have such a name."""
@@ -111,6 +112,31 @@ def check_fields(
         )
 
 
+def as_documents(given: Iterable[Document | str], taken_by: str) -> Iterator[Document]:
+    """Documents as they are, and plain strings as documents with new random ids.
+
+    Args:
+      given: documents and strings, in any order.
+      taken_by: the function that was given them, for the error.
+
+    Raises:
+      ConfigurationError: at once, for what holds no documents.
+    """
+    # All of these can be iterated over, or look as if they could, but not as documents.
+    no_documents = (str, bytes, Document, Mapping)
+    if isinstance(given, no_documents) or not isinstance(given, Iterable):
+        raise ConfigurationError(
+            f"{taken_by} takes an iterable of documents, such as a list of Document(id, text) or "
+            f"of strings, and this is {described(given)}; put a single one into a list"
+        )
+    return (with_random_id(one) if isinstance(one, str) else one for one in given)
+
+
+def with_random_id(text: str) -> Document:
+    """A document with an id that no other document has, so that it shares noise with none."""
+    return Document(secrets.token_hex(16), text)
+
+
 def why_unusable(text: object) -> str | None:
     """Why ``text`` cannot be sanitized and written again, or None if it can."""
     if not isinstance(text, str):
@@ -132,7 +158,8 @@ def why_rejected(document: Document) -> str | None:
     """
     if not isinstance(document, Document):
         raise ConfigurationError(
-            f"documents are given as Document(id, text), and this is a {type(document).__name__}"
+            "a document is given as Document(id, text) or as a string, and this is "
+            f"{described(document)}"
         )
     if (reason := why_no_id(document.id)) is not None:
         return reason

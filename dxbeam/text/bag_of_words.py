@@ -145,8 +145,8 @@ class BagOfWords:
             kept, bits = np.concatenate([kept, chunk]), np.concatenate([bits, new])
             smallest = np.lexsort((bits[:, 1], bits[:, 0]))[: self.length]
             kept, bits = kept[smallest], bits[smallest]
-        padding = np.full(self.length - len(kept), UNKNOWN, np.int64)
-        return np.concatenate([kept, padding]), seen
+        fillers = np.full(self.length - len(kept), UNKNOWN, np.int64)
+        return np.concatenate([kept, fillers]), seen
 
     def guarantee(self, word: Guarantee, removed: str = "stop words") -> Guarantee:
         """The guarantee of a document under a mechanism with this one for a word.

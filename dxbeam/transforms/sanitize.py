@@ -106,7 +106,7 @@ class SanitizeDocuments(beam.PTransform):
         if not isinstance(configuration, Configuration):
             raise ConfigurationError(
                 "SanitizeDocuments takes a Configuration, such as Configuration(Laplace(10.0)), "
-                f"and this is a {type(configuration).__name__}; the SanitizeDocuments of "
+                f"and this is a {type(configuration).__name__}; SanitizeRows of "
                 "dxbeam.transforms.yaml takes plain values"
             )
         check_fields("text", "id", keep_fields, group_by)
@@ -330,15 +330,7 @@ class _SanitizeDoFn(beam.DoFn):
             search: NeighborSearch = self._shared.acquire(
                 lambda: self._opened(handle), tag=handle.digest
             )
-            self._sanitizer = Sanitizer(
-                search,
-                self._configuration.mechanism,
-                self._configuration.resampling,
-                self._configuration.unknown_words,
-                key,
-                self._configuration.bag,
-                self._configuration.allow_unsound,
-            )
+            self._sanitizer = Sanitizer(search, self._configuration, key)
         return self._sanitizer
 
     def _opened(self, handle: VocabularyHandle) -> NeighborSearch:

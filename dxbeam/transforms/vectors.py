@@ -132,7 +132,7 @@ class _ReleaseDoFn(beam.DoFn):
                 self._vocabulary = self._shared.acquire(
                     lambda: artifact.open_vocabulary(handle), tag=handle.digest
                 )
-            self._releaser = VectorReleaser(self._configuration, self._vocabulary, key)
+            self._releaser = VectorReleaser(self._vocabulary, self._configuration, key)
         return self._releaser
 
 

@@ -52,17 +52,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.corpus.given_vectors import decode, why_no_vector
-from dxbeam.documents import Document, Rejected, place, why_rejected
-from dxbeam.errors import ConfigurationError
+from dxbeam.documents import Document, Rejected, as_documents, place, why_rejected
+from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import LEFT_OUT, Guarantee
-from dxbeam.keys import KEY_BYTES, draw_key
+from dxbeam.keys import given_or_new_key
 from dxbeam.mechanisms.noise import NOISE_RULE, laplace, laplace_draws
 from dxbeam.mechanisms.parameters import checked_epsilon
 from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text import tokenization
-from dxbeam.vectors.projections import Projection
-from dxbeam.vectors.sensitivity import Sensitivity
+from dxbeam.vectors.projections import DEFAULT_SEED, Projection, make_projection
+from dxbeam.vectors.sensitivity import Sensitivity, exact, spectral
 
 UNITS = {
     "word": "a record is one word, and its vector is released",
@@ -95,7 +95,7 @@ Singles = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class VectorConfiguration:
-    """Everything that determines the law of released vectors, but for the vocabulary and the key.
+    """Everything that determines the distribution of released vectors but vocabulary and key.
 
     Attributes:
       unit: a key of UNITS.
@@ -126,6 +126,36 @@ class VectorConfiguration:
                 "the vocabulary to one point, or it has one word alone; choose spectral"
             )
 
+    @classmethod
+    def for_vocabulary(
+        cls,
+        vocabulary: Vocabulary,
+        epsilon: float,
+        unit: str = "text",
+        projection: str = "pca",
+        projected_dimensions: int | None = 50,
+        seed: str = DEFAULT_SEED,
+    ) -> VectorConfiguration:
+        """The settings for words or texts of a public vocabulary, with a proved sensitivity.
+
+        Args:
+          vocabulary: N words in R^n.
+          epsilon: privacy parameter per unit of distance between the original vectors.
+          unit: "word", whose sensitivity is the largest over all pairs of words, in time O(N^2 n);
+            or "text", with the projection's largest singular value.
+          projection: a key of ``projections.KINDS``.
+          projected_dimensions: m, at most n; ignored without a projection.
+          seed: a public string from which a random projection is drawn.
+
+        Raises:
+          ConfigurationError: one of them is out of range.
+        """
+        made = make_projection(
+            projection, vocabulary.dimensions, projected_dimensions, seed, vocabulary
+        )
+        bound = exact(vocabulary, made) if unit == "word" else spectral(made)
+        return cls(unit, epsilon, made, bound)
+
     @property
     def scale(self) -> float:
         """The noise's 1/epsilon in the projected space."""
@@ -133,7 +163,7 @@ class VectorConfiguration:
 
     @property
     def deviation(self) -> float:
-        """The noise's standard deviation a coordinate, sqrt(m + 1) * scale."""
+        """The noise's standard deviation per coordinate, sqrt(m + 1) * scale."""
         return math.sqrt(self.projection.projected + 1) * self.scale
 
     @property
@@ -148,7 +178,7 @@ class VectorConfiguration:
 
     @property
     def total_variation(self) -> float:
-        """How far the released law may be from the exact one, because noise is float64."""
+        """How far the released distribution may be from the exact one, as noise is float64."""
         return self.projection.projected * _VARIATION_A_COORDINATE
 
     def as_dict(self) -> dict[str, Any]:
@@ -231,7 +261,7 @@ class VectorConfiguration:
 
     @property
     def unprotected(self) -> tuple[str, ...]:
-        """What passes the mechanism by, for the manifest."""
+        """What is released without protection, for the manifest."""
         return ("record ids", "number of records")
 
 
@@ -246,17 +276,32 @@ class VectorReleaser:
     """Releases one noisy vector for each record.
 
     Args:
+      vocabulary: the public words and vectors, from ``open_vocabulary``; None where the records
+        are vectors.
       configuration: what is released, and how.
-      vocabulary: the public words and vectors; None where vectors are given.
-      key: the secret key, 32 bytes; by default a new one that is forgotten with this object.
+      secret_key: 32 bytes from a cryptographic source, to draw the same noise again. By default a
+        new key that is forgotten with this object.
+
+    Raises:
+      ConfigurationError: no vocabulary where one is needed, one that does not fit the
+        configuration, or no key.
     """
 
     def __init__(
         self,
+        vocabulary: Vocabulary | None,
         configuration: VectorConfiguration,
-        vocabulary: Vocabulary | None = None,
-        key: bytes | None = None,
+        secret_key: bytes | None = None,
     ):
+        if not isinstance(vocabulary, Vocabulary | None):
+            raise ConfigurationError(
+                'vocabulary is a Vocabulary, such as dxbeam.open_vocabulary("demo"), and this is '
+                f"{described(vocabulary)}"
+            )
+        if not isinstance(configuration, VectorConfiguration):
+            raise ConfigurationError(
+                f"configuration is a VectorConfiguration, and this is {described(configuration)}"
+            )
         if vocabulary is None and configuration.unit != "vector":
             raise ConfigurationError(f"--unit {configuration.unit} needs a --vocabulary")
         n = configuration.projection.dimensions
@@ -267,28 +312,34 @@ class VectorReleaser:
             )
         if vocabulary is not None:
             check_lengths(configuration, vocabulary)
-        if key is not None and (not isinstance(key, bytes) or len(key) != KEY_BYTES):
-            raise ConfigurationError(
-                f"a secret key is {KEY_BYTES} bytes from a cryptographic source, such as "
-                "secrets.token_bytes(32); leave it out for a new one"
-            )
         self.configuration = configuration
         self._vocabulary = vocabulary
-        self._key = draw_key() if key is None else key
+        self._secret_key = given_or_new_key(secret_key)
         self._digest = configuration.digest(vocabulary.content_digest if vocabulary else "")
 
     def __reduce__(self) -> str | tuple[object, ...]:
-        raise TypeError("this holds a secret key and is not pickled; make it where it runs")
+        raise TypeError(
+            "a VectorReleaser holds a secret key and is not pickled; make it where it runs"
+        )
 
-    def release(self, documents: Iterable[Document]) -> Iterator[ReleasedVector | Rejected]:
+    def release(self, documents: Iterable[Document | str]) -> Iterator[ReleasedVector | Rejected]:
         """Releases vectors in order; records that cannot be used come out as Rejected.
 
-        Noise is keyed by a record's id and text, so equal ones with one id come out equal, and
-        others do not: give each record an id of its own.
+        Noise is keyed by a record's id and text, so equal records with one id come out equal, which
+        shows that they were equal: give each record an id of its own. A plain string, a word or a
+        text, gets a new random id, so no two strings share noise; but a kept secret key cannot draw
+        their noise again.
+
+        Args:
+          documents: documents and plain strings.
 
         Raises:
-          ConfigurationError: an element is no Document.
+          ConfigurationError: this is no iterable of documents, or one of its elements is neither a
+            document nor a string.
         """
+        return self._release(as_documents(documents, "release"))
+
+    def _release(self, documents: Iterable[Document]) -> Iterator[ReleasedVector | Rejected]:
         for document in documents:
             reason = why_rejected(document)
             if reason is None and self.configuration.unit == "vector":
@@ -302,7 +353,7 @@ class VectorReleaser:
         """The noisy vector of one usable record, float32 [m]; a pure function of key and record."""
         configuration = self.configuration
         m = configuration.projection.projected
-        key = document_key(self._key, self._digest, document.id, document.text)
+        key = document_key(self._secret_key, self._digest, document.id, document.text)
         random = np.empty((1, draws_a_word(laplace_draws(m))), np.uint64)
         fill(key, 0, random)
         noise = laplace(random, m, 1 / configuration.scale)[0]

@@ -47,7 +47,7 @@ def test_every_word_is_left_of_what_is_really_released() -> None:
     vocabulary = tiny.vocabulary()
     projection = make_projection("gaussian", 8, 3)
     settings = VectorConfiguration("word", 50.0, projection, sensitivity.spectral(projection))
-    releaser = VectorReleaser(settings, vocabulary, tiny.KEY)
+    releaser = VectorReleaser(vocabulary, settings, tiny.KEY)
     words = projection.apply_all(vocabulary.vectors)
     for number in range(20):
         released = releaser.release_one(Document(str(number), f"w{number}"))

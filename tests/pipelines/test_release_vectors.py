@@ -72,7 +72,7 @@ def _expected(
 ) -> dict[str, list[float]]:
     vocabulary = artifact.open_vocabulary(artifact.handle(uri)) if uri else None
     settings = VectorConfiguration(unit, 5.0, projection, bound)
-    releaser = VectorReleaser(settings, vocabulary, tiny.KEY)
+    releaser = VectorReleaser(vocabulary, settings, tiny.KEY)
     return {
         name: releaser.release_one(Document(name, text)).tolist() for name, text in texts.items()
     }
