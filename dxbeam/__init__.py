@@ -38,7 +38,8 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.text.bag_of_words import BagOfWords
     from dxbeam.text.configuration import Configuration
     from dxbeam.text.sanitizer import Sanitized, Sanitizer
-    from dxbeam.vectors.release import ReleasedVector, VectorConfiguration, VectorReleaser
+    from dxbeam.vectors.configuration import VectorConfiguration
+    from dxbeam.vectors.release import ReleasedVector, VectorReleaser
 
     __version__: str
 
@@ -86,7 +87,8 @@ _MODULES = {
     "text.bag_of_words": ("BagOfWords",),
     "text.configuration": ("Configuration",),
     "text.sanitizer": ("Sanitized", "Sanitizer"),
-    "vectors.release": ("ReleasedVector", "VectorConfiguration", "VectorReleaser"),
+    "vectors.configuration": ("VectorConfiguration",),
+    "vectors.release": ("ReleasedVector", "VectorReleaser"),
 }
 """Where the names are found that are neither mechanisms, which the registry knows, nor renamed."""
 

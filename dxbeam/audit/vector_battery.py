@@ -19,8 +19,9 @@ from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.corpus.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import Projection, make_projection
-from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+from dxbeam.vectors.release import VectorReleaser
 from dxbeam.vectors.sensitivity import Sensitivity, exact, published, spectral
 
 NAME = "released_vectors"

@@ -41,7 +41,7 @@ from dxbeam.documents import (
     UnreadableFile,
     check_fields,
     position_id,
-    why_unusable,
+    text_problem,
 )
 from dxbeam.errors import ConfigurationError, CorpusError, RunError
 
@@ -539,7 +539,7 @@ def _id_of(record: dict[str, Any], where: str, corpus: CorpusFormat) -> Iterator
     own_id = record.get(corpus.id_field)
     if _is_id(own_id):
         found = where if own_id is None else str(own_id)
-        if why_unusable(found) is None:
+        if text_problem(found) is None:
             yield found
 
 
@@ -579,9 +579,9 @@ def _from_record(record: dict[str, Any], where: str, corpus: CorpusFormat) -> Do
 
 
 def _checked(document: Document, where: str) -> Document | Rejected:
-    if (reason := why_unusable(document.text)) is not None:
+    if (reason := text_problem(document.text)) is not None:
         return Rejected(where, reason)
-    if any(why_unusable(part) for part in (document.id, document.fields, document.group)):
+    if any(text_problem(part) for part in (document.id, document.fields, document.group)):
         return Rejected(where, "the id or a kept field holds characters that cannot be written")
     return document
 

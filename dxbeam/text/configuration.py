@@ -78,28 +78,28 @@ class Configuration:
             raise ConfigurationError(
                 f"allow_unsound must be true or false, not {self.allow_unsound!r}"
             )
-        if not self.allow_unsound and (reason := self._why_unsound()):
+        if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
                 f"{reason}; add --allow_unsound to run it all the same (in Python "
                 "allow_unsound=True, in YAML allow_unsound: true)"
             )
 
-    def _why_unsound(self) -> str | None:
-        """What these settings leave unprotected, None where it is nothing."""
+    def _unsound_because(self) -> str | None:
+        """Why these settings need consent, as a sentence without an end; None if they do not."""
         word, whole = self.mechanism.guarantee(), self.guarantee()
         if not word.sound:
-            return f"--mechanism {self.mechanism.name} guarantees nothing ({word.citation})"
+            return f"mechanism {self.mechanism.name} guarantees nothing ({word.citation})"
         if self.bag and not whole.sound and not word.unprotected:
             return (
-                f"--bag_of_words {self.bag.length} guarantees nothing with a delta of "
+                f"a bag of {self.bag.length} words guarantees nothing with a delta of "
                 f"{word.delta:g} for each word"
             )
         if not whole.unprotected:
             return None
         which = (
-            f"--mechanism {self.mechanism.name}"
+            f"mechanism {self.mechanism.name}"
             if word.unprotected
-            else f"--unknown_words {self.unknown_words}"
+            else f"unknown_words {self.unknown_words}"
         )
         return f"{which}: nothing is promised for {whole.unprotected[0]}"
 

@@ -17,8 +17,8 @@ from dxbeam.documents import (
     Document,
     Rejected,
     as_documents,
-    place,
-    why_rejected,
+    document_problem,
+    printable_id,
     with_random_id,
 )
 from dxbeam.errors import ConfigurationError, CorpusError, described
@@ -34,8 +34,8 @@ from dxbeam.text.tokenization import split
 
 MASK = "<unk>"
 
-_WORDS_A_SEARCH = 4096
-_CHARACTERS_A_BATCH = 1 << 22  # bounds what waits when documents hold few words
+_WORDS_PER_SEARCH = 4096
+_CHARACTERS_PER_BATCH = 1 << 22  # bounds what waits when documents hold few words
 _ORIGINAL, _CLOSE, _DISTANT, _UNKNOWN = range(4)
 
 
@@ -122,9 +122,9 @@ class Sanitizer:
     def _sanitize(self, documents: Iterable[Document]) -> Iterator[Sanitized | Rejected]:
         batch = Batch(self)
         for document in documents:
-            if (reason := why_rejected(document)) is not None:
+            if (reason := document_problem(document)) is not None:
                 yield from batch.finish()
-                yield Rejected(place(document.id), reason)
+                yield Rejected(printable_id(document.id), reason)
             else:
                 batch.add(document)
                 yield from batch.take()
@@ -210,7 +210,7 @@ class Batch:
         self._runs: list[tuple[_Draft, int]] = []  # document, number of its words
 
     def add(self, document: Document) -> None:
-        """Adds a document that ``why_rejected`` has nothing against."""
+        """Adds a document that ``document_problem`` has nothing against."""
         bag = self._sanitizer.configuration.bag
         draft = _Draft(document, self._sanitizer.document_key(document), [] if bag else None)
         self._unfinished.append(draft)
@@ -220,7 +220,7 @@ class Batch:
             self._gaps.append(gap)
             self._ids.append(number)
             waiting += 1
-            if waiting >= _WORDS_A_SEARCH:
+            if waiting >= _WORDS_PER_SEARCH:
                 self._runs.append((draft, waiting - before))
                 self._release()
                 self._complete(self._unfinished[:-1])
@@ -229,7 +229,7 @@ class Batch:
             self._runs.append((draft, waiting - before))
         if waiting == 0:
             self._complete(self._unfinished)
-        elif self._characters >= _CHARACTERS_A_BATCH:
+        elif self._characters >= _CHARACTERS_PER_BATCH:
             self._finish()
 
     def _in_order(self, draft: _Draft) -> Iterator[tuple[str, int]]:

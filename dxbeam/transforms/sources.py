@@ -15,7 +15,7 @@ from apache_beam import pvalue
 
 from dxbeam.corpus import files as corpus
 from dxbeam.corpus.files import CorpusFile, CorpusFormat, Split
-from dxbeam.documents import Document, Rejected, UnreadableFile, why_no_id
+from dxbeam.documents import Document, Rejected, UnreadableFile, id_problem
 from dxbeam.errors import CorpusError, RunError
 
 REJECTED = "rejected"
@@ -212,7 +212,7 @@ def repeated_ids(rows: pvalue.PCollection) -> Any:
 
 
 def _usable_id(row: Any) -> list[str]:
-    return [] if why_no_id(row.id) else [row.id]
+    return [] if id_problem(row.id) else [row.id]
 
 
 def as_set(names: pvalue.PCollection) -> pvalue.AsDict:

@@ -11,8 +11,9 @@ from dxbeam.analysis.attacks import add, add_on_grid, reachable, words_left
 from dxbeam.documents import Document
 from dxbeam.space.embeddings import read_embeddings
 from dxbeam.vectors import sensitivity
+from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import make_projection
-from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+from dxbeam.vectors.release import VectorReleaser
 from tests.support import tiny
 
 N, DIMENSIONS = 5000, 300

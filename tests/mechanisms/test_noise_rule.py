@@ -26,8 +26,9 @@ from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from dxbeam.vectors import sensitivity
+from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import make_projection
-from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+from dxbeam.vectors.release import VectorReleaser
 
 KEY = hashlib.sha256(b"a key that everybody knows").digest()
 
@@ -151,7 +152,7 @@ def test_another_rule_is_another_configuration(monkeypatch: pytest.MonkeyPatch) 
     projection = make_projection("none", 6, 6)
     vectors = VectorConfiguration("vector", 0.5, projection, sensitivity.identity("spectral"))
     before = [settings.digest("") for settings in (text, vectors)]
-    for module in ("text.configuration", "vectors.release"):
+    for module in ("text.configuration", "vectors.configuration"):
         monkeypatch.setattr(f"dxbeam.{module}.NOISE_RULE", NOISE_RULE + 1)
     after = [settings.digest("") for settings in (text, vectors)]
     assert not set(before) & set(after)

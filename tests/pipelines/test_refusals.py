@@ -193,8 +193,8 @@ CONFIGS = [
 ] + [Mistake("a folder of flags", "cannot be read", ["--config={tmp}"])]
 
 VECTORS = [
-    Mistake("a unit that is none", "--unit", ["--unit=page"]),
-    Mistake("a projection that is none", "--projection", ["--projection=tsne"]),
+    Mistake("a unit that is none", "unit page", ["--unit=page"]),
+    Mistake("a projection that is none", "projection tsne", ["--projection=tsne"]),
     Mistake("a bound that is none", "--sensitivity", ["--sensitivity=guess"]),
     Mistake("more dimensions than there are", "dimensions", ["--projected_dimensions=9"]),
     Mistake("no dimension", "not a whole number", ["--projected_dimensions=0"]),

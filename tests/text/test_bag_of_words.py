@@ -313,9 +313,9 @@ def test_batches_and_pieces_have_no_influence(monkeypatch: pytest.MonkeyPatch) -
     assert texts(reversed(documents)) == expected
     for document in documents[:5]:
         assert texts([document]) == {document.id: expected[document.id]}
-    monkeypatch.setattr(sanitizer_module, "_WORDS_A_SEARCH", 7)
-    monkeypatch.setattr(sanitizer_module, "_CHARACTERS_A_BATCH", 100)
-    monkeypatch.setattr(module, "_WORDS_A_DRAW", 11)
+    monkeypatch.setattr(sanitizer_module, "_WORDS_PER_SEARCH", 7)
+    monkeypatch.setattr(sanitizer_module, "_CHARACTERS_PER_BATCH", 100)
+    monkeypatch.setattr(module, "_WORDS_PER_DRAW", 11)
     assert texts(documents) == expected
 
 

@@ -153,7 +153,7 @@ NOT_COVERED: list[tuple[dict[str, Any], str]] = [
     ({"mechanism": make_mechanism("trlaplace_published", epsilon=0.3)}, "guarantees nothing"),
     ({"mechanism": make_mechanism("santext_plus", epsilon=3.0)}, "promised for common words"),
     *(
-        ({"mechanism": Laplace(3.0), "unknown_words": rule}, f"--unknown_words {rule}: nothing is")
+        ({"mechanism": Laplace(3.0), "unknown_words": rule}, f"^unknown_words {rule}: nothing is")
         for rule in ("keep", "mask", "drop")
     ),
 ]

@@ -71,11 +71,11 @@ def test_order_batches_and_slices_have_no_influence(monkeypatch: pytest.MonkeyPa
     for document in DOCUMENTS:
         assert _texts(_sanitizer(), [document]) == {document.id: expected[document.id]}
     for size in (1, 7, 1000):
-        monkeypatch.setattr(module, "_WORDS_A_SEARCH", size)
+        monkeypatch.setattr(module, "_WORDS_PER_SEARCH", size)
         assert _texts(_sanitizer(), DOCUMENTS[:40]) == {
             document.id: expected[document.id] for document in DOCUMENTS[:40]
         }
-    monkeypatch.setattr(module, "_CHARACTERS_A_BATCH", 1)
+    monkeypatch.setattr(module, "_CHARACTERS_PER_BATCH", 1)
     assert _texts(_sanitizer(), DOCUMENTS[:40])["d3"] == expected["d3"]
 
 
@@ -321,9 +321,9 @@ def test_a_long_document_is_the_same_in_slices_of_any_size(monkeypatch: pytest.M
     """One longer than a search, with unknown words that take no noise between the others."""
     long = Document("long", "w1 strange, w2 " * 3000 + "…")
     for rule in ("noise", "mask", "drop", "keep"):
-        monkeypatch.setattr(module, "_WORDS_A_SEARCH", 4096)
+        monkeypatch.setattr(module, "_WORDS_PER_SEARCH", 4096)
         [expected] = _sanitizer(rule).sanitize([long])
-        monkeypatch.setattr(module, "_WORDS_A_SEARCH", 7)
+        monkeypatch.setattr(module, "_WORDS_PER_SEARCH", 7)
         [sliced] = _sanitizer(rule).sanitize([long])
         assert sliced == expected
 

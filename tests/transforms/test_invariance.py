@@ -101,8 +101,8 @@ def test_the_same_bytes_from_packed_and_from_smaller_pieces(
 ) -> None:
     """Files that several workers share, searches of a few words, batches of a few documents."""
     monkeypatch.setattr(corpus, "_SPLIT_BYTES", 4000)
-    monkeypatch.setattr(sanitizer, "_WORDS_A_SEARCH", 97)
-    monkeypatch.setattr(sanitizer, "_CHARACTERS_A_BATCH", 1000)
+    monkeypatch.setattr(sanitizer, "_WORDS_PER_SEARCH", 97)
+    monkeypatch.setattr(sanitizer, "_CHARACTERS_PER_BATCH", 1000)
     plain = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
     packed = tmp_path / "in.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))

@@ -17,16 +17,9 @@ from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.noise import TAIL_DRAWS, laplace, laplace_draws
 from dxbeam.vectors import sensitivity
+from dxbeam.vectors.configuration import LARGEST_STEP_COUNT, UNITS, VectorConfiguration
 from dxbeam.vectors.projections import Projection, make_projection
-from dxbeam.vectors.release import (
-    LARGEST_STEP_COUNT,
-    UNITS,
-    ReleasedVector,
-    VectorConfiguration,
-    VectorReleaser,
-    shortened,
-    to_grid,
-)
+from dxbeam.vectors.release import ReleasedVector, VectorReleaser, shortened, to_grid
 from dxbeam.vectors.sensitivity import Sensitivity
 from tests.support import tiny, vocabularies
 from tests.support.laws import ALPHA, chi_square_p, random_numbers
@@ -135,7 +128,7 @@ def test_given_vectors_need_no_vocabulary() -> None:
     text = encode([1.0] * 8, 8)
     alone = VectorReleaser(None, settings, tiny.KEY).release_one(Document("d", text))
     assert alone.shape == (3,)
-    with pytest.raises(ConfigurationError, match="--unit text needs a --vocabulary"):
+    with pytest.raises(ConfigurationError, match="unit text needs a vocabulary"):
         VectorReleaser(None, _settings())
 
 
@@ -359,7 +352,7 @@ def test_the_published_calibration_is_marked_as_such() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "epsilon", "says"), [("sentence", 1.0, "--unit sentence"), ("text", 0.0, "epsilon")]
+    ("unit", "epsilon", "says"), [("sentence", 1.0, "unit sentence"), ("text", 0.0, "epsilon")]
 )
 def test_settings_out_of_range(unit: str, epsilon: float, says: str) -> None:
     projection = make_projection("gaussian", 8, 3)
