@@ -80,6 +80,9 @@ class Sanitizer:
     def sanitize_text(self, text: str, document_id: str | None = None) -> str:
         """Sanitizes one text.
 
+        Each call without an id is a release of its own: whoever sees two releases of one text
+        learns from both, and their epsilons add up.
+
         Args:
           text: what to sanitize.
           document_id: enters the noise together with the text, so that a kept secret key draws the
@@ -96,6 +99,10 @@ class Sanitizer:
                 f"sanitize_text takes one text as a string, and this is {described(text)}"
                 + ("; decode it first" if isinstance(text, bytes) else "")
             )
+        if document_id is not None and not isinstance(document_id, str):
+            raise ConfigurationError(
+                f"document_id is a string, or left out, and this is {described(document_id)}"
+            )
         document = with_random_id(text) if document_id is None else Document(document_id, text)
         [result] = self.sanitize([document])
         if isinstance(result, Rejected):
@@ -107,8 +114,9 @@ class Sanitizer:
 
         Noise is keyed by a document's id and text. Documents are not compared with one another, so
         equal texts with one id come out equal, which shows that they were equal: give each document
-        an id of its own. A plain string gets a new random id, so no two strings share noise; but a
-        kept secret key cannot draw their noise again.
+        an id of its own. A plain string gets a new random id, so no two strings share noise, and a
+        kept secret key cannot draw their noise again: sanitizing a string once more is another
+        release of it.
 
         Args:
           documents: documents and plain strings.

@@ -231,6 +231,11 @@ def test_what_is_no_text_is_refused_in_a_sentence(given: Any, kind: str) -> None
     assert "Evelyn" not in str(refused.value)
 
 
+def test_an_id_of_another_type_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ConfigurationError, match=r"document_id is a string.* is of type int"):
+        _sanitizer().sanitize_text("w1", 7)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("text", ["Evelyn\0", "Evelyn\ud800"])
 def test_a_text_that_cannot_be_written_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(CorpusError, match="cannot be sanitized: the text holds") as refused:
