@@ -62,8 +62,8 @@ from dxbeam.transforms.sensitivity import WriteExactSensitivity
 from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 from dxbeam.transforms.vectors import VECTORS, ReleaseVectors, WriteVectorShards
 from dxbeam.vectors import sensitivity
+from dxbeam.vectors.configuration import UNITS, VectorConfiguration, check_lengths
 from dxbeam.vectors.projections import Projection, make_projection
-from dxbeam.vectors.release import UNITS, VectorConfiguration, check_lengths
 from dxbeam.vectors.sensitivity import Sensitivity
 
 

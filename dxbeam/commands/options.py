@@ -40,8 +40,8 @@ from dxbeam.mechanisms import MECHANISMS
 from dxbeam.space import embeddings
 from dxbeam.text.configuration import UNKNOWN_WORDS
 from dxbeam.text.repair import FAILURES
+from dxbeam.vectors.configuration import UNITS
 from dxbeam.vectors.projections import DEFAULT_SEED, KINDS
-from dxbeam.vectors.release import UNITS
 
 _PLACES = ("DIR", "FILE", "GLOB", "URI")
 """Metavars of flags that name files."""

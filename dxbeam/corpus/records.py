@@ -11,7 +11,7 @@ from typing import Any
 
 from dxbeam.corpus import given_vectors
 from dxbeam.corpus.settings import ReadSettings
-from dxbeam.documents import Document, Rejected, why_unusable
+from dxbeam.documents import Document, Rejected, text_problem
 
 _SINGLE_VALUE = (str, int, float, type(None))
 
@@ -57,9 +57,9 @@ def document_of(record: dict[str, Any], where: str, settings: ReadSettings) -> D
 
 def checked(document: Document, where: str) -> Document | Rejected:
     """The document, or why it cannot be sanitized and written."""
-    if (reason := why_unusable(document.text)) is not None:
+    if (reason := text_problem(document.text)) is not None:
         return Rejected(where, reason)
-    if any(why_unusable(part) for part in (document.id, document.fields, document.group)):
+    if any(text_problem(part) for part in (document.id, document.fields, document.group)):
         return Rejected(where, "the id or a kept field holds characters that cannot be written")
     return document
 
@@ -70,7 +70,7 @@ def id_of(record: dict[str, Any], where: str, settings: ReadSettings) -> str | N
     if not _can_be_id(own_id):
         return None
     found = where if own_id is None else str(own_id)
-    return found if why_unusable(found) is None else None
+    return found if text_problem(found) is None else None
 
 
 def _can_be_id(own_id: object) -> bool:

@@ -54,14 +54,7 @@ def estimate(
     )
     read = sum(len(document.text.encode()) for document in documents) or 1
     total = sum(file.size for file in files) * (3 if is_compressed(file.path) else 1)
-    sanitizer = Sanitizer(
-        NeighborSearch(vocabulary, threads=1),
-        configuration.mechanism,
-        configuration.resampling,
-        configuration.unknown_words,
-        bag=configuration.bag,
-        allow_unsound=configuration.allow_unsound,
-    )
+    sanitizer = Sanitizer(NeighborSearch(vocabulary, threads=1), configuration)
     ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)
     run = [(bytes(32), 0, len(ids))]
     sanitizer.release(run, ids)  # the first search also sets things up

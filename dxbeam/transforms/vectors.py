@@ -18,7 +18,7 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from apache_beam.utils.shared import Shared
 
 from dxbeam.corpus import parquet
-from dxbeam.documents import REPEATED_ID, Document, Rejected, place
+from dxbeam.documents import REPEATED_ID, Document, Rejected, printable_id
 from dxbeam.errors import ConfigurationError
 from dxbeam.keys import fingerprint
 from dxbeam.randomness import layout_key
@@ -35,7 +35,8 @@ from dxbeam.transforms.sanitize import (
 )
 from dxbeam.transforms.shards import WritePieces
 from dxbeam.transforms.sources import REJECTED, repeated_ids
-from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+from dxbeam.vectors.configuration import VectorConfiguration
+from dxbeam.vectors.release import VectorReleaser
 
 VECTORS = "vectors"
 
@@ -115,7 +116,7 @@ class _ReleaseDoFn(beam.DoFn):
         self, document: Document, key: bytes, repeated: Mapping[str, bool]
     ) -> Iterator[Any]:
         if isinstance(document.id, str) and document.id in repeated:
-            yield pvalue.TaggedOutput(REJECTED, Rejected(place(document.id), REPEATED_ID))
+            yield pvalue.TaggedOutput(REJECTED, Rejected(printable_id(document.id), REPEATED_ID))
             return
         for result in self._open(key).release([document]):
             if isinstance(result, Rejected):
@@ -133,7 +134,7 @@ class _ReleaseDoFn(beam.DoFn):
                 self._vocabulary = self._shared.acquire(
                     lambda: artifact.open_vocabulary(handle), tag=handle.digest
                 )
-            self._releaser = VectorReleaser(self._configuration, self._vocabulary, key)
+            self._releaser = VectorReleaser(self._vocabulary, self._configuration, key)
         return self._releaser
 
 

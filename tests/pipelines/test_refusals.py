@@ -193,8 +193,8 @@ CONFIGS = [
 ] + [Mistake("a folder of flags", "cannot be read", ["--config={tmp}"])]
 
 VECTORS = [
-    Mistake("a unit that is none", "--unit", ["--unit=page"]),
-    Mistake("a projection that is none", "--projection", ["--projection=tsne"]),
+    Mistake("a unit that is none", "unit page", ["--unit=page"]),
+    Mistake("a projection that is none", "projection tsne", ["--projection=tsne"]),
     Mistake("a bound that is none", "--sensitivity", ["--sensitivity=guess"]),
     Mistake("more dimensions than there are", "dimensions", ["--projected_dimensions=9"]),
     Mistake("no dimension", "not a whole number", ["--projected_dimensions=0"]),
@@ -352,13 +352,18 @@ def test_a_dry_run_of_what_is_right_says_so_and_writes_nothing(
 WORDS_3D = tiny.vocabulary(5, 3)
 SETTINGS = Configuration(Laplace(5.0))
 NOTEBOOK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
-    "a vocabulary's name": (Sanitizer, ("demo", Laplace(5.0)), "artifact.open_vocabulary"),
+    "a vocabulary's name": (Sanitizer, ("demo", Laplace(5.0)), "dxbeam.open_vocabulary"),
     "no vocabulary": (Sanitizer, (None, Laplace(5.0)), "Vocabulary"),
     "a mechanism's name": (Sanitizer, (WORDS_3D, "laplace"), "make_mechanism"),
     "a mechanism's class": (Sanitizer, (WORDS_3D, Laplace), "the class Laplace"),
-    "no mechanism": (Sanitizer, (WORDS_3D, None), "NoneType"),
-    "c in place of resampling": (Sanitizer, (WORDS_3D, Laplace(5.0), 0.02), "RankResampling(0.02)"),
-    "a key as text": (Sanitizer, (WORDS_3D, Laplace(5.0), None, "noise", "a" * 32), "32 bytes"),
+    "no mechanism": (Sanitizer, (WORDS_3D, None), "this is None"),
+    "c in place of resampling": (Configuration, (Laplace(5.0), 0.02), "RankResampling(0.02)"),
+    "a key as text": (Sanitizer, (WORDS_3D, Laplace(5.0), "a" * 32), "32 bytes"),
+    "settings in place of a key": (
+        Sanitizer,
+        (WORDS_3D, Laplace(5.0), RankResampling(0.02)),
+        "in a Configuration",
+    ),
     "a length for a bag": (Configuration, (Laplace(5.0), None, "noise", 50), "BagOfWords(50)"),
     "a list of policies": (Configuration, (Laplace(5.0), None, ["keep"]), "unknown_words is one"),
     "NaN": (Laplace, (float("nan"),), "not nan"),
@@ -376,16 +381,16 @@ NOTEBOOK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     "a vocabulary in place of its name": (artifact.handle, (WORDS_3D,), "the text of its URI"),
     "a mechanism for the transform": (SanitizeDocuments, (Laplace(5.0), "demo"), "Configuration"),
     "a transform without words": (SanitizeDocuments, (SETTINGS, None), "the text of its URI"),
-    "YAML without words": (declarative.SanitizeDocuments, (None, 5), "the text of its URI"),
-    "YAML with words for epsilon": (declarative.SanitizeDocuments, ("demo", "x"), "be a number"),
-    "YAML with NaN": (declarative.SanitizeDocuments, ("demo", float("nan")), "not nan"),
+    "YAML without words": (declarative.SanitizeRows, (None, 5), "the text of its URI"),
+    "YAML with words for epsilon": (declarative.SanitizeRows, ("demo", "x"), "be a number"),
+    "YAML with NaN": (declarative.SanitizeRows, ("demo", float("nan")), "not nan"),
     "YAML with a list of fields": (
-        lambda: declarative.SanitizeDocuments("demo", 5, keep_fields=["a"]),  # type: ignore[arg-type]
+        lambda: declarative.SanitizeRows("demo", 5, keep_fields=["a"]),  # type: ignore[arg-type]
         (),
         "separated by commas",
     ),
     "YAML with the text kept": (
-        lambda: declarative.SanitizeDocuments("demo", 5, keep_fields="text"),
+        lambda: declarative.SanitizeRows("demo", 5, keep_fields="text"),
         (),
         "never kept",
     ),
@@ -404,9 +409,9 @@ def test_a_mistake_in_a_notebook_is_told_in_a_sentence(name: str) -> None:
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("given", ["Evelyn w1", {"id": "a", "text": "Evelyn"}, ("a", "Evelyn"), 7])
+@pytest.mark.parametrize("given", [b"Evelyn w1", {"id": "a", "text": "Evelyn"}, ("a", "Evelyn"), 7])
 def test_what_is_no_document_is_refused_and_not_shown(given: object) -> None:
-    with pytest.raises(DxbeamError, match=r"documents are given as Document") as refusal:
+    with pytest.raises(DxbeamError, match=r"a document is given as Document") as refusal:
         list(Sanitizer(WORDS_3D, Laplace(5.0)).sanitize([given]))  # type: ignore[list-item]
     assert "Evelyn" not in str(refusal.value)
 

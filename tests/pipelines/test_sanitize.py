@@ -28,7 +28,7 @@ RECORDS = [{"id": f"d{i}", "text": text, "label": "ab"[i % 2]} for i, text in en
 
 def _expected(uri: str, documents: list[tuple[str, str]]) -> dict[str, str]:
     vocabulary = artifact.open_vocabulary(artifact.handle(uri))
-    results = Sanitizer(vocabulary, Laplace(5.0), key=tiny.KEY).sanitize(
+    results = Sanitizer(vocabulary, Laplace(5.0), tiny.KEY).sanitize(
         Document(name, text) for name, text in documents
     )
     return {r.document.id: r.document.text for r in results if isinstance(r, Sanitized)}

@@ -54,7 +54,7 @@ from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.transforms import shards
-from dxbeam.vectors.release import VectorConfiguration
+from dxbeam.vectors.configuration import VectorConfiguration
 from pipelines import release_vectors, sanitize
 from tests.support import tiny
 

@@ -235,7 +235,7 @@ def test_the_text_is_neither_kept_nor_counted_by(
 
 def test_in_beam_yaml_too(uri: str) -> None:
     with pytest.raises(ConfigurationError, match="keep_fields names 'text'"):
-        declarative.SanitizeDocuments(uri, 5.0, keep_fields="stars, text")
+        declarative.SanitizeRows(uri, 5.0, keep_fields="stars, text")
 
 
 @pytest.mark.parametrize("own_id", [["w1"], b"w1", None, "a\ud800", "a\0"])
