@@ -10,6 +10,7 @@ are as far apart as the typical one.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,7 +117,7 @@ def _exponent(guarantee: Guarantee, distance: float, words: int) -> float | None
     return min(guarantee.euclidean_epsilon * distance, guarantee.one_word(words)[0])
 
 
-def as_dicts(pairs: list[Pair]) -> list[dict[str, Any]]:
+def as_dicts(pairs: Iterable[Pair]) -> list[dict[str, Any]]:
     """Ready for JSON."""
     return [
         {

@@ -14,7 +14,7 @@ from dxbeam.corpus import files as corpus
 from dxbeam.corpus.files import CorpusFile, CorpusFormat
 from dxbeam.documents import Document
 from dxbeam.errors import CorpusError
-from dxbeam.release.context import in_context
+from dxbeam.release.context import Pair
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.configuration import Configuration
@@ -83,14 +83,25 @@ def describe(
     files: Sequence[CorpusFile],
     configuration: Configuration,
     vocabulary: Vocabulary,
+    context: Sequence[Pair],
     forecast: Estimate,
     output: str,
     metrics_output: str,
     repair: Repair | None = None,
 ) -> str:
-    """The plan as a person reads it."""
+    """The plan as a person reads it.
+
+    Args:
+      files: of the corpus.
+      configuration: what is run.
+      vocabulary: with what words.
+      context: what epsilon means in this vocabulary.
+      forecast: how much there is to do.
+      output: where the release goes.
+      metrics_output: where metrics and dead letters go.
+      repair: the language model that rewrites the sanitized text, or None.
+    """
     guarantee = configuration.guarantee().with_caveats(*(repair.caveats if repair else ()))
-    search = NeighborSearch(vocabulary)
     parameters = configuration.as_dict()
     size = sum(file.size for file in files)
     unit = "words to release" if configuration.bag else "tokens"
@@ -108,7 +119,7 @@ def describe(
         "Guarantee",
         f"  {guarantee.sentence}",
         *(f"  {name:<11} {value}" for name, value in guarantee.table),
-        *(f"  In context: {neighbor.sentence}." for neighbor in in_context(guarantee, search)),
+        *(f"  In context: {pair.sentence}." for pair in context),
         *(f"  Note: {caveat}" for caveat in guarantee.caveats),
         "Estimate",
         f"  about {_duration(forecast.core_seconds)} of one core "

@@ -7,7 +7,7 @@ when the pipeline is built, so raw text has no way to a model.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 from apache_beam import pvalue, typehints
@@ -24,7 +24,7 @@ from dxbeam.text.repair import FAILURES, PatientModel, Repair, RepairError, usab
 from dxbeam.transforms.sanitize import is_sanitized
 from dxbeam.transforms.sources import REJECTED
 
-OUTCOMES = "outcomes"
+_OUTCOMES = "outcomes"
 REPAIRED, BLANK, KEPT, WITHHELD = "repaired", "blank", "kept", "withheld"
 """What became of a document: rewritten; without a word to rewrite; failed and released as it was;
 failed and not released."""
@@ -67,6 +67,21 @@ def text_of(prediction: Any) -> Any:
     return prediction.inference if isinstance(prediction, PredictionResult) else prediction
 
 
+class RepairedDocuments(NamedTuple):
+    """What ``RepairGrammar`` returns.
+
+    Attributes:
+      documents: the same rows as came in, with the rewritten text.
+      rejected: PCollection[Rejected], documents that were withheld.
+      outcomes: PCollection[tuple[str, int]], how many documents were repaired, blank, kept,
+        withheld; they add up to the documents that came in.
+    """
+
+    documents: pvalue.PCollection
+    rejected: pvalue.PCollection
+    outcomes: pvalue.PCollection
+
+
 class RepairGrammar(beam.PTransform):
     """Rewrites the text of sanitized rows.
 
@@ -76,11 +91,7 @@ class RepairGrammar(beam.PTransform):
         "reject" sends it to the dead letters.
       text_of: the text in a prediction, for handlers whose predictions are something else.
 
-    Takes the ``"documents"`` of SanitizeDocuments and returns a dictionary:
-      ``"documents"``: the same rows, with the rewritten text.
-      ``"rejected"``: ``Rejected``, documents that were withheld.
-      ``"outcomes"``: ``tuple[str, int]``, how many documents were repaired, blank, kept, withheld;
-        they add up to the documents that came in.
+    Takes the ``documents`` of SanitizeDocuments and returns ``RepairedDocuments``.
 
     Raises:
       ConfigurationError: no such rule for failures.
@@ -102,7 +113,7 @@ class RepairGrammar(beam.PTransform):
         self._failures = failures
         self._text_of = text_of
 
-    def expand(self, rows: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
+    def expand(self, rows: pvalue.PCollection) -> RepairedDocuments:
         """Asks the model, one text a document, and gathers what failed."""
         if not is_sanitized(rows):
             raise TypeError(
@@ -129,16 +140,13 @@ class RepairGrammar(beam.PTransform):
             | "Settle" >> beam.Reshuffle()
         )
         results = settled | "Release" >> beam.ParDo(_release, self._failures).with_outputs(
-            REJECTED, OUTCOMES, main="documents"
+            REJECTED, _OUTCOMES, main="documents"
         )
         results["documents"].element_type = row_type
         results[REJECTED].element_type = Rejected
-        results[OUTCOMES].element_type = str
-        return {
-            "documents": results["documents"],
-            REJECTED: results[REJECTED],
-            OUTCOMES: results[OUTCOMES] | "Count" >> beam.combiners.Count.PerElement(),
-        }
+        results[_OUTCOMES].element_type = str
+        outcomes = results[_OUTCOMES] | "Count" >> beam.combiners.Count.PerElement()
+        return RepairedDocuments(results["documents"], results[REJECTED], outcomes)
 
 
 def _pose(row: Any) -> Iterator[Any]:
@@ -170,7 +178,7 @@ def _release(result: tuple[str, str, Any], failures: str) -> Iterator[Any]:
     outcome, reason, row = result
     if outcome == _FAILED:
         outcome = WITHHELD if failures == "reject" else KEPT
-    yield pvalue.TaggedOutput(OUTCOMES, outcome)
+    yield pvalue.TaggedOutput(_OUTCOMES, outcome)
     if outcome == WITHHELD:
         letter = Rejected(row.id, f"the language model did not repair this document: {reason}")
         yield pvalue.TaggedOutput(REJECTED, letter)

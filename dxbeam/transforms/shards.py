@@ -5,7 +5,7 @@ first step after the second, as Flink does when a worker is lost at that moment,
 nobody can write again. Here every bundle writes a piece under a name that no other has, below
 ``manifest.PIECES``; a committed piece is moved to the release under that same name, and moving it
 again changes nothing. What is left of attempts that were given up, nobody names, and
-``manifest.write`` deletes it.
+``claim.complete`` deletes it.
 
 Which document lies in which file, and where, is released too. A bundle holds about a mebibyte of
 raw text, so a file a bundle would show how long the texts are. Where their lengths are not released
@@ -34,7 +34,7 @@ from dxbeam import storage
 from dxbeam.corpus.files import FORMATS
 from dxbeam.errors import ConfigurationError, CorpusError, OutputError
 from dxbeam.randomness import layout_order
-from dxbeam.release import manifest
+from dxbeam.release import claim, manifest
 from dxbeam.release.manifest import Shard
 
 beam.coders.registry.register_coder(Shard, beam.coders.RowCoder)
@@ -373,7 +373,7 @@ def _new_piece(prefix: str, suffix: str) -> str:
 def _publish(piece: str, prefix: str, run: str | None = None) -> Shard:
     """Moves a piece into the release, unless it is there, and describes it as it lies there."""
     if run is not None:
-        manifest.check_claim(prefix, run)
+        claim.check(prefix, run)
     name = piece.rpartition("/")[2]
     path = storage.join(prefix, name)
     if storage.exists(piece):

@@ -52,7 +52,6 @@ from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.transforms import shards
-from dxbeam.vectors.release import VectorConfiguration
 from pipelines import release_vectors, sanitize
 from tests.support import tiny
 
@@ -297,12 +296,7 @@ class Job:
         shutil.rmtree(f"{self._output}-metrics", ignore_errors=True)
 
     def _built(self, options: PipelineOptions) -> Any:
-        if self._launcher is sanitize:
-            return sanitize.build(options)
-        projection = release_vectors.read_projection(options)
-        own = options.view_as(release_vectors.ReleaseVectorsOptions)
-        bound = release_vectors.quick_sensitivity(own, projection)
-        return release_vectors.build(options, VectorConfiguration(own.unit, 5.0, projection, bound))
+        return self._launcher.build(self._launcher.read_options(options))
 
 
 def _public(output: Path, mode: Mode) -> Any:

@@ -61,6 +61,7 @@ def test_the_plan_names_what_is_run_on_what_and_what_is_promised(tmp_path: Path)
         matching_files(str(path)),
         settings,
         tiny.vocabulary(),
+        [],
         Estimate(12_345, 100.0),
         "here",
         "there",
@@ -83,7 +84,7 @@ def test_a_plan_for_bags_counts_the_words_that_are_drawn(tmp_path: Path) -> None
     forecast = _estimate(path, "jsonl", settings)
     assert forecast.tokens == pytest.approx(40 * 9, rel=0.3)  # the file's size is not all text
     files = matching_files(str(path))
-    said = plan.describe(files, settings, tiny.vocabulary(), forecast, "here", "there")
+    said = plan.describe(files, settings, tiny.vocabulary(), [], forecast, "here", "there")
     assert f"about {forecast.tokens} words to release" in said
     assert "'length': 9" in said
     assert settings.guarantee().sentence in said
@@ -99,5 +100,5 @@ def test_durations_are_said_in_a_unit_one_can_picture(
     forecast = Estimate(seconds * 10, 10.0)
     files = matching_files(str(path))
     assert f"about {said} of one core" in plan.describe(
-        files, PLAIN, tiny.vocabulary(), forecast, "here", "there"
+        files, PLAIN, tiny.vocabulary(), [], forecast, "here", "there"
     )

@@ -23,12 +23,13 @@ from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.randomness import layout_order
 from dxbeam.release import manifest
-from dxbeam.release.manifest import Shard
+from dxbeam.release.manifest import ReleaseJob, Shard
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
 from dxbeam.transforms import shards
-from dxbeam.transforms.manifest import NOT_COVERED, WriteManifest, WriteMetrics
+from dxbeam.transforms.manifest import Counted, WriteManifest
+from dxbeam.transforms.metrics import NOT_COVERED, WriteMetrics
 from dxbeam.transforms.shards import WriteShards, _publish
 from dxbeam.transforms.vectors import WriteVectorShards
 
@@ -269,17 +270,15 @@ def _release(output: Path, released: Sequence[tuple[str, str, Any]]) -> None:
             | WriteShards(str(output), "jsonl")
             | WriteManifest(
                 str(output),
-                Configuration(Laplace(5.0)),
-                VocabularyHandle("somewhere", "00", 10, 2),
-                False,
-                {"kept_fields": ["n"]},
-                tallies=tallies,
-                rejected=rejected,
-                fingerprint=fingerprint,
-                corpus_digest=digest,
-                source="corpus/*",
-                dead_letters="letters",
-                written=written,
+                ReleaseJob(
+                    Configuration(Laplace(5.0)),
+                    VocabularyHandle("somewhere", "00", 10, 2),
+                    False,
+                    source="corpus/*",
+                    dead_letters="letters",
+                    facts={"kept_fields": ["n"]},
+                ),
+                Counted(tallies, rejected, fingerprint, written, digest),
             )
         )
 
