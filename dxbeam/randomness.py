@@ -107,7 +107,7 @@ def fill(document_key: bytes, first_word: int, out: Random) -> None:
     """Fills ``out`` with the random numbers of words first_word, first_word + 1, … of a document.
 
     Args:
-      document_key: from ``document_key``.
+      document_key: from ``document_key``; from ``sampling_key`` for the draw of a bag's words.
       first_word: position of the first word within the document.
       out: uint64 [B, draws], C order, with an even number of draws.
     """

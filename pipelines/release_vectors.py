@@ -253,6 +253,7 @@ def describe(settings: VectorConfiguration, output: str, scan: bool) -> str:
     return "\n".join(lines)
 
 
+@launch.naming_flags
 def release_vectors(argv: Sequence[str]) -> None:
     """Checks everything that can be known before, then runs and says what was written."""
     options = parse(argv, ReleaseVectorsOptions, __doc__ or "")

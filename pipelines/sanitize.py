@@ -217,6 +217,7 @@ def build(
     return pipeline
 
 
+@launch.naming_flags
 def sanitize(argv: Sequence[str]) -> None:
     """Checks everything that can be known before, then runs and says what was written."""
     options = parse(argv, SanitizeOptions, __doc__ or "")

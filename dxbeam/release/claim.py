@@ -214,7 +214,7 @@ def complete(prefix: str, content: Mapping[str, Any]) -> None:
     if storage.exists(path):
         found = manifest.read(prefix)
         if found.get("run") != run:
-            raise OutputError(f"{path} was written by another run; choose another --output")
+            raise OutputError(f"{path} was written by another run; choose another output")
         if run is not None:
             content = found
     elif run is not None:

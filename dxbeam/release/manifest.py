@@ -212,8 +212,8 @@ def _check_repaired(repaired: Mapping[str, int]) -> None:
     unrepaired = repaired["kept"] + repaired["withheld"]
     if unrepaired and not repaired["repaired"]:
         raise RunError(
-            f"--repair_endpoint: the language model repaired none of {unrepaired} texts, so "
-            "nothing is released; the log says why: mend that, or leave --repair_model out"
+            f"`repair_endpoint`: the language model repaired none of {unrepaired} texts, so "
+            "nothing is released; the log says why: mend that, or leave `repair_model` out"
         )
 
 

@@ -161,7 +161,7 @@ class Run:
             storage.move(letters, dead_letters_after_failure(self.metrics_output, self.name))
 
     def _check_metrics_output(self) -> None:
-        place = f"--metrics_output {self.metrics_output}"
+        place = f"`metrics_output` {self.metrics_output}"
         if (reason := storage.why_unwritable(self.metrics_output)) is not None:
             raise OutputError(f"{place} cannot be written: {reason}")
         try:

@@ -107,7 +107,7 @@ class RepairGrammar(beam.PTransform):
         super().__init__()
         if failures not in FAILURES:
             raise ConfigurationError(
-                f"--repair_failures is one of {', '.join(FAILURES)}, not {failures!r}"
+                f"`repair_failures` is one of {', '.join(FAILURES)}, not {failures!r}"
             )
         self._model = model
         self._failures = failures

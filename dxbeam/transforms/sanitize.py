@@ -226,7 +226,7 @@ class _SanitizeDoFn(beam.DoFn):
         self._keep_fields = keep_fields
         self._group_by = group_by
         self._search_threads = search_threads
-        self._shared = Shared()  # made here, so that the threads of a process share one
+        self._shared = Shared()  # made here, so that all instances in a process share one search
         self._documents = Metrics.counter("dxbeam", "documents")
         self._tokens = Metrics.counter("dxbeam", "tokens")
         self._rejected = Metrics.counter("dxbeam", "rejected")
@@ -258,7 +258,17 @@ class _SanitizeDoFn(beam.DoFn):
             yield pvalue.TaggedOutput(REJECTED, Rejected(place(row.id), reason))
             return
         if self._batch is None:
-            self._batch = Batch(self._open(secret_key, handle))
+            if self._sanitizer is None:
+                self._sanitizer = Sanitizer(
+                    self._search(handle),
+                    self._configuration.mechanism,
+                    self._configuration.resampling,
+                    self._configuration.unknown_words,
+                    secret_key,
+                    self._configuration.bag,
+                    self._configuration.allow_unsound,
+                )
+            self._batch = Batch(self._sanitizer)
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
         self._origins.append(_Origin(WindowedValue(None, timestamp, (window,)), group, kept))
@@ -269,26 +279,15 @@ class _SanitizeDoFn(beam.DoFn):
         if self._batch is not None:
             yield from self._emit(self._batch.finish())
 
-    def _open(self, secret_key: bytes, handle: VocabularyHandle) -> Sanitizer:
-        """The sanitizer, made once per DoFn instance over the process's one vocabulary."""
-        if self._sanitizer is None:
-            search: NeighborSearch = self._shared.acquire(
-                lambda: self._opened(handle), tag=handle.digest
-            )
-            self._sanitizer = Sanitizer(
-                search,
-                self._configuration.mechanism,
-                self._configuration.resampling,
-                self._configuration.unknown_words,
-                secret_key,
-                self._configuration.bag,
-                self._configuration.allow_unsound,
-            )
-        return self._sanitizer
+    def _search(self, handle: VocabularyHandle) -> NeighborSearch:
+        """A search in the vocabulary, which is opened once per process."""
 
-    def _opened(self, handle: VocabularyHandle) -> NeighborSearch:
-        _LOG.info("process %d opens a vocabulary of %s words", os.getpid(), f"{handle.words:,}")
-        return NeighborSearch(artifact.open_vocabulary(handle), self._search_threads)
+        def search() -> NeighborSearch:
+            _LOG.info("process %d opens a vocabulary of %s words", os.getpid(), f"{handle.words:,}")
+            return NeighborSearch(artifact.open_vocabulary(handle), self._search_threads)
+
+        shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
+        return shared
 
     def _emit(self, results: Iterable[Sanitized]) -> Iterator[Any]:
         for document, tally in results:

@@ -80,19 +80,19 @@ class WriteShards(beam.PTransform):
         super().__init__()
         if output_format not in FORMATS:
             raise ConfigurationError(
-                f"--output_format is one of {', '.join(FORMATS)}, not {output_format!r}"
+                f"`output_format` is one of {', '.join(FORMATS)}, not {output_format!r}"
             )
         if compression not in _SUFFIXES:
             raise ConfigurationError(
-                f"--compression is one of {', '.join(_SUFFIXES)}, not {compression!r}"
+                f"`compression` is one of {', '.join(_SUFFIXES)}, not {compression!r}"
             )
         if output_format == "parquet" and compression != "none":
             raise ConfigurationError(
-                f"--compression {compression} is for jsonl and text; Parquet is always compressed "
+                f"`compression` {compression} is for jsonl and text; Parquet is always compressed "
                 "with zstd, so leave it out"
             )
         if num_shards < 0:
-            raise ConfigurationError(f"--num_shards must not be negative, as {num_shards} is")
+            raise ConfigurationError(f"`num_shards` must not be negative, as {num_shards} is")
         self._prefix = prefix
         self._format = output_format
         self._kept = kept

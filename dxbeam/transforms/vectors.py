@@ -164,7 +164,7 @@ class WriteVectorShards(beam.PTransform):
     ):
         super().__init__()
         if num_shards < 0:
-            raise ConfigurationError(f"--num_shards must not be negative, as {num_shards} is")
+            raise ConfigurationError(f"`num_shards` must not be negative, as {num_shards} is")
         self._run = run
         self._prefix = prefix
         self._dimensions = dimensions

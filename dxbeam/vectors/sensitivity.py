@@ -46,7 +46,7 @@ _MARGIN = 1e-6
 Singles = npt.NDArray[np.float32]
 
 
-class Widest(NamedTuple):
+class ScanResult(NamedTuple):
     """What part of the scan has found; the larger of two covers both parts.
 
     Attributes:
@@ -60,7 +60,7 @@ class Widest(NamedTuple):
     first: int = -1
     second: int = -1
 
-    def merge(self, other: Widest) -> Widest:
+    def merge(self, other: ScanResult) -> ScanResult:
         """The larger bound, and the wider pair."""
         wider = max(self, other, key=lambda found: found.ratio)
         return wider._replace(bound=max(self.bound, other.bound))
@@ -178,14 +178,14 @@ class PairScan:
         """The first rows of all blocks; ``scan`` takes one."""
         return range(0, len(self), ROWS_A_BLOCK)
 
-    def scan(self, start: int, found: Widest | None = None) -> Widest:
+    def scan(self, start: int, found: ScanResult | None = None) -> ScanResult:
         """The widest of the pairs (i, j), i in the block that starts here, j > i.
 
         Args:
           start: one of ``blocks``.
           found: what other blocks have found, which saves work.
         """
-        found = found or Widest()
+        found = found or ScanResult()
         stop = min(start + ROWS_A_BLOCK, len(self))
         originals = _turned(self._originals[start:stop])
         projected = _turned(self._projected[start:stop])
@@ -208,8 +208,8 @@ class PairScan:
         above: Singles,
         start: int,
         first: int,
-        found: Widest,
-    ) -> Widest:
+        found: ScanResult,
+    ) -> ScanResult:
         """Computes the most promising pairs in float64; bounds the others."""
         pairs = pairs[above.ravel()[pairs] > 0]  # the others were masked
         numerator = above.ravel()[pairs].astype(np.float64)
@@ -227,14 +227,14 @@ class PairScan:
         rest = float(bounds[bounds <= found.ratio * (1 + 1e-6)].max(initial=0.0))
         return found._replace(bound=max(found.bound, rest))
 
-    def _widest(self, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> Widest:
+    def _widest(self, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> ScanResult:
         difference = self._vectors(i) - self._vectors(j)
         squares = np.square(difference).sum(axis=1)
         stretched = np.square(self._projection.apply_all(difference)).sum(axis=1)
         distinct = squares > 0  # two words of one vector stay together
         ratios = np.divide(stretched, squares, out=np.zeros_like(squares), where=distinct)
         best = int(ratios.argmax())
-        return Widest(0.0, float(ratios[best]), int(i[best]), int(j[best]))
+        return ScanResult(0.0, float(ratios[best]), int(i[best]), int(j[best]))
 
 
 def _extended(vectors: npt.NDArray[np.float64], factor: float, slack: float) -> Singles:
@@ -259,18 +259,18 @@ def exact(vocabulary: Vocabulary, projection: Projection) -> Sensitivity:
     return certified(_scanned(scan), vocabulary, projection)
 
 
-def _scanned(scan: PairScan) -> Iterator[Widest]:
-    found = Widest()
+def _scanned(scan: PairScan) -> Iterator[ScanResult]:
+    found = ScanResult()
     for start in scan.blocks():
         found = scan.scan(start, found)
         yield found
 
 
 def certified(
-    parts: Iterable[Widest], vocabulary: Vocabulary, projection: Projection
+    parts: Iterable[ScanResult], vocabulary: Vocabulary, projection: Projection
 ) -> Sensitivity:
     """The sensitivity from what all blocks have found; never above the spectral bound."""
-    found = Widest()
+    found = ScanResult()
     for part in parts:
         found = found.merge(part)
     value = min(rounded_up(math.sqrt(found.bound)), spectral(projection).value)

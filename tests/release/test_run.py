@@ -196,7 +196,7 @@ def test_nothing_is_written_by_asking(tmp_path: Path, output: Path, apart: Path)
     run = _run(output, apart)
     run.check(_account(tmp_path, run, 5.0))
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(OutputError, match="pass --max_epsilon 4"):
+    with pytest.raises(OutputError, match="pass `max_epsilon` 4"):
         run.check(_account(tmp_path, run, 4.0))
     assert list(tmp_path.iterdir()) == []
 

@@ -191,10 +191,10 @@ def test_a_release_without_documents_has_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (("csv",), "--output_format is one of"),
-        (("jsonl", NO_FIELDS, "bzip2"), "--compression is one of"),
+        (("csv",), "`output_format` is one of"),
+        (("jsonl", NO_FIELDS, "bzip2"), "`compression` is one of"),
         (("parquet", NO_FIELDS, "gzip"), "Parquet is always compressed with zstd"),
-        (("jsonl", NO_FIELDS, "none", -1), "--num_shards must not be negative"),
+        (("jsonl", NO_FIELDS, "none", -1), "`num_shards` must not be negative"),
     ],
 )
 def test_shards_that_cannot_be_written(settings: tuple[Any, ...], said: str) -> None:
@@ -203,7 +203,7 @@ def test_shards_that_cannot_be_written(settings: tuple[Any, ...], said: str) -> 
 
 
 def test_vectors_are_not_written_to_a_negative_number_of_files() -> None:
-    with pytest.raises(ConfigurationError, match="--num_shards must not be negative"):
+    with pytest.raises(ConfigurationError, match="`num_shards` must not be negative"):
         WriteVectorShards("out", 3, None, NO_FIELDS, -1)
 
 

@@ -12,7 +12,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.projections import Projection, make_projection
-from dxbeam.vectors.sensitivity import PairScan, Widest
+from dxbeam.vectors.sensitivity import PairScan, ScanResult
 from tests.support import vocabularies
 
 
@@ -105,7 +105,7 @@ def test_blocks_in_any_order_give_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     projection = make_projection("gaussian", 12, 3)
     scan = PairScan(vocabulary, projection)
     alone = [scan.scan(start) for start in scan.blocks()]
-    following, found = [], Widest()
+    following, found = [], ScanResult()
     for start in reversed(scan.blocks()):
         found = scan.scan(start, found)
         following.append(found)
