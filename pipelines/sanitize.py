@@ -253,7 +253,7 @@ def _say(run: Run, seconds: float) -> None:
     print(
         f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
         f"{len(release['shards'])} files below {run.output} ({release['tokens'] / seconds:,.0f} "
-        f"tokens a second); {release['dead_letters']:,} dead letters"
+        f"tokens per second); {release['dead_letters']:,} dead letters"
         f"{corpus.say_left_out(release['unreadable_files'])}. Metrics: {run.metrics_output}\n"
         f"{_repairs(release)}{release['guarantee']['sentence']}"
     )

@@ -223,7 +223,7 @@ def test_a_dry_run_says_what_would_be_and_writes_nothing(
     sanitize([*(f"--{name}={value}" for name, value in given.items()), "--dry_run"])
     said = capsys.readouterr().out
     assert "exp(5 * d(x, x'))" in said
-    assert "tokens a second" in said
+    assert "tokens per second" in said
     assert set(tmp_path.rglob("*")) == before
 
 

@@ -230,7 +230,7 @@ def _write(folder: Path, mode: Mode, word: Any) -> None:
             plain.unlink()
 
 
-_TIME = r"[\d,]+ tokens a second|in \d+ seconds"
+_TIME = r"[\d,]+ tokens per second|in \d+ seconds"
 
 
 class Job:
@@ -286,7 +286,7 @@ class Job:
         except DxbeamError as error:
             return type(error), str(error)
         said = re.sub(
-            r"[\d,]+ (?=tokens a second)|(?<=, in )\d+ (?=seconds)", "", capsys.readouterr().out
+            r"[\d,]+ (?=tokens per second)|(?<=, in )\d+ (?=seconds)", "", capsys.readouterr().out
         )
         return said, _public(self._output, self._mode)
 
