@@ -1,4 +1,4 @@
-r"""Releases vectors: one noisy, projected, rounded vector a word, a text or a given vector.
+r"""Releases vectors: one noisy, projected, rounded vector per word, text or given vector.
 
     python -m pipelines.release_vectors --input 'corpus/*.jsonl' --vocabulary demo --epsilon 10 \
         --projected_dimensions 25 --output vectors
@@ -14,7 +14,7 @@ release.json, which says what is promised, to vectors/, and dead letters to vect
                                   pipeline of its own and left in sensitivity.json
     --sensitivity published       1 + beta, as published, with its delta
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
-    --ledger FILE --corpus_id C --max_epsilon 30    refuse what would pass the cap; docs/ledger.md
+    --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/ledger.md
     --dry_run                     print the plan and the guarantee; write nothing
 
 The release is whole when release.json is there. Any Beam runner takes the job with --runner.
@@ -108,16 +108,16 @@ def quick_sensitivity(options: ReleaseVectorsOptions, projection: Projection) ->
 
 def corpus_format(options: PipelineOptions, dimensions: int) -> CorpusFormat:
     """How the corpus is read; given vectors have so many dimensions."""
-    own, shared = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
-    given = own.unit == "vector"
+    flags, shared_flags = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
+    takes_vectors = flags.unit == "vector"
     return CorpusFormat(
-        shared.input_format,
-        own.vector_field if given else shared.text_field,
-        shared.id_field,
-        field_names(shared.keep_fields),
-        document_per=shared.document_per,
-        largest_document=shared.largest_document,
-        vector_dimensions=dimensions if given else None,
+        shared_flags.input_format,
+        flags.vector_field if takes_vectors else shared_flags.text_field,
+        shared_flags.id_field,
+        field_names(shared_flags.keep_fields),
+        document_per=shared_flags.document_per,
+        largest_document=shared_flags.largest_document,
+        vector_dimensions=dimensions if takes_vectors else None,
     )
 
 
@@ -151,17 +151,17 @@ def read_options(options: PipelineOptions) -> VectorJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
-    own, shared = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
-    require(shared, "input", "epsilon")
+    flags, shared_flags = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
+    require(shared_flags, "input", "epsilon")
     require(options.view_as(CommonOptions), "output")
-    if own.unit != "vector":
-        require(shared, "vocabulary")
+    if flags.unit != "vector":
+        require(shared_flags, "vocabulary")
     launch.refuse_quoting(options)
-    handle = artifact.handle(shared.vocabulary) if shared.vocabulary else None
+    handle = artifact.handle(shared_flags.vocabulary) if shared_flags.vocabulary else None
     vocabulary = artifact.open_vocabulary(handle) if handle else None
-    projection = projection_of(own, vocabulary)
+    projection = projection_of(flags, vocabulary)
     settings = VectorConfiguration(
-        own.unit, shared.epsilon, projection, quick_sensitivity(own, projection)
+        flags.unit, shared_flags.epsilon, projection, quick_sensitivity(flags, projection)
     )
     if vocabulary is not None:
         check_lengths(settings, vocabulary)
@@ -235,14 +235,17 @@ def build(job: VectorJob, run: str | None = None, required_digest: str = "") -> 
 def describe(settings: VectorConfiguration, output: str, scan: bool) -> str:
     """The plan as a person reads it."""
     guarantee, projection = settings.guarantee(), settings.projection
-    bound = "found by a scan of all pairs first, at most" if scan else settings.sensitivity.method
+    found_by = "a scan of all pairs of words finds the exact factor first"
+    if not scan:
+        found_by = settings.sensitivity.method
     lines = [
         "Plan",
         f"  release    {UNITS[settings.unit]}",
         f"  project    {projection.kind}, {projection.dimensions} to {projection.projected}",
-        f"  stretch    {settings.sensitivity.value:g} ({bound})",
-        f"  noise      {settings.deviation:.4g} a coordinate (standard deviation), then rounded to "
-        f"multiples of {settings.step:g}",
+        "  stretch    the projection makes distances at most "
+        f"{settings.sensitivity.value:g} times as long ({found_by})",
+        f"  noise      standard deviation {settings.deviation:.4g} in each coordinate, then "
+        f"rounded to multiples of {settings.step:g}",
         f"  write      {output}",
         "Guarantee",
         f"  {guarantee.sentence}",

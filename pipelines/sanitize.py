@@ -7,14 +7,14 @@ writes sanitized shards and release.json, which says what is promised, to releas
 dead letters to release-metrics/. More of what it can do:
 
     --rank_c 0.02                 bring near neighbours back, at no cost in privacy
-    --input_format parquet        columnar input; text for plain text, a document a line or a file
+    --input_format parquet        columnar input; text for plain text, one document per line
     --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
-    --group_by label              count metrics apart for each label
+    --group_by label              count metrics for each label separately
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
-    --ledger FILE --corpus_id C --max_epsilon 30    refuse what would pass the cap; docs/ledger.md
+    --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/ledger.md
     --dry_run                     print the plan, the guarantee and an estimate; write nothing
-    --config job.yaml             flags from a file, one 'flag: value' a line
+    --config job.yaml             flags from a file, one 'flag: value' per line
 
 The release is whole when release.json is there. Runs locally by default, on all cores with
 --direct_running_mode=multi_processing --direct_num_workers=0, and on any Beam runner with --runner.
@@ -129,16 +129,16 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
-    own = options.view_as(SanitizeOptions)
-    require(own, "input", "vocabulary", "epsilon")
+    flags = options.view_as(SanitizeOptions)
+    require(flags, "input", "vocabulary", "epsilon")
     require(options.view_as(CommonOptions), "output")
     launch.refuse_quoting(options)
-    settings, read_as, repair = configuration(own), corpus_format(own), repair_of(own)
-    output_format = own.output_format or (
+    settings, read_as, repair = configuration(flags), corpus_format(flags), repair_of(flags)
+    output_format = flags.output_format or (
         "jsonl" if read_as.document_per == "file" else read_as.name
     )
     request = release_request(options, read_as, output_format)
-    return SanitizeJob(options, request, settings, repair, artifact.handle(own.vocabulary))
+    return SanitizeJob(options, request, settings, repair, artifact.handle(flags.vocabulary))
 
 
 def build(
@@ -155,7 +155,7 @@ def build(
       required_digest: what the corpus must be for a release to be made; "" for anything.
       context: what epsilon means in this vocabulary, for the manifest.
     """
-    own, request = job.options.view_as(SanitizeOptions), job.request
+    flags, request = job.options.view_as(SanitizeOptions), job.request
     pipeline = beam.Pipeline(options=job.options)
     reading = pipeline | "ReadDocuments" >> ReadDocuments(
         request.corpus, request.corpus_format, request.allow_unreadable_files
@@ -181,15 +181,15 @@ def build(
         request.output,
         request.output_format,
         corpus.kept_schema(request.corpus, request.corpus_format),
-        own.compression,
-        own.num_shards or 0,
+        flags.compression,
+        flags.num_shards or 0,
         run,
         sanitized.layout_key if job.configuration.bag else None,
     )
     metrics = tallies | "WriteMetrics" >> WriteMetrics(
         request.metrics_output,
         rejected,
-        by_group=bool(own.group_by),
+        by_group=bool(flags.group_by),
         withheld=released.rejected,
         unreadable=reading.unreadable,
         run=run,

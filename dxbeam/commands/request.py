@@ -23,24 +23,24 @@ def release_request(
     Raises:
       ConfigurationError: two places that must be apart are not, or a cap that is none.
     """
-    own, books = options.view_as(SanitizeOptions), options.view_as(LedgerOptions)
+    flags, ledger = options.view_as(SanitizeOptions), options.view_as(LedgerOptions)
     output, metrics_output = places.for_release(
-        own.input,
+        flags.input,
         options.view_as(CommonOptions).output,
-        own.metrics_output,
-        own.key_uri,
-        books.ledger,
+        flags.metrics_output,
+        flags.key_uri,
+        ledger.ledger,
     )
     return ReleaseRequest(
-        corpus=own.input,
+        corpus=flags.input,
         corpus_format=corpus_format,
-        allow_unreadable_files=own.allow_unreadable_files,
+        allow_unreadable_files=flags.allow_unreadable_files,
         output=output,
         output_format=output_format,
         metrics_output=metrics_output,
-        key_uri=own.key_uri,
-        max_dead_letters=own.max_dead_letters,
-        ledger=books.ledger,
-        corpus_id=books.corpus_id,
-        max_epsilon=books.max_epsilon,
+        key_uri=flags.key_uri,
+        max_dead_letters=flags.max_dead_letters,
+        ledger=ledger.ledger,
+        corpus_id=ledger.corpus_id,
+        max_epsilon=ledger.max_epsilon,
     )

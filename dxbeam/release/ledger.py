@@ -4,7 +4,7 @@ A ledger is a file, local or gs://, of one JSON object a line. Lines are only ev
 with a SHA-256 of itself and all before it, so that accidents are noticed: a damaged, lost or
 doubled line. An edit by hand is not: whoever may write the file can compute the sums anew, or cut
 lines off at the end. A run appends ``begun`` before it reads a word and ``released`` or
-``abandoned`` at its end. A run that says neither may have released something and counts.
+``abandoned`` at its end. A run that appended neither may have released something, so it counts.
 
 Accounting. Let releases i = 1 … k of one corpus have exponents epsilon_i d_i(x, x') for a word.
 Their noises are independent, as each has a key stream of its own, so likelihood ratios multiply:
@@ -86,7 +86,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Account:
-    """What a run needs to enter its release.
+    """What a run needs to enter its release into the ledger.
 
     Attributes:
       path: the ledger.

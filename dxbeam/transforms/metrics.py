@@ -38,7 +38,7 @@ class CombineTallies(beam.CombineFn):
 
 
 class TallyGroups(beam.PTransform):
-    """One tally a group: PCollection[tuple[str, Tally]] -> PCollection[tuple[str, Tally]]."""
+    """One tally per group: PCollection[tuple[str, Tally]] -> PCollection[tuple[str, Tally]]."""
 
     def expand(self, tallies: pvalue.PCollection) -> pvalue.PCollection:
         """Combines per key; the whole is the sum of the groups, see ``tally.total``."""
@@ -54,11 +54,11 @@ NOT_COVERED = (
 class WriteMetrics(beam.PTransform):
     """Writes metrics and dead letters: -> PCollection[str], the files, once they are written.
 
-    ``metrics.json`` holds counts and proportions; ``metrics.parquet`` a row per group, where
+    ``metrics.json`` holds counts and proportions; ``metrics.parquet`` one row per group, where
     groups were asked for; ``dead_letters.jsonl`` where and why records were rejected.
 
     Args:
-      directory: where to; a place apart from the release.
+      directory: where to; not within the release.
       rejected: PCollection[Rejected] of records that were not sanitized.
       by_group: whether to write ``metrics.parquet``.
       withheld: PCollection[Rejected] of documents that were sanitized and are not released, or
@@ -86,7 +86,7 @@ class WriteMetrics(beam.PTransform):
         self._withheld = withheld
 
     def expand(self, tallies: pvalue.PCollection) -> pvalue.PCollection:
-        """Takes one tally a group, PCollection[tuple[str, Tally]]."""
+        """Takes one tally per group, PCollection[tuple[str, Tally]]."""
         rejected = pvalue.AsSingleton(count_all(self._rejected, "CountRejected"))
         withheld: Any = 0
         letters = self._rejected
@@ -115,7 +115,7 @@ class WriteDeadLetters(beam.PTransform):
     """Writes where and why records were rejected: PCollection[Rejected] -> PCollection[str].
 
     Args:
-      directory: where to; a place apart from the release.
+      directory: where to; not within the release.
       run: as for ``WriteMetrics``.
     """
 
@@ -125,7 +125,7 @@ class WriteDeadLetters(beam.PTransform):
         self._run = run
 
     def expand(self, rejected: pvalue.PCollection) -> pvalue.PCollection:
-        """Writes one file of a line a record, and passes its name on."""
+        """Writes one file, one line per record, and emits its name."""
         return (
             (
                 rejected.pipeline | "NoLetter" >> beam.Create([(None, b"")]),
@@ -153,7 +153,7 @@ def _dead_letter(rejected: Rejected) -> tuple[None, bytes]:
 
 
 def _write_letters(group: tuple[None, Iterable[bytes]], directory: str, run: str | None) -> str:
-    """Writes to a fixed place, so that a repetition replaces what it repeats."""
+    """Writes to a fixed place, so that a repeated bundle replaces what it repeats."""
     path = storage.join(directory, DEAD_LETTERS)
     if run is not None:
         claim.check(directory, run)

@@ -58,7 +58,7 @@ class ChatCompletions(ModelHandler[str, PredictionResult, PatientModel]):
         return [PredictionResult(text, model.rewrite(text), self._settings.model) for text in batch]
 
     def batch_elements_kwargs(self) -> dict[str, int]:
-        """One text a request, so that one failure concerns one document."""
+        """One text per request, so that one failure concerns one document."""
         return {"min_batch_size": 1, "max_batch_size": 1}
 
 
@@ -114,7 +114,7 @@ class RepairGrammar(beam.PTransform):
         self._text_of = text_of
 
     def expand(self, rows: pvalue.PCollection) -> RepairedDocuments:
-        """Asks the model, one text a document, and gathers what failed."""
+        """Asks the model once per document, and gathers what failed."""
         if not is_sanitized(rows):
             raise TypeError(
                 "RepairGrammar takes the documents that SanitizeDocuments returns, as they come "
@@ -122,18 +122,18 @@ class RepairGrammar(beam.PTransform):
             )
         row_type = rows.element_type
         result_type = typehints.Tuple[str, str, row_type]
-        posed = rows | "Pose" >> beam.ParDo(_pose).with_outputs(BLANK, main="posed")
-        posed["posed"].element_type = typehints.Tuple[row_type, str]
-        posed[BLANK].element_type = result_type
+        texts = rows | "SkipBlank" >> beam.ParDo(_skip_blank).with_outputs(BLANK, main="to_rewrite")
+        texts["to_rewrite"].element_type = typehints.Tuple[row_type, str]
+        texts[BLANK].element_type = result_type
         answers, failures = (
-            posed["posed"]
+            texts["to_rewrite"]
             | "Ask" >> RunInference(KeyedModelHandler(self._model)).with_exception_handling()
         )
         answered = answers | "Answer" >> beam.Map(_answer, self._text_of)
         unanswered = failures.failed_inferences | "NoAnswer" >> beam.FlatMap(_no_answer)
         answered.element_type = unanswered.element_type = result_type
         settled = (
-            (posed[BLANK], answered, unanswered)
+            (texts[BLANK], answered, unanswered)
             | "All" >> beam.Flatten()
             # What the model said is settled here: nothing that fails later asks it again, and what
             # is counted is what is written.
@@ -149,7 +149,7 @@ class RepairGrammar(beam.PTransform):
         return RepairedDocuments(results["documents"], results[REJECTED], outcomes)
 
 
-def _pose(row: Any) -> Iterator[Any]:
+def _skip_blank(row: Any) -> Iterator[Any]:
     if row.text.strip():
         yield row, row.text
     else:
@@ -166,10 +166,12 @@ def _answer(answered: tuple[Any, Any], text_of: Callable[[Any], Any]) -> tuple[s
 
 
 def _no_answer(failed: tuple[Any, tuple[Any, ...]]) -> Iterator[tuple[str, str, Any]]:
-    """Each document of a batch that failed; reasons of our own are told, others by their kind."""
+    """Each document of a batch that failed: our own errors with their reason, others by name."""
     batch, (kind, _, trace) = failed
-    ours = isinstance(kind, type) and issubclass(kind, RepairError)
-    reason = trace[-1].partition(": ")[2].strip() if ours else str(getattr(kind, "__name__", kind))
+    is_our_own = isinstance(kind, type) and issubclass(kind, RepairError)
+    reason = str(getattr(kind, "__name__", kind))
+    if is_our_own:
+        reason = trace[-1].partition(": ")[2].strip()
     for row, _ in batch:
         yield _FAILED, reason, row
 

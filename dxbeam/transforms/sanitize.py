@@ -44,7 +44,7 @@ from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_
 from dxbeam.transforms.sources import REJECTED, repeated_ids
 
 _LOG = logging.getLogger(__name__)
-_SECONDS_A_REPORT = 10.0
+_SECONDS_PER_REPORT = 10.0
 
 TALLIES = "tallies"
 """Tag of the counts of each document beside a transform's main output."""
@@ -89,7 +89,7 @@ class SanitizeDocuments(beam.PTransform):
       key_uri: where the secret key lies (see ``keys.read_key``); by default a new key is
         drawn inside the job, broadcast, and forgotten.
       keep_fields: further attributes of the rows to pass on as they are.
-      group_by: an attribute whose values are counted apart, or None.
+      group_by: an attribute by whose values the counts are grouped, or None.
       search_threads: threads a search uses in each worker process.
       digest_corpus: whether to name the corpus as well; for bounded input only.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
@@ -311,7 +311,7 @@ class _Progress:
         self._documents += tally.documents
         self._tokens += tally.tokens
         now = time.monotonic()
-        if now - self._last >= _SECONDS_A_REPORT:
+        if now - self._last >= _SECONDS_PER_REPORT:
             self._last = now
             rate = self._tokens / (now - self._start)
             _LOG.info(

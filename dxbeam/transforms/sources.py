@@ -112,7 +112,7 @@ class _Survey(beam.PTransform):
             | "OneReason" >> beam.CombinePerKey(min).with_output_types(tuple[str, str])
             | "Together" >> beam.combiners.ToList()
             | "Refuse"
-            >> beam.FlatMap(_refused_unless, self._allow_unreadable).with_output_types(
+            >> beam.FlatMap(_refused_unless_allowed, self._allow_unreadable).with_output_types(
                 UnreadableFile
             )
         )
@@ -151,7 +151,7 @@ class _CountRecords(beam.DoFn):
             yield pvalue.TaggedOutput(_UNREADABLE, UnreadableFile(split.name, str(error)))
 
 
-def _refused_unless(pairs: list[tuple[str, str]], allowed: bool) -> list[UnreadableFile]:
+def _refused_unless_allowed(pairs: list[tuple[str, str]], allowed: bool) -> list[UnreadableFile]:
     files = [UnreadableFile(*pair) for pair in pairs]
     if not allowed:
         corpus.refuse_unreadable(files)
@@ -166,11 +166,11 @@ def _numbered(
 
 
 def _ids(split: Split, corpus_format: CorpusFormat) -> Iterator[str]:
-    return _again(split, corpus.ids(split, corpus_format))
+    return _read_again(split, corpus.ids(split, corpus_format))
 
 
-def _again(split: Split, results: Iterator[Any]) -> Iterator[Any]:
-    """What is read of a split that could be read when its records were counted."""
+def _read_again(split: Split, results: Iterator[Any]) -> Iterator[Any]:
+    """What is read of a split that could be read before, when its records were counted."""
     try:
         yield from results
     except CorpusError as error:
@@ -185,7 +185,7 @@ class _ReadSplit(beam.DoFn):
         self._format = corpus_format
 
     def process(self, split: Split, repeated: Mapping[str, bool]) -> Iterator[Any]:
-        for result in _again(split, corpus.read(split, self._format, repeated)):
+        for result in _read_again(split, corpus.read(split, self._format, repeated)):
             is_rejected = isinstance(result, Rejected)
             yield pvalue.TaggedOutput(REJECTED, result) if is_rejected else result
 
