@@ -35,7 +35,7 @@ def _modules() -> dict[str, Path]:
     for path in (ROOT / "dxbeam").rglob("*.py"):
         parts = path.relative_to(ROOT / "dxbeam").with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
-        if name:  # the package's own __init__ is the door, not a room
+        if name not in ("", "__main__"):  # the package's doors are no rooms
             modules[name] = path
     return modules
 
