@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _no_command(name: str, known: list[str]) -> str:
     """What is wrong, without the word itself unless it is nearly a command: it may be anything."""
     if name.startswith("-"):
-        return "the command comes first, as in dxbeam sanitize --flag value; dxbeam --help lists all"
+        return "the command comes first, as in dxbeam sanitize --help; dxbeam --help lists them"
     if close := difflib.get_close_matches(name, known, 1):
         return f"there is no command {name}; did you mean dxbeam {close[0]}?"
     return "the first argument is no command; dxbeam --help lists them"
