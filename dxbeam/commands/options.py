@@ -25,13 +25,13 @@ from apache_beam.transforms.resources import resource_hints_from_options
 from dxbeam import storage
 from dxbeam.commands import command_help, flag_groups
 from dxbeam.commands.arguments import (
-    Given,
-    Known,
+    GivenFlag,
+    KnownFlags,
     as_argument,
     command_line,
     config_file,
-    consistent,
     count,
+    without_contradictions,
 )
 from dxbeam.commands.audit_options import AuditOptions
 from dxbeam.commands.build_vocabulary_options import BuildVocabularyOptions
@@ -151,10 +151,10 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
         for name in action.option_strings
         if name not in others
     }
-    given = consistent(command_line(argv, known), known)
+    given = without_contradictions(command_line(argv, known), known)
     named = {known[flag.name].dest for flag in given}
     for path in {flag.value or "" for flag in given if flag.name == "--config"}:
-        from_file = consistent(config_file(path, known), known)
+        from_file = without_contradictions(config_file(path, known), known)
         given = [flag for flag in from_file if known[flag.name].dest not in named] + given
     written = [text for flag in given for text in as_argument(flag, known[flag.name])]
     parser.parse_args(written)
@@ -166,7 +166,7 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
     return parsed
 
 
-def _refuse_unknown_places(given: list[Given], known: Known) -> None:
+def _refuse_unknown_places(given: list[GivenFlag], known: KnownFlags) -> None:
     """Refuses paths that no file system takes, such as s3:// where its package is missing."""
     for flag in given:
         place = flag.value or ""

@@ -52,8 +52,10 @@ def main(command: Command, argv: Sequence[str] | None = None) -> NoReturn:
         sentence = " ".join(str(error).split("\n"))  # a path may hold a line break
     except SystemExit:  # after --help
         code = 0
+    except BrokenPipeError:  # whoever read the output has seen enough
+        code = FAILURE
     except Exception as error:
-        code, sentence = FAILURE, f"this did not work ({type(error).__name__})"
+        code, sentence = FAILURE, f"the command failed ({type(error).__name__})"
     stopping.ended()
     if sentence:
         print(f"dxbeam: {sentence}", file=sys.stderr)  # noqa: T201
