@@ -2,7 +2,8 @@
 
 Every file is read again and compared with release.json, and release.json with itself: counts with
 counts, the guarantee's sentence with the guarantee's numbers, both with the configuration. This
-finds damage and accidents. Whoever can write the files can also write a release.json that fits.
+finds damage and accidents. Whoever can write the files can also write a release.json that fits, so
+its own digest is reported, to be noted elsewhere.
 """
 
 from __future__ import annotations
@@ -44,11 +45,14 @@ class VerifiedRelease:
     Attributes:
       prefix: where it lies.
       manifest: the content of release.json.
+      digest: hex SHA-256 of release.json. Where it was noted elsewhere, nobody can have changed
+        the release since.
       unchecked: what could not be checked, and why; a sentence each.
     """
 
     prefix: str
     manifest: dict[str, Any]
+    digest: str
     unchecked: tuple[str, ...]
 
     @property
@@ -82,9 +86,10 @@ def verify_release(prefix: str) -> VerifiedRelease:
         _check_counts(prefix, release)
         _check_projection(prefix, release)
         unchecked = (*_check_guarantee(path, release), *_check_configuration(path, release))
+        digest, _ = storage.sha256(path)
     except OSError as error:
         raise OutputError(f"{prefix} cannot be read ({type(error).__name__})") from None
-    return VerifiedRelease(prefix, release, unchecked)
+    return VerifiedRelease(prefix, release, digest, unchecked)
 
 
 def _damaged(path: str, what: str) -> DamagedReleaseError:
@@ -265,6 +270,7 @@ def _report(verified: VerifiedRelease) -> str:
         ("vocabulary", f"{words['words']:,} words, digest {words['digest']}" if words else "none"),
         ("key", f"fingerprint {key['fingerprint']}, {kept}"),
         ("files", f"{_number(len(shards), 'file')}, {sum(s['bytes'] for s in shards):,} bytes"),
+        (manifest.RELEASE, f"SHA-256 {verified.digest}"),
         ("checked", "SHA-256, bytes and documents of every file; the counts; the guarantee"),
         *(("not checked", sentence) for sentence in verified.unchecked),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -58,6 +59,8 @@ def test_a_whole_release_is_reported(release: Path, capsys: pytest.CaptureFixtur
     assert f"fingerprint {content['key']['fingerprint']}, drawn for it and forgotten" in told
     assert "files 2 files, " in told
     assert "not checked" not in told
+    digest = hashlib.sha256((release / "release.json").read_bytes()).hexdigest()
+    assert f"release.json SHA-256 {digest}" in told
 
 
 @pytest.mark.parametrize(
