@@ -123,12 +123,14 @@ def watch() -> None:
     os.set_blocking(writer, False)
     # The system's own handler writes to this pipe at once, wherever the main thread is.
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    threading.Thread(target=_wait_for_signal, args=(reader,), name="stopping", daemon=True).start()
     if sys.platform == "linux":
         # A terminal sends Ctrl-C to workers too, which would each print a trace. They inherit that
-        # it is ignored. Where it is blocked as well, this process can wait for it all the same.
+        # it is ignored. Where it is blocked as well, this process can wait for it all the same;
+        # but blocked in every thread, or one that does not wait for it takes and ignores it.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_wait_for_signal, args=(reader,), name="stopping", daemon=True).start()
+    if sys.platform == "linux":
         threading.Thread(target=_wait_for_ctrl_c, args=(writer,), daemon=True).start()
     else:
         signal.signal(signal.SIGINT, lambda *_: None)

@@ -1,6 +1,6 @@
 r"""Turns an embedding file into a vocabulary artifact.
 
-    python -m pipelines.build_vocabulary --embeddings glove.840B.300d.zip --lowercase \
+    dxbeam build-vocabulary --embeddings glove.840B.300d.zip --lowercase \
         --output vocabularies/glove
 
 reads GloVe text, word2vec text or binary, or fastText .vec; plain, .gz or in a .zip; local or
@@ -9,7 +9,7 @@ which a released word counts as close, and writes manifest.json last. Neighbours
 Beam pipeline, so --runner and its flags spread a large vocabulary over workers; these must then be
 able to read and write --output.
 
-    --max_words 100000            keep the first words of the file (the most frequent, as a rule)
+    --max_words 100000            keep the first words of the file, usually the most frequent
     --index_factory IVF256,Flat --index_parameters nprobe=32
                                   search approximately; see the recall in the manifest
     --vector_dtype float16        half the size

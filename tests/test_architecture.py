@@ -30,8 +30,8 @@ MAY_SEED = {("mechanisms.index_recall", "measure_recall")}
 
 MOST_ROOMS, MOST_ARROWS = 20, 80
 
-DOORS = ("", "beam")
-"""``dxbeam`` and ``dxbeam.beam``: the public names, imported from the rooms; they hold no code."""
+DOORS = ("", "__main__", "beam")
+"""``dxbeam``, ``dxbeam.beam`` and the command: they import from the rooms and hold no code."""
 
 
 def _modules() -> dict[str, Path]:
