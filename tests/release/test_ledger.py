@@ -193,6 +193,7 @@ def _begin(arguments: tuple[str, int]) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_of_many_at_once_as_many_begin_as_the_cap_allows(path: str) -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         begun = pool.map(_begin, [(path, number) for number in range(16)])
