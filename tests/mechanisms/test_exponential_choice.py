@@ -34,6 +34,8 @@ from tests.support.laws import (
     random_numbers,
 )
 
+pytestmark = pytest.mark.slow
+
 ROWS = 40_000
 WORDS = 180
 ORIGINALS = (0, 50, WORDS - 1, UNKNOWN)
@@ -150,7 +152,6 @@ def test_rejection_has_no_influence_on_the_law_of_the_first_neighbours(
     check_mechanism(mechanism, vocabulary(WORDS, 3), "truncated_gumbel")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [0, 1, 64])
 @pytest.mark.parametrize("name", ["santext", "santext_plus", "truncated_gumbel"])
 def test_batches_have_no_influence_however_a_word_is_drawn(
@@ -223,7 +224,6 @@ def exact_law(words: Vocabulary, original: int, epsilon: float) -> list[Fraction
 TOLERANCE = 2.0**-28
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("way", ["nearest words", "all words"])
 def test_rare_words_come_with_their_exact_probability(
     monkeypatch: pytest.MonkeyPatch, way: str
