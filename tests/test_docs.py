@@ -22,7 +22,7 @@ from tests import test_architecture as architecture
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-TEXTS = [*sorted(ROOT.glob("*.md")), *PAGES, *sorted((ROOT / "templates").rglob("*.md"))]
+TEXTS = [*sorted(ROOT.glob("*.md")), *PAGES, *sorted((ROOT / "examples").glob("*.md"))]
 
 _CODE = re.compile(r"^```.*?^```|^(?: {4}|\t).*?$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -84,7 +84,8 @@ def test_every_page_is_found_from_the_index() -> None:
         page = waiting.pop()
         if page not in found and page.suffix == ".md":
             found.add(page)
-            waiting += [target for target, _ in links(page)]
+            targets = [target for target, _ in links(page)]
+            waiting += [target / "README.md" if target.is_dir() else target for target in targets]
     assert set(TEXTS) <= found
 
 
