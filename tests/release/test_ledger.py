@@ -96,6 +96,7 @@ def test_beyond_the_cap_only_a_copy_may_be_released(path: str) -> None:
     assert _spent(path) == (10.0, 0)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_change_is_noticed(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -119,6 +120,7 @@ def test_any_change_is_noticed(
         ledger.read(str(path))
 
 
+@pytest.mark.slow
 def test_a_line_that_was_cut_short_is_replaced(path: str) -> None:
     """Its writer never learnt that it had begun, so nothing was released."""
     released(path, "1", "d1")
@@ -193,6 +195,7 @@ def _begin(arguments: tuple[str, int]) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_of_many_at_once_as_many_begin_as_the_cap_allows(path: str) -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         begun = pool.map(_begin, [(path, number) for number in range(16)])

@@ -64,6 +64,7 @@ def test_white_space_and_punctuation_stay_and_words_are_of_the_vocabulary() -> N
         assert {word for _, word in after} <= vocabulary | {""}
 
 
+@pytest.mark.slow
 def test_order_batches_and_slices_have_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _texts(_sanitizer(), DOCUMENTS)
     shuffled = random.Random(1).sample(DOCUMENTS, len(DOCUMENTS))
@@ -322,6 +323,7 @@ def test_each_outcome_is_counted_as_what_it_is(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
+@pytest.mark.slow
 def test_a_long_document_is_the_same_in_slices_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """One longer than a search, with unknown words that take no noise between the others."""
     long = Document("long", "w1 strange, w2 " * 3000 + "…")
