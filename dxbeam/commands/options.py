@@ -419,6 +419,47 @@ class LedgerOptions(PipelineOptions):
         )
 
 
+class MeasureOptions(PipelineOptions):
+    """Flags of pipelines.measure."""
+
+    shared = ("--vocabulary", "--search_threads")
+
+    @classmethod
+    def _add_argparse_args(cls, parser: Any) -> None:
+        parser.add_argument(
+            "--mechanisms",
+            default="laplace",
+            metavar="NAMES",
+            help="mechanisms to measure, as laplace,santext, or all; with parameters as "
+            "gaussian:delta=1e-6:distance=5 (default: laplace)",
+        )
+        parser.add_argument(
+            "--epsilons",
+            default="auto",
+            metavar="GRID",
+            help="1:70, 0.5:6:0.1 (first, last, step) or 1,2,5, the same for all mechanisms; auto "
+            "finds for each where it turns from distant to original words (default: auto)",
+        )
+        parser.add_argument(
+            "--rank_cs",
+            default="",
+            metavar="NUMBERS",
+            help="values of rank resampling's c to measure besides none, as 0.02,0.04",
+        )
+        parser.add_argument(
+            "--words",
+            type=count,
+            default=5000,
+            help="how many words of the vocabulary are tried (default: 5000)",
+        )
+        parser.add_argument(
+            "--seed",
+            type=int,
+            default=0,
+            help="of the sample of words and of its noise, all of it public (default: 0)",
+        )
+
+
 class _Only:
     """Passes on to a parser the flags of these names only."""
 
@@ -435,6 +476,7 @@ LAUNCHERS = {
     AuditOptions,
     BuildVocabularyOptions,
     LedgerOptions,
+    MeasureOptions,
     ReleaseVectorsOptions,
     SanitizeOptions,
 }
