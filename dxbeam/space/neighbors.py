@@ -52,7 +52,7 @@ class NeighborSearch:
         if not isinstance(vocabulary, Vocabulary):
             raise ConfigurationError(
                 f"words are searched in a Vocabulary, and this is a {type(vocabulary).__name__}; "
-                'open one with artifact.open_vocabulary(artifact.handle("demo"))'
+                'open one with dxbeam.open_vocabulary("demo")'
             )
         if threads is not None and threads < 1:
             raise ConfigurationError(f"a search needs at least one thread, not {threads}")
