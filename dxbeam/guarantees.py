@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
@@ -27,7 +28,7 @@ class Metric:
 
     name: str
     sentence: str
-    euclidean: bool = False
+    euclidean: bool = field(default=False, compare=False)
 
     def limited(self, limit: str) -> Metric:
         """The same distance up to a limit: how far, and what it is beyond."""
@@ -222,6 +223,25 @@ class Guarantee:
             "caveats": list(self.caveats),
             "unprotected": list(self.unprotected),
         }
+
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> Guarantee:
+        """The guarantee of which ``as_dict`` wrote this: its ``as_dict`` is the same again.
+
+        Raises:
+          KeyError, TypeError: a field is missing, or of another type.
+        """
+        fields = {each.name: written[each.name] for each in dataclasses.fields(cls)}
+        return cls(
+            **{
+                **fields,
+                "metric": Metric(written["metric_name"], written["metric"]),
+                "epsilon": math.inf if written["epsilon"] is None else written["epsilon"],
+                "covers": written["covers"] or "",
+                "caveats": tuple(written["caveats"]),
+                "unprotected": tuple(written["unprotected"]),
+            }
+        )
 
 
 def at_most(value: float, digits: int = 6) -> str:
