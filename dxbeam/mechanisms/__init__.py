@@ -156,7 +156,7 @@ def make_mechanism(name: str, **parameters: float | str | None) -> Mechanism:
     """
     if name not in MECHANISMS:
         raise ConfigurationError(
-            f"--mechanism {name}: there is no such mechanism; choose from {', '.join(MECHANISMS)}"
+            f"`mechanism` {name}: there is no such mechanism; choose from {', '.join(MECHANISMS)}"
         )
     made = MECHANISMS[name]
     fields = {field.name: field for field in dataclasses.fields(made)}  # type: ignore[arg-type]
@@ -164,11 +164,11 @@ def make_mechanism(name: str, **parameters: float | str | None) -> Mechanism:
     for key in given:
         if key not in fields:
             raise ConfigurationError(
-                f"--mechanism {name} has no parameter {key}; it has {', '.join(fields)}"
+                f"`mechanism` {name} has no parameter {key}; it has {', '.join(fields)}"
             )
     for key, field in fields.items():
         if key not in given and field.default is dataclasses.MISSING:
-            raise ConfigurationError(f"--mechanism {name} needs the parameter {key}")
+            raise ConfigurationError(f"`mechanism` {name} needs the parameter {key}")
     return made(**{key: _number(key, value) for key, value in given.items()})
 
 
@@ -183,7 +183,7 @@ def parse_parameters(text: str) -> dict[str, str]:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not (name and equals and value) or name in parameters:
             raise ConfigurationError(
-                f"--parameters {text}: write it as name=value,name=value, each name once"
+                f"`parameters` {text}: write it as name=value,name=value, each name once"
             )
         parameters[name] = value
     return parameters
