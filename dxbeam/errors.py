@@ -30,3 +30,12 @@ class OutputError(DxbeamError):
 
 class RunError(DxbeamError):
     """A run that failed though nothing was wrong with what the user asked for: exit code 1."""
+
+
+def described(value: object) -> str:
+    """What a value is, for messages about wrong types, which never show the value itself."""
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"of type {type(value).__name__}"

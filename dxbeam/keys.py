@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 
 from dxbeam import storage
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, described
 
 KEY_BYTES = 32
 _ENVIRONMENT = "env:"
@@ -32,6 +32,28 @@ _LOG = logging.getLogger(__name__)
 def draw_key() -> bytes:
     """A new secret key from the operating system."""
     return os.urandom(KEY_BYTES)
+
+
+def given_or_new_key(secret_key: bytes | None) -> bytes:
+    """The secret key that a caller gave, or a new one where it is None.
+
+    Raises:
+      ConfigurationError: it is no 32 bytes. It is not shown.
+    """
+    if secret_key is None:
+        return draw_key()
+    if not isinstance(secret_key, bytes):
+        raise ConfigurationError(
+            f"secret_key is {KEY_BYTES} bytes, such as secrets.token_bytes({KEY_BYTES}), and this "
+            f"is {described(secret_key)}; leave it out for a new one, and give settings such as "
+            "rank resampling in a Configuration"
+        )
+    if len(secret_key) != KEY_BYTES:
+        raise ConfigurationError(
+            f"a secret key is {KEY_BYTES} bytes from a cryptographic source, such as "
+            f"secrets.token_bytes({KEY_BYTES}); leave it out for a new one"
+        )
+    return secret_key
 
 
 def check_key_uri(uri: str) -> None:

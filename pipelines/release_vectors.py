@@ -44,8 +44,9 @@ from dxbeam.commands.options import (
     parse,
     require,
 )
-from dxbeam.corpus import files as corpus
-from dxbeam.corpus.files import CorpusFormat
+from dxbeam.corpus.files import matching_files
+from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.reading import check_readable, describe_left_out, kept_schema
 from dxbeam.documents import dead_letter_cap, field_names
 from dxbeam.errors import ConfigurationError
 from dxbeam.release import ledger, places
@@ -61,8 +62,8 @@ from dxbeam.transforms.sensitivity import WriteExactSensitivity
 from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
 from dxbeam.transforms.vectors import VECTORS, ReleaseVectors, WriteVectorShards
 from dxbeam.vectors import sensitivity
+from dxbeam.vectors.configuration import UNITS, VectorConfiguration, check_lengths
 from dxbeam.vectors.projections import Projection, make_projection
-from dxbeam.vectors.release import UNITS, VectorConfiguration, check_lengths
 from dxbeam.vectors.sensitivity import Sensitivity
 
 
@@ -191,7 +192,7 @@ def build(
         output,
         settings.projection.projected,
         released[LAYOUT_KEY],
-        corpus.kept_schema(shared.input, read_as),
+        kept_schema(shared.input, read_as),
         shared.num_shards or 0,
         run,
     )
@@ -282,8 +283,8 @@ def check(options: PipelineOptions) -> Checked:
     if handle := vocabulary_handle(options):
         check_lengths(settings, artifact.open_vocabulary(handle))
     read_as = corpus_format(options, projection)
-    files = corpus.matching_files(shared.input)
-    corpus.check_readable(files, read_as, shared.allow_unreadable_files)
+    files = matching_files(shared.input)
+    check_readable(files, read_as, shared.allow_unreadable_files)
     dead_letter_cap(shared.max_dead_letters)  # refuses what is no cap
     if shared.key_uri:
         keys.read_key(shared.key_uri)
@@ -320,7 +321,7 @@ def release_vectors(argv: Sequence[str]) -> None:
         f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions in "
         f"{len(release['shards'])} files below {output}, in {time.monotonic() - started:.0f} "
         f"seconds; {release['dead_letters']:,} dead letters"
-        f"{corpus.say_left_out(release['unreadable_files'])}\n{release['guarantee']['sentence']}"
+        f"{describe_left_out(release['unreadable_files'])}\n{release['guarantee']['sentence']}"
     )
 
 

@@ -40,8 +40,9 @@ from dxbeam.commands.options import (
     parse,
     require,
 )
-from dxbeam.corpus import files as corpus
-from dxbeam.corpus.files import CorpusFile, CorpusFormat
+from dxbeam.corpus.files import CorpusFile, matching_files
+from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.reading import check_readable, describe_left_out, kept_schema
 from dxbeam.documents import dead_letter_cap, field_names
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
@@ -191,7 +192,7 @@ def build(
     shards = documents | "WriteShards" >> WriteShards(
         output,
         output_format,
-        corpus.kept_schema(own.input, read_as),
+        kept_schema(own.input, read_as),
         own.compression,
         own.num_shards or 0,
         run,
@@ -260,8 +261,8 @@ def check(options: PipelineOptions) -> Checked:
     launch.refuse_quoting(options)
     settings, read_as, repair = configuration(own), corpus_format(own), repair_of(own)
     output, metrics_output = chosen_places(options)
-    files = corpus.matching_files(own.input)
-    corpus.check_readable(files, read_as, own.allow_unreadable_files)
+    files = matching_files(own.input)
+    check_readable(files, read_as, own.allow_unreadable_files)
     dead_letter_cap(own.max_dead_letters)  # refuses what is no cap
     vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
     settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
@@ -307,7 +308,7 @@ def sanitize(argv: Sequence[str]) -> None:
         f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
         f"{len(release['shards'])} files below {output} ({release['tokens'] / seconds:,.0f} "
         f"tokens a second); {release['dead_letters']:,} dead letters"
-        f"{corpus.say_left_out(release['unreadable_files'])}. Metrics: {metrics_output}\n"
+        f"{describe_left_out(release['unreadable_files'])}. Metrics: {metrics_output}\n"
         f"{_repairs(release)}{release['guarantee']['sentence']}"
     )
 

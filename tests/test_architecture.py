@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import dxbeam
+
 ROOT = Path(__file__).parent.parent
 
 ROOMS = """
@@ -28,6 +30,10 @@ MAY_SEED = {("mechanisms.index_recall", "measure_recall")}
 
 MOST_ROOMS, MOST_ARROWS = 20, 80
 
+DOORS = ("", "beam", "__main__")
+"""``dxbeam`` and ``dxbeam.beam``: the public names, imported from the rooms; they hold no code. And
+the command ``dxbeam``, which runs launchers."""
+
 
 def _modules() -> dict[str, Path]:
     """Every file by its dotted name below ``dxbeam``; a folder's ``__init__`` by the folder's."""
@@ -35,7 +41,7 @@ def _modules() -> dict[str, Path]:
     for path in (ROOT / "dxbeam").rglob("*.py"):
         parts = path.relative_to(ROOT / "dxbeam").with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
-        if name not in ("", "__main__"):  # the package's doors are no rooms
+        if name not in DOORS:
             modules[name] = path
     return modules
 
@@ -103,6 +109,13 @@ def test_imports_within_a_room_run_in_no_circle(room: str) -> None:
         for name, path in inside.items()
     }
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def test_no_room_is_entered_by_a_door() -> None:
+    for name, path in _modules().items():
+        imported = set(_imports(_tree(path)))
+        assert "dxbeam.beam" not in imported, name
+        assert not imported & {f"dxbeam.{public}" for public in dxbeam.__all__}, name
 
 
 def test_the_package_does_not_know_who_uses_it() -> None:

@@ -10,8 +10,8 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from dxbeam.commands import flag_groups
 from dxbeam.commands.arguments import count, number
 from dxbeam.commands.flag_groups import flag_group
+from dxbeam.vectors.configuration import UNITS
 from dxbeam.vectors.projections import DEFAULT_SEED, KINDS
-from dxbeam.vectors.release import UNITS
 
 
 class ReleaseVectorsOptions(PipelineOptions):

@@ -10,7 +10,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from dxbeam.commands import flag_groups
 from dxbeam.commands.arguments import count, number, size
 from dxbeam.commands.flag_groups import flag_group
-from dxbeam.corpus import files as corpus
+from dxbeam.corpus.formats import FORMATS
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.text.configuration import UNKNOWN_WORDS
 from dxbeam.text.repair import FAILURES
@@ -48,7 +48,7 @@ def _add_corpus(group: argparse._ArgumentGroup) -> None:
         "--input_format",
         default="jsonl",
         metavar="FORMAT",
-        help=f"{', '.join(corpus.FORMATS)} (default jsonl)",
+        help=f"{', '.join(FORMATS)} (default jsonl)",
     )
     group.add_argument(
         "--document_per",
@@ -220,7 +220,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--output_format",
         metavar="FORMAT",
-        help=f"{', '.join(corpus.FORMATS)} (default: the input's; jsonl where files are documents)",
+        help=f"{', '.join(FORMATS)} (default: the input's; jsonl where files are documents)",
     )
     group.add_argument(
         "--compression",

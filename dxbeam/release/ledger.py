@@ -148,7 +148,7 @@ def account(
         output=output,
         epsilon=promise.epsilon,
         delta=promise.delta,
-        metric=promise.metric,
+        metric=promise.metric.sentence,
         mechanism=mechanism,
         configuration=settings.digest(vocabulary),
         vocabulary=vocabulary,

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dxbeam.corpus import files as corpus
-from dxbeam.corpus.files import CorpusFile, CorpusFormat
+from dxbeam.corpus import reading
+from dxbeam.corpus.files import CorpusFile, is_compressed
+from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.documents import Document
 from dxbeam.errors import CorpusError
 from dxbeam.release.context import in_context
@@ -52,15 +53,8 @@ def estimate(
         for document in documents
     )
     read = sum(len(document.text.encode()) for document in documents) or 1
-    total = sum(file.size for file in files) * (3 if corpus.is_compressed(file.path) else 1)
-    sanitizer = Sanitizer(
-        NeighborSearch(vocabulary, threads=1),
-        configuration.mechanism,
-        configuration.resampling,
-        configuration.unknown_words,
-        bag=configuration.bag,
-        allow_unsound=configuration.allow_unsound,
-    )
+    total = sum(file.size for file in files) * (3 if is_compressed(file.path) else 1)
+    sanitizer = Sanitizer(NeighborSearch(vocabulary, threads=1), configuration)
     ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)
     run = [(bytes(32), 0, len(ids))]
     sanitizer.release(run, ids)  # the first search also sets things up
@@ -72,8 +66,8 @@ def estimate(
 def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> list[Document]:
     found: list[Document] = []
     with contextlib.suppress(CorpusError):  # a file that the run may be allowed to leave out
-        for split in itertools.islice(corpus.splits(file, corpus_format), 1):
-            for record in itertools.islice(corpus.read(split, corpus_format), _SAMPLED_DOCUMENTS):
+        for split in itertools.islice(reading.splits(file, corpus_format), 1):
+            for record in itertools.islice(reading.read(split, corpus_format), _SAMPLED_DOCUMENTS):
                 if isinstance(record, Document):
                     found.append(record)
     return found

@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dxbeam import storage
-from dxbeam.documents import why_unusable
+from dxbeam.documents import text_problem
 from dxbeam.errors import ConfigurationError
 
 _LOG = logging.getLogger(__name__)
@@ -295,7 +295,7 @@ def usable(text: object) -> str:
     Raises:
       RepairError: it is no text, is empty, or cannot be written.
     """
-    reason = why_unusable(text)
+    reason = text_problem(text)
     if reason is not None:
         raise RepairError(f"the answer cannot be used: {reason}")
     if not str(text).strip():

@@ -90,7 +90,7 @@ class _SearchPiece(beam.DoFn):
 
     def process(self, first: int) -> Iterator[Piece]:
         ids = np.arange(first, min(first + _WORDS_A_PIECE, self._shape.words))
-        neighbors, radii = self._search.table(ids, self._depth)
+        neighbors, radii = self._search.neighbor_table(ids, self._depth)
         self._words.inc(len(ids))
         self._done += len(ids)
         if time.monotonic() - self._reported >= _SECONDS_A_REPORT:

@@ -30,9 +30,9 @@ from dxbeam.documents import (
     Document,
     Rejected,
     check_fields,
-    place,
-    why_no_id,
-    why_unusable,
+    id_problem,
+    printable_id,
+    text_problem,
 )
 from dxbeam.errors import ConfigurationError
 from dxbeam.keys import check_key_uri, draw_key, fingerprint, read_key
@@ -106,7 +106,7 @@ class SanitizeDocuments(beam.PTransform):
         if not isinstance(configuration, Configuration):
             raise ConfigurationError(
                 "SanitizeDocuments takes a Configuration, such as Configuration(Laplace(10.0)), "
-                f"and this is a {type(configuration).__name__}; the SanitizeDocuments of "
+                f"and this is a {type(configuration).__name__}; SanitizeRows of "
                 "dxbeam.transforms.yaml takes plain values"
             )
         check_fields("text", "id", keep_fields, group_by)
@@ -237,7 +237,7 @@ class _DigestDocuments(beam.DoFn):
         self._sum = NO_TAGS
 
     def process(self, row: Any, key: bytes) -> None:
-        if why_no_id(row.id) is None and why_unusable(row.text) is None:
+        if id_problem(row.id) is None and text_problem(row.text) is None:
             document = document_key(key, self._configuration, row.id, row.text)
             self._sum = add_tags(self._sum, document_tag(document))
 
@@ -305,12 +305,12 @@ class _SanitizeDoFn(beam.DoFn):
         timestamp: Any = beam.DoFn.TimestampParam,
         window: Any = beam.DoFn.WindowParam,
     ) -> Iterator[Any]:
-        reason = why_no_id(row.id) or why_unusable(row.text)
+        reason = id_problem(row.id) or text_problem(row.text)
         if reason is None and row.id in repeated:
             reason = REPEATED_ID
         if reason is not None:
             self._rejected.inc()
-            yield pvalue.TaggedOutput(REJECTED, Rejected(place(row.id), reason))
+            yield pvalue.TaggedOutput(REJECTED, Rejected(printable_id(row.id), reason))
             return
         if self._batch is None:
             self._batch = Batch(self._open(key, handle))
@@ -330,15 +330,7 @@ class _SanitizeDoFn(beam.DoFn):
             search: NeighborSearch = self._shared.acquire(
                 lambda: self._opened(handle), tag=handle.digest
             )
-            self._sanitizer = Sanitizer(
-                search,
-                self._configuration.mechanism,
-                self._configuration.resampling,
-                self._configuration.unknown_words,
-                key,
-                self._configuration.bag,
-                self._configuration.allow_unsound,
-            )
+            self._sanitizer = Sanitizer(search, self._configuration, key)
         return self._sanitizer
 
     def _opened(self, handle: VocabularyHandle) -> NeighborSearch:

@@ -13,9 +13,11 @@ from typing import Any
 import apache_beam as beam
 from apache_beam import pvalue
 
-from dxbeam.corpus import files as corpus
-from dxbeam.corpus.files import CorpusFile, CorpusFormat, Split
-from dxbeam.documents import Document, Rejected, UnreadableFile, why_no_id
+from dxbeam.corpus import reading
+from dxbeam.corpus.files import CorpusFile, matching_files
+from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.splits import Split, number_splits
+from dxbeam.documents import Document, Rejected, UnreadableFile, id_problem
 from dxbeam.errors import CorpusError, RunError
 
 REJECTED = "rejected"
@@ -32,7 +34,7 @@ class ReadDocuments(beam.PTransform):
     """Reads a corpus: PBegin -> a dictionary of PCollections.
 
       ``"documents"``: Document, of which no two have the same id.
-      REJECTED: Rejected, the records that cannot be used, and all whose id stands more than once.
+      REJECTED: Rejected, the records that cannot be used, and all whose id occurs more than once.
       UNREADABLE: UnreadableFile; the result is that of a corpus without these files.
 
     Files are divided into splits of about a mebibyte, which are spread over the workers. Neither
@@ -85,7 +87,7 @@ class _Survey(beam.PTransform):
         splits = (
             begin
             | "Pattern" >> beam.Create([self._pattern])
-            | "Match" >> beam.FlatMap(corpus.matching_files)
+            | "Match" >> beam.FlatMap(matching_files)
             | "Split"
             >> beam.ParDo(_SplitFile(self._format)).with_outputs(UNREADABLE, main="splits")
         )
@@ -112,7 +114,7 @@ class _Survey(beam.PTransform):
         left_out = as_set(unreadable | "Names" >> beam.Map(lambda file: file.file))
         numbered = (
             counted["counted"]
-            | "OfAFile" >> beam.GroupByKey()
+            | "PerFile" >> beam.GroupByKey()
             | "Number" >> beam.FlatMap(_numbered, left_out).with_output_types(Split)
             | "Spread" >> beam.Reshuffle()
         )
@@ -126,7 +128,7 @@ class _SplitFile(beam.DoFn):
 
     def process(self, file: CorpusFile) -> Iterator[Any]:
         try:
-            yield from corpus.splits(file, self._format)
+            yield from reading.splits(file, self._format)
         except CorpusError as error:
             yield pvalue.TaggedOutput(UNREADABLE, UnreadableFile(file.name, str(error)))
 
@@ -138,7 +140,7 @@ class _CountRecords(beam.DoFn):
 
     def process(self, split: Split) -> Iterator[Any]:
         try:
-            yield split.name, (split, corpus.count_records(split, self._format))
+            yield split.name, (split, reading.count_records(split, self._format))
         except CorpusError as error:
             yield pvalue.TaggedOutput(UNREADABLE, UnreadableFile(split.name, str(error)))
 
@@ -146,28 +148,30 @@ class _CountRecords(beam.DoFn):
 def _refused_unless(pairs: list[tuple[str, str]], allowed: bool) -> list[UnreadableFile]:
     files = [UnreadableFile(*pair) for pair in pairs]
     if not allowed:
-        corpus.refuse_unreadable(files)
+        reading.refuse_unreadable(files)
     return files
 
 
 def _numbered(
-    counted: tuple[str, Iterable[tuple[Split, int]]], left_out: Mapping[str, bool]
+    file: tuple[str, Iterable[tuple[Split, int]]], left_out: Mapping[str, bool]
 ) -> Iterator[Split]:
-    if counted[0] not in left_out:
-        yield from corpus.numbered(counted[1])
+    name, counted = file
+    if name not in left_out:
+        yield from number_splits(counted)
 
 
 def _ids(split: Split, corpus_format: CorpusFormat) -> Iterator[str]:
-    return _again(split, corpus.ids(split, corpus_format))
+    return _still_readable(split, reading.ids(split, corpus_format))
 
 
-def _again(split: Split, results: Iterator[Any]) -> Iterator[Any]:
-    """What is read of a split that could be read when its records were counted."""
+def _still_readable(split: Split, results: Iterator[Any]) -> Iterator[Any]:
+    """What is read of a split; fails the run if it cannot be read any more."""
     try:
         yield from results
     except CorpusError as error:
         raise RunError(
-            f"{split.name} could be read at first and no longer: {error}; nothing is released"
+            f"{split.name} could be read at first and can no longer be read: {error}; nothing is "
+            "released"
         ) from None
 
 
@@ -177,13 +181,13 @@ class _ReadSplit(beam.DoFn):
         self._format = corpus_format
 
     def process(self, split: Split, repeated: Mapping[str, bool]) -> Iterator[Any]:
-        for result in _again(split, corpus.read(split, self._format, repeated)):
+        for result in _still_readable(split, reading.read(split, self._format, repeated)):
             is_rejected = isinstance(result, Rejected)
             yield pvalue.TaggedOutput(REJECTED, result) if is_rejected else result
 
 
 class RepeatedIds(beam.PTransform):
-    """The ids that stand more than once: PCollection[str] -> PCollection[str].
+    """The ids that occur more than once: PCollection[str] -> PCollection[str].
 
     What becomes of a record with such an id depends on ids alone. If records of equal texts were
     released and others not, it would show whether texts are equal.
@@ -200,10 +204,10 @@ class RepeatedIds(beam.PTransform):
 
 
 def repeated_ids(rows: pvalue.PCollection) -> Any:
-    """The ids of rows that stand more than once, as a side input; {} where they cannot be known.
+    """The ids that occur more than once, as a side input; {} where they cannot be known.
 
     They are known of bounded input in the global window. In a stream, and in other windows, there
-    is no moment when all ids have come.
+    is no moment when all ids are there.
     """
     if not rows.is_bounded or not rows.windowing.is_default():
         return {}
@@ -212,7 +216,7 @@ def repeated_ids(rows: pvalue.PCollection) -> Any:
 
 
 def _usable_id(row: Any) -> list[str]:
-    return [] if why_no_id(row.id) else [row.id]
+    return [] if id_problem(row.id) else [row.id]
 
 
 def as_set(names: pvalue.PCollection) -> pvalue.AsDict:

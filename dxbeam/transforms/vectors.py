@@ -17,7 +17,8 @@ from apache_beam.metrics import Metrics
 from apache_beam.typehints.row_type import RowTypeConstraint
 from apache_beam.utils.shared import Shared
 
-from dxbeam.documents import REPEATED_ID, Document, Rejected, place
+from dxbeam.corpus import parquet
+from dxbeam.documents import REPEATED_ID, Document, Rejected, printable_id
 from dxbeam.errors import ConfigurationError
 from dxbeam.keys import fingerprint
 from dxbeam.randomness import layout_key
@@ -32,9 +33,10 @@ from dxbeam.transforms.sanitize import (
     DigestCorpus,
     agreed_key,
 )
-from dxbeam.transforms.shards import OpenParquet, ToParquetRow, WritePieces
+from dxbeam.transforms.shards import WritePieces
 from dxbeam.transforms.sources import REJECTED, repeated_ids
-from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+from dxbeam.vectors.configuration import VectorConfiguration
+from dxbeam.vectors.release import VectorReleaser
 
 VECTORS = "vectors"
 
@@ -114,7 +116,7 @@ class _ReleaseDoFn(beam.DoFn):
         self, document: Document, key: bytes, repeated: Mapping[str, bool]
     ) -> Iterator[Any]:
         if isinstance(document.id, str) and document.id in repeated:
-            yield pvalue.TaggedOutput(REJECTED, Rejected(place(document.id), REPEATED_ID))
+            yield pvalue.TaggedOutput(REJECTED, Rejected(printable_id(document.id), REPEATED_ID))
             return
         for result in self._open(key).release([document]):
             if isinstance(result, Rejected):
@@ -132,7 +134,7 @@ class _ReleaseDoFn(beam.DoFn):
                 self._vocabulary = self._shared.acquire(
                     lambda: artifact.open_vocabulary(handle), tag=handle.digest
                 )
-            self._releaser = VectorReleaser(self._configuration, self._vocabulary, key)
+            self._releaser = VectorReleaser(self._vocabulary, self._configuration, key)
         return self._releaser
 
 
@@ -145,7 +147,7 @@ class WriteVectorShards(beam.PTransform):
       prefix: directory or gs:// prefix of the release.
       dimensions: m.
       layout_key: one element, by which vectors are dealt into files; see WritePieces.
-      kept: the kept fields and their types; see ``corpus.kept_schema``.
+      kept: the kept fields and their types; see ``corpus.reading.kept_schema``.
       num_shards: number of files; see WritePieces for 0.
       run: the run that claimed the prefix, if it was claimed.
     """
@@ -172,12 +174,9 @@ class WriteVectorShards(beam.PTransform):
     def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
         """Encodes, deals, writes, and reads each file again for its digest."""
         kind = pa.list_(pa.float32(), self._dimensions)
-        schema = pa.schema([("id", pa.string()), ("vector", kind), *self._kept])
         return rows | "WritePieces" >> WritePieces(
             self._prefix,
-            ".parquet",
-            ToParquetRow("vector", self._kept, _to_floats),
-            OpenParquet(schema),
+            parquet.encoding_of("vector", kind, self._kept, _to_floats),
             self._num_shards,
             self._run,
             self._layout_key,

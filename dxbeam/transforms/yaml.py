@@ -1,4 +1,4 @@
-"""SanitizeDocuments and BuildVocabulary with plain values as arguments, for Beam YAML.
+"""SanitizeRows and BuildVocabulary: transforms with plain values as arguments, for Beam YAML.
 
 ``templates/beam_yaml/providers.yaml`` names them. Their arguments' hints and docstrings become the
 schema that Beam YAML checks a pipeline against.
@@ -28,12 +28,11 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
 from dxbeam.transforms.manifest import NOT_COVERED
-from dxbeam.transforms.sanitize import TALLIES
-from dxbeam.transforms.sanitize import SanitizeDocuments as SanitizeRows
+from dxbeam.transforms.sanitize import TALLIES, SanitizeDocuments
 from dxbeam.transforms.sources import REJECTED
 
 
-class SanitizeDocuments(beam.PTransform):
+class SanitizeRows(beam.PTransform):
     """Sanitizes rows with an id and a text.
 
     Of bounded input, all rows whose id stands more than once are rejected.
@@ -68,7 +67,7 @@ class SanitizeDocuments(beam.PTransform):
         allow_unsound: bool = False,
     ):
         super().__init__()
-        self._sanitize = SanitizeRows(
+        self._sanitize = SanitizeDocuments(
             Configuration(
                 make_mechanism(mechanism, epsilon=epsilon, **parse_parameters(parameters)),
                 None if rank_c is None else RankResampling(rank_c),
@@ -165,7 +164,7 @@ class _Build(beam.DoFn):
         chunks = ((chunk.words, chunk.vectors) for chunk in reading)
         shape = artifact.write_words_and_vectors(chunks, local)
         search = NeighborSearch(artifact.open_draft(str(local), shape.digest))
-        table, radii = search.table(np.arange(shape.words), self._neighbors)
+        table, radii = search.neighbor_table(np.arange(shape.words), self._neighbors)
         np.save(local / artifact.NEIGHBORS, table)
         np.save(local / artifact.CLOSE_RADIUS, radii)
         source = {"name": Path(self._embeddings).name}

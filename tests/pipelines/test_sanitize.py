@@ -26,20 +26,9 @@ TEXTS = [text.replace("\n", " ") for text in tiny.texts(12)]
 RECORDS = [{"id": f"d{i}", "text": text, "label": "ab"[i % 2]} for i, text in enumerate(TEXTS)]
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> str:
-    (tmp_path / "key").write_text(tiny.KEY.hex())
-    return f"--key_uri={tmp_path / 'key'}"
-
-
 def _expected(uri: str, documents: list[tuple[str, str]]) -> dict[str, str]:
     vocabulary = artifact.open_vocabulary(artifact.handle(uri))
-    results = Sanitizer(vocabulary, Laplace(5.0), key=tiny.KEY).sanitize(
+    results = Sanitizer(vocabulary, Laplace(5.0), tiny.KEY).sanitize(
         Document(name, text) for name, text in documents
     )
     return {r.document.id: r.document.text for r in results if isinstance(r, Sanitized)}

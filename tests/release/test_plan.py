@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.corpus.files import CorpusFormat, matching_files
+from dxbeam.corpus.files import matching_files
+from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import plan

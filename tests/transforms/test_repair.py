@@ -14,7 +14,7 @@ from apache_beam.ml.inference.base import ModelHandler
 from apache_beam.testing.util import assert_that, equal_to
 
 from dxbeam.commands.options import LOCAL_RUNNER
-from dxbeam.corpus.files import CorpusFormat
+from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError, RunError
 from dxbeam.mechanisms.laplace import Laplace
@@ -31,20 +31,9 @@ BLANK = sum(not record["text"].strip() for record in RECORDS)
 VARIABLE = "DXBEAM_TEST_KEY"
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     return tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> str:
-    (tmp_path / "key").write_text(tiny.KEY.hex())
-    return f"--key_uri={tmp_path}/key"
 
 
 @pytest.fixture(autouse=True)

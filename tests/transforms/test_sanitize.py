@@ -16,7 +16,8 @@ from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import FixedWindows, SlidingWindows, TimestampedValue
 from apache_beam.typehints.row_type import RowTypeConstraint
 
-from dxbeam.corpus.files import CorpusFile, Split
+from dxbeam.corpus.files import CorpusFile
+from dxbeam.corpus.splits import Split
 from dxbeam.documents import Document, Rejected, UnreadableFile
 from dxbeam.errors import ConfigurationError
 from dxbeam.keys import fingerprint
@@ -43,19 +44,10 @@ class Review(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
-@pytest.fixture(scope="module")
 def key_uri(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("key") / "key"
     path.write_bytes(tiny.KEY)
     return str(path)
-
-
-def _pipeline() -> beam.Pipeline:
-    return test_pipeline.TestPipeline(runner="FnApiRunner", options=PipelineOptions([]))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +62,7 @@ def test_what_travels_between_workers_has_a_schema(row: type) -> None:
 
 def test_rows_keep_their_id_and_the_fields_that_are_asked_for(uri: str) -> None:
     reviews = [Review("a", "W1, w2!", 5), Review("b", "", 1)]
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         rows = pipeline | beam.Create(reviews).with_output_types(Review)
         result = rows | SanitizeDocuments(QUIET, uri, keep_fields=["stars"], group_by="stars")
         fields = result["documents"].element_type._fields
@@ -88,7 +80,7 @@ def test_rows_keep_their_id_and_the_fields_that_are_asked_for(uri: str) -> None:
 
 
 def test_beam_rows_serve_as_well(uri: str) -> None:
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         rows = pipeline | beam.Create(["w1", "w2"]) | beam.Map(lambda w: beam.Row(id=w, text=w))
         result = rows | SanitizeDocuments(QUIET, uri)
         texts = result["documents"] | beam.Map(lambda row: row.text)
@@ -98,7 +90,7 @@ def test_beam_rows_serve_as_well(uri: str) -> None:
 def test_nothing_is_lost_in_front_of_a_dofn_that_takes_batches(uri: str) -> None:
     """Data frames start with one. Beam flushes what waits for it before finish_bundle."""
     convert = pytest.importorskip("apache_beam.dataframe.convert")
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         rows = pipeline | beam.Create([Document(f"d{i}", "w1 w2") for i in range(25)])
         documents = (rows | SanitizeDocuments(QUIET, uri))["documents"]
         again = convert.to_pcollection(convert.to_dataframe(documents))
@@ -109,14 +101,14 @@ def test_nothing_is_lost_in_front_of_a_dofn_that_takes_batches(uri: str) -> None
 def test_rows_without_what_is_needed_are_refused_when_the_pipeline_is_built(uri: str) -> None:
     with pytest.raises(TypeError, match="SanitizeDocuments needs rows with the fields id, text, x"):
         (
-            _pipeline()
+            tiny.pipeline()
             | beam.Create([Review("a", "w1", 5)]).with_output_types(Review)
             | SanitizeDocuments(QUIET, uri, keep_fields=["x"])
         )
 
 
 def test_rejected_rows_say_why_and_not_what(uri: str) -> None:
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         rows = pipeline | beam.Create([Review("a", "secret\0", 5)]).with_output_types(Review)
         result = rows | SanitizeDocuments(QUIET, uri)
         assert_that(result["documents"], equal_to([]))
@@ -137,7 +129,7 @@ def test_each_document_keeps_its_window_and_timestamp(uri: str) -> None:
         ) -> list[tuple[str, int, int]]:
             return [(row.text, int(timestamp), int(window.start))]  # type: ignore[call-overload, attr-defined]
 
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         rows = (
             pipeline
             | beam.Create(range(0, 100, 7))
@@ -152,7 +144,7 @@ def test_each_document_keeps_its_window_and_timestamp(uri: str) -> None:
 
 
 def test_a_document_in_several_windows_comes_out_in_each(uri: str) -> None:
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         rows = (
             pipeline
             | beam.Create([5, 25])
@@ -182,7 +174,7 @@ class _Start(beam.DoFn):
 
 
 def test_counters_agree_with_what_comes_out(uri: str) -> None:
-    pipeline = _pipeline()
+    pipeline = tiny.pipeline()
     reviews = [Review("a", "w1, w2!", 5), Review("b", "", 1), Review("c", "\0", 1)]
     rows = pipeline | beam.Create(reviews).with_output_types(Review)
     rows | SanitizeDocuments(QUIET, uri)
@@ -192,7 +184,7 @@ def test_counters_agree_with_what_comes_out(uri: str) -> None:
 
 
 def test_ids_that_are_not_strings_are_rejected(uri: str) -> None:
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         rows = pipeline | beam.Create([7]) | beam.Map(lambda n: beam.Row(id=n, text="w1"))
         result = rows | SanitizeDocuments(QUIET, uri)
         assert_that(result["documents"], equal_to([]))
@@ -206,7 +198,7 @@ def test_rows_with_one_id_are_all_rejected_whatever_their_texts_are(
 ) -> None:
     """Their noise would be equal if and only if their texts are."""
     rows = [Document("a", texts[0]), Document("b", "w3"), Document("a", texts[1])]
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         result = pipeline | beam.Create(rows) | SanitizeDocuments(QUIET, uri)
         assert_that(result["documents"] | beam.Map(lambda row: row.id), equal_to(["b"]))
         where = result[REJECTED] | beam.Map(lambda rejected: rejected.where)
@@ -243,12 +235,12 @@ def test_the_text_is_neither_kept_nor_counted_by(
 
 def test_in_beam_yaml_too(uri: str) -> None:
     with pytest.raises(ConfigurationError, match="keep_fields names 'text'"):
-        declarative.SanitizeDocuments(uri, 5.0, keep_fields="stars, text")
+        declarative.SanitizeRows(uri, 5.0, keep_fields="stars, text")
 
 
 @pytest.mark.parametrize("own_id", [["w1"], b"w1", None, "a\ud800", "a\0"])
 def test_an_id_that_cannot_be_written_is_not_quoted(uri: str, own_id: Any) -> None:
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         rows = (
             pipeline
             | beam.Create([0])
@@ -263,7 +255,7 @@ def test_an_id_that_cannot_be_written_is_not_quoted(uri: str, own_id: Any) -> No
 def test_without_a_key_nobody_draws_the_same_noise_again(uri: str, tmp_path: Path) -> None:
     prints, texts = set(), set()
     for number in range(2):
-        with _pipeline() as pipeline:
+        with tiny.pipeline() as pipeline:
             rows = pipeline | beam.Create([Document("a", "w1 w2 w3 " * 30)])
             result = rows | SanitizeDocuments(Configuration(Laplace(1.0)), uri)
             for name, lines in {
@@ -279,13 +271,13 @@ def test_without_a_key_nobody_draws_the_same_noise_again(uri: str, tmp_path: Pat
 
 
 def test_rows_without_the_group_are_refused_when_the_pipeline_is_built(uri: str) -> None:
-    rows = _pipeline() | beam.Create([Review("a", "w1", 5)]).with_output_types(Review)
+    rows = tiny.pipeline() | beam.Create([Review("a", "w1", 5)]).with_output_types(Review)
     with pytest.raises(TypeError, match="SanitizeDocuments needs rows with the fields"):
         rows | SanitizeDocuments(QUIET, uri, group_by="label")
 
 
 def test_the_key_is_named_and_never_carried(uri: str, key_uri: str) -> None:
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         rows = pipeline | beam.Create([Review("a", "w1", 5)]).with_output_types(Review)
         result = rows | SanitizeDocuments(QUIET, uri, key_uri)
         assert_that(result[FINGERPRINT], equal_to([fingerprint(tiny.KEY)]))

@@ -15,8 +15,8 @@ from dxbeam.space import artifact
 from dxbeam.transforms.sources import REJECTED
 from dxbeam.transforms.vectors import VECTORS, ReleaseVectors
 from dxbeam.vectors import sensitivity
+from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import make_projection
-from dxbeam.vectors.release import VectorConfiguration
 from tests.support import tiny
 
 
