@@ -203,7 +203,8 @@ def test_the_reference_has_every_module_and_public_name(site: Path) -> None:
     public = {n for n in getattr(dxbeam, "__all__", ()) if not n.startswith("__")}
     index = (site / "api" / "index.html").read_text("utf-8")
     assert public <= set(re.findall(r"<code>dxbeam\.(\w+)</code>", index))
-    for defined in pages.public_names().values():
+    for defined, summary in pages.public_names().values():
+        assert summary
         assert f'id="{defined}"' in described, f"{defined} has no docstring"
 
 
