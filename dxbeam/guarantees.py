@@ -12,7 +12,32 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
-EUCLIDEAN = "Euclidean distance between the words' vectors in the vocabulary"
+
+@dataclass(frozen=True)
+class Metric:
+    """A distance d between originals, in which a guarantee is stated.
+
+    Attributes:
+      name: for code and for JSON, e.g. "euclidean"; the distances of two configurations may have
+        one name and differ in a number that the sentence holds.
+      sentence: what it is, as a person reads it after "where d is the".
+      euclidean: whether it is made of Euclidean distances between words' vectors in the
+        vocabulary, so that epsilon needs no comparison with them.
+    """
+
+    name: str
+    sentence: str
+    euclidean: bool = False
+
+    def limited(self, limit: str) -> Metric:
+        """The same distance up to a limit: how far, and what it is beyond."""
+        return Metric(f"{self.name}, limited", f"{self.sentence}, {limit}", self.euclidean)
+
+
+EUCLIDEAN = Metric(
+    "euclidean", "Euclidean distance between the words' vectors in the vocabulary", True
+)
+NO_METRIC = Metric("none", "none")
 
 LEFT_OUT = (
     "A record that cannot be used because of what it holds, such as a null character or too much "
@@ -32,7 +57,7 @@ class Guarantee:
 
     Attributes:
       notion: the definition that is met, e.g. "metric differential privacy".
-      metric: the distance d in which it is stated.
+      metric: the distance d in which it is stated; JSON has its sentence, and its name beside it.
       epsilon: the factor of d in the exponent; infinite where nothing is guaranteed.
       delta: the additive slack; 0 for a pure guarantee.
       unit: what is protected.
@@ -57,7 +82,7 @@ class Guarantee:
     """
 
     notion: str
-    metric: str
+    metric: Metric
     epsilon: float
     delta: float
     unit: str
@@ -91,11 +116,12 @@ class Guarantee:
         if not self.sound:
             return f"Nothing is guaranteed for a {self.unit}."
         slack = f", up to a probability of {at_most(self.delta)}" if self.delta else ""
-        others = "; nothing is promised for " if self.unprotected else ""
+        unprotected = ", or for ".join(self.unprotected)
+        exception = f"; nothing is promised for {unprotected}" if unprotected else ""
         return (
             f"Whoever sees one released {self.unit} can tell any two original {self.covered} x and "
             f"x' apart by a likelihood ratio of at most exp({at_most(self.epsilon)} * d(x, x'))"
-            f"{slack}, where d is the {self.metric}{others}{', or for '.join(self.unprotected)}."
+            f"{slack}, where d is the {self.metric.sentence}{exception}."
         )
 
     @property
@@ -104,7 +130,7 @@ class Guarantee:
         if not self.sound:
             return ()
         said = []
-        if self.euclidean_epsilon is not None and EUCLIDEAN not in self.metric:
+        if self.euclidean_epsilon is not None and not self.metric.euclidean:
             said.append(
                 f"The exponent is at most {at_most(self.euclidean_epsilon)} times the "
                 + (
@@ -119,13 +145,13 @@ class Guarantee:
                 "far apart."
             )
         if self.longest is not None:
-            reach = f"{self.longest:.12g}"
+            longest = f"{self.longest:.12g}"
             said.append(
-                f"Nothing is promised between words further apart than {reach}."
+                f"Nothing is promised between words further apart than {longest}."
                 if self.bag_length is None
                 else "Nothing is promised between documents whose words cannot be matched at "
-                f"distances of {reach} or less, nor, where two words of the vocabulary are further "
-                "apart than that, between documents that leave a word without a partner."
+                f"distances of {longest} or less, nor, where two words of the vocabulary are "
+                "further apart than that, between documents that leave a word without a partner."
             )
         if self.arithmetic:
             said.append(self.arithmetic)
@@ -137,7 +163,7 @@ class Guarantee:
         epsilon = f"{at_most(self.epsilon)} per unit of d" if self.sound else "none"
         return [
             ("notion", self.notion),
-            ("metric d", self.metric),
+            ("metric d", self.metric.sentence),
             ("epsilon", epsilon),
             ("delta", at_most(self.delta)),
             ("unit", self.unit),
@@ -181,10 +207,12 @@ class Guarantee:
         return min(caps), self.delta / length
 
     def as_dict(self) -> dict[str, Any]:
-        """All fields and the sentence, ready for JSON."""
+        """All fields, the sentence and the name of the metric, ready for JSON."""
         return {
             "sentence": self.sentence,
             **dataclasses.asdict(self),
+            "metric": self.metric.sentence,
+            "metric_name": self.metric.name,
             "epsilon": self.epsilon if self.sound else None,
             "covers": self.covered if self.sound else None,
             "caveats": list(self.caveats),
@@ -213,7 +241,7 @@ def _position_by_position(covers: str, delta: float) -> str:
 def pure(
     epsilon: float,
     citation: str,
-    metric: str = EUCLIDEAN,
+    metric: Metric = EUCLIDEAN,
     euclidean_epsilon: float | None = None,
     caveats: tuple[str, ...] = (),
     arithmetic: str = "",
@@ -235,7 +263,7 @@ def pure(
 
 
 def approximate(
-    epsilon: float, delta: float, citation: str, metric: str, arithmetic: str
+    epsilon: float, delta: float, citation: str, metric: Metric, arithmetic: str
 ) -> Guarantee:
     """The same up to a probability of delta."""
     return dataclasses.replace(
@@ -250,7 +278,7 @@ def nothing(evidence: str, citation: str, caveats: tuple[str, ...]) -> Guarantee
     """No guarantee, and why."""
     return Guarantee(
         notion="none",
-        metric="none",
+        metric=NO_METRIC,
         epsilon=math.inf,
         delta=1.0,
         unit="word",

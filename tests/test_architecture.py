@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import dxbeam
+
 ROOT = Path(__file__).parent.parent
 
 ROOMS = """
@@ -28,6 +30,9 @@ MAY_SEED = {("mechanisms.index_recall", "measure_recall")}
 
 MOST_ROOMS, MOST_ARROWS = 20, 80
 
+DOORS = ("", "__main__", "beam")
+"""``dxbeam``, ``dxbeam.beam`` and the command: they import from the rooms and hold no code."""
+
 
 def _modules() -> dict[str, Path]:
     """Every file by its dotted name below ``dxbeam``; a folder's ``__init__`` by the folder's."""
@@ -35,7 +40,7 @@ def _modules() -> dict[str, Path]:
     for path in (ROOT / "dxbeam").rglob("*.py"):
         parts = path.relative_to(ROOT / "dxbeam").with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
-        if name:  # the package's own __init__ is the door, not a room
+        if name not in DOORS:
             modules[name] = path
     return modules
 
@@ -103,6 +108,13 @@ def test_imports_within_a_room_run_in_no_circle(room: str) -> None:
         for name, path in inside.items()
     }
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def test_no_room_is_entered_by_a_door() -> None:
+    for name, path in _modules().items():
+        imported = set(_imports(_tree(path)))
+        assert "dxbeam.beam" not in imported, name
+        assert not imported & {f"dxbeam.{public}" for public in dxbeam.__all__}, name
 
 
 def test_the_package_does_not_know_who_uses_it() -> None:

@@ -1,4 +1,4 @@
-"""Tests of released vectors, as ``VectorReleaser`` makes them: grid, reach, law, repetition.
+"""Tests of released vectors: their grid and distribution, reachability, repetition.
 
 The reachability attack needs no sample and raises no false alarm: a word that could not have led
 to what was released is ruled out for certain, whatever its probability was.
@@ -14,13 +14,14 @@ from scipy import special
 from dxbeam.analysis.attacks import Reals, add, add_on_grid, reachable
 from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Evidence, Floats
-from dxbeam.audit.reference_laws import laplace_tail
+from dxbeam.audit.reference_distributions import laplace_tail
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.corpus.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import Projection, make_projection
-from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+from dxbeam.vectors.release import VectorReleaser
 from dxbeam.vectors.sensitivity import Sensitivity, exact, published, spectral
 
 NAME = "released_vectors"
@@ -71,7 +72,7 @@ def audit_vectors(
     projection = make_projection("none", n)
     settings = VectorConfiguration("word", epsilon, projection, spectral(projection))
     words = vocabulary.vectors.astype(np.float64)
-    releaser = make(settings, vocabulary, subject.key())
+    releaser = make(vocabulary, settings, subject.key())
 
     different = [Document("a", f"w{i * (_WORDS // _ATTACKED)}") for i in range(_ATTACKED)]
     attacked = [releaser.release_one(document) for document in different]
@@ -81,7 +82,7 @@ def audit_vectors(
     released = np.array([releaser.release_one(document) for document in same], np.float64)
     for test, found in (
         *_of_repetition(subject, settings, vocabulary, make, same, released),
-        *_of_law(released, words[0], settings, 1 / epsilon),
+        *_of_distribution(released, words[0], settings, 1 / epsilon),
     ):
         yield Finding.of(f"vectors: {test}", setting, found)
 
@@ -110,7 +111,7 @@ def _of_repetition(
     """Retries repeat a vector; other documents and other keys never do."""
     key, few = subject.key(), documents[:200]
     once, again = (
-        np.array([make(settings, vocabulary, key).release_one(one) for one in few], np.float64)
+        np.array([make(vocabulary, settings, key).release_one(one) for one in few], np.float64)
         for _ in range(2)
     )
     differ = int((once != again).any(axis=1).sum())
@@ -123,10 +124,10 @@ def _of_repetition(
     yield "noise of successive documents", evidence.rank_correlation(first, second)
 
 
-def _of_law(
+def _of_distribution(
     released: Floats, centre: Floats, settings: VectorConfiguration, scale: float
 ) -> Iterator[tuple[str, Evidence]]:
-    """Counts of a coordinate in cells whose borders lie between grid points, so the law is exact.
+    """Counts of a coordinate in cells whose borders lie between grid points, against exact ones.
 
     Args:
       released: float64 [B, m].
@@ -145,8 +146,8 @@ def _of_law(
         cells = np.searchsorted(borders, released[:, coordinate])
         counts = np.bincount(cells, minlength=len(_BORDERS) + 1)
         tolerance = settings.total_variation + _ROUNDED_UP
-        found = evidence.counts_of_law(counts, -np.diff(above), tolerance)
-        yield f"law of coordinate {coordinate}", found
+        found = evidence.counts_of_distribution(counts, -np.diff(above), tolerance)
+        yield f"distribution of coordinate {coordinate}", found
 
 
 # --- Projections, and vectors of texts. ----------------------------------------------------------
@@ -176,7 +177,7 @@ def audit_projections(
         settings = VectorConfiguration(
             unit, epsilon, projection, _sensitivity(method, vocabulary, projection)
         )
-        releaser = make(settings, None if unit == "vector" else vocabulary, subject.key())
+        releaser = make(None if unit == "vector" else vocabulary, settings, subject.key())
         scale = _stretch(method, vocabulary, projection) / epsilon
         for number, (text, mean) in enumerate(_originals(unit, vocabulary)):
             documents = [Document(f"{number}:{i}", text) for i in range(subject.size.outputs // 5)]
@@ -185,7 +186,7 @@ def audit_projections(
             grid = evidence.never(off)
             yield Finding.of(f"vectors: off the grid, original {number}", setting, grid)
             centre = mean if projection.matrix is None else _doubles(projection) @ mean
-            for test, found in _of_law(released, centre, settings, scale):
+            for test, found in _of_distribution(released, centre, settings, scale):
                 yield Finding.of(f"vectors: {test}, original {number}", setting, found)
 
 

@@ -1,28 +1,22 @@
 """The registry of mechanisms, and what each of them offers.
 
-A mechanism is a frozen dataclass of parameters in a file of its own. It holds no randomness and
-no vocabulary: word ids and random numbers come in, word ids go out.
+A mechanism is a frozen dataclass of parameters in a file of its own, and its ``name`` is that of
+the file. That is all the registry needs: it finds the mechanisms among the files of this folder.
+A mechanism holds no randomness and no vocabulary: word ids and random numbers come in, word ids go
+out.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import inspect
+import pkgutil
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
-from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
-from dxbeam.mechanisms.gaussian import Gaussian
-from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.mahalanobis import Mahalanobis
 from dxbeam.mechanisms.noise import Floats
-from dxbeam.mechanisms.santext import SanText
-from dxbeam.mechanisms.santext_plus import SanTextPlus
-from dxbeam.mechanisms.tem import TEM
-from dxbeam.mechanisms.trlaplace import TrLaplace
-from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
-from dxbeam.mechanisms.truncated_gumbel import TruncatedGumbel
-from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
@@ -69,7 +63,7 @@ class Mechanism(Protocol):
 class AddsNoise(Protocol):
     """What a mechanism offers besides if it adds noise to a word's vector; ``release`` uses it.
 
-    The law of what is released given the noisy vector must not depend on the word.
+    The distribution of what is released given the noisy vector must not depend on the word.
     """
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
@@ -78,7 +72,8 @@ class AddsNoise(Protocol):
         Args:
           random: as for ``release``; random numbers that are not used for noise come after those
             that are.
-          search: the vocabulary, on which the noise's law may depend, but never on the word.
+          search: the vocabulary, on which the noise's distribution may depend, but never on the
+            word.
 
         Returns:
           float64 [B, n]; row i depends on row i of ``random`` alone.
@@ -86,22 +81,47 @@ class AddsNoise(Protocol):
         ...
 
 
-MECHANISMS: dict[str, type[Mechanism]] = {
-    made.name: made
-    for made in (
-        Laplace,
-        Mahalanobis,
-        Vickrey,
-        SanText,
-        TEM,
-        Gaussian,
-        CoordinateLaplace,
-        TrLaplace,
-        SanTextPlus,
-        TrLaplacePublished,
-        TruncatedGumbel,
-    )
-}
+DEFAULT = "laplace"
+"""The mechanism that is used where none is named."""
+
+
+def find_mechanisms() -> dict[str, type[Mechanism]]:
+    """The mechanisms of this folder by name, the default first and the others in alphabetic order.
+
+    A file's mechanism is the class with a ``name``; files without one (noise.py, parameters.py)
+    hold what several mechanisms use.
+
+    Raises:
+      ConfigurationError: a mechanism's name is not its file's, or it is no frozen dataclass with
+        ``draws``, ``release`` and ``guarantee``.
+    """
+    found: dict[str, type[Mechanism]] = {}
+    for file in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{file.name}")
+        classes: list[tuple[str, Any]] = inspect.getmembers(module, inspect.isclass)
+        for _, made in classes:
+            if made.__module__ == module.__name__ and "name" in vars(made):
+                _check(made, file.name)
+                found[file.name] = made
+    return dict(sorted(found.items(), key=lambda named: (named[0] != DEFAULT, named[0])))
+
+
+def _check(made: type[Any], file: str) -> None:
+    where = f"dxbeam/mechanisms/{file}.py: {made.__name__}"
+    if made.name != file:
+        raise ConfigurationError(
+            f"{where} has the name {made.name!r}; a mechanism is called as its file is, so set "
+            f'name = "{file}" or rename the file'
+        )
+    settings = getattr(made, "__dataclass_params__", None)
+    if settings is None or not settings.frozen:
+        raise ConfigurationError(f"{where} must be a dataclass(frozen=True)")
+    for method in ("draws", "release", "guarantee"):
+        if not callable(getattr(made, method, None)):
+            raise ConfigurationError(f"{where} has no method {method}; see Mechanism")
+
+
+MECHANISMS: dict[str, type[Mechanism]] = find_mechanisms()
 """Every mechanism by its name."""
 
 

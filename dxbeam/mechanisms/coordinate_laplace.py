@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dxbeam.guarantees import Guarantee, pure
+from dxbeam.guarantees import Guarantee, Metric, pure
 from dxbeam.mechanisms.noise import (
     ROUNDED_NOISE,
     Floats,
@@ -66,7 +66,7 @@ class CoordinateLaplace:
             object.__setattr__(self, "clip", checked_clip(self.clip))
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return coordinate_laplace_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
@@ -86,7 +86,10 @@ class CoordinateLaplace:
         promise = pure(
             self.epsilon,
             "Dwork et al. 2006, proposition 1; dxbeam/mechanisms/coordinate_laplace.py",
-            f"L1 distance between the words' vectors{ball}, divided by the square root of n",
+            Metric(
+                "l1",
+                f"L1 distance between the words' vectors{ball}, divided by the square root of n",
+            ),
             arithmetic=ROUNDED_NOISE,
         )
         return replace(promise, cap=cap)

@@ -54,7 +54,7 @@ class Gaussian:
         return (z + root) / (2 * self.epsilon)
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return gaussian_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
@@ -73,7 +73,7 @@ class Gaussian:
             self.epsilon,
             self.delta,
             "Balle and Wang 2018, lemma 3; proof in dxbeam/mechanisms/gaussian.py",
-            f"{EUCLIDEAN}, or infinite where that is above {self.distance:.12g}",
+            EUCLIDEAN.limited(f"or infinite where that is above {self.distance:.12g}"),
             ROUNDED_NOISE,
         )
         return replace(promise, longest=self.distance)

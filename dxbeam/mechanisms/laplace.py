@@ -37,7 +37,7 @@ class Laplace:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return laplace_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:

@@ -48,7 +48,7 @@ class TrLaplacePublished(TrLaplace):
         return -math.log1p(-share) / rate
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word; refuses an epsilon for which there is no noise."""
+        """Random numbers per word; refuses an epsilon for which there is no noise."""
         self.limit(dimensions)
         return super().draws(dimensions)
 

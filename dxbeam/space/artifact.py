@@ -24,7 +24,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import faiss
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -57,7 +56,8 @@ class VocabularyHandle(NamedTuple):
       digest: SHA-256 of the manifest's content, which holds that of every file.
       words: N.
       dimensions: n.
-      search: how the nearest word is found: "exact", or what approximate index looks for it.
+      search: how nearest words are found, as ``release.json`` says it: "exact", whichever backend
+        does it, or "approximate: " and the index's factory string and parameters.
     """
 
     uri: str
@@ -254,15 +254,26 @@ def handle(uri: str) -> VocabularyHandle:
     )
 
 
-def open_vocabulary(handle: VocabularyHandle) -> Vocabulary:
-    """Opens an artifact: every file checked against its SHA-256, arrays memory-mapped.
+def open_vocabulary(vocabulary: str | os.PathLike[str] | VocabularyHandle) -> Vocabulary:
+    """Opens a vocabulary: every file checked against its SHA-256, arrays memory-mapped.
 
-    An artifact in Cloud Storage is first copied to this host's temporary directory, once for all
+    A vocabulary in Cloud Storage is first copied to this host's temporary directory, once for all
     its processes.
+
+    Args:
+      vocabulary: "demo" for the one that comes with the package; else the directory or gs:// prefix
+        that ``build_vocabulary`` wrote, or the handle of one.
 
     Raises:
       ArtifactError: missing, damaged, or no longer the one that the handle was made of.
     """
+    if isinstance(vocabulary, os.PathLike):
+        vocabulary = os.fspath(vocabulary)
+    opened = vocabulary if isinstance(vocabulary, VocabularyHandle) else handle(vocabulary)
+    return _open(opened)
+
+
+def _open(handle: VocabularyHandle) -> Vocabulary:
     manifest = read_manifest(handle.uri)
     if manifest["digest"] != handle.digest:
         raise ArtifactError(
@@ -310,11 +321,13 @@ def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
     neighbors = np.load(directory / NEIGHBORS, mmap_mode="r", allow_pickle=False)
     close_radius = np.load(directory / CLOSE_RADIUS, mmap_mode="r", allow_pickle=False)
     if neighbors.ndim != 2 or len(neighbors) != len(vectors) or len(close_radius) != len(vectors):
-        raise ValueError("the neighbour table or the close radii do not have a row a word")
+        raise ValueError("the neighbour table or the close radii do not have one row per word")
     if neighbors.size and not (neighbors.min() >= 0 and neighbors.max() < len(vectors)):
         raise ValueError("the neighbour table names words that are not there")
     index = None
     if INDEX in manifest["files"]:
+        import faiss  # slow to import, and few vocabularies have an index
+
         index = faiss.read_index(str(directory / INDEX), faiss.IO_FLAG_MMAP_IFC)
     return Vocabulary(
         words=words,

@@ -20,7 +20,7 @@ from dxbeam.mechanisms.trlaplace import TrLaplace, exact_delta, log_staying, wor
 from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
-from tests.support.laws import border, exact_draw, random_numbers
+from tests.support.distributions import border, exact_draw, random_numbers
 
 DELTA = 1e-5
 

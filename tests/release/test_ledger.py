@@ -171,7 +171,7 @@ def test_what_is_no_ledger_is_refused_and_left_as_it_is(
 @pytest.mark.parametrize("cap", [float("nan"), float("inf"), -1.0, 0.0, -0.0])
 def test_a_cap_that_caps_nothing_is_refused(path: str, cap: float) -> None:
     for act in (ledger.begin, ledger.check):
-        with pytest.raises(ConfigurationError, match="--max_epsilon must be a positive number"):
+        with pytest.raises(ConfigurationError, match="`max_epsilon` must be a positive number"):
             act(path, entry("1"), cap)
     assert not Path(path).exists()
 
@@ -181,7 +181,7 @@ def test_whether_a_run_may_begin_can_be_asked_before(path: str) -> None:
     before = Path(path).read_bytes()
     ledger.check(path, entry("2", key="k2"), 20.0)
     ledger.check(path, entry("2"), 10.0)
-    with pytest.raises(OutputError, match="pass --max_epsilon 15"):
+    with pytest.raises(OutputError, match="pass `max_epsilon` 15"):
         ledger.check(path, entry("2", key="k2"), 15.0)
     assert Path(path).read_bytes() == before
 

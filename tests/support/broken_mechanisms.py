@@ -5,6 +5,7 @@ Each keeps the name and the claim of the mechanism it was, as a mistaken impleme
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dxbeam.documents import Document
-from dxbeam.mechanisms.exponential_choice import Law, choose
+from dxbeam.mechanisms.exponential_choice import WordDistribution, choose
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
@@ -33,6 +34,7 @@ from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN
 from dxbeam.tally import Tally
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from dxbeam.vectors.release import VectorReleaser, to_grid
 
@@ -206,7 +208,7 @@ class VickreyWithSquaredDistances(Vickrey):
 
 @dataclass(frozen=True)
 class VickreyWithSquaredDistancesBeyondALine(VickreyWithSquaredDistances):
-    """The same mistake where the exact law of released words is not at hand."""
+    """The same mistake where the exact distribution of released words is not at hand."""
 
     def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
         if search.vocabulary.dimensions == 1:
@@ -270,7 +272,7 @@ class SanTextDoubled(SanText):
     """exp(-epsilon d): forgets that the normalization changes too."""
 
     def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
-        return choose(ids, random, Law(self.epsilon), search)
+        return choose(ids, random, WordDistribution(self.epsilon), search)
 
 
 @dataclass(frozen=True)
@@ -278,7 +280,7 @@ class SanTextOfNeighbours(SanText):
     """Draws among the word's three nearest alone."""
 
     def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
-        near = search.first(ids, 3)
+        near = search.nearest_neighbors(ids, 3)
         rank = (random[:, 0] % np.uint64(3)).astype(np.int64)
         return near[np.arange(len(ids)), rank]
 
@@ -325,7 +327,7 @@ class ResamplesAroundTheOriginal(Laplace):
 
 @dataclass(frozen=True)
 class ResamplingFromRankOne(RankResampling):
-    """Never leaves the released word as it is, against the law that it states."""
+    """Never leaves the released word as it is, against the distribution that it states."""
 
     def ranks(self, random: Any, epsilon: float, words: int) -> Ids:
         return np.minimum(super().ranks(random, epsilon, words) + 1, words - 1)
@@ -338,7 +340,7 @@ class DrawsAgainOnRetry(Sanitizer):
     """A text that is sanitized again gets other noise, so retries average it away."""
 
     def sanitize(self, documents: Iterable[Document]) -> Iterator[Any]:
-        self._key = np.random.default_rng().bytes(32)
+        self._secret_key = np.random.default_rng().bytes(32)
         yield from super().sanitize(documents)
 
 
@@ -366,8 +368,8 @@ class RepeatsNoiseInLongTexts(Sanitizer):
 class KeepsNoKey(Sanitizer):
     """The noise is the same under every key."""
 
-    def __init__(self, *settings: Any, **more: Any):
-        super().__init__(*settings[:4], bytes(range(32)), **more)
+    def __init__(self, search: NeighborSearch, settings: Configuration, key: bytes):
+        super().__init__(search, settings, bytes(range(32)))
 
 
 class LetsUnknownWordsThrough(Sanitizer):
@@ -386,8 +388,9 @@ class LetsUnknownWordsThrough(Sanitizer):
 class DropsUnknownWords(Sanitizer):
     """Unknown words are left out, under a claim that covers them."""
 
-    def __init__(self, *settings: Any, **more: Any):
-        super().__init__(*settings[:3], "drop", settings[4], **{**more, "allow_unsound": True})
+    def __init__(self, search: NeighborSearch, settings: Configuration, key: bytes):
+        dropping = dataclasses.replace(settings, unknown_words="drop", allow_unsound=True)
+        super().__init__(search, dropping, key)
 
 
 class ResamplesRanksOfTheOriginal(Sanitizer):
@@ -430,7 +433,7 @@ class BrokenReleaser(VectorReleaser):
         return self.rounded(configuration.projection.apply(self._vector(document.text)), noise)
 
     def noise_key(self, document: Document) -> bytes:
-        return document_key(self._key, self._digest, document.id, document.text)
+        return document_key(self._secret_key, self._digest, document.id, document.text)
 
     def rounded(self, vector: Floats, noise: Floats) -> Floats:
         return to_grid(vector + noise, self.configuration.step)

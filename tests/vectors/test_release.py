@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import pickle
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,19 +17,12 @@ from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.noise import TAIL_DRAWS, laplace, laplace_draws
 from dxbeam.vectors import sensitivity
+from dxbeam.vectors.configuration import LARGEST_STEP_COUNT, UNITS, VectorConfiguration
 from dxbeam.vectors.projections import Projection, make_projection
-from dxbeam.vectors.release import (
-    LARGEST_STEP_COUNT,
-    UNITS,
-    ReleasedVector,
-    VectorConfiguration,
-    VectorReleaser,
-    shortened,
-    to_grid,
-)
+from dxbeam.vectors.release import ReleasedVector, VectorReleaser, shortened, to_grid
 from dxbeam.vectors.sensitivity import Sensitivity
 from tests.support import tiny, vocabularies
-from tests.support.laws import ALPHA, chi_square_p, random_numbers
+from tests.support.distributions import ALPHA, chi_square_p, random_numbers
 
 VOCABULARY = tiny.vocabulary(words=60, dimensions=8)
 
@@ -41,7 +35,7 @@ def _settings(
 
 
 def _releaser(settings: VectorConfiguration, key: bytes = tiny.KEY) -> VectorReleaser:
-    return VectorReleaser(settings, VOCABULARY, key)
+    return VectorReleaser(VOCABULARY, settings, key)
 
 
 def _projected(settings: VectorConfiguration, vector: np.ndarray) -> np.ndarray:
@@ -133,10 +127,10 @@ def test_what_a_record_stands_for() -> None:
 def test_given_vectors_need_no_vocabulary() -> None:
     settings = _settings("vector")
     text = encode([1.0] * 8, 8)
-    alone = VectorReleaser(settings, None, tiny.KEY).release_one(Document("d", text))
+    alone = VectorReleaser(None, settings, tiny.KEY).release_one(Document("d", text))
     assert alone.shape == (3,)
-    with pytest.raises(ConfigurationError, match="--unit text needs a --vocabulary"):
-        VectorReleaser(_settings(), None)
+    with pytest.raises(ConfigurationError, match="unit text needs a vocabulary"):
+        VectorReleaser(None, _settings())
 
 
 def test_records_that_cannot_be_used_are_rejected_in_order() -> None:
@@ -156,7 +150,51 @@ def test_documents_that_a_program_got_wrong() -> None:
     [rejected] = releaser.release([Document("a", "w1", '{"vector": "w1"}')])
     assert isinstance(rejected, Rejected)
     with pytest.raises(ConfigurationError, match="given as Document"):
-        list(releaser.release(["w1"]))  # type: ignore[list-item]
+        list(releaser.release([b"w1"]))  # type: ignore[list-item]
+    with pytest.raises(ConfigurationError, match="release takes an iterable of documents"):
+        releaser.release("w1")
+
+
+def test_strings_share_no_noise_even_under_one_key() -> None:
+    released = [
+        result.vector.tobytes()
+        for _ in range(2)
+        for result in _releaser(_settings()).release(["w1", "w1"])
+        if isinstance(result, ReleasedVector)
+    ]
+    assert len(set(released)) == 4
+
+
+def test_settings_for_a_vocabulary_are_proved_for_the_unit() -> None:
+    for unit, method in (("word", "exact"), ("text", "spectral")):
+        settings = VectorConfiguration.for_vocabulary(
+            VOCABULARY, 2.0, unit, "gaussian", projected_dimensions=3
+        )
+        assert (settings.unit, settings.sensitivity.method) == (unit, method)
+        projection = make_projection("gaussian", 8, 3)
+        assert settings.projection.digest == projection.digest
+        assert settings.sensitivity == getattr(sensitivity, method)(
+            *([VOCABULARY] if method == "exact" else []), projection
+        )
+        assert settings.guarantee().delta == 0
+    with pytest.raises(ConfigurationError, match="1 to 8 dimensions"):
+        VectorConfiguration.for_vocabulary(VOCABULARY, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("demo", _settings()), "vocabulary is a Vocabulary"),
+        ((VOCABULARY, 5.0), "configuration is a VectorConfiguration, and this is of type float"),
+        ((_settings(), VOCABULARY), "vocabulary is a Vocabulary"),
+        ((VOCABULARY, _settings(), "a" * 32), "secret_key is 32 bytes"),
+    ],
+)
+def test_a_releaser_says_what_it_was_given_in_a_wrong_place(
+    arguments: tuple[Any, ...], said: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        VectorReleaser(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +213,7 @@ def test_documents_that_a_program_got_wrong() -> None:
 )
 def test_what_is_no_vector_is_rejected_with_a_reason(text: str, says: str) -> None:
     """Whoever makes the documents, not only those that come from files."""
-    releaser = VectorReleaser(_settings("vector"), None, tiny.KEY)
+    releaser = VectorReleaser(None, _settings("vector"), tiny.KEY)
     [rejected] = releaser.release([Document("a", text)])
     assert isinstance(rejected, Rejected)
     assert says in rejected.reason
@@ -232,8 +270,8 @@ def test_a_vocabulary_with_vectors_beyond_the_longest_is_refused() -> None:
     projection = make_projection("gaussian", 8, 3)
     settings = VectorConfiguration("word", 2.0, projection, sensitivity.spectral(projection))
     with pytest.raises(ConfigurationError, match=r"a vector of length 2\.828e\+09"):
-        VectorReleaser(settings, vocabularies.of(vectors))
-    VectorReleaser(settings, vocabularies.of(vectors[[0, 2]]))
+        VectorReleaser(vocabularies.of(vectors), settings)
+    VectorReleaser(vocabularies.of(vectors[[0, 2]]), settings)
 
 
 def test_a_grid_point_is_added_without_rounding() -> None:
@@ -245,10 +283,10 @@ def test_a_grid_point_is_added_without_rounding() -> None:
 
 def test_without_a_key_nothing_repeats() -> None:
     settings = _settings()
-    drawn = [VectorReleaser(settings, VOCABULARY).release_one(Document("d", "w1")) for _ in "12"]
+    drawn = [VectorReleaser(VOCABULARY, settings).release_one(Document("d", "w1")) for _ in "12"]
     assert (drawn[0] != drawn[1]).any()
     with pytest.raises(ConfigurationError, match="32 bytes"):
-        VectorReleaser(settings, VOCABULARY, b"short")
+        VectorReleaser(VOCABULARY, settings, b"short")
     with pytest.raises(TypeError, match="secret key"):
         pickle.dumps(_releaser(settings))
 
@@ -263,7 +301,7 @@ def test_settings_travel_and_keep_their_digest() -> None:
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_guarantee_names_the_metric_that_is_proved(unit: str) -> None:
     guarantee = _settings(unit).guarantee()
-    assert guarantee.metric.startswith("Euclidean distance")
+    assert guarantee.metric.sentence.startswith("Euclidean distance")
     assert (guarantee.epsilon, guarantee.delta, guarantee.evidence) == (2.0, 0.0, "proved")
     assert "7e-10" not in str(guarantee.caveats)
     assert any("total variation" in caveat for caveat in guarantee.caveats)
@@ -275,9 +313,9 @@ def _exact(unit: str, kind: str = "gaussian") -> VectorConfiguration:
 
 
 def test_pairs_of_words_prove_less_for_texts_and_nothing_for_given_vectors() -> None:
-    assert _exact("word").guarantee().metric.startswith("Euclidean distance")
-    assert _exact("text").guarantee().metric.startswith("Word Mover's Distance")
-    assert _exact("text", "none").guarantee().metric.startswith("Euclidean distance")
+    assert _exact("word").guarantee().metric.sentence.startswith("Euclidean distance")
+    assert _exact("text").guarantee().metric.sentence.startswith("Word Mover's Distance")
+    assert _exact("text", "none").guarantee().metric.sentence.startswith("Euclidean distance")
     with pytest.raises(ConfigurationError, match="choose spectral"):
         _exact("vector")
 
@@ -315,7 +353,7 @@ def test_the_published_calibration_is_marked_as_such() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "epsilon", "says"), [("sentence", 1.0, "--unit sentence"), ("text", 0.0, "epsilon")]
+    ("unit", "epsilon", "says"), [("sentence", 1.0, "unit sentence"), ("text", 0.0, "epsilon")]
 )
 def test_settings_out_of_range(unit: str, epsilon: float, says: str) -> None:
     projection = make_projection("gaussian", 8, 3)

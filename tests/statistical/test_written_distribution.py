@@ -1,8 +1,8 @@
-"""The law of what a Sanitizer writes, from text to text.
+"""The distribution of what a Sanitizer writes, from text to text.
 
 Six kinds of words (five on a line and an unknown one) in random order are sanitized, and the words
-written are compared with the exact law: of each word, and of each two neighbours together, which
-are independent. Unlike tests of a mechanism, this one sees which random numbers go where.
+written are compared with the exact distribution: of each word, and of each two neighbours together,
+which are independent. Unlike tests of a mechanism, this one sees which random numbers go where.
 False-alarm rate 1e-6 a test. Broken copies of the Sanitizer's parts show that it can fail.
 """
 
@@ -22,8 +22,15 @@ from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text import sanitizer as module
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
-from tests.support.laws import Floats, chi_square_p, judge, line_law, rank_law
+from tests.support.distributions import (
+    Floats,
+    chi_square_p,
+    judge,
+    line_distribution,
+    rank_distribution,
+)
 from tests.support.vocabularies import line_vocabulary
 
 KEY = bytes(range(32))
@@ -37,25 +44,26 @@ KINDS = np.random.default_rng(4).integers(0, 6, WORDS)
 TEXT = [f"w{kind}" if kind != STRANGER else "stranger" for kind in KINDS]
 
 
-def exact_laws(resampled: bool) -> Floats:
+def exact_distributions(resampled: bool) -> Floats:
     """Probability of each released word (column) for each kind (row)."""
     assert LINE.unknown_vector is not None
     starts = [*POSITIONS, float(LINE.unknown_vector[0])]
-    laws = np.stack([line_law(POSITIONS, start, 1, EPSILON) for start in starts])
+    distributions = np.stack([line_distribution(POSITIONS, start, 1, EPSILON) for start in starts])
     if not resampled:
-        return laws
+        return distributions
     around = np.zeros((5, 5))
     for word in range(5):
         ranked = np.argsort(np.abs(POSITIONS - POSITIONS[word]), kind="stable")
-        around[word, ranked] = rank_law(5, EPSILON * C)
-    return laws @ around
+        around[word, ranked] = rank_distribution(5, EPSILON * C)
+    return distributions @ around
 
 
 def check_written(
     documents: int = 30, resampled: bool = True, unknown_words: str = "noise"
 ) -> None:
     resampling = RankResampling(C) if resampled else None
-    maker = Sanitizer(LINE, Laplace(EPSILON), resampling, unknown_words, KEY, allow_unsound=True)
+    settings = Configuration(Laplace(EPSILON), resampling, unknown_words, allow_unsound=True)
+    maker = Sanitizer(LINE, settings, KEY)
     pieces = np.array_split(np.array(TEXT), documents)
     results = maker.sanitize(Document(str(i), " ".join(piece)) for i, piece in enumerate(pieces))
     texts = [result.document.text for result in results if isinstance(result, Sanitized)]
@@ -70,28 +78,28 @@ def check_written(
         kinds = KINDS[KINDS != STRANGER]
     assert len(written) == len(kinds)
     released = np.array([int(word[1:]) for word in written])
-    laws = exact_laws(resampled)
+    distributions = exact_distributions(resampled)
     p_values = {}
     for one in np.unique(kinds):
         counts = np.bincount(released[kinds == one], minlength=5)
-        p_values[f"{one}"] = chi_square_p(counts, laws[one])
+        p_values[f"{one}"] = chi_square_p(counts, distributions[one])
         for other in np.unique(kinds):
             here = np.flatnonzero((kinds[:-1] == one) & (kinds[1:] == other))
             both = np.bincount(released[here] * 5 + released[here + 1], minlength=25)
             p_values[f"{one}, {other}"] = chi_square_p(
-                both, np.outer(laws[one], laws[other]).ravel()
+                both, np.outer(distributions[one], distributions[other]).ravel()
             )
     judge(p_values)
 
 
 @pytest.mark.parametrize("documents", [1, 30, 3000])
-def test_written_words_have_the_exact_law(documents: int) -> None:
+def test_written_words_have_the_exact_distribution(documents: int) -> None:
     check_written(documents)
 
 
 @pytest.mark.parametrize("resampled", [True, False])
 @pytest.mark.parametrize("unknown_words", ["noise", "mask", "drop", "keep"])
-def test_rules_for_unknown_words_leave_the_law_of_the_others(
+def test_rules_for_unknown_words_leave_the_distribution_of_the_others(
     unknown_words: str, resampled: bool
 ) -> None:
     check_written(unknown_words=unknown_words, resampled=resampled)

@@ -1,4 +1,4 @@
-"""Exact laws, and tests of samples against them.
+"""Exact distributions, and tests of samples against them.
 
 Every check raises AssertionError when a p-value falls below ALPHA divided by the number of p-values
 it looks at (Bonferroni), so a correct sampler fails a check with probability ALPHA at most. Samples
@@ -96,10 +96,10 @@ def check_noise(sampler: Sampler, n: int, epsilon: float = 3.0, rows: int = 30_0
     judge(p_values)
 
 
-def chi_square_p(counts: Ids, law: Floats) -> float:
-    """Of counts against a law; rare outcomes are pooled, impossible ones must not occur."""
-    assert abs(law.sum() - 1) < 1e-6
-    expected = law * counts.sum()
+def chi_square_p(counts: Ids, distribution: Floats) -> float:
+    """Of counts against a distribution; rare outcomes are pooled, impossible ones fail."""
+    assert abs(distribution.sum() - 1) < 1e-6
+    expected = distribution * counts.sum()
     rare = expected < 10
     observed = np.append(counts[~rare], counts[rare].sum())
     expected = np.append(expected[~rare], expected[rare].sum())
@@ -112,7 +112,7 @@ def chi_square_p(counts: Ids, law: Floats) -> float:
     return min(p_rare, float(stats.chi2.sf(statistic, len(observed) - 1)))
 
 
-def line_law(positions: Floats, start: float, n: int, epsilon: float) -> Floats:
+def line_distribution(positions: Floats, start: float, n: int, epsilon: float) -> Floats:
     """Released words for words on a line in R^n: the noise's part along the line decides.
 
     In one dimension that part is Laplace. In n dimensions it is variance-gamma, with
@@ -127,12 +127,12 @@ def line_law(positions: Floats, start: float, n: int, epsilon: float) -> Floats:
     else:
         v = special.gammaincinv((n + 1) / 2, (np.arange(20_000) + 0.5) / 20_000)
         above = [float(special.erfc(epsilon * z / (2 * np.sqrt(v))).mean()) / 2 for z in borders]
-    law = np.empty(len(positions))
-    law[order] = -np.diff(np.concatenate([[1.0], above, [0.0]]))
-    return law
+    distribution = np.empty(len(positions))
+    distribution[order] = -np.diff(np.concatenate([[1.0], above, [0.0]]))
+    return distribution
 
 
-def plane_law(points: Floats, start: Floats, epsilon: float) -> Floats:
+def plane_distribution(points: Floats, start: Floats, epsilon: float) -> Floats:
     """Released words for words in the plane, by integration over directions.
 
     Along a ray from ``start``, a word is nearest on one interval of the length, whose probability
@@ -142,7 +142,7 @@ def plane_law(points: Floats, start: Floats, epsilon: float) -> Floats:
     rays = np.stack([np.cos(angles), np.sin(angles)])
     offsets = points - start
     squares, slopes = (offsets**2).sum(axis=1), 2 * offsets @ rays  # [k], [k, angles]
-    law = np.empty(len(points))
+    distribution = np.empty(len(points))
     for own in range(len(points)):
         # own is nearer than other where squares[own] - squares[other] <= r * (slope difference)
         gap = (squares[own] - np.delete(squares, own))[:, None]
@@ -152,8 +152,8 @@ def plane_law(points: Floats, start: Floats, epsilon: float) -> Floats:
         low = np.where(lead > 0, crossing, 0.0).max(axis=0, initial=0.0)
         high = np.where(lead < 0, crossing, np.inf).min(axis=0, initial=np.inf)
         inside = np.maximum(_gamma2(high, epsilon) - _gamma2(low, epsilon), 0.0)
-        law[own] = np.where(high > low, inside, 0.0).mean()
-    return law
+        distribution[own] = np.where(high > low, inside, 0.0).mean()
+    return distribution
 
 
 def _gamma2(length: Floats, epsilon: float) -> Floats:
@@ -162,7 +162,7 @@ def _gamma2(length: Floats, epsilon: float) -> Floats:
     return np.where(np.isinf(scaled), 1.0, 1 - np.exp(-finite) * (1 + finite))
 
 
-def rank_law(words: int, rate: float) -> Floats:
+def rank_distribution(words: int, rate: float) -> Floats:
     """P(rank = i) proportional to exp(-rate * i), by enumeration."""
     weights = np.exp(-rate * np.arange(words))
     return weights / weights.sum()

@@ -2,7 +2,8 @@
 
 What a search or a sampler does with its first neighbours, its first tile of words or short vectors
 is not what it does with the rest. So thousands of words are placed where the rest comes out often,
-and the counts are compared with the exact law, by where a word lies and by which tile holds it.
+and the counts are compared with the exact distribution, by where a word lies and by which tile
+holds it.
 """
 
 from __future__ import annotations
@@ -15,32 +16,34 @@ import numpy as np
 
 from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Floats
-from dxbeam.audit.reference_laws import after_resampling
+from dxbeam.audit.references import after_resampling
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.audit.word_battery import noisy_vectors
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import AddsNoise
 from dxbeam.space.approximate_index import build_index
-from dxbeam.space.neighbors import ARITHMETICS, Ids, NeighborSearch
+from dxbeam.space.choose_backend import EXACT_BACKENDS
+from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 
 WORDS = 6000
 """More than two tiles of 2,048 words, the last one not full."""
 
 _TILE = 2048
-_BANDS = 8
-"""Into so many parts of equal probability a law is cut, by where words lie."""
+_PARTS = 8
+"""A distribution is cut into so many parts of equal probability, by the distance of the words."""
 
 _MIDDLE = 200
 """Words within a few deviations of the noise."""
 
-_CROWD, _REMOTE = 200, 2.3
-"""Words near the middle, more than a sampler's first 129; and how far off the others are, in units
+_CLUSTERED, _REMOTE = 200, 2.3
+"""Words in the cluster, more than a sampler's first 129; and how far off the others are, in units
 over which probabilities fall by e^2. Each of the others is a hundred times less probable than one
-of the crowd; all together they come out one time in four, and a sampler that proposes words beyond
-the first 129 at random rejects nineteen of twenty, so that one word in ten outlasts its rounds."""
+of the cluster; all together they come out one time in four, and a sampler that proposes words
+beyond the first 129 at random rejects nineteen of twenty, so that one word in ten outlasts its
+rounds."""
 
-_LONELY = 12.0
+_FAR_OFF = 12.0
 """Where one word stands alone, in the same units."""
 
 _LENGTH = 1e8
@@ -52,8 +55,8 @@ _TABLE = 16
 _QUERIES = 600
 
 
-def audit_wide(subject: Subject, n: int) -> Iterator[Finding]:
-    """The law of released words on a line of thousands, where the mechanism adds noise."""
+def audit_thousands(subject: Subject, n: int) -> Iterator[Finding]:
+    """The distribution of released words on a line of thousands, where the mechanism adds noise."""
     if isinstance(subject.configuration.mechanism, AddsNoise):
         places = _line_or_cloud(subject, WORDS, n)
         # What is released lies in the middle; the rest must be there, and hardly ever comes out.
@@ -61,29 +64,29 @@ def audit_wide(subject: Subject, n: int) -> Iterator[Finding]:
         places[_MIDDLE:, 0] = np.sign(places[_MIDDLE:, 0]) * rest * subject.spread(n)
         vocabulary, order = _shuffled(subject, places, places[2])
         setting = f"{WORDS:,} words on a line, n = {n}"
-        yield from _audit_law(subject, vocabulary, order[:2], setting)
+        yield from _audit_counts(subject, vocabulary, order[:2], setting)
 
 
-def audit_crowd(subject: Subject, n: int) -> Iterator[Finding]:
-    """The law of released words in a crowd that has thousands of others around it."""
+def audit_cluster(subject: Subject, n: int) -> Iterator[Finding]:
+    """The distribution of released words in a dense cluster, thousands of others around it."""
     if not isinstance(subject.configuration.mechanism, AddsNoise):
-        vocabulary, words = _crowd(subject, WORDS, n)
-        yield from _audit_law(subject, vocabulary, words, f"{WORDS:,} words, n = {n}")
+        vocabulary, words = _cluster(subject, WORDS, n)
+        yield from _audit_counts(subject, vocabulary, words, f"{WORDS:,} words, n = {n}")
 
 
-def audit_equal(subject: Subject, n: int) -> Iterator[Finding]:
-    """The law of released words where half of 300 share two vectors."""
+def audit_shared_vectors(subject: Subject, n: int) -> Iterator[Finding]:
+    """The distribution of released words where half of 300 share two vectors."""
     places = _line_or_cloud(subject, 300, n)
     places[2:100], places[100:150] = places[0], places[1]
     unknown = places[1].copy()
     unknown[0] += 0.4 * subject.spread(n)
     vocabulary, order = _shuffled(subject, places, unknown)
     setting = f"150 of 300 words at two places, n = {n}"
-    yield from _audit_law(subject, vocabulary, order[[0, 1, 250]], setting)
+    yield from _audit_counts(subject, vocabulary, order[[0, 1, 250]], setting)
 
 
-def audit_long(subject: Subject, n: int) -> Iterator[Finding]:
-    """The law of released words whose vectors are long and close together.
+def audit_long_vectors(subject: Subject, n: int) -> Iterator[Finding]:
+    """The distribution of released words whose vectors are long and close together.
 
     A last coordinate, large and equal for all, changes no distance.
     """
@@ -94,31 +97,31 @@ def audit_long(subject: Subject, n: int) -> Iterator[Finding]:
         short, order = _shuffled(subject, _line_or_cloud(subject, 300, n), np.zeros(n))
         words = order[:2]
     else:
-        short, words = _crowd(subject, 2 * WORDS, n)
+        short, words = _cluster(subject, 2 * WORDS, n)
     every = short.vectors_of(np.append(np.arange(len(short)), UNKNOWN))
     places = np.concatenate([every, np.full((len(every), 1), _LENGTH)], axis=1)
     vocabulary = words_at(places[:-1], places[-1])
     setting = f"{len(short):,} words of length {_LENGTH:g}, n = {n + 1}"
-    yield from _audit_law(subject, vocabulary, words, setting)
+    yield from _audit_counts(subject, vocabulary, words, setting)
 
 
-def _crowd(subject: Subject, count: int, n: int) -> tuple[Vocabulary, Ids]:
-    """Words in a crowd, one that is lonely, and all others around; and some of each kind."""
+def _cluster(subject: Subject, count: int, n: int) -> tuple[Vocabulary, Ids]:
+    """Words in a dense cluster, one far off, the others around; and the ids of some of each."""
     places = subject.normals(count * n).reshape(count, n)
     places /= np.linalg.norm(places, axis=1, keepdims=True)
-    reach = _REMOTE + np.abs(subject.normals(count)) / 20
-    reach[:_CROWD] = np.linspace(0, 0.02, _CROWD)
-    reach[_CROWD] = _LONELY
-    places *= reach[:, None] * subject.spread(n)
+    radii = _REMOTE + np.abs(subject.normals(count)) / 20
+    radii[:_CLUSTERED] = np.linspace(0, 0.02, _CLUSTERED)
+    radii[_CLUSTERED] = _FAR_OFF
+    places *= radii[:, None] * subject.spread(n)
     vocabulary, order = _shuffled(subject, places, places[1])
-    return vocabulary, order[[0, _CROWD - 1, _CROWD, _CROWD + 1]]
+    return vocabulary, order[[0, _CLUSTERED - 1, _CLUSTERED, _CLUSTERED + 1]]
 
 
 def _line_or_cloud(subject: Subject, count: int, n: int) -> Floats:
     """Places of words a few deviations of the noise apart, [count, n].
 
-    On a line where the mechanism adds noise, as the law is known there; around the origin for
-    others.
+    On a line where the mechanism adds noise, as the distribution is known there; around the origin
+    for others.
     """
     spread = subject.spread(n)
     if not isinstance(subject.configuration.mechanism, AddsNoise):
@@ -140,47 +143,53 @@ def _shuffled(subject: Subject, places: Floats, unknown: Floats) -> tuple[Vocabu
     vocabulary = words_at(shuffled, unknown)
     if subject.configuration.resampling is not None:
         search = NeighborSearch(vocabulary)
-        table, radii = search.table(np.arange(len(vocabulary)), _TABLE)
+        table, radii = search.neighbor_table(np.arange(len(vocabulary)), _TABLE)
         vocabulary = dataclasses.replace(vocabulary, neighbor_ids=table, close_radius=radii)
     return vocabulary, order
 
 
-def _audit_law(
+def _audit_counts(
     subject: Subject, vocabulary: Vocabulary, words: Ids, setting: str
 ) -> Iterator[Finding]:
-    """Counts of what is released for some words and the unknown one, against the exact law."""
+    """Counts of released words, for some originals and the unknown word, against the exact ones."""
     reference = subject.reference(vocabulary)
     if reference.released is None:
         return
     words = np.append(words, UNKNOWN)
     places = vocabulary.vectors_of(words)
-    laws = np.array([reference.released(int(w), x) for w, x in zip(words, places, strict=True)])
-    laws, missed = after_resampling(subject.configuration, vocabulary, laws)
+    distributions = np.array(
+        [reference.released(int(w), x) for w, x in zip(words, places, strict=True)]
+    )
+    distributions, missed = after_resampling(subject.configuration, vocabulary, distributions)
     released = subject.release(vocabulary, np.tile(words, subject.size.outputs))
     released = released.reshape(-1, len(words)).T
     if ((released < 0) | (released >= len(vocabulary))).any():
         found = evidence.never(int(((released < 0) | (released >= len(vocabulary))).sum()))
-        yield Finding.of("wide: no word of the vocabulary", setting, found)
+        yield Finding.of("large vocabulary: no word of the vocabulary", setting, found)
         return
     for row, word in enumerate(words):
         name = "the unknown word" if word == UNKNOWN else f"word {row}"
-        for kind, cells in _cells(vocabulary, int(word), places[row], laws[row]):
+        for kind, cells in _cells(vocabulary, int(word), places[row], distributions[row]):
             counts = np.bincount(cells[released[row]], minlength=cells.max() + 1)
-            law = np.asarray(np.bincount(cells, laws[row]), np.float64)
-            found = evidence.counts_of_law(counts, law, reference.tolerance * WORDS + missed)
-            yield Finding.of(f"wide: law for {name}, by {kind}", setting, found)
+            distribution = np.asarray(np.bincount(cells, distributions[row]), np.float64)
+            found = evidence.counts_of_distribution(
+                counts, distribution, reference.tolerance * WORDS + missed
+            )
+            yield Finding.of(
+                f"large vocabulary: distribution for {name}, by {kind}", setting, found
+            )
 
 
 def _cells(
-    vocabulary: Vocabulary, word: int, place: Floats, law: Floats
+    vocabulary: Vocabulary, word: int, place: Floats, distribution: Floats
 ) -> Iterator[tuple[str, Ids]]:
     """The cell in which each word is counted, int64 [N], itself alone: by distance, and by tile."""
     order = np.argsort(np.linalg.norm(vocabulary.vectors - place, axis=1), kind="stable")
     nearer = np.empty(len(order))
-    nearer[order] = np.cumsum(law[order])
+    nearer[order] = np.cumsum(distribution[order])
     tiles = np.arange(len(order)) // _TILE
     for kind, cells in (
-        ("distance", np.minimum(nearer * _BANDS, _BANDS - 1).astype(np.int64)),
+        ("distance", np.minimum(nearer * _PARTS, _PARTS - 1).astype(np.int64)),
         ("tile", 2 * tiles + (nearer > 0.5)),
     ):
         cells += 1
@@ -218,9 +227,9 @@ def audit_searches(subject: Subject, n: int) -> Iterator[Finding]:
 
 def searches(subject: Subject, vocabulary: Vocabulary) -> Iterator[tuple[str, NeighborSearch]]:
     """Every way of this machine to find the word nearest to a vector."""
-    for arithmetic in ARITHMETICS:
-        search = subject.search(vocabulary, arithmetic=arithmetic)
+    for name in EXACT_BACKENDS:
+        search = subject.search(vocabulary, backend=name)
         with suppress(ConfigurationError):  # this processor gets such products wrong
-            yield f"in {search.arithmetic}", search
+            yield f"by {search.exact_backend.name}", search
     index = build_index(vocabulary, "Flat")
     yield "by FAISS", subject.search(dataclasses.replace(vocabulary, index=index))

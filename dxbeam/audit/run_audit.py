@@ -1,9 +1,10 @@
 """An audit that can fail: statistical and exact tests of a mechanism against what it claims.
 
 ``audit`` runs a battery on a configuration as the release path runs it: through ``Sanitizer``, its
-keys and its random numbers. Laws that are declared in reference_laws.py are tested exactly; the
-claimed privacy loss, independence of batches, of documents and texts, repeatability and unknown
-words are tested for every mechanism. docs/audit.md says what each test can find and what not.
+keys and its random numbers. Distributions that are declared in reference_distributions.py are
+tested exactly; the claimed privacy loss, independence of batches, of documents and texts,
+repeatability and unknown words are tested for every mechanism. docs/audit.md says what each test
+can find and what not.
 
 The tests of one audit together raise a false alarm with probability ALPHA at most. Random numbers
 come from the operating system, so each audit is a new one.
@@ -18,17 +19,17 @@ from typing import NamedTuple
 from dxbeam.audit.bag_battery import audit_bags
 from dxbeam.audit.delta_battery import audit_delta
 from dxbeam.audit.evidence import holm_shares
+from dxbeam.audit.large_vocabulary_battery import (
+    audit_cluster,
+    audit_long_vectors,
+    audit_searches,
+    audit_shared_vectors,
+    audit_thousands,
+)
 from dxbeam.audit.noise_battery import audit_noise
 from dxbeam.audit.promise_battery import audit_promises
 from dxbeam.audit.subject import Finding, Subject
 from dxbeam.audit.text_battery import audit_texts
-from dxbeam.audit.wide_battery import (
-    audit_crowd,
-    audit_equal,
-    audit_long,
-    audit_searches,
-    audit_wide,
-)
 from dxbeam.audit.word_battery import audit_batches, audit_line, audit_plane, audit_twins
 from dxbeam.mechanisms import AddsNoise
 
@@ -38,10 +39,10 @@ ALPHA = 1e-6
 DIMENSIONS = (1, 2, 3, 50, 300)
 
 _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int, ...]]] = {
-    "wide": (audit_wide, (1, 50)),
-    "crowd": (audit_crowd, (3,)),
-    "long": (audit_long, (2,)),
-    "equal": (audit_equal, (1, 3)),
+    "thousands": (audit_thousands, (1, 50)),
+    "cluster": (audit_cluster, (3,)),
+    "long_vectors": (audit_long_vectors, (2,)),
+    "shared_vectors": (audit_shared_vectors, (1, 3)),
     "searches": (audit_searches, (50,)),
     "bags": (audit_bags, (1,)),
     "noise": (audit_noise, DIMENSIONS),

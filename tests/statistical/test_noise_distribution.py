@@ -1,4 +1,4 @@
-"""The noise's law: length, direction, independence of rows. False-alarm rate 1e-6 a test.
+"""The noise's distribution: length, direction, independence of rows. False-alarm rate 1e-6 a test.
 
 Sixteen broken samplers, each caught in at least one dimension, show that the checks can fail.
 """
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dxbeam.mechanisms.noise import laplace, normal_pairs, uniform
-from tests.support.laws import Floats, Sampler, check_noise, random_numbers
+from tests.support.distributions import Floats, Sampler, check_noise, random_numbers
 
 DIMENSIONS = (1, 2, 3, 50, 300)
 
@@ -22,7 +22,7 @@ def test_length_is_gamma_and_direction_uniform(n: int) -> None:
 
 
 def _with_length(length: Callable[[int, int], Floats]) -> Sampler:
-    """Right directions with lengths of another law, in units of 1/epsilon."""
+    """Right directions with lengths of another distribution, in units of 1/epsilon."""
 
     def sample(random: np.ndarray, n: int, epsilon: float) -> Floats:
         noise = laplace(random, n, epsilon)

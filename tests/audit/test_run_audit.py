@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pytest
 
-from dxbeam.audit.battery import ALPHA, audit, judge, parts, run
-from dxbeam.audit.reference_laws import REFERENCES
+from dxbeam.audit.references import REFERENCES
+from dxbeam.audit.run_audit import ALPHA, audit, judge, parts, run
 from dxbeam.audit.subject import SMALL, Finding, Size, Subject
 from dxbeam.audit.vector_battery import audit_projections, audit_vectors
 from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
@@ -107,15 +107,16 @@ def test_broken_releases_of_vectors_are_found(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(broken_choices.MECHANISMS))
 def test_mistakes_in_large_vocabularies_are_found(name: str) -> None:
     mechanism = broken_choices.MECHANISMS[name]
-    part = next((part for part in ("equal", "long") if part in name), "crowd")
-    part = "wide" if isinstance(mechanism, Laplace) else part
+    parts_by_mistake = {"equal": "shared_vectors", "long": "long_vectors"}
+    part = next((part for word, part in parts_by_mistake.items() if word in name), "cluster")
+    part = "thousands" if isinstance(mechanism, Laplace) else part
     assert failures(Subject(Configuration(mechanism), MIDDLE), {part})
 
 
 def test_copies_without_a_mistake_pass() -> None:
     """So that what is found of the others is their mistake."""
     choice = Subject(Configuration(broken_choices.BrokenChoice(10.0, "no mistake")), MIDDLE)
-    assert failures(choice, {"crowd", "equal", "long"}) == []
+    assert failures(choice, {"cluster", "shared_vectors", "long_vectors"}) == []
     subject = Subject(Configuration(Laplace(20.0)), SMALL)
     assert judge(audit_projections(subject, 20.0, broken.BrokenReleaser)).failures == []
 
@@ -130,7 +131,7 @@ def test_broken_searches_are_found(name: str, mechanism: Mechanism) -> None:
 @pytest.mark.parametrize("name", sorted(broken_choices.RESAMPLINGS))
 def test_ranks_that_are_cut_off_are_found(name: str) -> None:
     settings = Configuration(Laplace(10.0), broken_choices.RESAMPLINGS[name])
-    assert failures(Subject(settings, MIDDLE), {"wide"})
+    assert failures(Subject(settings, MIDDLE), {"thousands"})
 
 
 @pytest.mark.parametrize("name", sorted(broken_releases.BAGS))

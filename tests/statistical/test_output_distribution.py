@@ -1,4 +1,4 @@
-"""The law of released words: exact by integration, in one, two, 50 and 300 dimensions.
+"""The distribution of released words: exact by integration, in one, two, 50 and 300 dimensions.
 
 False-alarm rate 1e-6 a test. Broken mechanisms, each caught in at least one of the settings, show
 that the checks can fail.
@@ -17,15 +17,15 @@ from dxbeam.mechanisms.noise import laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-from tests.support.laws import (
+from tests.support.distributions import (
     Floats,
     Ids,
     chi_square_p,
     judge,
-    line_law,
-    plane_law,
+    line_distribution,
+    plane_distribution,
     random_numbers,
-    rank_law,
+    rank_distribution,
 )
 
 ROWS = 20_000
@@ -34,11 +34,11 @@ Release = Callable[[Ids, np.ndarray, NeighborSearch, float], Ids]
 
 @dataclass
 class Setting:
-    """A vocabulary, an epsilon, and the exact law of what is released for each word."""
+    """A vocabulary, an epsilon, and the exact distribution of what is released for each word."""
 
     search: NeighborSearch
     epsilon: float
-    laws: dict[int, Floats]
+    distributions: dict[int, Floats]
 
 
 def _settings() -> Iterator[Setting]:
@@ -48,14 +48,18 @@ def _settings() -> Iterator[Setting]:
         vectors[:, 0] = positions
         vocabulary = Vocabulary(list("abcde"), vectors)
         starts = {**dict(enumerate(positions)), UNKNOWN: float(np.float32(positions.mean()))}
-        laws = {w: line_law(positions, start, n, epsilon) for w, start in starts.items()}
-        yield Setting(NeighborSearch(vocabulary), epsilon, laws)
+        distributions = {
+            w: line_distribution(positions, start, n, epsilon) for w, start in starts.items()
+        }
+        yield Setting(NeighborSearch(vocabulary), epsilon, distributions)
     points = np.array([[0, 0], [1, 0.2], [-0.7, 1], [2, 2], [0.3, -1.5], [-2, -1], [0.1, 0.6]])
     vocabulary = Vocabulary(list("abcdefg"), points.astype(np.float32))
     exact = vocabulary.vectors.astype(np.float64)
-    laws = {w: plane_law(exact, exact[w], 1.3) for w in range(len(points))}
-    laws[UNKNOWN] = plane_law(exact, np.asarray(vocabulary.unknown_vector, np.float64), 1.3)
-    yield Setting(NeighborSearch(vocabulary), 1.3, laws)
+    distributions = {w: plane_distribution(exact, exact[w], 1.3) for w in range(len(points))}
+    distributions[UNKNOWN] = plane_distribution(
+        exact, np.asarray(vocabulary.unknown_vector, np.float64), 1.3
+    )
+    yield Setting(NeighborSearch(vocabulary), 1.3, distributions)
 
 
 SETTINGS = list(_settings())
@@ -69,30 +73,32 @@ def check_output(release: Release, setting: Setting) -> None:
     vocabulary = setting.search.vocabulary
     draws = Laplace(setting.epsilon).draws(vocabulary.dimensions)
     p_values = {}
-    for word, law in setting.laws.items():
+    for word, distribution in setting.distributions.items():
         random = random_numbers(ROWS, draws, seed=word + 10)
         released = release(np.full(ROWS, word), random, setting.search, setting.epsilon)
         assert released.min() >= 0, "not a word of the vocabulary"
-        p_values[str(word)] = chi_square_p(np.bincount(released, minlength=len(law)), law)
+        p_values[str(word)] = chi_square_p(
+            np.bincount(released, minlength=len(distribution)), distribution
+        )
     judge(p_values)
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=["1", "50", "300", "2"])
-def test_released_words_have_the_exact_law(setting: Setting) -> None:
+def test_released_words_have_the_exact_distribution(setting: Setting) -> None:
     check_output(_release, setting)
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=["1", "50", "300", "2"])
-def test_the_exact_law_keeps_the_promise(setting: Setting) -> None:
-    """The d_X inequality on the laws themselves, which shows the integration to be right."""
+def test_the_exact_distribution_keeps_the_promise(setting: Setting) -> None:
+    """The d_X inequality on the distributions themselves: shows that the integration is right."""
     vocabulary = setting.search.vocabulary
-    words = np.array(list(setting.laws))
+    words = np.array(list(setting.distributions))
     vectors = vocabulary.vectors_of(words)
     for i, x in enumerate(words):
         for j, other in enumerate(words):
             distance = np.linalg.norm(vectors[i] - vectors[j])
-            bound = np.exp(setting.epsilon * distance) * setting.laws[int(other)]
-            assert (setting.laws[int(x)] <= bound * (1 + 1e-6) + 1e-9).all()
+            bound = np.exp(setting.epsilon * distance) * setting.distributions[int(other)]
+            assert (setting.distributions[int(x)] <= bound * (1 + 1e-6) + 1e-9).all()
 
 
 def _redraw_when_equal(ids: Ids, random: np.ndarray, search: NeighborSearch, epsilon: float) -> Ids:
@@ -169,7 +175,7 @@ Resample = Callable[[Ids, np.ndarray, NeighborSearch], Ids]
 def _irregular() -> NeighborSearch:
     vectors = np.random.default_rng(2).normal(size=(WORDS, 3)).astype(np.float32)
     plain = NeighborSearch(Vocabulary([f"w{i}" for i in range(WORDS)], vectors))
-    table, _ = plain.table(np.arange(WORDS), 3)
+    table, _ = plain.neighbor_table(np.arange(WORDS), 3)
     return NeighborSearch(Vocabulary(plain.vocabulary.words, vectors, neighbor_ids=table))
 
 
@@ -183,15 +189,15 @@ def check_resampling(resample: Resample) -> None:
     p_values = {}
     for word in range(0, WORDS, 4):
         ranked = np.argsort(np.linalg.norm(vectors - vectors[word], axis=1), kind="stable")
-        law = np.empty(WORDS)
-        law[ranked] = rank_law(WORDS, RATE)
+        distribution = np.empty(WORDS)
+        distribution[ranked] = rank_distribution(WORDS, RATE)
         drawn = resample(np.full(60_000, word), random_numbers(60_000, 1, seed=word), search)
-        p_values[str(word)] = chi_square_p(np.bincount(drawn, minlength=WORDS), law)
+        p_values[str(word)] = chi_square_p(np.bincount(drawn, minlength=WORDS), distribution)
     judge(p_values)
 
 
 def test_resampling_equals_the_closed_form_to_the_last_rank() -> None:
-    assert rank_law(WORDS, RATE)[-1] * 60_000 > 800, "the last rank is drawn often"
+    assert rank_distribution(WORDS, RATE)[-1] * 60_000 > 800, "the last rank is drawn often"
     check_resampling(_resample)
 
 
@@ -223,25 +229,27 @@ def test_broken_resampling_is_caught(resample: Resample) -> None:
 def test_the_inverse_distribution_function_is_exact_on_a_grid() -> None:
     grid = (np.arange(200_000, dtype=np.uint64) * np.uint64(2**64 // 200_000))[:, None]
     counts = np.bincount(RankResampling(0.05).ranks(grid, 5.0, WORDS), minlength=WORDS)
-    assert np.abs(counts / 200_000 - rank_law(WORDS, 0.25)).max() < 2 / 200_000
+    assert np.abs(counts / 200_000 - rank_distribution(WORDS, 0.25)).max() < 2 / 200_000
 
 
 Both = Callable[[Ids, np.ndarray, NeighborSearch, float], Ids]
 
 
 def check_resampled_output(release: Both) -> None:
-    """Mechanism and resampling together: the output law is a mixture over x*, not over x."""
+    """Mechanism and resampling together: the distribution is a mixture over x*, not over x."""
     setting = SETTINGS[0]
     vectors = setting.search.vocabulary.vectors.astype(np.float64)
     mixture = np.zeros((5, 5))
     for word in range(5):
         ranked = np.argsort(np.linalg.norm(vectors - vectors[word], axis=1), kind="stable")
-        mixture[word, ranked] = rank_law(5, 0.5 * setting.epsilon)
+        mixture[word, ranked] = rank_distribution(5, 0.5 * setting.epsilon)
     p_values = {}
-    for word, law in setting.laws.items():
+    for word, distribution in setting.distributions.items():
         random = random_numbers(ROWS, 10, seed=word + 50)
         released = release(np.full(ROWS, word), random, setting.search, setting.epsilon)
-        p_values[str(word)] = chi_square_p(np.bincount(released, minlength=5), law @ mixture)
+        p_values[str(word)] = chi_square_p(
+            np.bincount(released, minlength=5), distribution @ mixture
+        )
     judge(p_values)
 
 
