@@ -40,6 +40,7 @@ from dxbeam.mechanisms.index_recall import measure_recall
 from dxbeam.space.approximate_index import build_index
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
 
 PEERS = {
@@ -124,7 +125,9 @@ def ours(
 ) -> Callable[[], float]:
     """A timer of dxbeam, ready to go: seconds a word."""
     documents = documents_of(words)
-    sanitizer = Sanitizer(NeighborSearch(vocabulary, threads), mechanism, allow_unsound=True)
+    sanitizer = Sanitizer(
+        NeighborSearch(vocabulary, threads), Configuration(mechanism, allow_unsound=True)
+    )
     list(sanitizer.sanitize(documents[:1]))  # the first search sets things up
     return lambda: seconds(partial(_drain, sanitizer, documents)) / len(words)
 

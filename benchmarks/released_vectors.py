@@ -17,8 +17,8 @@ from dxbeam.analysis.attacks import add, add_on_grid, words_left
 from dxbeam.space import artifact
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.vectors import sensitivity
+from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import make_projection
-from dxbeam.vectors.release import VectorConfiguration
 
 PUBLISHED = bytes(32)
 """A published key: these vectors protect nobody."""

@@ -1,7 +1,118 @@
-"""Word-level metric differential privacy for text corpora.
+"""Word-level metric differential privacy for text: the public names.
 
-``Sanitizer(vocabulary, Laplace(epsilon=10)).sanitize(documents)`` works anywhere;
-``dxbeam.transforms.sanitize.SanitizeDocuments`` is the same as a Beam transform.
+    import dxbeam
+
+    vocabulary = dxbeam.open_vocabulary("demo")
+    print(dxbeam.Sanitizer(vocabulary, dxbeam.Laplace(epsilon=10)).sanitize_text("A text."))
+
+A name is imported when it is first used, and none of them imports Apache Beam. The same as Beam
+transforms: ``dxbeam.beam``.
 """
 
-__version__ = "0.1.0"
+from __future__ import annotations
+
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers and editors see
+    from dxbeam.documents import Document, Rejected
+    from dxbeam.errors import DxbeamError
+    from dxbeam.guarantees import Guarantee
+    from dxbeam.mechanisms import make_mechanism
+    from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
+    from dxbeam.mechanisms.gaussian import Gaussian
+    from dxbeam.mechanisms.laplace import Laplace
+    from dxbeam.mechanisms.mahalanobis import Mahalanobis
+    from dxbeam.mechanisms.resampling import RankResampling
+    from dxbeam.mechanisms.santext import SanText
+    from dxbeam.mechanisms.santext_plus import SanTextPlus
+    from dxbeam.mechanisms.tem import TEM
+    from dxbeam.mechanisms.trlaplace import TrLaplace
+    from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
+    from dxbeam.mechanisms.truncated_gumbel import TruncatedGumbel
+    from dxbeam.mechanisms.vickrey import Vickrey
+    from dxbeam.release.manifest import verify as verify_release
+    from dxbeam.space.artifact import open_vocabulary
+    from dxbeam.space.vocabulary import Vocabulary
+    from dxbeam.text.bag_of_words import BagOfWords
+    from dxbeam.text.configuration import Configuration
+    from dxbeam.text.sanitizer import Sanitized, Sanitizer
+    from dxbeam.text.tally import Tally
+    from dxbeam.vectors.configuration import VectorConfiguration
+    from dxbeam.vectors.release import ReleasedVector, VectorReleaser
+
+    __version__: str
+
+__all__ = [
+    "TEM",
+    "BagOfWords",
+    "Configuration",
+    "CoordinateLaplace",
+    "Document",
+    "DxbeamError",
+    "Gaussian",
+    "Guarantee",
+    "Laplace",
+    "Mahalanobis",
+    "RankResampling",
+    "Rejected",
+    "ReleasedVector",
+    "SanText",
+    "SanTextPlus",
+    "Sanitized",
+    "Sanitizer",
+    "Tally",
+    "TrLaplace",
+    "TrLaplacePublished",
+    "TruncatedGumbel",
+    "VectorConfiguration",
+    "VectorReleaser",
+    "Vickrey",
+    "Vocabulary",
+    "__version__",
+    "make_mechanism",
+    "open_vocabulary",
+    "verify_release",
+]
+
+_MODULES = {
+    "documents": ("Document", "Rejected"),
+    "errors": ("DxbeamError",),
+    "guarantees": ("Guarantee",),
+    "mechanisms": ("make_mechanism",),
+    "mechanisms.resampling": ("RankResampling",),
+    "space.artifact": ("open_vocabulary",),
+    "space.vocabulary": ("Vocabulary",),
+    "tally": ("Tally",),
+    "text.bag_of_words": ("BagOfWords",),
+    "text.configuration": ("Configuration",),
+    "text.sanitizer": ("Sanitized", "Sanitizer"),
+    "vectors.configuration": ("VectorConfiguration",),
+    "vectors.release": ("ReleasedVector", "VectorReleaser"),
+}
+"""Where the names are found that are neither mechanisms, which the registry knows, nor renamed."""
+
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name when it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"module 'dxbeam' has no attribute {name!r}")
+    value = globals()[name] = _public(name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def _public(name: str) -> Any:
+    if name == "__version__":
+        return metadata.version("dxbeam")
+    if name == "verify_release":
+        return import_module("dxbeam.release.manifest").verify
+    if name in _MODULE_OF:
+        return getattr(import_module(f"dxbeam.{_MODULE_OF[name]}"), name)
+    mechanisms = import_module("dxbeam.mechanisms").MECHANISMS.values()
+    return next(mechanism for mechanism in mechanisms if mechanism.__name__ == name)

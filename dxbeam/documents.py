@@ -1,29 +1,30 @@
-"""A document, a rejected record, an unreadable file, and the rules for ids and fields."""
+"""Documents, rejected records and unreadable files; the rules for ids, fields and dead letters."""
 
 # No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
 import json
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dxbeam.errors import ConfigurationError, RunError
+from dxbeam.errors import ConfigurationError, RunError, described
 
 RELEASED_FIELDS = ("id", "text", "vector")
-"""Fields that a release makes itself, so that no kept field may have such a name."""
+"""Fields that every release has, so no kept field may have such a name."""
 
 REPEATED_ID = "another record has this id; make ids unique"
-"""Why a record is rejected whose id stands more than once, whatever the texts are."""
+"""Why all records with an id that occurs more than once are rejected, whatever their texts are."""
 
 
 class Document(NamedTuple):
     """One unit of text.
 
     Attributes:
-      id: names the document; its noise is keyed by it, and it is released as it is.
+      id: names the document. It is released as it is, and the noise depends on it.
       text: what is sanitized.
-      fields: a JSON object of the other fields that were asked to be kept, released as they are.
-      group: the value whose metrics are counted apart ("" where nothing was asked for).
+      fields: a JSON object of the fields to keep, which are released as they are.
+      group: the value by which metrics are grouped; "" for no grouping.
     """
 
     id: str
@@ -33,21 +34,21 @@ class Document(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """A record that could not be used: where it lies and why. Never any of its text."""
+    """A record that could not be used: where it is, and the reason. Never any of its text."""
 
     where: str
     reason: str
 
 
 class UnreadableFile(NamedTuple):
-    """A file that cannot be read to its end: its path below the corpus and why."""
+    """A file that cannot be read to its end: its path below the corpus, and the reason."""
 
     file: str
     reason: str
 
 
 def position_id(file: str, number: int) -> str:
-    """The id of a document that has none of its own; it says nothing about any text.
+    """The id that a document without one is given; it reveals nothing about any text.
 
     Args:
       file: the file's path below the corpus, so that a corpus may be moved as a whole.
@@ -73,16 +74,16 @@ def field_names(listed: str) -> tuple[str, ...]:
 def check_fields(
     text_field: str, id_field: str, keep_fields: Sequence[str], group_by: str | None
 ) -> None:
-    """Refuses uses of fields that would let the text out, or write two fields of one name.
+    """Refuses fields that would release the text, or a release with two fields of one name.
 
     Args:
-      text_field: where the text lies, or the vector.
-      id_field: where the id lies.
-      keep_fields: what is to be released as it is.
-      group_by: by which values metrics are counted apart, or None.
+      text_field: the field that holds the text, or the vector.
+      id_field: the field that holds the id.
+      keep_fields: fields to release as they are.
+      group_by: the field by which metrics are grouped, or None.
 
     Raises:
-      ConfigurationError: one of them may not be named so.
+      ConfigurationError: one of them may not be used so.
     """
     if not all((text_field, id_field, *keep_fields)):
         raise ConfigurationError("the name of a field is empty; give each field its name")
@@ -99,8 +100,8 @@ def check_fields(
             )
         if name in RELEASED_FIELDS:
             raise ConfigurationError(
-                f"keep_fields names {name!r}, which is what the release calls a field of its own; "
-                "rename the field in the corpus, or leave it out"
+                f"keep_fields names {name!r}, a name that the release uses itself; rename the "
+                "field in the corpus, or leave it out"
             )
     if len(set(keep_fields)) < len(keep_fields):
         raise ConfigurationError("keep_fields names a field twice; name each once")
@@ -111,8 +112,33 @@ def check_fields(
         )
 
 
-def why_unusable(text: object) -> str | None:
-    """Why ``text`` cannot be sanitized and written again, or None if it can."""
+def as_documents(given: Iterable[Document | str], taken_by: str) -> Iterator[Document]:
+    """Documents as they are, and plain strings as documents with new random ids.
+
+    Args:
+      given: documents and strings, in any order.
+      taken_by: the function that was given them, for the error.
+
+    Raises:
+      ConfigurationError: at once, for what holds no documents.
+    """
+    # All of these can be iterated over, or look as if they could, but not as documents.
+    no_documents = (str, bytes, Document, Mapping)
+    if isinstance(given, no_documents) or not isinstance(given, Iterable):
+        raise ConfigurationError(
+            f"{taken_by} takes an iterable of documents, such as a list of Document(id, text) or "
+            f"of strings, and this is {described(given)}; put a single one into a list"
+        )
+    return (with_random_id(one) if isinstance(one, str) else one for one in given)
+
+
+def with_random_id(text: str) -> Document:
+    """A document with an id that no other document has, so that it shares noise with none."""
+    return Document(secrets.token_hex(16), text)
+
+
+def text_problem(text: object) -> str | None:
+    """Why this text cannot be sanitized and written again, as a reason; None if it can."""
     if not isinstance(text, str):
         return "the text is not a string"
     if "\0" in text:
@@ -124,41 +150,42 @@ def why_unusable(text: object) -> str | None:
     return None
 
 
-def why_rejected(document: Document) -> str | None:
-    """Why a document that a program made cannot be sanitized and written, or None if it can.
+def document_problem(document: Document) -> str | None:
+    """Why this document cannot be sanitized and written, as a reason; None if it can.
 
     Raises:
       ConfigurationError: it is no Document.
     """
     if not isinstance(document, Document):
         raise ConfigurationError(
-            f"documents are given as Document(id, text), and this is a {type(document).__name__}"
+            "a document is given as Document(id, text) or as a string, and this is "
+            f"{described(document)}"
         )
-    if (reason := why_no_id(document.id)) is not None:
+    if (reason := id_problem(document.id)) is not None:
         return reason
-    if (reason := why_unusable(document.text)) is not None:
+    if (reason := text_problem(document.text)) is not None:
         return reason
     if document.fields != "{}" and not _are_kept_fields(document.fields):
         return "the document's fields are no JSON object of other fields than the id and the text"
     return None
 
 
-def why_no_id(own_id: object) -> str | None:
-    """Why this cannot be the id of a document, or None if it can."""
+def id_problem(own_id: object) -> str | None:
+    """Why this cannot be the id of a document, as a reason; None if it can."""
     if not isinstance(own_id, str):
         return "the id is not a string"
-    return "the id holds characters that cannot be written" if why_unusable(own_id) else None
+    return "the id holds characters that cannot be written" if text_problem(own_id) else None
 
 
-def place(own_id: object) -> str:
-    """How a dead letter names a document of which only the id is known."""
+def printable_id(own_id: object) -> str:
+    """The id as a dead letter shows it, in valid Unicode; other values than ids are not shown."""
     if isinstance(own_id, str):
         return own_id.encode("utf-8", "replace").decode()
     return str(own_id) if isinstance(own_id, int) else "a document without an id"
 
 
 def _are_kept_fields(fields: object) -> bool:
-    if not isinstance(fields, str) or why_unusable(fields):
+    if not isinstance(fields, str) or text_problem(fields):
         return False
     try:
         kept = json.loads(fields)
@@ -169,27 +196,31 @@ def _are_kept_fields(fields: object) -> bool:
 
 @dataclass(frozen=True)
 class DeadLetterCap:
-    """How many records a run may reject and still be released.
+    """How many records a run may reject and still release the others.
 
     Attributes:
-      limit: a number of records, or of percent of all records.
-      percent: which of the two.
+      limit: a number of records, or a percentage of all records.
+      percent: whether ``limit`` is a percentage.
     """
 
     limit: float
     percent: bool = False
 
     def check(self, dead_letters: int, records: int) -> None:
-        """Fails the run if more records were rejected.
+        """Fails the run if more records were rejected than the cap allows.
+
+        Args:
+          dead_letters: how many records were rejected.
+          records: how many there are in all.
 
         Raises:
-          RunError: so it is.
+          RunError: more were rejected.
         """
         allowed = self.limit * records / 100 if self.percent else self.limit
         if dead_letters > allowed:
             raise RunError(
                 f"{dead_letters:,} of {records:,} records went to the dead letters, more than "
-                f"--max_dead_letters {self} allows, so nothing is released; the dead letters say "
+                f"`max_dead_letters` {self} allows, so nothing is released; the dead letters say "
                 "where and why"
             )
 
@@ -198,7 +229,7 @@ class DeadLetterCap:
 
 
 def dead_letter_cap(given: str | None) -> DeadLetterCap | None:
-    """The cap that ``"100"`` or ``"0.5%"`` stands for; None for none.
+    """The cap that a text such as ``"100"`` or ``"0.5%"`` stands for; None for no cap.
 
     Raises:
       ConfigurationError: it is neither a whole number nor a percentage up to 100.
@@ -216,6 +247,6 @@ def dead_letter_cap(given: str | None) -> DeadLetterCap | None:
     except ValueError:
         pass
     raise ConfigurationError(
-        f"--max_dead_letters {given}: give a number of records, such as 100, or a percentage of "
+        f"`max_dead_letters` {given}: give a number of records, such as 100, or a percentage of "
         "them, such as 0.5%"
     )

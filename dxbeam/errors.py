@@ -1,6 +1,7 @@
 """What went wrong, where, and what to do about it: one sentence a person can act on.
 
-No message ever holds text of a document; see ``Rejected`` in documents.py for records.
+No message ever holds text of a document; see ``Rejected`` in documents.py for records. Messages
+name parameters in backticks, such as `key_uri`; launchers show them as flags, such as --key_uri.
 """
 
 
@@ -30,3 +31,12 @@ class OutputError(DxbeamError):
 
 class RunError(DxbeamError):
     """A run that failed though nothing was wrong with what the user asked for: exit code 1."""
+
+
+def described(value: object) -> str:
+    """What a value is, for messages about wrong types, which never show the value itself."""
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"of type {type(value).__name__}"

@@ -3,6 +3,8 @@
 Any scheme that Beam's file systems know can be read. What is written, listed or deleted is named
 literally: Beam takes paths for globs there, and a release may be called ``rel[1]`` or ``*``. Only
 ``match`` takes a glob. Deleting and writing once speak to Cloud Storage itself.
+
+Beam is imported where one of its file systems is needed, so plain local files need no Beam.
 """
 
 from __future__ import annotations
@@ -19,9 +21,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
-
-from apache_beam.io.filesystem import CompressionTypes
-from apache_beam.io.filesystems import FileSystems
 
 from dxbeam import stopping
 from dxbeam.errors import OutputError
@@ -43,7 +42,12 @@ def is_local(path: str) -> bool:
 
 def join(directory: str, *names: str) -> str:
     """``directory/names…`` in the path style of ``directory``."""
-    return cast(str, FileSystems.join(without_file_scheme(directory), *names))
+    directory = without_file_scheme(directory)
+    if is_local(directory):
+        return os.path.join(directory, *names)  # noqa: PTH118 (a Path would change "./a" and "a/")
+    from apache_beam.io.filesystems import FileSystems
+
+    return cast(str, FileSystems.join(directory, *names))
 
 
 def knows(path: str) -> bool:
@@ -83,12 +87,11 @@ def why_no_file(path: str) -> str | None:
 
 def open_read(path: str, decompress: bool = False) -> BinaryIO:
     """Opens ``path`` for reading; by its suffix decompressed where asked."""
-    compression = CompressionTypes.AUTO if decompress else CompressionTypes.UNCOMPRESSED
     path = without_file_scheme(path)
     if is_local(path) and not decompress:
         return Path(path).open("rb")
     with _told_as_os_errors(path):
-        return cast(BinaryIO, _system(path).open(path, compression_type=compression))
+        return cast(BinaryIO, _system(path).open(path, compression_type=_compression(decompress)))
 
 
 @stopping.writing()
@@ -97,8 +100,7 @@ def open_write(path: str, compress: bool = False) -> BinaryIO:
     path = without_file_scheme(path)
     if is_local(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-    compression = CompressionTypes.AUTO if compress else CompressionTypes.UNCOMPRESSED
-    return cast(BinaryIO, _system(path).create(path, compression_type=compression))
+    return cast(BinaryIO, _system(path).create(path, compression_type=_compression(compress)))
 
 
 def read(path: str) -> bytes:
@@ -185,6 +187,8 @@ def copy(source: str, target: str) -> None:
 @stopping.writing()
 def move(source: str, target: str) -> None:
     """Moves one file within a file system, replacing what is there."""
+    from apache_beam.io.filesystems import FileSystems
+
     FileSystems.rename([without_file_scheme(source)], [without_file_scheme(target)])
 
 
@@ -203,10 +207,18 @@ def _told_as_os_errors(path: str) -> Iterator[None]:
 
 def _system(path: str) -> Any:
     """Beam's file system for a path."""
+    from apache_beam.io.filesystems import FileSystems
+
     try:
         return FileSystems.get_filesystem(path)
     except (ValueError, OSError):  # unknown, or what it needs is not installed
         raise OSError(errno.EINVAL, "no file system is known for this kind of path", path) from None
+
+
+def _compression(by_suffix: bool) -> str:
+    from apache_beam.io.filesystem import CompressionTypes
+
+    return cast(str, CompressionTypes.AUTO if by_suffix else CompressionTypes.UNCOMPRESSED)
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
@@ -233,9 +245,7 @@ def create_once(path: str, content: bytes) -> None:
             _create_blob_once(path, content)
     except FileExistsError:
         if read(path) != content:
-            raise OutputError(
-                f"{path} was written by another run; choose another --output"
-            ) from None
+            raise OutputError(f"{path} was written by another run; choose another place") from None
 
 
 def delete_unfinished(path: str) -> None:

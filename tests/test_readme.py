@@ -15,6 +15,7 @@ from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.embeddings import read_embeddings
 from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
@@ -42,15 +43,15 @@ def table(vocabulary: Vocabulary) -> Iterator[str]:
     yield "|---|---|---|"
     for epsilon in (5, 10, 20, 40):
         for c in (None, 0.05):
-            sanitizer = Sanitizer(
-                vocabulary, Laplace(epsilon), RankResampling(c) if c else None, key=KEY
-            )
+            settings = Configuration(Laplace(epsilon), RankResampling(c) if c else None)
+            sanitizer = Sanitizer(vocabulary, settings, KEY)
             [result] = sanitizer.sanitize([Document("maria", paragraph)])
             assert isinstance(result, Sanitized)
             resampled = f"rank_c {c}" if c else ""
             yield f"| {epsilon} | {resampled} | {result.document.text} |"
 
 
+@pytest.mark.slow
 def test_the_paragraphs_are_what_the_code_produces(glove: Vocabulary) -> None:
     shown = README.partition("<!-- paragraphs: begin -->")[2].partition("<!-- paragraphs: end -->")[
         0

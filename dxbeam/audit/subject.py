@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 from collections.abc import Callable
@@ -121,15 +122,15 @@ class Subject:
         bag: BagOfWords | None = None,
     ) -> Sanitizer:
         """The release path over a vocabulary, with a new key unless one is given."""
-        settings = self.configuration
         return self.make(
             self.search(vocabulary) if isinstance(vocabulary, Vocabulary) else vocabulary,
-            settings.mechanism,
-            settings.resampling,
-            unknown_words,
+            dataclasses.replace(
+                self.configuration,
+                unknown_words=unknown_words,
+                bag=bag,
+                allow_unsound=True,  # what is audited is not released
+            ),
             key or self.key(),
-            bag=bag,
-            allow_unsound=True,  # what is audited is not released
         )
 
     def release(self, vocabulary: Vocabulary, ids: Ids) -> Ids:

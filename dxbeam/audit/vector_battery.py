@@ -19,8 +19,9 @@ from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.corpus.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import Projection, make_projection
-from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+from dxbeam.vectors.release import VectorReleaser
 from dxbeam.vectors.sensitivity import Sensitivity, exact, published, spectral
 
 NAME = "released_vectors"
@@ -71,7 +72,7 @@ def audit_vectors(
     projection = make_projection("none", n)
     settings = VectorConfiguration("word", epsilon, projection, spectral(projection))
     words = vocabulary.vectors.astype(np.float64)
-    releaser = make(settings, vocabulary, subject.key())
+    releaser = make(vocabulary, settings, subject.key())
 
     different = [Document("a", f"w{i * (_WORDS // _ATTACKED)}") for i in range(_ATTACKED)]
     attacked = [releaser.release_one(document) for document in different]
@@ -110,7 +111,7 @@ def _of_repetition(
     """Retries repeat a vector; other documents and other keys never do."""
     key, few = subject.key(), documents[:200]
     once, again = (
-        np.array([make(settings, vocabulary, key).release_one(one) for one in few], np.float64)
+        np.array([make(vocabulary, settings, key).release_one(one) for one in few], np.float64)
         for _ in range(2)
     )
     differ = int((once != again).any(axis=1).sum())
@@ -176,7 +177,7 @@ def audit_projections(
         settings = VectorConfiguration(
             unit, epsilon, projection, _sensitivity(method, vocabulary, projection)
         )
-        releaser = make(settings, None if unit == "vector" else vocabulary, subject.key())
+        releaser = make(None if unit == "vector" else vocabulary, settings, subject.key())
         scale = _stretch(method, vocabulary, projection) / epsilon
         for number, (text, mean) in enumerate(_originals(unit, vocabulary)):
             documents = [Document(f"{number}:{i}", text) for i in range(subject.size.outputs // 5)]

@@ -81,6 +81,24 @@ class AddsNoise(Protocol):
         ...
 
 
+@runtime_checkable
+class ScalesNoise(AddsNoise, Protocol):
+    """A mechanism whose noise at any epsilon is a scaled copy of one distribution.
+
+    So one draw of noise says what is released at every epsilon: the word nearest to
+    ``noise_starts`` plus ``noise``.
+    """
+
+    @property
+    def noise_scale(self) -> float:
+        """What the noise at this epsilon is a multiple of, for one and the same ``random``."""
+        ...
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The vectors that the noise is added to: float64 [B, n]."""
+        ...
+
+
 DEFAULT = "laplace"
 """The mechanism that is used where none is named."""
 

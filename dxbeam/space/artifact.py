@@ -254,15 +254,26 @@ def handle(uri: str) -> VocabularyHandle:
     )
 
 
-def open_vocabulary(handle: VocabularyHandle) -> Vocabulary:
-    """Opens an artifact: every file checked against its SHA-256, arrays memory-mapped.
+def open_vocabulary(vocabulary: str | os.PathLike[str] | VocabularyHandle) -> Vocabulary:
+    """Opens a vocabulary: every file checked against its SHA-256, arrays memory-mapped.
 
-    An artifact in Cloud Storage is first copied to this host's temporary directory, once for all
+    A vocabulary in Cloud Storage is first copied to this host's temporary directory, once for all
     its processes.
+
+    Args:
+      vocabulary: "demo" for the one that comes with the package; else the directory or gs:// prefix
+        that ``build_vocabulary`` wrote, or the handle of one.
 
     Raises:
       ArtifactError: missing, damaged, or no longer the one that the handle was made of.
     """
+    if isinstance(vocabulary, os.PathLike):
+        vocabulary = os.fspath(vocabulary)
+    opened = vocabulary if isinstance(vocabulary, VocabularyHandle) else handle(vocabulary)
+    return _open(opened)
+
+
+def _open(handle: VocabularyHandle) -> Vocabulary:
     manifest = read_manifest(handle.uri)
     if manifest["digest"] != handle.digest:
         raise ArtifactError(

@@ -1,8 +1,8 @@
-"""A document as a bag of a fixed number of words: drawn, noised, and released without their order.
+"""A document as a bag of a fixed number of words, which are noised and released without order.
 
 Fernandes, Dras, McIver: Generalised differential privacy for text document processing (2019),
-which obfuscates authors by noising every word of a bag; its theorem is about bags of equal length.
-What is added here is how documents of any length come to such bags, and what holds for them then.
+which hides authorship by noising every word of a bag; its theorem is about bags of equal length.
+What is added here is how documents of any length become such bags, and what is guaranteed then.
 
 Stop words are removed, by a public list. A document of fewer than n other words is filled up with
 the unknown word, whose vector is public. Then n of its words are drawn *without* replacement, each
@@ -29,12 +29,12 @@ matching, and each of the k further pairs costs at most D, so together they cost
 largest. The rest holds for any such pair of draws, and mixing over them keeps both bounds, as the
 cost of every pair of draws is at most d_n.
 
-Words are noised independently. Let P, Q be the laws of the words noised so far for the two draws,
-with P(S) <= e^a Q(S) + b for every S, and P', Q' those of one word more, with a' and b'. For a set
-S of both, let h(y) = min(1, e^a' Q'(S_y)) at what was released before, y: the joint probability is
-at most E_P[h] + b', and E_P[h] <= e^a E_Q[h] + b as h lies between 0 and 1 (integrate over its
-levels), which is at most e^(a + a') times that under Q and Q', plus b. So exponents add up, and so
-do the deltas, one for each of the n words.
+Words are noised independently. Let P and Q be the distributions of the words released so far for
+the two draws, with P(S) <= e^a Q(S) + b for every S, and P', Q' those of the next word, with a' and
+b'. For a set S of both, and y the words released so far, let h(y) = min(1, e^a' Q'(S_y)): the joint
+probability is at most E_P[h] + b', and E_P[h] <= e^a E_Q[h] + b as h lies between 0 and 1
+(integrate over its levels), which is at most e^(a + a') times that under Q and Q', plus b. So
+exponents add up, and so do the deltas, one for each of the n words.
 
 So one word changed for another costs epsilon d(w, w'), one word more or less at most epsilon D,
 and any two documents at most epsilon n D. Between lists of exactly n words d_n is n times their
@@ -80,18 +80,19 @@ ENGLISH = frozenset(
     yourselves
     """.split()
 )
-"""English function words, and what the tokenization leaves of contractions; our own list."""
+"""English function words, and the pieces into which contractions are split; our own list."""
 
-_WORDS_A_DRAW = 1 << 16
+_WORDS_PER_DRAW = 1 << 16
 
 
 @dataclass(frozen=True)
 class BagOfWords:
-    """How a document becomes a bag.
+    """How a document becomes a bag of words.
 
     Attributes:
-      length: n, words released for every document.
-      stop_words: lower-case words that are removed before, whatever their case; a public list.
+      length: n, the number of words released for every document.
+      stop_words: lower-case words that are removed first, in whatever case they are written; the
+        list must be public.
     """
 
     length: int
@@ -120,7 +121,7 @@ class BagOfWords:
         }
 
     def draw(self, key: bytes, ids: Iterable[int]) -> tuple[Ids, int]:
-        """Draws the words of a document that are released.
+        """Draws the words of a document that its bag holds.
 
         Each word gets 128 random bits of its own and the n smallest are taken: a uniform draw
         without replacement, but for ties of a probability below 2^-88 in a million words. Memory is
@@ -132,7 +133,8 @@ class BagOfWords:
           ids: ids of the words that are no stop words, in order.
 
         Returns:
-          int64 [n], UNKNOWN at the end where the document has fewer words; and how many it has.
+          int64 [n], filled up with UNKNOWN where the document has fewer words; and how many words
+          it has.
         """
         key = sampling_key(key)
         kept = np.empty(0, np.int64)
@@ -145,15 +147,15 @@ class BagOfWords:
             kept, bits = np.concatenate([kept, chunk]), np.concatenate([bits, new])
             smallest = np.lexsort((bits[:, 1], bits[:, 0]))[: self.length]
             kept, bits = kept[smallest], bits[smallest]
-        padding = np.full(self.length - len(kept), UNKNOWN, np.int64)
-        return np.concatenate([kept, padding]), seen
+        fillers = np.full(self.length - len(kept), UNKNOWN, np.int64)
+        return np.concatenate([kept, fillers]), seen
 
     def guarantee(self, word: Guarantee, removed: str = "stop words") -> Guarantee:
-        """The guarantee of a document under a mechanism with this one for a word.
+        """The guarantee for a document, from the mechanism's guarantee for a word.
 
         Args:
           word: the mechanism's; nothing is guaranteed for documents unless it covers every word.
-          removed: which words are removed before the draw.
+          removed: the words that are removed before the draw, as the sentence names them.
         """
         n, delta = self.length, self.length * word.delta
         if not word.sound or word.unprotected or delta >= 1:
@@ -200,7 +202,7 @@ def _chunks(ids: Iterable[int]) -> Iterator[Ids]:
     chunk: list[int] = []
     for number in ids:
         chunk.append(number)
-        if len(chunk) == _WORDS_A_DRAW:
+        if len(chunk) == _WORDS_PER_DRAW:
             yield np.array(chunk, np.int64)
             chunk = []
     if chunk:
@@ -211,8 +213,8 @@ def read_stop_words(source: str) -> frozenset[str]:
     """The stop words that ``source`` names.
 
     Args:
-      source: "english", "none", or a path or gs:// object in UTF-8. What stands in it is split
-        as documents are, so "don't" makes "don" and "t" stop words.
+      source: "english", "none", or a path or gs:// object in UTF-8. Its text is split into words as
+        documents are, so "don't" makes "don" and "t" stop words.
 
     Raises:
       ConfigurationError: the file cannot be read or holds no word.
@@ -225,11 +227,13 @@ def read_stop_words(source: str) -> frozenset[str]:
         listed = frozenset(words(storage.read(source).decode().lower()))
     except OSError as error:
         raise ConfigurationError(
-            f"--stop_words {source}: cannot be read ({type(error).__name__}); give a file, "
+            f"stop_words {source}: cannot be read ({type(error).__name__}); give a file, "
             "'english' or 'none'"
         ) from None
     except UnicodeDecodeError:
-        raise ConfigurationError(f"--stop_words {source}: not a text in UTF-8") from None
+        raise ConfigurationError(
+            f"stop_words {source}: this is not a text in UTF-8; save it as one"
+        ) from None
     if not listed:
-        raise ConfigurationError(f"--stop_words {source}: holds no word; say 'none' for no list")
+        raise ConfigurationError(f"stop_words {source}: holds no word; give 'none' to remove none")
     return listed

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import LEFT_OUT, Guarantee
 from dxbeam.mechanisms import Mechanism
 from dxbeam.mechanisms.noise import NOISE_RULE
@@ -27,19 +27,20 @@ UNKNOWN_WORDS = {
 
 @dataclass(frozen=True)
 class Configuration:
-    """Everything that determines the law of a release, but for the vocabulary and the key.
+    """Everything that determines the distribution of a release but the vocabulary and the key.
 
     Attributes:
-      mechanism: what releases a word for a word.
-      resampling: post-processing of released words, or None.
-      unknown_words: a key of UNKNOWN_WORDS; all but "noise" change the guarantee.
-      bag: releases documents as bags of words, or None to keep their order.
-      allow_unsound: consent to run what guarantees nothing, or leaves words unprotected. It has no
-        influence on what is released, so it is no part of the digest.
+      mechanism: draws the word that is released in place of a word.
+      resampling: rank resampling of the words that the mechanism releases, or None.
+      unknown_words: what becomes of words outside the vocabulary, a key of UNKNOWN_WORDS; all but
+        "noise" change the guarantee.
+      bag: releases each document as a bag of words, without order; None keeps the order.
+      allow_unsound: consent to settings that guarantee nothing, or that leave words unprotected. It
+        has no influence on what is released, so it is no part of the digest.
 
     Raises:
-      ConfigurationError: settings that do not exist or do not go together; and without
-        ``allow_unsound``, those under which not every word is protected.
+      ConfigurationError: settings that do not exist or cannot be combined; and without
+        ``allow_unsound``, settings that do not protect every word.
     """
 
     mechanism: Mechanism
@@ -51,17 +52,18 @@ class Configuration:
     def __post_init__(self) -> None:
         if isinstance(self.mechanism, type) or not hasattr(self.mechanism, "guarantee"):
             raise ConfigurationError(
-                "a mechanism is an object such as Laplace(10.0), and this is "
-                f"{_kind(self.mechanism)}; make_mechanism makes one from a name"
+                "mechanism is an object such as Laplace(10.0), and this is "
+                f"{described(self.mechanism)}; make_mechanism makes one from a name"
             )
         if not isinstance(self.resampling, RankResampling | None):
             raise ConfigurationError(
                 "resampling is an object such as RankResampling(0.02), or None, and this is "
-                f"{_kind(self.resampling)}"
+                f"{described(self.resampling)}"
             )
         if not isinstance(self.bag, BagOfWords | None):
             raise ConfigurationError(
-                f"a bag is an object such as BagOfWords(50), or None, and this is {_kind(self.bag)}"
+                "bag is an object such as BagOfWords(50), or None, and this is "
+                f"{described(self.bag)}"
             )
         if self.unknown_words not in tuple(UNKNOWN_WORDS):
             raise ConfigurationError(
@@ -69,35 +71,35 @@ class Configuration:
             )
         if self.bag and self.unknown_words in ("mask", "keep"):
             raise ConfigurationError(
-                f"unknown_words {self.unknown_words} lets words pass the mechanism by, and a bag "
-                "of words protects all of them; choose noise or drop"
+                f"unknown_words {self.unknown_words} leaves words unprotected, and a bag of words "
+                "protects every word in it; choose noise or drop"
             )
         if type(self.allow_unsound) is not bool:
             raise ConfigurationError(
                 f"allow_unsound must be true or false, not {self.allow_unsound!r}"
             )
-        if not self.allow_unsound and (reason := self._why_unsound()):
+        if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
                 f"{reason}; add --allow_unsound to run it all the same (in Python "
                 "allow_unsound=True, in YAML allow_unsound: true)"
             )
 
-    def _why_unsound(self) -> str | None:
-        """What these settings leave unprotected, None where it is nothing."""
+    def _unsound_because(self) -> str | None:
+        """Why these settings need consent, as a sentence without an end; None if they do not."""
         word, whole = self.mechanism.guarantee(), self.guarantee()
         if not word.sound:
-            return f"--mechanism {self.mechanism.name} guarantees nothing ({word.citation})"
+            return f"mechanism {self.mechanism.name} guarantees nothing ({word.citation})"
         if self.bag and not whole.sound and not word.unprotected:
             return (
-                f"--bag_of_words {self.bag.length} guarantees nothing with a delta of "
+                f"a bag of {self.bag.length} words guarantees nothing with a delta of "
                 f"{word.delta:g} for each word"
             )
         if not whole.unprotected:
             return None
         which = (
-            f"--mechanism {self.mechanism.name}"
+            f"mechanism {self.mechanism.name}"
             if word.unprotected
-            else f"--unknown_words {self.unknown_words}"
+            else f"unknown_words {self.unknown_words}"
         )
         return f"{which}: nothing is promised for {whole.unprotected[0]}"
 
@@ -155,15 +157,17 @@ class Configuration:
 
     @property
     def unprotected(self) -> tuple[str, ...]:
-        """What passes the mechanism by, for the manifest."""
+        """What is released without protection, for the manifest."""
         words = self.guarantee().unprotected
         if self.bag:
             return ("document ids", *words)
         return ("document ids", "number and order of words", "white space", "punctuation", *words)
 
 
-def _kind(value: object) -> str:
-    """What a value is, for messages, which never show the value itself."""
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    return f"of type {type(value).__name__}"
+def as_configuration(given: Configuration | Mechanism) -> Configuration:
+    """A configuration as it is; a mechanism alone as the configuration with no other setting.
+
+    Raises:
+      ConfigurationError: ``given`` is neither, or does not protect every word.
+    """
+    return given if isinstance(given, Configuration) else Configuration(given)

@@ -1,7 +1,7 @@
 """Documents -> sanitized documents and tallies; the whole job without Beam.
 
-Words of many documents, or a slice of a long one, are collected until there are enough for one
-efficient search. Which words share a search has no influence on what is released.
+The words of many documents, or of a part of a long one, are collected until there are enough for
+one efficient search. Which words share a search has no influence on what is released.
 """
 
 from __future__ import annotations
@@ -13,23 +13,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dxbeam.documents import Document, Rejected, place, why_rejected
-from dxbeam.errors import ConfigurationError
-from dxbeam.keys import KEY_BYTES, draw_key
+from dxbeam.documents import (
+    Document,
+    Rejected,
+    as_documents,
+    document_problem,
+    printable_id,
+    with_random_id,
+)
+from dxbeam.errors import ConfigurationError, CorpusError, described
+from dxbeam.keys import given_or_new_key
 from dxbeam.mechanisms import Mechanism
-from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-from dxbeam.tally import Tally
 from dxbeam.text.bag_of_words import BagOfWords
-from dxbeam.text.configuration import Configuration
+from dxbeam.text.configuration import Configuration, as_configuration
+from dxbeam.text.tally import Tally
 from dxbeam.text.tokenization import split
 
 MASK = "<unk>"
 
-_WORDS_A_SEARCH = 4096
-_CHARACTERS_A_BATCH = 1 << 22  # bounds what waits when documents hold few words
+_WORDS_PER_SEARCH = 4096
+_CHARACTERS_PER_BATCH = 1 << 22  # bounds what waits when documents hold few words
 _ORIGINAL, _CLOSE, _DISTANT, _UNKNOWN = range(4)
 
 
@@ -41,77 +47,104 @@ class Sanitized(NamedTuple):
 
 
 class Sanitizer:
-    """Replaces every word of documents by a differentially private one.
-
-    Documents are not compared with one another: equal texts under one id come out equal, so give
-    each document an id of its own.
+    """Replaces every word of a text by a differentially private one.
 
     Args:
-      vocabulary: the public words and vectors; or a search over them, to share it or to choose
-        its threads.
-      mechanism: what releases a word for a word.
-      resampling: rank resampling of what the mechanism releases, or None.
-      unknown_words: what is done with words outside the vocabulary; see configuration.py.
-      key: the secret key, 32 bytes. By default a new one that is forgotten with this object, so
-        nobody can draw the same noise again.
-      bag: releases documents as bags of words, or None to keep their order.
-      allow_unsound: consent to settings that do not protect every word; see configuration.py.
+      vocabulary: the public words and vectors, from ``open_vocabulary``; or a NeighborSearch over
+        them, to share it between sanitizers or to choose its threads.
+      configuration: the settings of the release; a mechanism alone stands for
+        ``Configuration(mechanism)``.
+      secret_key: 32 bytes from a cryptographic source, to draw the same noise again. By default a
+        new key that is forgotten with this object.
 
     Raises:
-      ConfigurationError: settings that ``Configuration`` refuses, or a key that is none.
+      ConfigurationError: no vocabulary, settings that ``Configuration`` refuses, or no key.
     """
 
     def __init__(
         self,
         vocabulary: Vocabulary | NeighborSearch,
-        mechanism: Mechanism,
-        resampling: RankResampling | None = None,
-        unknown_words: str = "noise",
-        key: bytes | None = None,
-        bag: BagOfWords | None = None,
-        allow_unsound: bool = False,
+        configuration: Configuration | Mechanism,
+        secret_key: bytes | None = None,
     ):
-        self.configuration = Configuration(mechanism, resampling, unknown_words, bag, allow_unsound)
+        self.configuration = as_configuration(configuration)
         self.search = (
             vocabulary if isinstance(vocabulary, NeighborSearch) else NeighborSearch(vocabulary)
         )
-        if key is not None and (not isinstance(key, bytes) or len(key) != KEY_BYTES):
-            raise ConfigurationError(
-                f"a secret key is {KEY_BYTES} bytes from a cryptographic source, such as "
-                "secrets.token_bytes(32); leave it out for a new one"
-            )
-        self._key = draw_key() if key is None else key
+        self._secret_key = given_or_new_key(secret_key)
         self._digest = self.configuration.digest(self.search.vocabulary.content_digest)
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("a Sanitizer holds a secret key and is not pickled; make it where it runs")
 
-    def sanitize(self, documents: Iterable[Document]) -> Iterator[Sanitized | Rejected]:
-        """Sanitizes documents in order; those that cannot be used come out as Rejected.
+    def sanitize_text(self, text: str, document_id: str | None = None) -> str:
+        """Sanitizes one text.
 
-        Noise is keyed by a document's id and text, so equal texts with one id come out equal, and
-        others do not: give each document an id of its own.
+        Each call without an id is a release of its own: whoever sees two releases of one text
+        learns from both, and their epsilons add up.
+
+        Args:
+          text: what to sanitize.
+          document_id: enters the noise together with the text, so that a kept secret key draws the
+            same noise again. Equal texts with one id come out equal, which shows that they were
+            equal. By default a new random id, so no two calls share noise.
 
         Raises:
-          ConfigurationError: an element is no Document.
+          ConfigurationError: the text or the id is no string.
+          CorpusError: the text cannot be written again: it holds a null byte, or is not valid
+            Unicode.
         """
+        if not isinstance(text, str):
+            raise ConfigurationError(
+                f"sanitize_text takes one text as a string, and this is {described(text)}"
+                + ("; decode it first" if isinstance(text, bytes) else "")
+            )
+        if document_id is not None and not isinstance(document_id, str):
+            raise ConfigurationError(
+                f"document_id is a string, or left out, and this is {described(document_id)}"
+            )
+        document = with_random_id(text) if document_id is None else Document(document_id, text)
+        [result] = self.sanitize([document])
+        if isinstance(result, Rejected):
+            raise CorpusError(f"this text cannot be sanitized: {result.reason}")
+        return result.document.text
+
+    def sanitize(self, documents: Iterable[Document | str]) -> Iterator[Sanitized | Rejected]:
+        """Sanitizes documents in order; those that cannot be used come out as Rejected.
+
+        Noise is keyed by a document's id and text. Documents are not compared with one another, so
+        equal texts with one id come out equal, which shows that they were equal: give each document
+        an id of its own. A plain string gets a new random id, so no two strings share noise, and a
+        kept secret key cannot draw their noise again: sanitizing a string once more is another
+        release of it.
+
+        Args:
+          documents: documents and plain strings.
+
+        Raises:
+          ConfigurationError: this is no iterable of documents, or one of its elements is neither a
+            document nor a string.
+        """
+        return self._sanitize(as_documents(documents, "sanitize"))
+
+    def _sanitize(self, documents: Iterable[Document]) -> Iterator[Sanitized | Rejected]:
         batch = Batch(self)
         for document in documents:
-            if (reason := why_rejected(document)) is not None:
+            if (reason := document_problem(document)) is not None:
                 yield from batch.finish()
-                yield Rejected(place(document.id), reason)
+                yield Rejected(printable_id(document.id), reason)
             else:
                 batch.add(document)
                 yield from batch.take()
         yield from batch.finish()
 
     def release(self, keys: Iterable[tuple[bytes, int, int]], ids: Ids) -> Ids:
-        """Releases a word for each word.
+        """Draws the word that is released in place of each word.
 
         Args:
-          keys: runs of words that belong to one document: (document key, position of the first
-            word in its document, number of words).
-          ids: int64 [B], all words of the runs, one after the other.
+          keys: for each run of words of one document, in order: the document's key, the position
+            of the run's first word in its document, and the number of words in the run.
+          ids: int64 [B], the ids of all words of all runs, one after the other.
 
         Returns:
           int64 [B].
@@ -132,37 +165,49 @@ class Sanitizer:
 
     def document_key(self, document: Document) -> bytes:
         """The key of a document's noise under this configuration."""
-        return document_key(self._key, self._digest, document.id, document.text)
+        return document_key(self._secret_key, self._digest, document.id, document.text)
 
 
 @dataclass(eq=False, repr=False)
-class _Open:
-    """A document under way: its noise key, what is written of it, and what was counted.
+class _Draft:
+    """A document whose words are not all released yet: its key, its new text, its counts.
 
     It has no repr, as that would show the key and the text.
+
+    Attributes:
+      document: the original.
+      key: the document key, from which its noise is drawn.
+      bag: the words released so far, where the configuration releases bags; else None.
+      text: the text written so far, where the order of words is kept.
+      released: how many words were released so far.
+      unprotected: how many words outside the vocabulary were masked, dropped or kept.
+      counts: int64 [4], released words by outcome: original, close, distant, unknown.
+      fillers: unknown words that fill up a bag.
+      omitted: words that are in no bag: stop words, and those that were not drawn.
+      end: what follows the last word.
     """
 
     document: Document
     key: bytes
-    bag: list[str] | None = None  # the released words, where their order is not released
+    bag: list[str] | None = None
     text: io.StringIO = field(default_factory=io.StringIO)
     released: int = 0
     unprotected: int = 0
     counts: Ids = field(default_factory=lambda: np.zeros(4, np.int64))
-    padding: int = 0
-    left_out: int = 0
+    fillers: int = 0
+    omitted: int = 0
     end: str = ""
 
 
 class Batch:
-    """Collects documents until their words are worth a search, and hands them back in order.
+    """Collects documents until they hold enough words for a search, and returns them in order.
 
     Memory is bounded by the longest document and the size of a search, never by the corpus.
     """
 
     def __init__(self, sanitizer: Sanitizer):
         self._sanitizer = sanitizer
-        self._waiting: list[_Open] = []  # added, not yet handed back; the last may be incomplete
+        self._unfinished: list[_Draft] = []  # in order; the last may wait for more words
         self._done: list[Sanitized] = []
         self._characters = 0
         self._clear_words()
@@ -170,57 +215,57 @@ class Batch:
     def _clear_words(self) -> None:
         self._gaps: list[str] = []
         self._ids: list[int] = []
-        self._runs: list[tuple[_Open, int]] = []  # whose words these are, and how many
+        self._runs: list[tuple[_Draft, int]] = []  # document, number of its words
 
     def add(self, document: Document) -> None:
-        """Adds a document that ``why_rejected`` has nothing against."""
+        """Adds a document that ``document_problem`` has nothing against."""
         bag = self._sanitizer.configuration.bag
-        opened = _Open(document, self._sanitizer.document_key(document), [] if bag else None)
-        self._waiting.append(opened)
+        draft = _Draft(document, self._sanitizer.document_key(document), [] if bag else None)
+        self._unfinished.append(draft)
         self._characters += len(document.text)
         waiting = before = len(self._ids)
-        for gap, number in self._drawn(opened, bag) if bag else self._in_order(opened):
+        for gap, number in self._drawn(draft, bag) if bag else self._in_order(draft):
             self._gaps.append(gap)
             self._ids.append(number)
             waiting += 1
-            if waiting >= _WORDS_A_SEARCH:
-                self._runs.append((opened, waiting - before))
+            if waiting >= _WORDS_PER_SEARCH:
+                self._runs.append((draft, waiting - before))
                 self._release()
-                self._hand_back(self._waiting[:-1])
+                self._complete(self._unfinished[:-1])
                 waiting = before = 0
         if waiting > before:
-            self._runs.append((opened, waiting - before))
+            self._runs.append((draft, waiting - before))
         if waiting == 0:
-            self._hand_back(self._waiting)
-        elif self._characters >= _CHARACTERS_A_BATCH:
+            self._complete(self._unfinished)
+        elif self._characters >= _CHARACTERS_PER_BATCH:
             self._finish()
 
-    def _in_order(self, opened: _Open) -> Iterator[tuple[str, int]]:
-        """What stands before each word that is to be released, and its id."""
+    def _in_order(self, draft: _Draft) -> Iterator[tuple[str, int]]:
+        """Yields what stands before each word that is to be released, and the word's id."""
         vocabulary = self._sanitizer.search.vocabulary
         policy = self._sanitizer.configuration.unknown_words
-        passed = ""
-        for gap, word in split(opened.document.text):
+        passed = ""  # what stands between two released words, masked and kept words among it
+        for gap, word in split(draft.document.text):
             if not word:
-                opened.end = passed + gap
+                draft.end = passed + gap
                 return
             number = vocabulary.id_of(word)
             if number == UNKNOWN and policy != "noise":
-                opened.unprotected += 1
+                draft.unprotected += 1
                 passed += gap + {"mask": MASK, "drop": "", "keep": word}[policy]
                 continue
             yield passed + gap, number
             passed = ""
 
-    def _drawn(self, opened: _Open, bag: BagOfWords) -> Iterator[tuple[str, int]]:
-        """As above, of the words drawn for a bag; nothing stands before any of them."""
+    def _drawn(self, draft: _Draft, bag: BagOfWords) -> Iterator[tuple[str, int]]:
+        """Yields the same for the words drawn for a bag; nothing stands before any of them."""
         vocabulary = self._sanitizer.search.vocabulary
         drop = self._sanitizer.configuration.unknown_words == "drop"
         total = 0
 
         def candidates() -> Iterator[int]:
             nonlocal total
-            for _, word in split(opened.document.text):
+            for _, word in split(draft.document.text):
                 if not word:
                     return
                 total += 1
@@ -228,9 +273,9 @@ class Batch:
                 if word.lower() not in bag.stop_words and not (drop and number == UNKNOWN):
                     yield number
 
-        ids, found = bag.draw(opened.key, candidates())
-        opened.padding = max(0, bag.length - found)
-        opened.left_out = total - min(found, bag.length)
+        ids, found = bag.draw(draft.key, candidates())
+        draft.fillers = max(0, bag.length - found)
+        draft.omitted = total - min(found, bag.length)
         for number in ids.tolist():
             yield "", number
 
@@ -246,32 +291,33 @@ class Batch:
 
     def _finish(self) -> None:
         self._release()
-        self._hand_back(self._waiting)
+        self._complete(self._unfinished)
 
     def _release(self) -> None:
-        """Releases all words that wait and writes them to their documents."""
+        """Releases all collected words and writes them to their documents."""
         if not self._ids:
             return
         ids = np.array(self._ids, np.int64)
-        keys = [(opened.key, opened.released, count) for opened, count in self._runs]
+        keys = [(draft.key, draft.released, count) for draft, count in self._runs]
         released = self._sanitizer.release(keys, ids)
         outcomes = self._outcomes(ids, released)
         words = self._sanitizer.search.vocabulary.words
         start = 0
-        for opened, count in self._runs:
+        for draft, count in self._runs:
             stop = start + count
             pieces = zip(self._gaps[start:stop], released[start:stop].tolist(), strict=True)
             texts = [gap + words[number] for gap, number in pieces]
-            if opened.bag is None:
-                opened.text.write("".join(texts))
+            if draft.bag is None:
+                draft.text.write("".join(texts))
             else:
-                opened.bag += texts
-            opened.counts += np.bincount(outcomes[start:stop], minlength=4)
-            opened.released += count
+                draft.bag += texts
+            draft.counts += np.bincount(outcomes[start:stop], minlength=4)
+            draft.released += count
             start = stop
         self._clear_words()
 
     def _outcomes(self, originals: Ids, released: Ids) -> Ids:
+        """How each word came out: int64 [B] of _ORIGINAL, _CLOSE, _DISTANT or _UNKNOWN."""
         outcomes = np.full(len(originals), _DISTANT)
         outcomes[originals == released] = _ORIGINAL
         known = is_known(originals)
@@ -281,25 +327,25 @@ class Batch:
         outcomes[changed[close]] = _CLOSE
         return outcomes
 
-    def _hand_back(self, complete: list[_Open]) -> None:
-        for opened in complete:
-            self._characters -= len(opened.document.text)
-            opened.text.write(opened.end if opened.bag is None else " ".join(sorted(opened.bag)))
-            text = opened.text.getvalue()
-            self._done.append(Sanitized(opened.document._replace(text=text), self._tally(opened)))
-        self._waiting = self._waiting[len(complete) :]
+    def _complete(self, documents: list[_Draft]) -> None:
+        for draft in documents:
+            self._characters -= len(draft.document.text)
+            draft.text.write(draft.end if draft.bag is None else " ".join(sorted(draft.bag)))
+            text = draft.text.getvalue()
+            self._done.append(Sanitized(draft.document._replace(text=text), self._tally(draft)))
+        self._unfinished = self._unfinished[len(documents) :]
 
-    def _tally(self, opened: _Open) -> Tally:
-        original, close, distant, unknown = opened.counts.tolist()
+    def _tally(self, draft: _Draft) -> Tally:
+        original, close, distant, unknown = draft.counts.tolist()
         kept = self._sanitizer.configuration.unknown_words == "keep"
         return Tally(
             documents=1,
-            tokens=original + close + distant + unknown + opened.unprotected,
+            tokens=original + close + distant + unknown + draft.unprotected,
             original=original,
             close=close,
             distant=distant,
-            unknown=unknown + opened.unprotected - opened.padding,
-            unchanged=original + (opened.unprotected if kept else 0),
-            padding=opened.padding,
-            left_out=opened.left_out,
+            unknown=unknown + draft.unprotected - draft.fillers,
+            unchanged=original + (draft.unprotected if kept else 0),
+            fillers=draft.fillers,
+            omitted=draft.omitted,
         )

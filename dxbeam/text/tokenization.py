@@ -1,8 +1,9 @@
-"""Text <-> words. What is not a word passes through unchanged: a closed, public list.
+"""Splits text into words, and what stands between them.
 
-A word is a longest run of characters that are not in the list. So letters and digits of every
-script, emoji, control characters and whatever Unicode will add are words, and words go through the
-mechanism. Apostrophes and hyphens are in the list, as GloVe's vocabularies hold neither.
+White space and punctuation, a fixed public list of characters, are released as they are. A word is
+a longest run of characters that are not in the list. So letters and digits of every script, emoji,
+control characters and whatever Unicode will add are parts of words, and are protected. Apostrophes
+and hyphens are in the list, as GloVe's vocabularies hold neither.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ WHITE_SPACE += "\u2028\u2029\u202f\u205f\u3000"
 PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~¡«»¿‐‑–—‘’‚“”„…"
 
 RULE = "dxbeam-1"
-"""Names this rule in configurations; it changes whenever the lists or the rule do."""
+"""The name of this rule in configurations; it changes whenever the lists or the rule do."""
 
 _WORD = re.compile(f"[^{re.escape(WHITE_SPACE + PUNCTUATION)}]+")
 

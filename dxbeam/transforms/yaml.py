@@ -1,4 +1,4 @@
-"""SanitizeDocuments and BuildVocabulary with plain values as arguments, for Beam YAML.
+"""SanitizeRows and BuildVocabulary: transforms with plain values as arguments, for Beam YAML.
 
 ``templates/beam_yaml/providers.yaml`` names them. Their arguments' hints and docstrings become the
 schema that Beam YAML checks a pipeline against.
@@ -21,19 +21,17 @@ from dxbeam.documents import field_names
 from dxbeam.errors import ArtifactError, ConfigurationError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.release import manifest, places
+from dxbeam.release import claim, places
 from dxbeam.space import artifact
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
 from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
-from dxbeam.transforms.manifest import NOT_COVERED
-from dxbeam.transforms.sanitize import TALLIES
-from dxbeam.transforms.sanitize import SanitizeDocuments as SanitizeRows
-from dxbeam.transforms.sources import REJECTED
+from dxbeam.text.tally import Tally
+from dxbeam.transforms.metrics import NOT_COVERED
+from dxbeam.transforms.sanitize import SanitizeDocuments
 
 
-class SanitizeDocuments(beam.PTransform):
+class SanitizeRows(beam.PTransform):
     """Sanitizes rows with an id and a text.
 
     Of bounded input, all rows whose id stands more than once are rejected.
@@ -68,7 +66,7 @@ class SanitizeDocuments(beam.PTransform):
         allow_unsound: bool = False,
     ):
         super().__init__()
-        self._sanitize = SanitizeRows(
+        self._sanitize = SanitizeDocuments(
             Configuration(
                 make_mechanism(mechanism, epsilon=epsilon, **parse_parameters(parameters)),
                 None if rank_c is None else RankResampling(rank_c),
@@ -84,9 +82,9 @@ class SanitizeDocuments(beam.PTransform):
         """Rows in, rows out."""
         results = rows | "Sanitize" >> self._sanitize
         return {
-            "documents": results["documents"],
-            "rejected": results[REJECTED],
-            "tallies": results[TALLIES] | "Counts" >> beam.Map(_counts).with_output_types(_COUNTS),
+            "documents": results.documents,
+            "rejected": results.rejected,
+            "tallies": results.tallies | "Counts" >> beam.Map(_counts).with_output_types(_COUNTS),
         }
 
 
@@ -132,7 +130,7 @@ class BuildVocabulary(beam.PTransform):
         Raises:
           OutputError: the output is not empty.
         """
-        manifest.check_empty(self._build.output)
+        claim.check_empty(self._build.output)
         return begin | "Once" >> beam.Create([None]) | "Build" >> beam.ParDo(self._build)
 
 
@@ -180,7 +178,7 @@ class _Build(beam.DoFn):
 
     def _publish(self, local: Path) -> None:
         """Copies an artifact to the output, its manifest last."""
-        manifest.claim(self.output, self._run)
+        claim.take_fresh(self.output, self._run)
         try:
             for path in local.iterdir():
                 if path.name != artifact.MANIFEST:
@@ -191,4 +189,4 @@ class _Build(beam.DoFn):
             artifact.abandon(self.output)
             raise
         finally:
-            manifest.give_up_claim(self.output)
+            claim.let_go(self.output)

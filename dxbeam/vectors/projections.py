@@ -1,7 +1,7 @@
 """Public linear maps from R^n to fewer dimensions, for vectors that are released.
 
-A projection is public, like the vocabulary: it is drawn from a seed that the manifest states, by
-hashing, and never from the secret key. What it does to distances is its sensitivity, see
+A projection is public, like the vocabulary: it is drawn by hashing a seed that release.json states,
+and never from the secret key. How much it stretches distances is its sensitivity, see
 ``dxbeam.vectors.sensitivity``.
 
 Feyisetan, Kasiviswanathan: Private release of text embedding vectors (2021), PrivEmb, project with
@@ -35,7 +35,7 @@ KINDS = {
 DEFAULT_SEED = "dxbeam"
 
 _RULE = "dxbeam-projection-1"
-_ROWS_A_BLOCK = 8192
+_ROWS_PER_BLOCK = 8192
 
 Floats = npt.NDArray[np.float64]
 
@@ -117,19 +117,19 @@ def make_projection(
       ConfigurationError: no such kind, m out of range, or "pca" without a vocabulary.
     """
     if kind not in KINDS:
-        raise ConfigurationError(f"--projection {kind}: choose from {', '.join(KINDS)}")
+        raise ConfigurationError(f"projection {kind}: choose from {', '.join(KINDS)}")
     if kind == "none":
         return Projection(kind, dimensions, dimensions, "", None)
     if projected is None or not 1 <= projected <= dimensions:
         raise ConfigurationError(
             f"a projection of vectors of {dimensions} dimensions has 1 to {dimensions} dimensions, "
-            f"not {projected}; 50 to 200 is usual, and --projection none leaves them as they are"
+            f"not {projected}; 50 to 200 is usual, and projection none leaves them as they are"
         )
     if kind == "pca":
         if vocabulary is None:
             raise ConfigurationError(
-                "--projection pca needs a public --vocabulary, whose directions it takes; without "
-                "one choose gaussian, orthogonal or none"
+                "projection pca needs a public vocabulary, whose directions it takes; without one "
+                "choose gaussian, orthogonal or none"
             )
         return Projection(kind, dimensions, projected, "", _principal(vocabulary, projected))
     gaussian = _gaussian(kind, projected, dimensions, seed)
@@ -155,8 +155,8 @@ def _principal(vocabulary: Vocabulary, projected: int) -> npt.NDArray[np.float32
     vectors = vocabulary.vectors
     mean = vectors.mean(axis=0, dtype=np.float64)
     covariance = np.zeros((vocabulary.dimensions, vocabulary.dimensions))
-    for start in range(0, len(vectors), _ROWS_A_BLOCK):
-        block = vectors[start : start + _ROWS_A_BLOCK] - mean
+    for start in range(0, len(vectors), _ROWS_PER_BLOCK):
+        block = vectors[start : start + _ROWS_PER_BLOCK] - mean
         covariance += block.T @ block
     _, directions = np.linalg.eigh(covariance)
     rows = directions[:, ::-1][:, :projected].T

@@ -1,4 +1,4 @@
-"""How much a projection can stretch: a bound on |P(x - y)| / |x - y|.
+"""How much a projection can stretch distances: a bound on |P(x - y)| / |x - y|.
 
 Noise of the scale sensitivity/epsilon on P x then promises epsilon |x - y| for the original
 vectors. Three bounds:
@@ -35,9 +35,9 @@ from dxbeam.vectors.projections import Projection
 METHODS = ("exact", "spectral", "published")
 UNKNOWN_WORD = "(unknown word)"
 
-ROWS_A_BLOCK = 512
-_COLUMNS_A_TILE = 2048
-_SETTLED_A_TILE = 2048
+ROWS_PER_BLOCK = 512
+_COLUMNS_PER_TILE = 2048
+_PAIRS_SETTLED_AT_ONCE = 2048
 _UNIT_ROUNDOFF = 2.0**-24
 _SLACK = 1e-30
 _MARGIN = 1e-6
@@ -46,13 +46,13 @@ _MARGIN = 1e-6
 Singles = npt.NDArray[np.float32]
 
 
-class Widest(NamedTuple):
-    """What part of the scan has found; the larger of two covers both parts.
+class LargestRatio(NamedTuple):
+    """The largest squared ratio |P(x - y)|^2 / |x - y|^2 that part of the scan has found.
 
     Attributes:
-      bound: no pair's squared ratio is larger.
-      ratio: the largest squared ratio that a pair was found to have.
-      first, second: that pair; the number of words stands for the unknown word.
+      bound: no pair of that part has a larger squared ratio.
+      ratio: the largest squared ratio that was computed in float64.
+      first, second: the ids of the pair that has it; N stands for the unknown word.
     """
 
     bound: float = 0.0
@@ -60,15 +60,15 @@ class Widest(NamedTuple):
     first: int = -1
     second: int = -1
 
-    def merge(self, other: Widest) -> Widest:
-        """The larger bound, and the wider pair."""
-        wider = max(self, other, key=lambda found: found.ratio)
-        return wider._replace(bound=max(self.bound, other.bound))
+    def merge(self, other: LargestRatio) -> LargestRatio:
+        """The largest squared ratio of both parts."""
+        larger = max(self, other, key=lambda found: found.ratio)
+        return larger._replace(bound=max(self.bound, other.bound))
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """A bound on what a projection does to distances.
+    """A bound on how much a projection stretches distances.
 
     Attributes:
       method: one of METHODS.
@@ -93,17 +93,17 @@ class Sensitivity:
 
 
 def rounded_up(value: float) -> float:
-    """``value`` with a margin for the rounding of its computation, up to six decimals."""
+    """``value`` with a margin for rounding errors, rounded up to six decimals."""
     return math.ceil(value * (1 + _MARGIN) * 1e6) / 1e6
 
 
 def identity(method: str) -> Sensitivity:
-    """Of no projection at all: 1."""
+    """The sensitivity without a projection: 1."""
     return Sensitivity(method, 1.0)
 
 
 def spectral(projection: Projection) -> Sensitivity:
-    """The largest singular value: covers every pair of vectors."""
+    """The projection's largest singular value, which bounds the ratio for every pair of vectors."""
     if projection.matrix is None:
         return identity("spectral")
     largest = np.linalg.svd(projection.matrix.astype(np.float64), compute_uv=False)[0]
@@ -111,14 +111,14 @@ def spectral(projection: Projection) -> Sensitivity:
 
 
 def published(projection: Projection, delta: float) -> Sensitivity:
-    """1 + beta, as PrivEmb calibrates it; claimed for a Gaussian projection, not proved here.
+    """1 + beta, as PrivEmb calibrates the noise; claimed for Gaussian projections, not proved here.
 
     Raises:
-      ConfigurationError: another projection, or a delta that is no probability.
+      ConfigurationError: a projection that is not Gaussian, or a delta that is no probability.
     """
     if projection.kind != "gaussian":
         raise ConfigurationError(
-            f"--sensitivity published is for --projection gaussian, not {projection.kind}; choose "
+            f"sensitivity published is for projection gaussian, not {projection.kind}; choose "
             "exact or spectral"
         )
     value = 1 + published_beta(projection.projected, projection.dimensions, delta)
@@ -131,7 +131,7 @@ def published_beta(projected: int, dimensions: int, delta: float) -> float:
     At n = 300 and delta = 1e-6 it gives 0.93, 0.66 and 0.466 for m = 50, 100 and 200.
     """
     if not 0 < delta < 1:
-        raise ConfigurationError(f"--projection_delta is between 0 and 1, not {delta}")
+        raise ConfigurationError(f"projection_delta is between 0 and 1, not {delta}")
     width = math.sqrt(math.log2(dimensions))
     return (width + math.sqrt(math.log(1 / delta))) / math.sqrt(projected)
 
@@ -172,25 +172,25 @@ class PairScan:
         return self._vocabulary.vectors_of(np.where(ids == len(self) - 1, UNKNOWN, ids))
 
     def _row_blocks(self) -> list[slice]:
-        return [slice(start, min(start + ROWS_A_BLOCK, len(self))) for start in self.blocks()]
+        return [slice(start, min(start + ROWS_PER_BLOCK, len(self))) for start in self.blocks()]
 
     def blocks(self) -> range:
         """The first rows of all blocks; ``scan`` takes one."""
-        return range(0, len(self), ROWS_A_BLOCK)
+        return range(0, len(self), ROWS_PER_BLOCK)
 
-    def scan(self, start: int, found: Widest | None = None) -> Widest:
-        """The widest of the pairs (i, j), i in the block that starts here, j > i.
+    def scan(self, start: int, found: LargestRatio | None = None) -> LargestRatio:
+        """The largest ratio of the pairs (i, j), i in the block that starts here, j > i.
 
         Args:
           start: one of ``blocks``.
-          found: what other blocks have found, which saves work.
+          found: what other blocks have found: smaller ratios need not be computed.
         """
-        found = found or Widest()
-        stop = min(start + ROWS_A_BLOCK, len(self))
-        originals = _turned(self._originals[start:stop])
-        projected = _turned(self._projected[start:stop])
-        for first in range(start, len(self), _COLUMNS_A_TILE):
-            last = min(first + _COLUMNS_A_TILE, len(self))
+        found = found or LargestRatio()
+        stop = min(start + ROWS_PER_BLOCK, len(self))
+        originals = _as_left_factor(self._originals[start:stop])
+        projected = _as_left_factor(self._projected[start:stop])
+        for first in range(start, len(self), _COLUMNS_PER_TILE):
+            last = min(first + _COLUMNS_PER_TILE, len(self))
             below = originals @ self._originals[first:last].T
             above = projected @ self._projected[first:last].T
             if first == start:
@@ -208,33 +208,35 @@ class PairScan:
         above: Singles,
         start: int,
         first: int,
-        found: Widest,
-    ) -> Widest:
-        """Computes the most promising pairs in float64; bounds the others."""
+        found: LargestRatio,
+    ) -> LargestRatio:
+        """Computes the pairs with the largest bounds in float64; bounds the others."""
         pairs = pairs[above.ravel()[pairs] > 0]  # the others were masked
         numerator = above.ravel()[pairs].astype(np.float64)
         denominator = below.ravel()[pairs].astype(np.float64)
         with np.errstate(divide="ignore"):
             bounds = np.where(denominator > 0, numerator / np.maximum(denominator, 0), np.inf)
         order = np.argsort(-bounds, kind="stable")
-        # The most promising first, until no bound is above the widest pair that was found.
-        # Distances that float32 cannot tell from 0 have infinite bounds, so they are all settled.
-        for group in np.split(order, range(_SETTLED_A_TILE, len(order), _SETTLED_A_TILE)):
+        # The largest bounds first, until no bound is above the largest ratio that was found.
+        # Distances that float32 cannot tell from 0 have infinite bounds, so all are computed.
+        for group in np.split(
+            order, range(_PAIRS_SETTLED_AT_ONCE, len(order), _PAIRS_SETTLED_AT_ONCE)
+        ):
             if not len(group) or bounds[group[0]] <= found.ratio * (1 + 1e-6):
                 break
             rows, columns = np.divmod(pairs[group], below.shape[1])
-            found = found.merge(self._widest(start + rows, first + columns))
+            found = found.merge(self._largest(start + rows, first + columns))
         rest = float(bounds[bounds <= found.ratio * (1 + 1e-6)].max(initial=0.0))
         return found._replace(bound=max(found.bound, rest))
 
-    def _widest(self, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> Widest:
+    def _largest(self, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> LargestRatio:
         difference = self._vectors(i) - self._vectors(j)
         squares = np.square(difference).sum(axis=1)
         stretched = np.square(self._projection.apply_all(difference)).sum(axis=1)
-        distinct = squares > 0  # two words of one vector stay together
+        distinct = squares > 0  # two words with one vector are not told apart
         ratios = np.divide(stretched, squares, out=np.zeros_like(squares), where=distinct)
         best = int(ratios.argmax())
-        return Widest(0.0, float(ratios[best]), int(i[best]), int(j[best]))
+        return LargestRatio(0.0, float(ratios[best]), int(i[best]), int(j[best]))
 
 
 def _extended(vectors: npt.NDArray[np.float64], factor: float, slack: float) -> Singles:
@@ -243,12 +245,12 @@ def _extended(vectors: npt.NDArray[np.float64], factor: float, slack: float) -> 
     return np.concatenate([vectors, np.ones_like(norms), norms], axis=1).astype(np.float32)
 
 
-def _turned(extended: Singles) -> Singles:
+def _as_left_factor(extended: Singles) -> Singles:
     """(-2 x, factor |x|^2 + slack, 1): what to multiply extended vectors with."""
     last = extended.shape[1] - 1
-    turned: Singles = extended[:, [*range(last - 1), last, last - 1]]
-    turned[:, : last - 1] *= -2
-    return turned
+    factor: Singles = extended[:, [*range(last - 1), last, last - 1]]
+    factor[:, : last - 1] *= -2
+    return factor
 
 
 def exact(vocabulary: Vocabulary, projection: Projection) -> Sensitivity:
@@ -256,21 +258,21 @@ def exact(vocabulary: Vocabulary, projection: Projection) -> Sensitivity:
     if projection.matrix is None:
         return identity("exact")
     scan = PairScan(vocabulary, projection)
-    return certified(_scanned(scan), vocabulary, projection)
+    return sensitivity_of_scan(_scanned(scan), vocabulary, projection)
 
 
-def _scanned(scan: PairScan) -> Iterator[Widest]:
-    found = Widest()
+def _scanned(scan: PairScan) -> Iterator[LargestRatio]:
+    found = LargestRatio()
     for start in scan.blocks():
         found = scan.scan(start, found)
         yield found
 
 
-def certified(
-    parts: Iterable[Widest], vocabulary: Vocabulary, projection: Projection
+def sensitivity_of_scan(
+    parts: Iterable[LargestRatio], vocabulary: Vocabulary, projection: Projection
 ) -> Sensitivity:
-    """The sensitivity from what all blocks have found; never above the spectral bound."""
-    found = Widest()
+    """The exact sensitivity, from what all blocks have found; at most the spectral bound."""
+    found = LargestRatio()
     for part in parts:
         found = found.merge(part)
     value = min(rounded_up(math.sqrt(found.bound)), spectral(projection).value)

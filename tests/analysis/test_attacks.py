@@ -11,8 +11,9 @@ from dxbeam.analysis.attacks import add, add_on_grid, reachable, words_left
 from dxbeam.documents import Document
 from dxbeam.space.embeddings import read_embeddings
 from dxbeam.vectors import sensitivity
+from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import make_projection
-from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+from dxbeam.vectors.release import VectorReleaser
 from tests.support import tiny
 
 N, DIMENSIONS = 5000, 300
@@ -47,7 +48,7 @@ def test_every_word_is_left_of_what_is_really_released() -> None:
     vocabulary = tiny.vocabulary()
     projection = make_projection("gaussian", 8, 3)
     settings = VectorConfiguration("word", 50.0, projection, sensitivity.spectral(projection))
-    releaser = VectorReleaser(settings, vocabulary, tiny.KEY)
+    releaser = VectorReleaser(vocabulary, settings, tiny.KEY)
     words = projection.apply_all(vocabulary.vectors)
     for number in range(20):
         released = releaser.release_one(Document(str(number), f"w{number}"))

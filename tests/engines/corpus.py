@@ -14,8 +14,9 @@ from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space import artifact
-from dxbeam.tally import Tally, total
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.tally import Tally, total
 from tests.support import tiny
 
 FLAGS = ("--epsilon=10", "--rank_c=0.02", "--group_by=label", "--search_threads=1")
@@ -79,7 +80,8 @@ def write(folder: Path, documents: int, words: int, files: int = 4) -> Corpus:
 def expected(corpus: Corpus) -> Expected:
     """Sanitizes a corpus without Beam."""
     vocabulary = artifact.open_vocabulary(artifact.handle(artifact.DEMO))
-    sanitizer = Sanitizer(vocabulary, Laplace(10.0), RankResampling(0.02), key=tiny.KEY)
+    settings = Configuration(Laplace(10.0), RankResampling(0.02))
+    sanitizer = Sanitizer(vocabulary, settings, tiny.KEY)
     texts: dict[str, str] = {}
     tallies: dict[str, list[Tally]] = defaultdict(list)
     results = sanitizer.sanitize(document for document, _ in corpus.documents)

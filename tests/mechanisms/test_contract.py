@@ -114,9 +114,8 @@ def test_the_guarantee_is_stated(mechanism: Mechanism) -> None:
 
 def test_unknown_words_are_covered(mechanism: Mechanism) -> None:
     """Two of them are treated alike, and never let through."""
-    sanitizer = Sanitizer(
-        vocabulary(), mechanism, RankResampling(0.05), key=bytes(range(32)), allow_unsound=True
-    )
+    settings = Configuration(mechanism, RankResampling(0.05), allow_unsound=True)
+    sanitizer = Sanitizer(vocabulary(), settings, bytes(range(32)))
     texts = [" ".join([word] * 400) for word in ("Zanzibar", "xyzzy")]
     released = []
     for text in texts:

@@ -26,8 +26,9 @@ from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from dxbeam.vectors import sensitivity
+from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import make_projection
-from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+from dxbeam.vectors.release import VectorReleaser
 
 KEY = hashlib.sha256(b"a key that everybody knows").digest()
 
@@ -56,8 +57,8 @@ def _vectors(unit: str) -> Iterator[str]:
     projection = make_projection("none" if unit == "word" else "orthogonal", 6, 3)
     bound = sensitivity.identity("spectral")
     releaser = VectorReleaser(
-        VectorConfiguration(unit, 2.0, projection, bound),
         None if unit == "vector" else VOCABULARY,
+        VectorConfiguration(unit, 2.0, projection, bound),
         KEY,
     )
     releaser._digest = "rule"
@@ -90,7 +91,7 @@ def _tails() -> Iterator[str]:
 
 def _mechanism(name: str, **parameters: float) -> Sanitizer:
     mechanism = make_mechanism(name, **{"epsilon": 0.5, **PARAMETERS.get(name, {}), **parameters})
-    return Sanitizer(VOCABULARY, mechanism, key=KEY, allow_unsound=True)
+    return Sanitizer(VOCABULARY, Configuration(mechanism, allow_unsound=True), KEY)
 
 
 def _released(sampler: str) -> Iterator[str]:
@@ -103,9 +104,9 @@ def _released(sampler: str) -> Iterator[str]:
     if kind == "vectors":
         return _vectors(name)
     if kind == "bags":
-        return _words(Sanitizer(VOCABULARY, noise, key=KEY, bag=BagOfWords(10)))
+        return _words(Sanitizer(VOCABULARY, Configuration(noise, bag=BagOfWords(10)), KEY))
     if kind == "ranks":
-        return _words(Sanitizer(VOCABULARY, noise, RankResampling(0.05), key=KEY))
+        return _words(Sanitizer(VOCABULARY, Configuration(noise, RankResampling(0.05)), KEY))
     return _words(_mechanism(kind))
 
 
@@ -151,7 +152,7 @@ def test_another_rule_is_another_configuration(monkeypatch: pytest.MonkeyPatch) 
     projection = make_projection("none", 6, 6)
     vectors = VectorConfiguration("vector", 0.5, projection, sensitivity.identity("spectral"))
     before = [settings.digest("") for settings in (text, vectors)]
-    for module in ("text.configuration", "vectors.release"):
+    for module in ("text.configuration", "vectors.configuration"):
         monkeypatch.setattr(f"dxbeam.{module}.NOISE_RULE", NOISE_RULE + 1)
     after = [settings.digest("") for settings in (text, vectors)]
     assert not set(before) & set(after)

@@ -28,11 +28,6 @@ from tests.support import tiny
 GOOD = [{"id": "a", "text": "w1 w2"}, {"id": "b", "text": "w3"}]
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
@@ -239,8 +234,8 @@ def _contents(folder: Path) -> set[Path]:
         ("--compression=rar", "--compression is one of"),
         ("--largest_document=0", "not a whole number from 1"),
         ("--largest_document=-7", "not a whole number from 1"),
-        ("--max_dead_letters=few", "--max_dead_letters few"),
-        ("--max_dead_letters=-1", "--max_dead_letters -1"),
+        ("--max_dead_letters=few", "max_dead_letters few"),
+        ("--max_dead_letters=-1", "max_dead_letters -1"),
         ("--document_per=file", "is for --input_format text"),
         ("--input_format=text", "use --input_format jsonl"),
         ("--num_shards=-1", "not a whole number from 1"),

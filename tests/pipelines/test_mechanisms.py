@@ -12,17 +12,13 @@ from dxbeam.mechanisms import MECHANISMS, make_mechanism
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import manifest
 from dxbeam.space import artifact
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from tests.support import tiny
 
 FLAGS = {"trlaplace_published": ("--epsilon=0.3", "--parameters=delta=0.4,clip=1")}
 UNSOUND = {"santext_plus", "trlaplace_published", "truncated_gumbel"}
 TEXTS = tiny.texts(12)
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +42,8 @@ def test_the_job_releases_what_the_sanitizer_does(
     mechanism = make_mechanism(name, **parameters)
     sanitizer = Sanitizer(
         artifact.open_vocabulary(artifact.handle(uri)),
-        mechanism,
-        RankResampling(0.05),
-        key=tiny.KEY,
-        allow_unsound=True,
+        Configuration(mechanism, RankResampling(0.05), allow_unsound=True),
+        tiny.KEY,
     )
     expected = {}
     for result in sanitizer.sanitize(Document(f"d{i}", text) for i, text in enumerate(TEXTS)):

@@ -193,8 +193,8 @@ CONFIGS = [
 ] + [Mistake("a folder of flags", "cannot be read", ["--config={tmp}"])]
 
 VECTORS = [
-    Mistake("a unit that is none", "--unit", ["--unit=page"]),
-    Mistake("a projection that is none", "--projection", ["--projection=tsne"]),
+    Mistake("a unit that is none", "unit page", ["--unit=page"]),
+    Mistake("a projection that is none", "projection tsne", ["--projection=tsne"]),
     Mistake("a bound that is none", "--sensitivity", ["--sensitivity=guess"]),
     Mistake("more dimensions than there are", "dimensions", ["--projected_dimensions=9"]),
     Mistake("no dimension", "not a whole number", ["--projected_dimensions=0"]),
@@ -252,11 +252,6 @@ USUAL = {
 }
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
 @pytest.fixture
 def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Lets ``launch.main`` end without ending the process, and puts the handlers of logs back."""
@@ -280,10 +275,6 @@ def _arguments(launcher: str, mistake: Mistake, tmp: Path, uri: str) -> list[str
     given = {flag.partition("=")[0] for flag in mistake.flags}
     usual = [flag for flag in USUAL[launcher] if flag.partition("=")[0] not in given]
     return [flag.format(tmp=tmp, uri=uri) for flag in [*mistake.flags, *usual]]
-
-
-def _contents(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def _check(mistake: Mistake, code: object, out: str, err: str) -> None:
@@ -315,11 +306,11 @@ def test_a_mistake_is_told_in_a_sentence_and_nothing_is_written(
     as_before: None,
 ) -> None:
     argv = _arguments(launcher.__name__, mistake, tmp_path, uri)
-    before = _contents(tmp_path)
+    before = tiny.contents(tmp_path)
     with pytest.raises(SystemExit) as ended:
         launch.main(launcher, argv + ["--dry_run"] * dry)
     _check(mistake, ended.value.code, *capsys.readouterr())
-    assert _contents(tmp_path) == before
+    assert tiny.contents(tmp_path) == before
 
 
 @pytest.mark.parametrize(
@@ -351,23 +342,28 @@ def test_a_dry_run_of_what_is_right_says_so_and_writes_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     argv = _arguments(launcher.__name__, Mistake("none", "", []), tmp_path, uri)
-    before = _contents(tmp_path)
+    before = tiny.contents(tmp_path)
     for dry in ("--dry_run", "--dry_run=true"):
         launcher([*argv, dry])
         assert "(--dry_run)" in capsys.readouterr().out
-    assert _contents(tmp_path) == before
+    assert tiny.contents(tmp_path) == before
 
 
 WORDS_3D = tiny.vocabulary(5, 3)
 SETTINGS = Configuration(Laplace(5.0))
 NOTEBOOK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
-    "a vocabulary's name": (Sanitizer, ("demo", Laplace(5.0)), "artifact.open_vocabulary"),
+    "a vocabulary's name": (Sanitizer, ("demo", Laplace(5.0)), "dxbeam.open_vocabulary"),
     "no vocabulary": (Sanitizer, (None, Laplace(5.0)), "Vocabulary"),
     "a mechanism's name": (Sanitizer, (WORDS_3D, "laplace"), "make_mechanism"),
     "a mechanism's class": (Sanitizer, (WORDS_3D, Laplace), "the class Laplace"),
-    "no mechanism": (Sanitizer, (WORDS_3D, None), "NoneType"),
-    "c in place of resampling": (Sanitizer, (WORDS_3D, Laplace(5.0), 0.02), "RankResampling(0.02)"),
-    "a key as text": (Sanitizer, (WORDS_3D, Laplace(5.0), None, "noise", "a" * 32), "32 bytes"),
+    "no mechanism": (Sanitizer, (WORDS_3D, None), "this is None"),
+    "c in place of resampling": (Configuration, (Laplace(5.0), 0.02), "RankResampling(0.02)"),
+    "a key as text": (Sanitizer, (WORDS_3D, Laplace(5.0), "a" * 32), "32 bytes"),
+    "settings in place of a key": (
+        Sanitizer,
+        (WORDS_3D, Laplace(5.0), RankResampling(0.02)),
+        "in a Configuration",
+    ),
     "a length for a bag": (Configuration, (Laplace(5.0), None, "noise", 50), "BagOfWords(50)"),
     "a list of policies": (Configuration, (Laplace(5.0), None, ["keep"]), "unknown_words is one"),
     "NaN": (Laplace, (float("nan"),), "not nan"),
@@ -385,16 +381,16 @@ NOTEBOOK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     "a vocabulary in place of its name": (artifact.handle, (WORDS_3D,), "the text of its URI"),
     "a mechanism for the transform": (SanitizeDocuments, (Laplace(5.0), "demo"), "Configuration"),
     "a transform without words": (SanitizeDocuments, (SETTINGS, None), "the text of its URI"),
-    "YAML without words": (declarative.SanitizeDocuments, (None, 5), "the text of its URI"),
-    "YAML with words for epsilon": (declarative.SanitizeDocuments, ("demo", "x"), "be a number"),
-    "YAML with NaN": (declarative.SanitizeDocuments, ("demo", float("nan")), "not nan"),
+    "YAML without words": (declarative.SanitizeRows, (None, 5), "the text of its URI"),
+    "YAML with words for epsilon": (declarative.SanitizeRows, ("demo", "x"), "be a number"),
+    "YAML with NaN": (declarative.SanitizeRows, ("demo", float("nan")), "not nan"),
     "YAML with a list of fields": (
-        lambda: declarative.SanitizeDocuments("demo", 5, keep_fields=["a"]),  # type: ignore[arg-type]
+        lambda: declarative.SanitizeRows("demo", 5, keep_fields=["a"]),  # type: ignore[arg-type]
         (),
         "separated by commas",
     ),
     "YAML with the text kept": (
-        lambda: declarative.SanitizeDocuments("demo", 5, keep_fields="text"),
+        lambda: declarative.SanitizeRows("demo", 5, keep_fields="text"),
         (),
         "never kept",
     ),
@@ -413,9 +409,9 @@ def test_a_mistake_in_a_notebook_is_told_in_a_sentence(name: str) -> None:
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("given", ["Evelyn w1", {"id": "a", "text": "Evelyn"}, ("a", "Evelyn"), 7])
+@pytest.mark.parametrize("given", [b"Evelyn w1", {"id": "a", "text": "Evelyn"}, ("a", "Evelyn"), 7])
 def test_what_is_no_document_is_refused_and_not_shown(given: object) -> None:
-    with pytest.raises(DxbeamError, match=r"documents are given as Document") as refusal:
+    with pytest.raises(DxbeamError, match=r"a document is given as Document") as refusal:
         list(Sanitizer(WORDS_3D, Laplace(5.0)).sanitize([given]))  # type: ignore[list-item]
     assert "Evelyn" not in str(refusal.value)
 

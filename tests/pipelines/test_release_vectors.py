@@ -23,8 +23,9 @@ from dxbeam.release import manifest
 from dxbeam.space import artifact
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.vectors import sensitivity
+from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import Projection, make_projection
-from dxbeam.vectors.release import VectorConfiguration, VectorReleaser
+from dxbeam.vectors.release import VectorReleaser
 from dxbeam.vectors.sensitivity import Sensitivity
 from pipelines.release_vectors import release_vectors
 from tests.support import tiny
@@ -32,17 +33,6 @@ from tests.support import tiny
 SECRETS = [f"zqxsecret{i}y" for i in range(12)]
 TEXTS = [*tiny.texts(8), f"w1 {' '.join(SECRETS)}", ""]
 RECORDS = [{"id": f"d{i}", "text": text, "label": "ab"[i % 2]} for i, text in enumerate(TEXTS)]
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> str:
-    (tmp_path / "key").write_text(tiny.KEY.hex())
-    return f"--key_uri={tmp_path / 'key'}"
 
 
 @pytest.fixture
@@ -72,7 +62,7 @@ def _expected(
 ) -> dict[str, list[float]]:
     vocabulary = artifact.open_vocabulary(artifact.handle(uri)) if uri else None
     settings = VectorConfiguration(unit, 5.0, projection, bound)
-    releaser = VectorReleaser(settings, vocabulary, tiny.KEY)
+    releaser = VectorReleaser(vocabulary, settings, tiny.KEY)
     return {
         name: releaser.release_one(Document(name, text)).tolist() for name, text in texts.items()
     }
@@ -186,11 +176,11 @@ def test_a_dry_run_writes_nothing(
     [
         (["--rank_c=0.1"], "unknown flag --rank_c"),
         (["--mechanism=laplace"], "unknown flag --mechanism"),
-        (["--unit=sentence"], "--unit sentence: choose from"),
-        (["--projection=jl"], "--projection jl: choose from"),
+        (["--unit=sentence"], "unit sentence: choose from"),
+        (["--projection=jl"], "projection jl: choose from"),
         (["--projected_dimensions=9"], "1 to 8 dimensions, not 9"),
         (["--sensitivity=guess"], "--sensitivity guess: choose from"),
-        (["--sensitivity=published"], "for --projection gaussian, not pca"),
+        (["--sensitivity=published"], "for projection gaussian, not pca"),
         (["--unit=vector", "--sensitivity=exact"], "choose spectral"),
         (["--dimensions=7"], "the vocabulary has 8"),
         (["--epsilon=-1"], "epsilon must be a positive"),
@@ -213,7 +203,7 @@ def test_one_word_has_no_exact_sensitivity(key: str, tmp_path: Path) -> None:
     uri = tiny.write_artifact(tmp_path / "one", vocabulary)
     corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": "pear"}])
     flags = (f"--vocabulary={uri}", "--unit=word", "--projection=orthogonal", key)
-    with pytest.raises(DxbeamError, match=r"--sensitivity exact is 0: .*choose spectral"):
+    with pytest.raises(DxbeamError, match=r"sensitivity exact is 0: .*choose spectral"):
         _run(corpus, tmp_path / "out", *flags)
     assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
     _run(corpus, tmp_path / "other", *flags, "--sensitivity=spectral")
@@ -332,3 +322,29 @@ def test_files_fields_and_dead_letters_as_in_sanitize(
         _run(corpus, tmp_path / "four", words, "--keep_fields=label")
     with pytest.raises(ConfigurationError, match="id_field names 'id'"):
         _run(corpus, tmp_path / "four", words, "--unit=vector", "--vector_field=id")
+
+
+@pytest.mark.parametrize("dry", [True, False], ids=["dry run", "run"])
+def test_the_vocabulary_is_opened_once_by_the_launcher_and_once_by_the_workers_process(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: bool
+) -> None:
+    """Opening is hashing every file, which takes a minute where a vocabulary is large."""
+    opened, read, hashed = (
+        tiny.counted(monkeypatch, artifact, name)
+        for name in ("open_vocabulary", "read_manifest", "_check_file")
+    )
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    release_vectors(
+        [
+            f"--vocabulary={uri}",
+            f"--input={corpus}",
+            f"--output={tmp_path / 'out'}",
+            "--epsilon=5",
+            "--projected_dimensions=3",
+            *["--dry_run"] * dry,
+        ]
+    )
+    opens = 1 if dry else 2
+    assert len(opened) == opens
+    assert len(hashed) == opens * len(artifact.read_manifest(uri)["files"])
+    assert len(read) - 1 == opens + 1, "the launcher reads it for the handle, too"

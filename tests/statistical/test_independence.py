@@ -21,6 +21,7 @@ from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text import sanitizer
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from tests.support.distributions import Floats, judge
 
@@ -48,9 +49,8 @@ def noise(
 ) -> Floats:
     """The noise of each word of a document, as the release shows it."""
     resampling = RankResampling(c) if c else None
-    maker = Sanitizer(
-        vocabulary, Laplace(epsilon), resampling, unknown_words, key, allow_unsound=True
-    )
+    settings = Configuration(Laplace(epsilon), resampling, unknown_words, allow_unsound=True)
+    maker = Sanitizer(vocabulary, settings, key)
     [result] = maker.sanitize([Document(document_id, text)])
     assert isinstance(result, Sanitized)
     return POSITIONS[[IDS[word] for word in result.document.text.split()]].astype(np.float64)

@@ -22,6 +22,7 @@ from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text import sanitizer as module
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from tests.support.distributions import (
     Floats,
@@ -61,7 +62,8 @@ def check_written(
     documents: int = 30, resampled: bool = True, unknown_words: str = "noise"
 ) -> None:
     resampling = RankResampling(C) if resampled else None
-    maker = Sanitizer(LINE, Laplace(EPSILON), resampling, unknown_words, KEY, allow_unsound=True)
+    settings = Configuration(Laplace(EPSILON), resampling, unknown_words, allow_unsound=True)
+    maker = Sanitizer(LINE, settings, KEY)
     pieces = np.array_split(np.array(TEXT), documents)
     results = maker.sanitize(Document(str(i), " ".join(piece)) for i, piece in enumerate(pieces))
     texts = [result.document.text for result in results if isinstance(result, Sanitized)]

@@ -5,6 +5,7 @@ Each keeps the name and the claim of the mechanism it was, as a mistaken impleme
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -32,8 +33,9 @@ from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN
-from dxbeam.tally import Tally
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.tally import Tally
 from dxbeam.vectors.release import VectorReleaser, to_grid
 
 Floats = Any
@@ -338,7 +340,7 @@ class DrawsAgainOnRetry(Sanitizer):
     """A text that is sanitized again gets other noise, so retries average it away."""
 
     def sanitize(self, documents: Iterable[Document]) -> Iterator[Any]:
-        self._key = np.random.default_rng().bytes(32)
+        self._secret_key = np.random.default_rng().bytes(32)
         yield from super().sanitize(documents)
 
 
@@ -366,8 +368,8 @@ class RepeatsNoiseInLongTexts(Sanitizer):
 class KeepsNoKey(Sanitizer):
     """The noise is the same under every key."""
 
-    def __init__(self, *settings: Any, **more: Any):
-        super().__init__(*settings[:4], bytes(range(32)), **more)
+    def __init__(self, search: NeighborSearch, settings: Configuration, key: bytes):
+        super().__init__(search, settings, bytes(range(32)))
 
 
 class LetsUnknownWordsThrough(Sanitizer):
@@ -386,8 +388,9 @@ class LetsUnknownWordsThrough(Sanitizer):
 class DropsUnknownWords(Sanitizer):
     """Unknown words are left out, under a claim that covers them."""
 
-    def __init__(self, *settings: Any, **more: Any):
-        super().__init__(*settings[:3], "drop", settings[4], **{**more, "allow_unsound": True})
+    def __init__(self, search: NeighborSearch, settings: Configuration, key: bytes):
+        dropping = dataclasses.replace(settings, unknown_words="drop", allow_unsound=True)
+        super().__init__(search, dropping, key)
 
 
 class ResamplesRanksOfTheOriginal(Sanitizer):
@@ -430,7 +433,7 @@ class BrokenReleaser(VectorReleaser):
         return self.rounded(configuration.projection.apply(self._vector(document.text)), noise)
 
     def noise_key(self, document: Document) -> bytes:
-        return document_key(self._key, self._digest, document.id, document.text)
+        return document_key(self._secret_key, self._digest, document.id, document.text)
 
     def rounded(self, vector: Floats, noise: Floats) -> Floats:
         return to_grid(vector + noise, self.configuration.step)

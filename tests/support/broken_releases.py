@@ -48,7 +48,7 @@ class NoiseBeforeProjecting(VectorReleaser):
         configuration = self.configuration
         n = configuration.projection.dimensions
         random = np.empty((1, draws_a_word(laplace_draws(n))), np.uint64)
-        fill(document_key(self._key, self._digest, document.id, document.text), 0, random)
+        fill(document_key(self._secret_key, self._digest, document.id, document.text), 0, random)
         noisy = self._vector(document.text) + laplace(random, n, configuration.epsilon)[0]
         return to_grid(configuration.projection.apply(noisy), configuration.step)
 

@@ -204,7 +204,8 @@ def _line() -> Vocabulary:
 def _released(
     documents: Iterable[Document], bag: BagOfWords, epsilon: float = EPSILON, **options: str
 ) -> list[Sanitized]:
-    made = Sanitizer(_line(), Laplace(epsilon), key=tiny.KEY, bag=bag, **options)  # type: ignore[arg-type]
+    settings = Configuration(Laplace(epsilon), bag=bag, **options)  # type: ignore[arg-type]
+    made = Sanitizer(_line(), settings, tiny.KEY)
     results = list(made.sanitize(documents))
     assert all(isinstance(result, Sanitized) for result in results)
     return results  # type: ignore[return-value]
@@ -229,6 +230,7 @@ def _p_value(text: str, document: Bag) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "document"), LAWS)
 def test_released_bags_follow_the_enumerated_law(text: str, document: Bag) -> None:
     """False alarms: 1e-6 each; the documents' noise is fixed by the key, so never on a whim."""
@@ -251,6 +253,7 @@ def _filled_by_repeating(self: BagOfWords, key: bytes, ids: Iterable[int]) -> ob
     return np.resize(sorted(listed)[::-1], self.length), len(listed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "broken",
     [_drawn_with_replacement, _first_words, _filled_by_repeating],
@@ -286,15 +289,15 @@ def test_words_their_order_case_of_stop_words_and_punctuation_do_not_show() -> N
 def test_counts_tell_what_became_of_every_word() -> None:
     bag = BagOfWords(3)
     texts = {"w1 the w2 w3 and w4 w0": (0, 4), "w1 the unseen": (1, 1), "": (3, 0)}
-    for text, (padding, left_out) in texts.items():
+    for text, (fillers, omitted) in texts.items():
         [result] = _released([Document("a", text)], bag)
         tally = result.tally
-        assert (tally.padding, tally.left_out) == (padding, left_out)
-        sorts = (tally.original, tally.close, tally.distant, tally.unknown, tally.padding)
+        assert (tally.fillers, tally.omitted) == (fillers, omitted)
+        sorts = (tally.original, tally.close, tally.distant, tally.unknown, tally.fillers)
         assert sum(sorts) == tally.tokens == 3
-        assert tally.tokens - tally.padding + tally.left_out == len(text.split())
+        assert tally.tokens - tally.fillers + tally.omitted == len(text.split())
     [result] = _released([Document("a", "w1 unseen")], bag, unknown_words="drop")
-    assert (result.tally.unknown, result.tally.left_out, result.tally.padding) == (0, 1, 2)
+    assert (result.tally.unknown, result.tally.omitted, result.tally.fillers) == (0, 1, 2)
 
 
 def test_batches_and_pieces_have_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,7 +306,7 @@ def test_batches_and_pieces_have_no_influence(monkeypatch: pytest.MonkeyPatch) -
     bag = BagOfWords(50)
 
     def texts(them: Iterable[Document]) -> dict[str, str]:
-        made = Sanitizer(tiny.vocabulary(), Laplace(3.0), key=tiny.KEY, bag=bag)
+        made = Sanitizer(tiny.vocabulary(), Configuration(Laplace(3.0), bag=bag), tiny.KEY)
         results = made.sanitize(them)
         return {r.document.id: r.document.text for r in results if isinstance(r, Sanitized)}
 
@@ -312,9 +315,9 @@ def test_batches_and_pieces_have_no_influence(monkeypatch: pytest.MonkeyPatch) -
     assert texts(reversed(documents)) == expected
     for document in documents[:5]:
         assert texts([document]) == {document.id: expected[document.id]}
-    monkeypatch.setattr(sanitizer_module, "_WORDS_A_SEARCH", 7)
-    monkeypatch.setattr(sanitizer_module, "_CHARACTERS_A_BATCH", 100)
-    monkeypatch.setattr(module, "_WORDS_A_DRAW", 11)
+    monkeypatch.setattr(sanitizer_module, "_WORDS_PER_SEARCH", 7)
+    monkeypatch.setattr(sanitizer_module, "_CHARACTERS_PER_BATCH", 100)
+    monkeypatch.setattr(module, "_WORDS_PER_DRAW", 11)
     assert texts(documents) == expected
 
 

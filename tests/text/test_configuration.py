@@ -19,7 +19,7 @@ from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
 from dxbeam.text.sanitizer import Sanitizer
-from dxbeam.transforms.yaml import SanitizeDocuments
+from dxbeam.transforms.yaml import SanitizeRows
 from tests.support import tiny
 
 NO_NUMBERS = [0, 0.0, -1, float("nan"), float("inf"), float("-inf"), "5", True, None, [1.0]]
@@ -153,7 +153,7 @@ NOT_COVERED: list[tuple[dict[str, Any], str]] = [
     ({"mechanism": make_mechanism("trlaplace_published", epsilon=0.3)}, "guarantees nothing"),
     ({"mechanism": make_mechanism("santext_plus", epsilon=3.0)}, "promised for common words"),
     *(
-        ({"mechanism": Laplace(3.0), "unknown_words": rule}, f"--unknown_words {rule}: nothing is")
+        ({"mechanism": Laplace(3.0), "unknown_words": rule}, f"^unknown_words {rule}: nothing is")
         for rule in ("keep", "mask", "drop")
     ),
 ]
@@ -165,14 +165,16 @@ def test_what_is_not_covered_needs_consent_from_every_caller(
 ) -> None:
     """The command line, the transforms, Beam YAML and notebooks all make a Configuration."""
     made = Configuration(**settings, allow_unsound=True)
-    plain = {"vocabulary": tiny.vocabulary(), **settings}
-    for make in (lambda: Configuration(**settings), lambda: Sanitizer(**plain)):
+    for make in (
+        lambda: Configuration(**settings),
+        lambda: Sanitizer(tiny.vocabulary(), Configuration(**settings)),
+    ):
         with pytest.raises(ConfigurationError, match=said) as refused:
             make()
         assert "add --allow_unsound" in str(refused.value)
         assert "allow_unsound=True" in str(refused.value)
         assert "\n" not in str(refused.value)
-    assert Sanitizer(**plain, allow_unsound=True).configuration == made
+    assert Sanitizer(tiny.vocabulary(), made).configuration == made
     rule = settings.get("unknown_words", "noise")
     with pytest.raises(ConfigurationError, match="allow_unsound"):
         _from_yaml(made, rule)
@@ -183,7 +185,7 @@ def _from_yaml(made: Configuration, rule: str, **consent: bool) -> None:
     parameters = dict(made.as_dict()["mechanism"])
     name, epsilon = parameters.pop("name"), parameters.pop("epsilon")
     written = ",".join(f"{key}={value}" for key, value in parameters.items())
-    SanitizeDocuments("demo", epsilon, name, written, unknown_words=rule, **consent)
+    SanitizeRows("demo", epsilon, name, written, unknown_words=rule, **consent)
 
 
 def test_consent_is_no_part_of_what_is_released() -> None:

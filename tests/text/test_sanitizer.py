@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxbeam.documents import Document, Rejected
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.tally import Tally, total
 from dxbeam.text import sanitizer as module
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import MASK, Sanitized, Sanitizer
+from dxbeam.text.tally import Tally, total
 from dxbeam.text.tokenization import PUNCTUATION, WHITE_SPACE, split, words
 from tests.support import tiny
 
@@ -27,14 +29,10 @@ DOCUMENTS = [Document(f"d{i}", text) for i, text in enumerate(TEXTS)]
 
 
 def _sanitizer(unknown_words: str = "noise", epsilon: float = 3.0) -> Sanitizer:
-    return Sanitizer(
-        tiny.vocabulary(),
-        Laplace(epsilon),
-        RankResampling(0.05),
-        unknown_words,
-        tiny.KEY,
-        allow_unsound=True,
+    settings = Configuration(
+        Laplace(epsilon), RankResampling(0.05), unknown_words, allow_unsound=True
     )
+    return Sanitizer(tiny.vocabulary(), settings, tiny.KEY)
 
 
 def _texts(maker: Sanitizer, documents: list[Document]) -> dict[str, str]:
@@ -66,6 +64,7 @@ def test_white_space_and_punctuation_stay_and_words_are_of_the_vocabulary() -> N
         assert {word for _, word in after} <= vocabulary | {""}
 
 
+@pytest.mark.slow
 def test_order_batches_and_slices_have_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _texts(_sanitizer(), DOCUMENTS)
     shuffled = random.Random(1).sample(DOCUMENTS, len(DOCUMENTS))
@@ -73,11 +72,11 @@ def test_order_batches_and_slices_have_no_influence(monkeypatch: pytest.MonkeyPa
     for document in DOCUMENTS:
         assert _texts(_sanitizer(), [document]) == {document.id: expected[document.id]}
     for size in (1, 7, 1000):
-        monkeypatch.setattr(module, "_WORDS_A_SEARCH", size)
+        monkeypatch.setattr(module, "_WORDS_PER_SEARCH", size)
         assert _texts(_sanitizer(), DOCUMENTS[:40]) == {
             document.id: expected[document.id] for document in DOCUMENTS[:40]
         }
-    monkeypatch.setattr(module, "_CHARACTERS_A_BATCH", 1)
+    monkeypatch.setattr(module, "_CHARACTERS_PER_BATCH", 1)
     assert _texts(_sanitizer(), DOCUMENTS[:40])["d3"] == expected["d3"]
 
 
@@ -162,15 +161,98 @@ def test_a_document_that_a_program_got_wrong(document: Document, where: str, rea
     assert reason in rejected.reason
 
 
-@pytest.mark.parametrize("given", ["w1 w2", ["w1"], Document("a", "w1"), [("a", "w1")]])
+@pytest.mark.parametrize("given", [[("a", "w1")], [b"w1"], [None], ["w1", 7], [Path("w1")]])
 def test_what_is_no_document_is_refused_in_a_sentence(given: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"given as Document\(id, text\), and this is a"):
+    with pytest.raises(ConfigurationError, match=r"given as Document.* or as a string, and"):
         list(_sanitizer().sanitize(given))
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ("Evelyn", "of type str"),
+        (b"Evelyn", "of type bytes"),
+        (Document("a", "Evelyn"), "of type Document"),
+        ({"a": "Evelyn"}, "of type dict"),
+        (Path("Evelyn"), "of type .*Path"),
+        (None, "None"),
+        (7, "of type int"),
+    ],
+)
+def test_what_holds_no_documents_is_refused_before_anything_is_sanitized(
+    given: Any, kind: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=f"sanitize takes .* is {kind}; ") as refused:
+        _sanitizer().sanitize(given)
+    assert "Evelyn" not in str(refused.value)
+
+
+def test_strings_share_no_noise_even_under_one_key() -> None:
+    text = "w1 w2 w3 " * 30
+    released = {
+        result.document.text
+        for _ in range(2)
+        for result in _sanitizer().sanitize([text, text])
+        if isinstance(result, Sanitized)
+    }
+    assert len(released) == 4
+
+
+def test_strings_and_documents_come_out_in_order() -> None:
+    results = list(_sanitizer(epsilon=300.0).sanitize(["w1", Document("a", "w2"), "\0", "w3"]))
+    assert [r.document.text if isinstance(r, Sanitized) else None for r in results] == [
+        "w1", "w2", None, "w3"
+    ]  # fmt: skip
+    assert len({r.document.id for r in results if isinstance(r, Sanitized)}) == 3
+
+
+def test_one_text_is_sanitized_alone() -> None:
+    text = "W1, strange w2! " * 30
+    maker = _sanitizer()
+    [result] = maker.sanitize([Document("a", text)])
+    assert isinstance(result, Sanitized)
+    assert maker.sanitize_text(text, "a") == maker.sanitize_text(text, "a") == result.document.text
+    assert len({maker.sanitize_text(text) for _ in range(5)}) == 5, "two calls share noise"
+    assert maker.sanitize_text("") == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (b"Evelyn", "of type bytes; decode it"),
+        (None, "None"),
+        (["Evelyn"], "of type list"),
+        (Path("Evelyn"), "of type .*Path"),
+        (Document("a", "Evelyn"), "of type Document"),
+    ],
+)
+def test_what_is_no_text_is_refused_in_a_sentence(given: Any, kind: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"takes one text.* is {kind}") as refused:
+        _sanitizer().sanitize_text(given)
+    assert "Evelyn" not in str(refused.value)
+
+
+def test_an_id_of_another_type_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ConfigurationError, match=r"document_id is a string.* is of type int"):
+        _sanitizer().sanitize_text("w1", 7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["Evelyn\0", "Evelyn\ud800"])
+def test_a_text_that_cannot_be_written_is_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(CorpusError, match="cannot be sanitized: the text holds") as refused:
+        _sanitizer().sanitize_text(text)
+    assert "Evelyn" not in str(refused.value)
+
+
+def test_a_mechanism_alone_is_a_configuration_without_other_settings() -> None:
+    maker = Sanitizer(tiny.vocabulary(), Laplace(3.0))
+    assert maker.configuration == Configuration(Laplace(3.0))
 
 
 def test_a_fixed_key_gives_these_words_for_ever() -> None:
     """Pins the stream: a release made with a kept key must stay repeatable."""
-    maker = Sanitizer(tiny.vocabulary(), Laplace(1.5), RankResampling(0.1), key=tiny.KEY)
+    settings = Configuration(Laplace(1.5), RankResampling(0.1))
+    maker = Sanitizer(tiny.vocabulary(), settings, tiny.KEY)
     [result] = maker.sanitize([Document("golden", "w0 w1 w2 w3 w4 w5 unknown w7")])
     assert isinstance(result, Sanitized)
     assert result.document.text == "w135 w1 w96 w286 w231 w11 w293 w288"
@@ -179,20 +261,20 @@ def test_a_fixed_key_gives_these_words_for_ever() -> None:
 @pytest.mark.parametrize("key", [b"", b"x", bytes(33), "x" * 32])
 def test_what_is_no_key_is_refused_by_the_sanitizer_too(key: bytes) -> None:
     with pytest.raises(ConfigurationError, match="32 bytes"):
-        Sanitizer(tiny.vocabulary(), Laplace(3.0), key=key)
+        Sanitizer(tiny.vocabulary(), Laplace(3.0), key)
 
 
 def test_a_document_under_way_does_not_show_itself() -> None:
     batch = module.Batch(_sanitizer())
     batch.add(Document("a", "secret words"))
-    assert "secret" not in repr(vars(batch)["_waiting"])
+    assert "secret" not in repr(vars(batch)["_unfinished"])
 
 
 def test_ten_and_ten_point_zero_are_one_configuration() -> None:
     """Else a kept key would spend its budget twice on one release."""
     document = Document("a", "w1 w2 w3 " * 30)
     one, other = (
-        Sanitizer(tiny.vocabulary(), Laplace(e), RankResampling(c), key=tiny.KEY)
+        Sanitizer(tiny.vocabulary(), Configuration(Laplace(e), RankResampling(c)), tiny.KEY)
         for e, c in ((2, 1), (2.0, 1.0))
     )
     assert _texts(one, [document]) == _texts(other, [document])
@@ -241,13 +323,14 @@ def test_each_outcome_is_counted_as_what_it_is(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
+@pytest.mark.slow
 def test_a_long_document_is_the_same_in_slices_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """One longer than a search, with unknown words that take no noise between the others."""
     long = Document("long", "w1 strange, w2 " * 3000 + "…")
     for rule in ("noise", "mask", "drop", "keep"):
-        monkeypatch.setattr(module, "_WORDS_A_SEARCH", 4096)
+        monkeypatch.setattr(module, "_WORDS_PER_SEARCH", 4096)
         [expected] = _sanitizer(rule).sanitize([long])
-        monkeypatch.setattr(module, "_WORDS_A_SEARCH", 7)
+        monkeypatch.setattr(module, "_WORDS_PER_SEARCH", 7)
         [sliced] = _sanitizer(rule).sanitize([long])
         assert sliced == expected
 

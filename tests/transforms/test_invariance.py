@@ -12,24 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam.corpus import files as corpus
+from dxbeam.corpus import lines
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space import artifact
 from dxbeam.text import sanitizer
 from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from tests.support import tiny
 
 TEXTS = [*tiny.texts(60), "w1 w2 strange " * 2000]  # the last is longer than one search
 RECORDS = [{"id": f"doc{i}", "text": text, "label": str(i % 3)} for i, text in enumerate(TEXTS)]
 FLAGS = ("--epsilon=3", "--rank_c=0.05", "--group_by=label")
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +39,8 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> str:
 def expected(uri: str) -> dict[str, str]:
     """Without Beam."""
     vocabulary = artifact.open_vocabulary(artifact.handle(uri))
-    sanitizer = Sanitizer(vocabulary, Laplace(3.0), RankResampling(0.05), key=tiny.KEY)
+    settings = Configuration(Laplace(3.0), RankResampling(0.05))
+    sanitizer = Sanitizer(vocabulary, settings, tiny.KEY)
     results = sanitizer.sanitize(Document(r["id"], r["text"]) for r in RECORDS)
     return {
         result.document.id: result.document.text
@@ -98,9 +95,9 @@ def test_the_same_bytes_from_packed_and_from_smaller_pieces(
     metrics: str,
 ) -> None:
     """Files that several workers share, searches of a few words, batches of a few documents."""
-    monkeypatch.setattr(corpus, "_SPLIT_BYTES", 4000)
-    monkeypatch.setattr(sanitizer, "_WORDS_A_SEARCH", 97)
-    monkeypatch.setattr(sanitizer, "_CHARACTERS_A_BATCH", 1000)
+    monkeypatch.setattr(lines, "_SPLIT_BYTES", 4000)
+    monkeypatch.setattr(sanitizer, "_WORDS_PER_SEARCH", 97)
+    monkeypatch.setattr(sanitizer, "_CHARACTERS_PER_BATCH", 1000)
     plain = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
     packed = tmp_path / "in.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
@@ -124,11 +121,12 @@ def test_the_same_bags(
 ) -> None:
     vocabulary = artifact.open_vocabulary(artifact.handle(uri))
     stop_words = frozenset(f"w{i}" for i in range(50))
-    made = Sanitizer(vocabulary, Laplace(3.0), key=tiny.KEY, bag=BagOfWords(30, stop_words))
+    settings = Configuration(Laplace(3.0), bag=BagOfWords(30, stop_words))
+    made = Sanitizer(vocabulary, settings, tiny.KEY)
     results = made.sanitize(Document(r["id"], r["text"]) for r in RECORDS)
     expected = {r.document.id: r.document.text for r in results if isinstance(r, Sanitized)}
 
-    monkeypatch.setattr(corpus, "_SPLIT_BYTES", 4000)
+    monkeypatch.setattr(lines, "_SPLIT_BYTES", 4000)
     (tmp_path / "stop").write_text("\n".join(stop_words))
     path = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
     bag = ("--bag_of_words=30", f"--stop_words={tmp_path}/stop")
@@ -139,7 +137,7 @@ def test_the_same_bags(
     assert release["unprotected"] == ["document ids"]
     counts = json.loads((tmp_path / "out-metrics" / "metrics.json").read_text())
     in_all = sum(len(r["text"].replace(",", " ").replace("!", " ").split()) for r in RECORDS)
-    assert counts["tokens"] - counts["padding"] + counts["left_out"] == in_all
+    assert counts["tokens"] - counts["fillers"] + counts["omitted"] == in_all
 
 
 def test_another_key_epsilon_or_c_gives_another_release(
@@ -162,7 +160,8 @@ def test_another_key_epsilon_or_c_gives_another_release(
 
 def test_another_text_or_id_gives_another_release(uri: str, expected: dict[str, str]) -> None:
     vocabulary = artifact.open_vocabulary(artifact.handle(uri))
-    made = Sanitizer(vocabulary, Laplace(3.0), RankResampling(0.05), key=tiny.KEY)
+    settings = Configuration(Laplace(3.0), RankResampling(0.05))
+    made = Sanitizer(vocabulary, settings, tiny.KEY)
     last = TEXTS[-1]
     others = [Document("doc60", last + " "), Document("doc60", last[:-3]), Document("doc61", last)]
     before = expected["doc60"].split()

@@ -10,7 +10,7 @@ import pytest
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, EmbeddingFileError, OutputError
 from dxbeam.space import artifact
-from dxbeam.transforms.yaml import BuildVocabulary, SanitizeDocuments
+from dxbeam.transforms.yaml import BuildVocabulary, SanitizeRows
 from tests.support import tiny
 
 
@@ -86,5 +86,5 @@ def test_a_key_in_place_of_its_name_does_not_get_into_a_pipeline(tmp_path: Path)
     key = bytes(range(0, 256, 8)).hex()
     rows = beam.Pipeline() | beam.Create([beam.Row(id="a", text="w1")])
     with pytest.raises(ConfigurationError, match="looks like the key itself") as refusal:
-        rows | SanitizeDocuments(uri, 5.0, key_uri=key)
+        rows | SanitizeRows(uri, 5.0, key_uri=key)
     assert key[:8] not in str(refusal.value)

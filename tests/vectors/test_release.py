@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import pickle
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,16 +17,9 @@ from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.noise import TAIL_DRAWS, laplace, laplace_draws
 from dxbeam.vectors import sensitivity
+from dxbeam.vectors.configuration import LARGEST_STEP_COUNT, UNITS, VectorConfiguration
 from dxbeam.vectors.projections import Projection, make_projection
-from dxbeam.vectors.release import (
-    LARGEST_STEP_COUNT,
-    UNITS,
-    ReleasedVector,
-    VectorConfiguration,
-    VectorReleaser,
-    shortened,
-    to_grid,
-)
+from dxbeam.vectors.release import ReleasedVector, VectorReleaser, shortened, to_grid
 from dxbeam.vectors.sensitivity import Sensitivity
 from tests.support import tiny, vocabularies
 from tests.support.distributions import ALPHA, chi_square_p, random_numbers
@@ -41,7 +35,7 @@ def _settings(
 
 
 def _releaser(settings: VectorConfiguration, key: bytes = tiny.KEY) -> VectorReleaser:
-    return VectorReleaser(settings, VOCABULARY, key)
+    return VectorReleaser(VOCABULARY, settings, key)
 
 
 def _projected(settings: VectorConfiguration, vector: np.ndarray) -> np.ndarray:
@@ -64,6 +58,7 @@ def _coordinate_p(settings: VectorConfiguration, epsilon: float, released: np.nd
     return chi_square_p(counts, law)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "m"), [("gaussian", 3), ("pca", 1), ("none", 8)])
 def test_the_law_of_a_coordinate(kind: str, m: int) -> None:
     """Exact over the grid; false-alarm rate 1e-6. An epsilon 5 % off is seen."""
@@ -132,10 +127,10 @@ def test_what_a_record_stands_for() -> None:
 def test_given_vectors_need_no_vocabulary() -> None:
     settings = _settings("vector")
     text = encode([1.0] * 8, 8)
-    alone = VectorReleaser(settings, None, tiny.KEY).release_one(Document("d", text))
+    alone = VectorReleaser(None, settings, tiny.KEY).release_one(Document("d", text))
     assert alone.shape == (3,)
-    with pytest.raises(ConfigurationError, match="--unit text needs a --vocabulary"):
-        VectorReleaser(_settings(), None)
+    with pytest.raises(ConfigurationError, match="unit text needs a vocabulary"):
+        VectorReleaser(None, _settings())
 
 
 def test_records_that_cannot_be_used_are_rejected_in_order() -> None:
@@ -155,7 +150,51 @@ def test_documents_that_a_program_got_wrong() -> None:
     [rejected] = releaser.release([Document("a", "w1", '{"vector": "w1"}')])
     assert isinstance(rejected, Rejected)
     with pytest.raises(ConfigurationError, match="given as Document"):
-        list(releaser.release(["w1"]))  # type: ignore[list-item]
+        list(releaser.release([b"w1"]))  # type: ignore[list-item]
+    with pytest.raises(ConfigurationError, match="release takes an iterable of documents"):
+        releaser.release("w1")
+
+
+def test_strings_share_no_noise_even_under_one_key() -> None:
+    released = [
+        result.vector.tobytes()
+        for _ in range(2)
+        for result in _releaser(_settings()).release(["w1", "w1"])
+        if isinstance(result, ReleasedVector)
+    ]
+    assert len(set(released)) == 4
+
+
+def test_settings_for_a_vocabulary_are_proved_for_the_unit() -> None:
+    for unit, method in (("word", "exact"), ("text", "spectral")):
+        settings = VectorConfiguration.for_vocabulary(
+            VOCABULARY, 2.0, unit, "gaussian", projected_dimensions=3
+        )
+        assert (settings.unit, settings.sensitivity.method) == (unit, method)
+        projection = make_projection("gaussian", 8, 3)
+        assert settings.projection.digest == projection.digest
+        assert settings.sensitivity == getattr(sensitivity, method)(
+            *([VOCABULARY] if method == "exact" else []), projection
+        )
+        assert settings.guarantee().delta == 0
+    with pytest.raises(ConfigurationError, match="1 to 8 dimensions"):
+        VectorConfiguration.for_vocabulary(VOCABULARY, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("demo", _settings()), "vocabulary is a Vocabulary"),
+        ((VOCABULARY, 5.0), "configuration is a VectorConfiguration, and this is of type float"),
+        ((_settings(), VOCABULARY), "vocabulary is a Vocabulary"),
+        ((VOCABULARY, _settings(), "a" * 32), "secret_key is 32 bytes"),
+    ],
+)
+def test_a_releaser_says_what_it_was_given_in_a_wrong_place(
+    arguments: tuple[Any, ...], said: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        VectorReleaser(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +213,7 @@ def test_documents_that_a_program_got_wrong() -> None:
 )
 def test_what_is_no_vector_is_rejected_with_a_reason(text: str, says: str) -> None:
     """Whoever makes the documents, not only those that come from files."""
-    releaser = VectorReleaser(_settings("vector"), None, tiny.KEY)
+    releaser = VectorReleaser(None, _settings("vector"), tiny.KEY)
     [rejected] = releaser.release([Document("a", text)])
     assert isinstance(rejected, Rejected)
     assert says in rejected.reason
@@ -231,8 +270,8 @@ def test_a_vocabulary_with_vectors_beyond_the_longest_is_refused() -> None:
     projection = make_projection("gaussian", 8, 3)
     settings = VectorConfiguration("word", 2.0, projection, sensitivity.spectral(projection))
     with pytest.raises(ConfigurationError, match=r"a vector of length 2\.828e\+09"):
-        VectorReleaser(settings, vocabularies.of(vectors))
-    VectorReleaser(settings, vocabularies.of(vectors[[0, 2]]))
+        VectorReleaser(vocabularies.of(vectors), settings)
+    VectorReleaser(vocabularies.of(vectors[[0, 2]]), settings)
 
 
 def test_a_grid_point_is_added_without_rounding() -> None:
@@ -244,10 +283,10 @@ def test_a_grid_point_is_added_without_rounding() -> None:
 
 def test_without_a_key_nothing_repeats() -> None:
     settings = _settings()
-    drawn = [VectorReleaser(settings, VOCABULARY).release_one(Document("d", "w1")) for _ in "12"]
+    drawn = [VectorReleaser(VOCABULARY, settings).release_one(Document("d", "w1")) for _ in "12"]
     assert (drawn[0] != drawn[1]).any()
     with pytest.raises(ConfigurationError, match="32 bytes"):
-        VectorReleaser(settings, VOCABULARY, b"short")
+        VectorReleaser(VOCABULARY, settings, b"short")
     with pytest.raises(TypeError, match="secret key"):
         pickle.dumps(_releaser(settings))
 
@@ -314,7 +353,7 @@ def test_the_published_calibration_is_marked_as_such() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "epsilon", "says"), [("sentence", 1.0, "--unit sentence"), ("text", 0.0, "epsilon")]
+    ("unit", "epsilon", "says"), [("sentence", 1.0, "unit sentence"), ("text", 0.0, "epsilon")]
 )
 def test_settings_out_of_range(unit: str, epsilon: float, says: str) -> None:
     projection = make_projection("gaussian", 8, 3)
@@ -347,6 +386,7 @@ def test_float64_noise_is_as_near_to_the_exact_one_as_the_proof_says(m: int) -> 
     assert error[ordinary].max() > 2.0**-56  # so the comparison sees something
 
 
+@pytest.mark.slow
 def test_released_words_are_spread_as_far_as_the_noise() -> None:
     settings = _settings("word")
     released = np.stack(

@@ -12,7 +12,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.projections import Projection, make_projection
-from dxbeam.vectors.sensitivity import PairScan, Widest
+from dxbeam.vectors.sensitivity import LargestRatio, PairScan
 from tests.support import vocabularies
 
 
@@ -36,6 +36,7 @@ def _agrees(vocabulary: Vocabulary, projection: Projection) -> sensitivity.Sensi
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [1, 2, 511, 512, 1500, 3000])
 def test_exact_is_the_largest_over_all_pairs(words: int) -> None:
     vocabulary = vocabularies.random_vocabulary(words=words, n=20, seed=words)
@@ -88,29 +89,29 @@ def test_what_is_not_settled_keeps_its_bound(monkeypatch: pytest.MonkeyPatch) ->
     vocabulary = vocabularies.random_vocabulary(words=600, n=20, seed=3)
     projection = make_projection("orthogonal", 20, 19)
     widest = _widest(vocabulary, projection)
-    monkeypatch.setattr(sensitivity, "_SETTLED_A_TILE", 1)
+    monkeypatch.setattr(sensitivity, "_PAIRS_SETTLED_AT_ONCE", 1)
     scan = PairScan(vocabulary, projection)
     for start in scan.blocks():
         found = scan.scan(start)  # with nothing known before
         assert found.bound >= found.ratio
     parts = [scan.scan(start) for start in scan.blocks()]
-    value = sensitivity.certified(parts, vocabulary, projection).value
+    value = sensitivity.sensitivity_of_scan(parts, vocabulary, projection).value
     assert widest <= value <= widest * 1.001
 
 
 def test_blocks_in_any_order_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sensitivity, "ROWS_A_BLOCK", 64)
-    monkeypatch.setattr(sensitivity, "_COLUMNS_A_TILE", 100)
+    monkeypatch.setattr(sensitivity, "ROWS_PER_BLOCK", 64)
+    monkeypatch.setattr(sensitivity, "_COLUMNS_PER_TILE", 100)
     vocabulary = vocabularies.random_vocabulary(words=500, n=12, seed=4)
     projection = make_projection("gaussian", 12, 3)
     scan = PairScan(vocabulary, projection)
     alone = [scan.scan(start) for start in scan.blocks()]
-    following, found = [], Widest()
+    following, found = [], LargestRatio()
     for start in reversed(scan.blocks()):
         found = scan.scan(start, found)
         following.append(found)
     values = {
-        sensitivity.certified(parts, vocabulary, projection)
+        sensitivity.sensitivity_of_scan(parts, vocabulary, projection)
         for parts in (alone, alone[::-1], following)
     }
     assert len(values) == 1
@@ -160,7 +161,7 @@ def test_delta_is_a_probability(delta: float) -> None:
 
 
 def test_published_is_for_what_was_published() -> None:
-    with pytest.raises(ConfigurationError, match="--projection gaussian, not orthogonal"):
+    with pytest.raises(ConfigurationError, match="projection gaussian, not orthogonal"):
         sensitivity.published(make_projection("orthogonal", 300, 50), 1e-6)
 
 

@@ -20,8 +20,8 @@ class Tally(NamedTuple):
       unknown: words outside the vocabulary.
       unchanged: words that stand in the output as in the input, casing aside: ``original``, and
         unknown words where the configuration keeps them.
-      padding: unknown words that fill up bags of words; no words of documents.
-      left_out: stop words and words that were not drawn, where bags of words are released.
+      fillers: unknown words that fill up bags of words; no words of any document.
+      omitted: stop words and words that were not drawn, where bags of words are released.
     """
 
     documents: int = 0
@@ -31,8 +31,8 @@ class Tally(NamedTuple):
     distant: int = 0
     unknown: int = 0
     unchanged: int = 0
-    padding: int = 0
-    left_out: int = 0
+    fillers: int = 0
+    omitted: int = 0
 
     def merge(self, other: "Tally") -> "Tally":
         """The counts of both."""
@@ -41,7 +41,7 @@ class Tally(NamedTuple):
     def as_dict(self) -> dict[str, float | int | None]:
         """Counts, proportions, and N_w; a proportion of nothing is None.
 
-        ``share_…`` are of all tokens, with unknown words and padding among them, and
+        ``share_…`` are of all tokens, with unknown words and fillers among them, and
         ``share_…_of_known`` of the tokens that are words of the vocabulary, where the three add up
         to 1, as in the papers. N_w is the share of words that come out unchanged (Feyisetan et al.
         2020, section 4).
