@@ -8,6 +8,7 @@ folder, where people and repository hosts look for them.
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -40,25 +41,29 @@ def modules_by_page() -> dict[str, list[str]]:
     return pages
 
 
-def public_names() -> dict[str, str]:
-    """Where each name of ``dxbeam.__all__`` is defined, so that its description can be shown."""
+def public_names() -> dict[str, tuple[str, str]]:
+    """Where each name of ``dxbeam.__all__`` is defined, and the first sentence of its docstring."""
     package = importlib.import_module("dxbeam")
     found = {}
     for name in getattr(package, "__all__", ()):
         value = getattr(package, name)
         if hasattr(value, "__qualname__"):  # a class or function, not a value such as the version
-            found[name] = f"{value.__module__}.{value.__qualname__}"
+            summary = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+            found[name] = f"{value.__module__}.{value.__qualname__}", summary
     return found
 
 
 def api_pages() -> dict[str, str]:
     """The text of every page of the API by its path in the site."""
-    rows = [f"| [`dxbeam.{name}`][{where}] | `{where}` |" for name, where in public_names().items()]
+    rows = [
+        f"| [`dxbeam.{name}`][{where}] | {summary} | `{where.rpartition('.')[0]}` |"
+        for name, (where, summary) in public_names().items()
+    ]
     index = [
-        "# Python API",
-        "What `import dxbeam` offers, and where each name is defined. Everything else is listed by"
-        " folder, in the navigation.",
-        "\n".join(["| name | defined as |", "|---|---|", *rows]),
+        "# Public names",
+        "What `import dxbeam` offers, and the module in which each name is defined. Everything else"
+        " is described by folder, in the pages that follow.",
+        "\n".join(["| name | what it is | module |", "|---|---|---|", *rows]),
     ]
     pages = {"api/index.md": "\n\n".join(index)}
     for page, modules in modules_by_page().items():

@@ -31,7 +31,7 @@ MAY_SEED = {
     ("analysis.measure", "sample"),
     ("analysis.measure", "_Measure"),
 }
-"""Measurements on public words, which protect nothing. demo.train_vectors, in no run, may."""
+"""Measurements on public words, which protect nothing. demo.train_vectors is no part of a run."""
 
 MOST_ROOMS, MOST_ARROWS = 20, 80
 

@@ -21,6 +21,7 @@ from tests import test_architecture as architecture
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = sorted(DOCS.rglob("*.md"))
 TEXTS = [*sorted(ROOT.glob("*.md")), *PAGES, *sorted((ROOT / "examples").glob("*.md"))]
 
@@ -113,10 +114,15 @@ def drawn_house() -> str:
     return "\n".join(lines)
 
 
+def with_the_house_as_it_is(text: str) -> str:
+    before, begin, rest = text.partition("<!-- house: begin -->\n")
+    _, end, after = rest.partition("\n<!-- house: end -->")
+    return before + begin + drawn_house() + end + after
+
+
 def test_the_house_is_drawn_as_it_is() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    drawn = text.partition("<!-- house: begin -->")[2].partition("<!-- house: end -->")[0].strip()
-    assert drawn == drawn_house(), f"write this into CONTRIBUTING.md:\n{drawn_house()}"
+    text = CONTRIBUTING.read_text("utf-8")
+    assert text == with_the_house_as_it_is(text), "draw it again: python -m tests.test_docs"
 
 
 def test_the_citation_is_of_this_version_and_of_every_mechanisms_paper() -> None:
@@ -197,7 +203,8 @@ def test_the_reference_has_every_module_and_public_name(site: Path) -> None:
     public = {n for n in getattr(dxbeam, "__all__", ()) if not n.startswith("__")}
     index = (site / "api" / "index.html").read_text("utf-8")
     assert public <= set(re.findall(r"<code>dxbeam\.(\w+)</code>", index))
-    for defined in pages.public_names().values():
+    for defined, summary in pages.public_names().values():
+        assert summary
         assert f'id="{defined}"' in described, f"{defined} has no docstring"
 
 
@@ -210,3 +217,7 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
         assert not [url for url in loaded if url.startswith(("http:", "https:", "//"))], path
     for path in site.rglob("*.css"):
         assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", path.read_text("utf-8"))
+
+
+if __name__ == "__main__":
+    CONTRIBUTING.write_text(with_the_house_as_it_is(CONTRIBUTING.read_text("utf-8")), "utf-8")

@@ -29,7 +29,9 @@ from dxbeam.text import recorded_configuration
 
 _BLOCK = 1 << 20
 _COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
-_WORDS = ("sentence", "notion", "metric", "unit", "composition", "evidence", "citation")
+_WORDS = (
+    "sentence", "notion", "metric", "metric_name", "unit", "composition", "evidence", "citation",
+)  # fmt: skip
 """Fields of a guarantee that say something in words."""
 
 
