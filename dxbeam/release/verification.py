@@ -194,12 +194,8 @@ def _check_guarantee(path: str, release: Mapping[str, Any]) -> tuple[str, ...]:
         return (f"Whether the sentence follows from the numbers: {other}.",)
     try:
         follows = Guarantee.from_dict(said).as_dict() == said
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        ArithmeticError,
-    ):  # a field is missing or of another type
+    # A field is missing, or of another type.
+    except (KeyError, TypeError, ValueError, ArithmeticError):
         follows = False
     if not follows:
         raise _damaged(path, "the guarantee's sentence does not follow from its other fields")
