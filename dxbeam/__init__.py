@@ -83,10 +83,10 @@ _MODULES = {
     "mechanisms.resampling": ("RankResampling",),
     "space.artifact": ("open_vocabulary",),
     "space.vocabulary": ("Vocabulary",),
+    "text.tally": ("Tally",),
     "text.bag_of_words": ("BagOfWords",),
     "text.configuration": ("Configuration",),
     "text.sanitizer": ("Sanitized", "Sanitizer"),
-    "text.tally": ("Tally",),
     "vectors.configuration": ("VectorConfiguration",),
     "vectors.release": ("ReleasedVector", "VectorReleaser"),
 }
