@@ -12,7 +12,7 @@ import gzip
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -175,7 +175,9 @@ def test_the_raw_text_does_not_come_out_under_another_name(uri: str, tmp_path: P
     assert "a name that the release uses itself" in _refusal(
         uri, corpus, out, "--text_field=body", "--keep_fields=text"
     )
-    assert "a name that the release uses itself" in _refusal(uri, corpus, out, "--id_field=key", "--keep_fields=id")
+    assert "a name that the release uses itself" in _refusal(
+        uri, corpus, out, "--id_field=key", "--keep_fields=id"
+    )
     assert "id_field names" in _refusal(uri, corpus, out, "--id_field=text")
     assert "group_by names" in _refusal(uri, corpus, out, "--group_by=text")
     assert "never kept" in _refusal(uri, corpus, out, "--keep_fields=key, text")
@@ -185,8 +187,16 @@ def test_the_raw_text_does_not_come_out_under_another_name(uri: str, tmp_path: P
     assert list(json.loads(line)) == ["id", "text", "key", "body"]
 
 
-def _refuse(path: str) -> BinaryIO:
-    raise PermissionError(errno.EACCES, "Permission denied", path)
+def _refuse_below(folder: Path) -> Callable[[str], BinaryIO]:
+    """Opens every file but those below a folder."""
+    open_read = storage.open_read
+
+    def opened(path: str) -> BinaryIO:
+        if str(folder) in path:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return open_read(path)
+
+    return opened
 
 
 def _refusal(uri: str, corpus: Path | str, output: Path, *flags: str) -> str:
@@ -268,7 +278,7 @@ def test_corpora_that_cannot_be_read(
     (tmp_path / "in").mkdir()
     tiny.write_jsonl(tmp_path / "in" / "good.jsonl", GOOD)
     with monkeypatch.context() as patch:  # file modes would not stop root
-        patch.setattr(storage, "open_read", _refuse)
+        patch.setattr(storage, "open_read", _refuse_below(tmp_path / "in"))
         assert "good.jsonl cannot be read" in _refusal(uri, f"{tmp_path}/in/*", out)
     pq.write_table(pa.table({"body": ["w1"]}), tmp_path / "a.parquet")
     said = _refusal(uri, tmp_path / "a.parquet", out, "--input_format=parquet")

@@ -377,7 +377,7 @@ NOTEBOOK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     "half a bag": (BagOfWords, (5.0,), "bag_of_words must be"),
     "vectors in a list": (Vocabulary, (["a"], [[1.0]]), "NumPy array"),
     "vectors in double precision": (Vocabulary, (["a"], np.ones((1, 2))), "float32"),
-    "a word too few": (Vocabulary, (["a"], np.ones((2, 2), np.float32)), "one vector a word"),
+    "a word too few": (Vocabulary, (["a"], np.ones((2, 2), np.float32)), "one vector per word"),
     "a vocabulary in place of its name": (artifact.handle, (WORDS_3D,), "the text of its URI"),
     "a mechanism for the transform": (SanitizeDocuments, (Laplace(5.0), "demo"), "Configuration"),
     "a transform without words": (SanitizeDocuments, (SETTINGS, None), "the text of its URI"),
