@@ -100,8 +100,8 @@ def check_fields(
             )
         if name in RELEASED_FIELDS:
             raise ConfigurationError(
-                f"keep_fields names {name!r}, a name that the release uses itself; rename the "
-                "field in the corpus, or leave it out"
+                f"keep_fields names {name!r}: the release has a field of its own with this name; "
+                "rename the field in the corpus, or leave it out"
             )
     if len(set(keep_fields)) < len(keep_fields):
         raise ConfigurationError("keep_fields names a field twice; name each once")
