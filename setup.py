@@ -1,5 +1,12 @@
-"""Lets Beam's --setup_file stage this package to remote workers; all settings: pyproject.toml."""
+"""Where the packages lie; every other setting: pyproject.toml. Beam's --setup_file needs this file.
 
-from setuptools import setup
+The launchers are installed as dxbeam.pipelines, as a package that is called pipelines would
+overwrite, or be overwritten by, other people's.
+"""
 
-setup()
+from setuptools import find_packages, setup
+
+setup(
+    packages=[*find_packages(include=["dxbeam", "dxbeam.*"]), "dxbeam.pipelines"],
+    package_dir={"dxbeam.pipelines": "pipelines"},
+)

@@ -35,7 +35,7 @@ import threadpoolctl
 
 from benchmarks.sizing import enlarged
 from dxbeam.documents import Document
-from dxbeam.mechanisms import MECHANISMS, AddsNoise, Mechanism, make_mechanism
+from dxbeam.mechanisms import AddsNoise, Mechanism, make_mechanism
 from dxbeam.mechanisms.index_recall import measure_recall
 from dxbeam.space.approximate_index import build_index
 from dxbeam.space.neighbors import NeighborSearch
@@ -85,7 +85,7 @@ def _replace(peer: Any, words: Sequence[str]) -> None:
 def with_tables(vocabulary: Vocabulary, ids: np.ndarray) -> Vocabulary:
     """The vocabulary as an artifact has it, with rows of the neighbour table for these words."""
     rows = np.unique(ids)
-    table, close = NeighborSearch(vocabulary).table(rows, _TABLE)
+    table, close = NeighborSearch(vocabulary).neighbor_table(rows, _TABLE)
     neighbors = np.zeros((len(vocabulary), _TABLE), np.int32)
     radii = np.full(len(vocabulary), np.nan)
     neighbors[rows], radii[rows] = table, close
@@ -138,7 +138,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--epsilon", type=float, default=10.0)
-    parser.add_argument("--mechanisms", default=",".join(MECHANISMS))
+    parser.add_argument("--mechanisms", default=",".join(PEERS))
     parser.add_argument("--words", type=int, default=40_000)
     parser.add_argument("--peer_words", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=2)

@@ -32,7 +32,7 @@ def enlarged(vocabulary: Vocabulary, words: int) -> Vocabulary:
     vectors = np.empty((words, vocabulary.dimensions), np.float32)
     given = vocabulary.vectors[:words]
     vectors[: len(given)] = given
-    nearest, _ = NeighborSearch(vocabulary).table(np.arange(0, len(vocabulary), 100), 1)
+    nearest, _ = NeighborSearch(vocabulary).neighbor_table(np.arange(0, len(vocabulary), 100), 1)
     apart = np.linalg.norm(vocabulary.vectors[nearest[:, 0]] - vocabulary.vectors[::100], axis=1)
     spread = np.median(apart) / np.sqrt(vocabulary.dimensions)
     generator = np.random.default_rng(0)  # a benchmark: protects nothing

@@ -12,7 +12,7 @@ values as arguments, for Beam YAML: ``dxbeam.transforms.yaml``.
 
 from __future__ import annotations
 
-from dxbeam.corpus.files import CorpusFormat
+from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.transforms.metrics import CombineTallies, TallyGroups
 from dxbeam.transforms.repair import RepairGrammar
 from dxbeam.transforms.sanitize import SanitizeDocuments

@@ -8,20 +8,47 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
-EUCLIDEAN = "Euclidean distance between the words' vectors in the vocabulary"
+
+@dataclass(frozen=True)
+class Metric:
+    """A distance d between originals, in which a guarantee is stated.
+
+    Attributes:
+      name: for code and for JSON, e.g. "euclidean"; the distances of two configurations may have
+        one name and differ in a number that the sentence holds.
+      sentence: what it is, as a person reads it after "where d is the".
+      euclidean: whether it is made of Euclidean distances between words' vectors in the
+        vocabulary, so that epsilon needs no comparison with them.
+    """
+
+    name: str
+    sentence: str
+    euclidean: bool = field(default=False, compare=False)
+
+    def limited(self, limit: str) -> Metric:
+        """The same distance up to a limit: how far, and what it is beyond."""
+        return Metric(f"{self.name}, limited", f"{self.sentence}, {limit}", self.euclidean)
+
+
+EUCLIDEAN = Metric(
+    "euclidean", "Euclidean distance between the words' vectors in the vocabulary", True
+)
+NO_METRIC = Metric("none", "none")
 
 LEFT_OUT = (
     "A record that cannot be used because of what it holds, such as a null character or too much "
-    "text, is missing from the release, and that shows."
+    "text, is missing from the release, and a reader may notice that."
 )
 """A caveat of every release."""
 
 SEVERAL = (
-    "A person's several documents, and one text under several ids, cost the sum of what each costs."
+    "Several documents of one person, and one text under several ids, cost the sum of what each "
+    "of them costs."
 )
 """What every composition of documents says."""
 
@@ -32,7 +59,7 @@ class Guarantee:
 
     Attributes:
       notion: the definition that is met, e.g. "metric differential privacy".
-      metric: the distance d in which it is stated.
+      metric: the distance d in which it is stated; JSON has its sentence, and its name beside it.
       epsilon: the factor of d in the exponent; infinite where nothing is guaranteed.
       delta: the additive slack; 0 for a pure guarantee.
       unit: what is protected.
@@ -44,20 +71,23 @@ class Guarantee:
         exponent never exceeds, whatever the metric; for a bag of words the factor of the same sum
         of distances; None where there is none to name.
       unprotected: words that may be released as they are, or show that they were there.
-      longest: it holds for words at most so far apart, in Euclidean distance; None if for all.
+      longest: the guarantee holds for words at most so far apart, in Euclidean distance; None if
+        it holds for all.
       cap: what the exponent never exceeds, however far apart words are; None where nothing caps
         it, or what does depends on the vocabulary.
       far_odds: with N words in the vocabulary the exponent of one word never exceeds
         2 ln(far_odds (N - 1)); None where there is no such cap.
-      covers: what it holds between any two of, in the plural; all units if "".
-      covered_share: share of the vocabulary, from its end, whose words it covers.
-      arithmetic: how near to its proof, which is for exact numbers, what is computed comes.
+      covers: between any two of what the guarantee holds, in the plural; between any two units
+        if "".
+      covered_share: share of the vocabulary, from its end, whose words the guarantee covers.
+      arithmetic: how near the computation, in floating point, comes to the proof, which is for
+        exact numbers.
       bag_length: how many words are released for a document, where a document is the unit and its
         words come without their order; None otherwise.
     """
 
     notion: str
-    metric: str
+    metric: Metric
     epsilon: float
     delta: float
     unit: str
@@ -82,7 +112,7 @@ class Guarantee:
 
     @property
     def covered(self) -> str:
-        """What it holds between any two of, in the plural."""
+        """Between any two of what the guarantee holds, in the plural."""
         return self.covers or f"{self.unit}s"
 
     @property
@@ -91,11 +121,12 @@ class Guarantee:
         if not self.sound:
             return f"Nothing is guaranteed for a {self.unit}."
         slack = f", up to a probability of {at_most(self.delta)}" if self.delta else ""
-        others = "; nothing is promised for " if self.unprotected else ""
+        unprotected = ", or for ".join(self.unprotected)
+        exception = f"; nothing is promised for {unprotected}" if unprotected else ""
         return (
             f"Whoever sees one released {self.unit} can tell any two original {self.covered} x and "
             f"x' apart by a likelihood ratio of at most exp({at_most(self.epsilon)} * d(x, x'))"
-            f"{slack}, where d is the {self.metric}{others}{', or for '.join(self.unprotected)}."
+            f"{slack}, where d is the {self.metric.sentence}{exception}."
         )
 
     @property
@@ -104,7 +135,7 @@ class Guarantee:
         if not self.sound:
             return ()
         said = []
-        if self.euclidean_epsilon is not None and EUCLIDEAN not in self.metric:
+        if self.euclidean_epsilon is not None and not self.metric.euclidean:
             said.append(
                 f"The exponent is at most {at_most(self.euclidean_epsilon)} times the "
                 + (
@@ -119,13 +150,13 @@ class Guarantee:
                 "far apart."
             )
         if self.longest is not None:
-            reach = f"{self.longest:.12g}"
+            longest = f"{self.longest:.12g}"
             said.append(
-                f"Nothing is promised between words further apart than {reach}."
+                f"Nothing is promised between words further apart than {longest}."
                 if self.bag_length is None
                 else "Nothing is promised between documents whose words cannot be matched at "
-                f"distances of {reach} or less, nor, where two words of the vocabulary are further "
-                "apart than that, between documents that leave a word without a partner."
+                f"distances of {longest} or less, nor, where two words of the vocabulary are "
+                "further apart than that, between documents that leave a word without a partner."
             )
         if self.arithmetic:
             said.append(self.arithmetic)
@@ -137,7 +168,7 @@ class Guarantee:
         epsilon = f"{at_most(self.epsilon)} per unit of d" if self.sound else "none"
         return [
             ("notion", self.notion),
-            ("metric d", self.metric),
+            ("metric d", self.metric.sentence),
             ("epsilon", epsilon),
             ("delta", at_most(self.delta)),
             ("unit", self.unit),
@@ -164,7 +195,7 @@ class Guarantee:
         return min(round(words * (1 - self.covered_share)), words - 1)
 
     def one_word(self, words: int) -> tuple[float, float]:
-        """What one changed word may cost at most, however far it changes, and with what slack.
+        """The largest exponent that one changed word can cost, however far it moves, and its slack.
 
         Args:
           words: how many the vocabulary has.
@@ -181,15 +212,36 @@ class Guarantee:
         return min(caps), self.delta / length
 
     def as_dict(self) -> dict[str, Any]:
-        """All fields and the sentence, ready for JSON."""
+        """All fields, the sentence and the name of the metric, ready for JSON."""
         return {
             "sentence": self.sentence,
             **dataclasses.asdict(self),
+            "metric": self.metric.sentence,
+            "metric_name": self.metric.name,
             "epsilon": self.epsilon if self.sound else None,
             "covers": self.covered if self.sound else None,
             "caveats": list(self.caveats),
             "unprotected": list(self.unprotected),
         }
+
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> Guarantee:
+        """The guarantee of which ``as_dict`` wrote this: its ``as_dict`` is the same again.
+
+        Raises:
+          KeyError, TypeError: a field is missing, or of another type.
+        """
+        fields = {each.name: written[each.name] for each in dataclasses.fields(cls)}
+        return cls(
+            **{
+                **fields,
+                "metric": Metric(written["metric_name"], written["metric"]),
+                "epsilon": math.inf if written["epsilon"] is None else written["epsilon"],
+                "covers": written["covers"] or "",
+                "caveats": tuple(written["caveats"]),
+                "unprotected": tuple(written["unprotected"]),
+            }
+        )
 
 
 def at_most(value: float, digits: int = 6) -> str:
@@ -213,7 +265,7 @@ def _position_by_position(covers: str, delta: float) -> str:
 def pure(
     epsilon: float,
     citation: str,
-    metric: str = EUCLIDEAN,
+    metric: Metric = EUCLIDEAN,
     euclidean_epsilon: float | None = None,
     caveats: tuple[str, ...] = (),
     arithmetic: str = "",
@@ -235,7 +287,7 @@ def pure(
 
 
 def approximate(
-    epsilon: float, delta: float, citation: str, metric: str, arithmetic: str
+    epsilon: float, delta: float, citation: str, metric: Metric, arithmetic: str
 ) -> Guarantee:
     """The same up to a probability of delta."""
     return dataclasses.replace(
@@ -250,7 +302,7 @@ def nothing(evidence: str, citation: str, caveats: tuple[str, ...]) -> Guarantee
     """No guarantee, and why."""
     return Guarantee(
         notion="none",
-        metric="none",
+        metric=NO_METRIC,
         epsilon=math.inf,
         delta=1.0,
         unit="word",

@@ -29,10 +29,10 @@ _NO_TIME = (
     "directory of --output"
 )
 
-Halt = Callable[[], None]
+StopWriters = Callable[[], None]
 """Ends what may still write for the run: its job on a cluster, and processes below this one."""
 
-Undo = Callable[[Halt], None]
+Undo = Callable[[StopWriters], None]
 """Undoes what a run began, if it began; calls its argument before it deletes anything.
 
 Raises DxbeamError where the run was complete already.
@@ -123,12 +123,14 @@ def watch() -> None:
     os.set_blocking(writer, False)
     # The system's own handler writes to this pipe at once, wherever the main thread is.
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    threading.Thread(target=_wait_for_signal, args=(reader,), name="stopping", daemon=True).start()
     if sys.platform == "linux":
         # A terminal sends Ctrl-C to workers too, which would each print a trace. They inherit that
-        # it is ignored. Where it is blocked as well, this process can wait for it all the same.
+        # it is ignored. Where it is blocked as well, this process can wait for it all the same;
+        # but blocked in every thread, or one that does not wait for it takes and ignores it.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_wait_for_signal, args=(reader,), name="stopping", daemon=True).start()
+    if sys.platform == "linux":
         threading.Thread(target=_wait_for_ctrl_c, args=(writer,), daemon=True).start()
     else:
         signal.signal(signal.SIGINT, lambda *_: None)
@@ -224,7 +226,7 @@ def _stop() -> None:
 def _undo(undo: Undo, sentence: list[str]) -> None:
     try:
         writing.close_to_others(_WRITING_SECONDS)
-        undo(_halt)
+        undo(_stop_writers)
         sentence[0] = STOPPED
     except DxbeamError as error:
         sentence[0] = str(error)
@@ -232,7 +234,7 @@ def _undo(undo: Undo, sentence: list[str]) -> None:
         sentence[0] = f"{_NO_TIME} ({type(error).__name__})"
 
 
-def _halt() -> None:
+def _stop_writers() -> None:
     if _run.cancel is not None:
         cancelling = threading.Thread(target=_quietly, args=(_run.cancel,), daemon=True)
         cancelling.start()

@@ -1,4 +1,4 @@
-"""Launchers: each parses its options, assembles transforms and runs."""
+"""The commands of dxbeam, a file each: ``dxbeam NAME`` runs it, see dxbeam/__main__.py."""
 
 import sys
 

@@ -1,15 +1,16 @@
 r"""Tests mechanisms against what they claim, and says what was found.
 
-    python -m pipelines.audit --mechanism laplace --epsilon 10
-    python -m pipelines.audit --mechanism tem --epsilon 5 --parameters beta=0.01 --rank_c 0.05
-    python -m pipelines.audit --mechanism all --runs 200 --samples small --report audit.json
+    dxbeam audit --mechanism laplace --epsilon 10
+    dxbeam audit --mechanism tem --epsilon 5 --parameters beta=0.01 --rank_c 0.05
+    dxbeam audit --mechanism all --runs 200 --samples small --report audit.json
 
-Each run is a whole audit with new random numbers from the operating system: laws of noise and of
-released words, the claimed loss, independence, repeatability, unknown words, delta (docs/audit.md).
-A run raises a false alarm with probability 1e-6 at most. The exit code is 1 where something that
-claims a guarantee failed. No corpus and no vocabulary of yours is read.
+Each run is a whole audit with new random numbers from the operating system. It tests the
+distributions of noise and of released words, the claimed privacy loss, independence, repeatability,
+unknown words and delta (docs/audit.md). A run raises a false alarm with probability 1e-6 at most.
+The exit code is 1 where a mechanism that claims a guarantee failed. Neither a corpus nor a
+vocabulary of yours is read.
 
-    --mechanism released_vectors  the reachability attack on pipelines.release_vectors
+    --mechanism released_vectors  the reachability attack on dxbeam release-vectors
     --direct_running_mode=multi_processing --direct_num_workers=0    all cores
 
 Any Beam runner takes the job with --runner.
@@ -43,17 +44,17 @@ except ImportError:
     sys.exit("dxbeam: the audit needs scipy; install it with: pip install 'dxbeam[analysis]'")
 
 _LOG = logging.getLogger(__name__)
-_SECONDS_A_REPORT = 10.0
+_SECONDS_BETWEEN_LOGS = 10.0
 
 
-def audited(options: PipelineOptions) -> list[Target]:
-    """What the flags name."""
+def chosen_targets(options: PipelineOptions) -> list[Target]:
+    """The mechanisms, with their parameters, that the flags ask to audit."""
     own, shared = options.view_as(AuditOptions), options.view_as(SanitizeOptions)
     parameters = parse_parameters(shared.parameters)
     if shared.mechanism == "all" and (parameters or shared.epsilon is not None):
         raise ConfigurationError(
-            "--mechanism all audits each with parameters of its own; leave --epsilon and "
-            "--parameters out, or name one mechanism"
+            "--mechanism all audits each mechanism with parameters of its own; leave --epsilon "
+            "and --parameters out, or name one mechanism"
         )
     sizes = {"standard": STANDARD, "small": SMALL}
     if own.samples not in sizes:
@@ -86,16 +87,16 @@ def build(options: PipelineOptions, targets: list[Target], report: str) -> beam.
 
 
 class _Test(beam.DoFn):
-    """Does a task; logs now and then how many this worker has done."""
+    """Does one part of an audit; logs now and then how many parts this worker has done."""
 
     def setup(self) -> None:
-        self._done, self._said = 0, time.monotonic()
+        self._done, self._last_log = 0, time.monotonic()
 
     def process(self, task: Task, targets: list[Target]) -> Iterator[tuple[Any, list[Finding]]]:
         yield audit_report.findings(task, targets)
         self._done += 1
-        if time.monotonic() - self._said >= _SECONDS_A_REPORT:
-            self._said = time.monotonic()
+        if time.monotonic() - self._last_log >= _SECONDS_BETWEEN_LOGS:
+            self._last_log = time.monotonic()
             _LOG.info(
                 "this worker: %d parts of audits; now %s, run %d",
                 self._done,
@@ -111,9 +112,9 @@ def _write(path: str, targets: list[Target], runs: Iterable[Run]) -> str:
 
 
 def audit(argv: Sequence[str]) -> None:
-    """Checks the flags, runs, prints the table; exits with 1 where a claim failed."""
+    """Checks the flags, runs, prints the verdicts; exits with 1 where a claim failed."""
     options = parse(argv, AuditOptions, __doc__ or "")
-    targets, report = audited(options), options.view_as(AuditOptions).report
+    targets, report = chosen_targets(options), options.view_as(AuditOptions).report
     if (reason := storage.why_no_file(report)) is not None:
         raise OutputError(f"--report {report} cannot be written: {reason}")
     if storage.exists(report):
@@ -122,12 +123,11 @@ def audit(argv: Sequence[str]) -> None:
         print("Would test " + ", ".join(target.name for target in targets) + " (--dry_run).")
         return
     launch.run(build(options, targets, report))
-    made = json.loads(storage.read(report))
-    print(audit_report.table(made))
-    print(
-        f"\nEach run may raise a false alarm with probability {made['alpha']:g}. Report: {report}"
-    )
-    if failed := audit_report.broken(made):
+    content = json.loads(storage.read(report))
+    print(audit_report.table(content))
+    alarm = f"Each run may raise a false alarm with probability {content['alpha']:g}."
+    print(f"\n{alarm} Report: {report}")
+    if failed := audit_report.broken(content):
         print(f"dxbeam: not as claimed: {', '.join(failed)}", file=sys.stderr)
         sys.exit(launch.FAILURE)
 

@@ -1,4 +1,4 @@
-"""What all tests share: where the real data lies, and loud warnings about what was skipped."""
+"""What all tests share: fixtures of vocabularies, keys and real data, and options."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam.space.neighbors import ARITHMETICS
+from dxbeam.space.choose_backend import EXACT_BACKENDS
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--search", choices=ARITHMETICS, help="what every exact search of every test is done in"
+        "--search", choices=EXACT_BACKENDS, help="the backend of every exact search of every test"
     )
 
 
@@ -33,3 +33,20 @@ def real_data() -> Path:
     if not DATA.is_dir():
         pytest.skip(f"the real data is not there ({DATA})")
     return DATA
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where a tiny vocabulary lies, see tests/support/tiny.py."""
+    from tests.support import tiny  # not above, as it needs Beam and most tests do not
+
+    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> str:
+    """The flag that names a kept key, which lies at ``tmp_path / "key"``."""
+    from tests.support import tiny
+
+    (tmp_path / "key").write_text(tiny.KEY.hex())
+    return f"--key_uri={tmp_path}/key"

@@ -7,8 +7,10 @@ import json
 
 import pytest
 
-from dxbeam.guarantees import Guarantee, at_most
+from dxbeam.guarantees import EUCLIDEAN, Guarantee, Metric, at_most
+from dxbeam.mechanisms import MECHANISMS, make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.text.bag_of_words import BagOfWords
 
 PURE = Laplace(10.0).guarantee()
 
@@ -37,8 +39,21 @@ def test_caveats_are_added_and_none_is_lost() -> None:
 
 def test_all_of_it_is_written() -> None:
     written = json.loads(json.dumps(PURE.as_dict(), allow_nan=False))
-    assert set(written) == {field.name for field in dataclasses.fields(Guarantee)} | {"sentence"}
+    fields = {field.name for field in dataclasses.fields(Guarantee)}
+    assert set(written) == fields | {"sentence", "metric_name"}
+    assert written["metric"] == PURE.metric.sentence
+    assert written["metric_name"] == "euclidean"
     assert written["epsilon"] == 10.0
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_what_is_written_can_be_read_again(name: str) -> None:
+    promise = make_mechanism(name, epsilon=0.3).guarantee()
+    for guarantee in (promise, BagOfWords(5).guarantee(promise), promise.narrowed("some", "all")):
+        written = json.loads(json.dumps(guarantee.as_dict(), allow_nan=False))
+        assert Guarantee.from_dict(written).as_dict() == written
+        with pytest.raises(KeyError):
+            Guarantee.from_dict({field: written[field] for field in written if field != "unit"})
 
 
 def test_a_guarantee_cannot_be_changed() -> None:
@@ -66,3 +81,21 @@ def test_fewer_words_are_named_in_the_sentence_and_in_the_composition() -> None:
     nothing = dataclasses.replace(PURE, epsilon=float("inf")).narrowed("rare words", "others")
     assert nothing.sentence == "Nothing is guaranteed for a word."
     assert nothing.unprotected == ("others",)
+
+
+def test_metrics_are_compared_as_values_and_read_as_sentences() -> None:
+    assert PURE.metric == EUCLIDEAN
+    limited = EUCLIDEAN.limited("or infinite where that is above 10")
+    assert limited != EUCLIDEAN
+    assert limited.name == "euclidean, limited"
+    assert dataclasses.replace(PURE, metric=limited).sentence.endswith(
+        "in the vocabulary, or infinite where that is above 10."
+    )
+
+
+@pytest.mark.parametrize("euclidean", [True, False])
+def test_what_is_stated_in_another_metric_is_compared_with_euclidean_distance(
+    euclidean: bool,
+) -> None:
+    said = dataclasses.replace(PURE, metric=Metric("other", "other distance", euclidean)).limits
+    assert ("The exponent is at most 10 times the Euclidean distance." in said) != euclidean

@@ -29,7 +29,7 @@ from scipy import optimize, special
 
 Floats = npt.NDArray[np.float64]
 
-_VALUES_A_BLOCK = 1024
+_VALUES_PER_BLOCK = 1024
 _STEPS_TO_THE_LEFT, _STEPS_TO_THE_RIGHT = 36, 40
 
 
@@ -206,8 +206,8 @@ def _blockwise(z: npt.ArrayLike, epsilon: float, function: Callable[[Floats], Fl
     z = np.asarray(z, np.float64)
     x = (epsilon * z).reshape(-1, 1)
     result = np.empty(len(x))
-    for start in range(0, len(x), _VALUES_A_BLOCK):
-        result[start : start + _VALUES_A_BLOCK] = function(x[start : start + _VALUES_A_BLOCK])
+    for start in range(0, len(x), _VALUES_PER_BLOCK):
+        result[start : start + _VALUES_PER_BLOCK] = function(x[start : start + _VALUES_PER_BLOCK])
     return result.reshape(z.shape)
 
 
@@ -256,7 +256,7 @@ def cosine_tail_bound(c: float) -> float:
 
 
 def length_tail_bound(c: float, n: int) -> float:
-    """A bound on P(R > c n / epsilon), c >= 1: (c e^(1-c))^n, Chernoff's for the Gamma law.
+    """Chernoff's bound on P(R > c n / epsilon), c >= 1, for Gamma lengths R: (c e^(1-c))^n.
 
     For c < 1 the same expression bounds P(R < c n / epsilon).
     """

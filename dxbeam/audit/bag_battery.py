@@ -1,8 +1,8 @@
-"""Tests of documents that are released as bags of words, against the exact law of the bag.
+"""Tests of documents that are released as bags of words, against the exact distribution of the bag.
 
-The law is summed over all draws of words without replacement and over all that can be released for
-them, so a wrong draw, padding, noise that is shared within a bag, or a stop word that stays shows
-as one wrong law.
+The distribution is summed over all draws of words without replacement and over all that can be
+released for them, so a wrong draw, padding, noise that is shared within a bag, or a stop word that
+stays shows as one wrong distribution.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Counts, Floats
-from dxbeam.audit.reference_laws import Reference, after_resampling
+from dxbeam.audit.reference_distributions import Reference
+from dxbeam.audit.references import after_resampling
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.audit.word_battery import Pair, audit_loss
 from dxbeam.documents import Document
@@ -55,10 +56,10 @@ def bag_vocabulary(subject: Subject, n: int) -> Vocabulary:
 
 
 def audit_bags(subject: Subject, n: int) -> Iterator[Finding]:
-    """The law of the bag, the loss between documents, and what a released bag looks like."""
+    """The distribution of bags, the loss between documents, and the look of a released bag."""
     vocabulary = bag_vocabulary(subject, n)
     reference, bag = subject.reference(vocabulary), subject.bag(LENGTH, STOP_WORDS)
-    setting = f"{LENGTH} words a document, n = {n}"
+    setting = f"{LENGTH} words per document, n = {n}"
     samples = subject.size.outputs // _SHARE
     sanitizer = subject.sanitizer(vocabulary, bag=bag)
     drawn = [_released(sanitizer, text, samples) for text in TEXTS]
@@ -68,18 +69,26 @@ def audit_bags(subject: Subject, n: int) -> Iterator[Finding]:
     if unusual:
         return
     if reference.released is not None:
-        word_laws, tolerance = released_words(subject, vocabulary, reference)
+        word_distributions, tolerance = released_words(subject, vocabulary, reference)
         for text, bags in zip(TEXTS, drawn, strict=True):
-            counts, law = np.bincount(bags, minlength=len(_BAGS)), bag_law(TEXTS[text], word_laws)
-            found = evidence.counts_of_law(counts, law, LENGTH * tolerance + 1e-12)
-            yield Finding.of(f"bags: law for {_name(text)}", setting, found)
+            counts, distribution = (
+                np.bincount(bags, minlength=len(_BAGS)),
+                bag_distribution(TEXTS[text], word_distributions),
+            )
+            found = evidence.counts_of_distribution(
+                counts, distribution, LENGTH * tolerance + 1e-12
+            )
+            yield Finding.of(f"bags: distribution for {_name(text)}", setting, found)
         dropping = subject.sanitizer(vocabulary, unknown_words="drop", bag=bag)
         text = "odd w4 w0 w0"
         bags = _released(dropping, text, samples)
         known = tuple(word for word in TEXTS[text] if word != UNKNOWN)
-        counts, law = np.bincount(bags, minlength=len(_BAGS)), bag_law(known, word_laws)
-        found = evidence.counts_of_law(counts, law, LENGTH * tolerance + 1e-12)
-        yield Finding.of("bags: law where unknown words are dropped", setting, found)
+        counts, distribution = (
+            np.bincount(bags, minlength=len(_BAGS)),
+            bag_distribution(known, word_distributions),
+        )
+        found = evidence.counts_of_distribution(counts, distribution, LENGTH * tolerance + 1e-12)
+        yield Finding.of("bags: distribution where unknown words are dropped", setting, found)
     first, second = (
         np.array([np.bincount(bags[half::2], minlength=len(_BAGS)) for bags in drawn])
         for half in range(2)
@@ -105,7 +114,7 @@ def _released(sanitizer: Sanitizer, text: str, samples: int) -> Ids:
 def released_words(
     subject: Subject, vocabulary: Vocabulary, reference: Reference
 ) -> tuple[Floats, float]:
-    """The law of what is released for each word, the unknown one last.
+    """The distribution of what is released for each word, the unknown one last.
 
     Returns:
       float64 [N + 1, N], and how far a probability may be from the exact one.
@@ -113,26 +122,32 @@ def released_words(
     assert reference.released is not None
     words = np.append(np.arange(len(vocabulary)), UNKNOWN)
     places = vocabulary.vectors_of(words)
-    laws = np.array([reference.released(int(w), x) for w, x in zip(words, places, strict=True)])
-    laws, missed = after_resampling(subject.configuration, vocabulary, laws)
-    return laws, reference.tolerance + missed
+    distributions = np.array(
+        [reference.released(int(w), x) for w, x in zip(words, places, strict=True)]
+    )
+    distributions, missed = after_resampling(subject.configuration, vocabulary, distributions)
+    return distributions, reference.tolerance + missed
 
 
-def bag_law(document: Sequence[int], word_laws: Floats, length: int = LENGTH) -> Floats:
-    """The law of the bag released for a document, over the rows of _BAGS.
+def bag_distribution(
+    document: Sequence[int], word_distributions: Floats, length: int = LENGTH
+) -> Floats:
+    """The distribution of the bag released for a document, over the rows of _BAGS.
 
     Args:
-      document: its words without stop words; UNKNOWN is -1, the last row of ``word_laws``.
-      word_laws: P(released | word), float64 [N + 1, N].
+      document: its words without stop words; UNKNOWN is -1, the last row of ``word_distributions``.
+      word_distributions: P(released | word), float64 [N + 1, N].
       length: words released.
     """
     filled = [*document, *[UNKNOWN] * (length - len(document))]
     draws = list(itertools.combinations(filled, length))
-    law = np.zeros(len(_BAGS))
+    distribution = np.zeros(len(_BAGS))
     for draw in draws:
-        likely = np.prod([word_laws[word][_OUTPUTS[:, i]] for i, word in enumerate(draw)], axis=0)
-        law += np.bincount(_CELLS.ravel(), likely, len(_BAGS))
-    return law / len(draws)
+        likely = np.prod(
+            [word_distributions[word][_OUTPUTS[:, i]] for i, word in enumerate(draw)], axis=0
+        )
+        distribution += np.bincount(_CELLS.ravel(), likely, len(_BAGS))
+    return distribution / len(draws)
 
 
 def document_loss(

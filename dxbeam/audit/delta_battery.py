@@ -1,7 +1,7 @@
 """Tests of a claimed delta, by its exact value: no samples, no false alarm.
 
-Samples cannot refute a delta of 1e-6. Where the noise's law is one whose exact delta is known,
-its largest value over differences of vectors is set against the claim.
+Samples cannot refute a delta of 1e-6. Where the noise's distribution is one whose exact delta is
+known, its largest value over differences of vectors is set against the claim.
 """
 
 from __future__ import annotations

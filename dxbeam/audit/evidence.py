@@ -31,7 +31,7 @@ class Evidence(NamedTuple):
 
 
 def uniform(probabilities: Floats) -> Evidence:
-    """Kolmogorov and Smirnov's distance between a sample of [0, 1] and the uniform law."""
+    """Kolmogorov and Smirnov's distance between a sample of [0, 1] and the uniform distribution."""
     if not np.isfinite(probabilities).all():
         return Evidence(np.nan, 0.0)
     found = stats.kstest(probabilities, "uniform")
@@ -39,23 +39,23 @@ def uniform(probabilities: Floats) -> Evidence:
 
 
 def fair_coin(heads: int, tosses: int) -> Evidence:
-    """How far the share of heads is from a half, by the binomial law."""
+    """How far the share of heads is from a half, by the binomial distribution."""
     low, high = stats.binom.cdf(heads, tosses, 0.5), stats.binom.sf(heads - 1, tosses, 0.5)
     return Evidence(heads / tosses - 0.5, min(1.0, 2 * float(min(low, high))))
 
 
 def coins(heads: npt.NDArray[np.bool_], shares: Floats) -> Evidence:
-    """How many of independent coins show heads, by the law of the sum; each has its own share.
+    """How many of independent coins show heads, by the exact distribution of the sum.
 
     Args:
       heads: bool [k].
-      shares: float64 [k], probabilities of heads.
+      shares: float64 [k], the probability of heads of each.
     """
-    law = np.ones(1)
+    distribution = np.ones(1)
     for share in shares:
-        law = np.convolve(law, [1 - share, share])
+        distribution = np.convolve(distribution, [1 - share, share])
     seen = int(heads.sum())
-    low, high = float(law[: seen + 1].sum()), float(law[seen:].sum())
+    low, high = float(distribution[: seen + 1].sum()), float(distribution[seen:].sum())
     return Evidence(seen - float(shares.sum()), min(1.0, 2 * min(low, high)))
 
 
@@ -77,7 +77,7 @@ def rank_correlation(a: Floats, b: Floats) -> Evidence:
 
 
 def rare(seen: int, expected: float) -> Evidence:
-    """How often something is seen that happens ``expected`` times at most, by the Poisson law."""
+    """How often a thing is seen that happens ``expected`` times at most: Poisson's upper tail."""
     return Evidence(float(seen), float(stats.poisson.sf(seen - 1, expected)))
 
 
@@ -86,28 +86,30 @@ def never(seen: int) -> Evidence:
     return Evidence(float(seen), float(seen == 0))
 
 
-def counts_of_law(counts: Counts, law: Floats, tolerance: float = 0.0) -> Evidence:
-    """Counts of outcomes against their law: chi-square, judged by each outcome's binomial tails.
+def counts_of_distribution(
+    counts: Counts, distribution: Floats, tolerance: float = 0.0
+) -> Evidence:
+    """Counts of outcomes against a distribution: chi-square, judged by binomial tails.
 
     The p-value is exact at any count: the smallest of the outcomes' two-sided binomial p-values,
     times the number of outcomes.
 
     Args:
       counts: int64 [k].
-      law: float64 [k].
-      tolerance: how far ``law`` may be from the exact one, an outcome.
+      distribution: float64 [k].
+      tolerance: how far the probability of an outcome may be from the exact one.
     """
     trials = int(counts.sum())
-    below = stats.binom.cdf(counts, trials, np.clip(law - tolerance, 0, 1))
-    above = stats.binom.sf(counts - 1, trials, np.clip(law + tolerance, 0, 1))
+    below = stats.binom.cdf(counts, trials, np.clip(distribution - tolerance, 0, 1))
+    above = stats.binom.sf(counts - 1, trials, np.clip(distribution + tolerance, 0, 1))
     smallest = float(np.minimum(below, above).min())
-    expected = np.maximum(law * trials, 1e-12)
+    expected = np.maximum(distribution * trials, 1e-12)
     statistic = float(((counts - expected) ** 2 / expected).sum())
     return Evidence(statistic, min(1.0, 2 * len(counts) * smallest))
 
 
-def same_law(first: Counts, second: Counts) -> Evidence:
-    """Two rows of counts that come from one law: chi-square, judged by Fisher's exact test.
+def same_distribution(first: Counts, second: Counts) -> Evidence:
+    """Two rows of counts of one distribution: chi-square, judged by Fisher's exact test.
 
     Given how often an outcome was seen in all, its count in the first row is hypergeometric.
 

@@ -1,8 +1,8 @@
-"""Tests of noise vectors against their law, in few and in many dimensions.
+"""Tests of noise vectors against their distribution, in few and in many dimensions.
 
-The reference law turns the noise into standard normal numbers G, independent within a vector and
-between vectors, if it is right. Then G's length is chi(n), (1 + cos)/2 of its angle to any
-direction that does not depend on it is Beta((n-1)/2, (n-1)/2), and all else is uncorrelated.
+The reference distribution turns the noise into standard normal numbers G, independent within a
+vector and between vectors, if it is right. Then G's length is chi(n), (1 + cos)/2 of its angle to
+any direction that does not depend on it is Beta((n-1)/2, (n-1)/2), and all else is uncorrelated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dxbeam.space.vocabulary import Vocabulary
 LAGS = (1, 2, 3, 4, 8, 16, 31, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 """Words apart, at which noises are compared; 32 rows are a block of the sampler."""
 
-_ROWS_A_BLOCK = 8192
+_ROWS_PER_BLOCK = 8192
 _FLOAT32_SHARE = 2.0**-26
 """Above the share of float64 numbers that happen to be float32 numbers, 2^-29."""
 
@@ -44,8 +44,8 @@ def draw_noise(subject: Subject, vocabulary: Vocabulary) -> Floats:
     search, key = NeighborSearch(vocabulary), subject.key()
     noise = np.empty((rows, n))
     needed = mechanism.draws(n)
-    for start in range(0, rows, _ROWS_A_BLOCK):
-        random = np.empty((min(_ROWS_A_BLOCK, rows - start), draws_a_word(needed)), np.uint64)
+    for start in range(0, rows, _ROWS_PER_BLOCK):
+        random = np.empty((min(_ROWS_PER_BLOCK, rows - start), draws_a_word(needed)), np.uint64)
         fill(key, start, random)
         drawn = mechanism.noise(random[:, :needed], search)
         noise[start : start + len(random)] = drawn
@@ -53,7 +53,7 @@ def draw_noise(subject: Subject, vocabulary: Vocabulary) -> Floats:
 
 
 def audit_noise(subject: Subject, n: int) -> Iterator[Finding]:
-    """Draws noise in n dimensions and tests its law."""
+    """Draws noise in n dimensions and tests its distribution."""
     vocabulary, setting = noise_vocabulary(subject, n), f"n = {n}"
     noise = draw_noise(subject, vocabulary)
     for test, found in _of_floats(noise):
@@ -63,7 +63,7 @@ def audit_noise(subject: Subject, n: int) -> Iterator[Finding]:
         return
     standard = normal(noise)
     del noise
-    for test, found in _of_law(subject, standard):
+    for test, found in _of_distribution(subject, standard):
         yield Finding.of(f"noise: {test}", setting, found)
 
 
@@ -85,7 +85,7 @@ def _repeats(values: Floats) -> int:
     return int((ordered[1:] == ordered[:-1]).sum())
 
 
-def _of_law(subject: Subject, standard: Floats) -> Iterator[tuple[str, Evidence]]:
+def _of_distribution(subject: Subject, standard: Floats) -> Iterator[tuple[str, Evidence]]:
     rows, n = standard.shape
     lengths = np.linalg.norm(standard, axis=1)
     yield "length", evidence.uniform(special.gammainc(n / 2, lengths**2 / 2))

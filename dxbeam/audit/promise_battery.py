@@ -1,9 +1,9 @@
 """Tests of the numbers and sentences in ``release.json`` against exact losses: no samples.
 
 A promise is taken as a reader of ``release.json`` would take it, its epsilon and delta from the
-sentence itself. Other parts of an audit test that words come out by the law that is assumed here;
-this one that the law keeps what is said of it, for ordered text and for bags of words, under every
-treatment of unknown words.
+sentence itself. Other parts of an audit test that words come out by the distribution that is
+assumed here; this one that the distribution keeps what is said of it, for ordered text and for bags
+of words, under every treatment of unknown words.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from dxbeam.audit.bag_battery import (
     LENGTH,
     STOP_WORDS,
     TEXTS,
-    bag_law,
+    bag_distribution,
     bag_vocabulary,
     document_loss,
     released_words,
     word_losses,
 )
 from dxbeam.audit.evidence import Floats
-from dxbeam.audit.reference_laws import Reference, euclidean
+from dxbeam.audit.reference_distributions import Reference, euclidean
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.guarantees import Guarantee
 from dxbeam.release.context import in_context
@@ -52,13 +52,13 @@ class _Claims(NamedTuple):
     """What is promised between words, in numbers that add up over the words of a document.
 
     Attributes:
-      own: by epsilon and the metric, float64 [N + 1, N + 1], the unknown word last.
+      in_metric: by epsilon and the metric, float64 [N + 1, N + 1], the unknown word last.
       euclidean: by the factor of Euclidean distance; infinite where there is none.
       everywhere: for any two originals.
       delta: slack for any two originals.
     """
 
-    own: Floats
+    in_metric: Floats
     euclidean: Floats
     everywhere: float
     delta: float
@@ -71,24 +71,24 @@ def audit_promises(subject: Subject, n: int) -> Iterator[Finding]:
     reference = subject.reference(vocabulary)
     if reference.released is None:
         return
-    laws, _ = released_words(subject, vocabulary, reference)
+    distributions, _ = released_words(subject, vocabulary, reference)
     for rule in UNKNOWN_WORDS:
         configuration = _configuration(subject, rule)
         setting = f"ordered text, unknown words: {rule}, n = {n}"
-        outcome = _of_words(laws, rule)
+        outcome = _of_words(distributions, rule)
         originals: list[Original] = [(word,) for word in range(len(vocabulary))]
         originals += [(_STRANGE,), (_ODD,)]
         yield from _audit(configuration, vocabulary, reference, originals, outcome, setting)
     for rule in ("noise", "drop"):
         configuration = _configuration(subject, rule, subject.bag(LENGTH, STOP_WORDS))
         setting = f"bag of {LENGTH} words, unknown words: {rule}, n = {n}"
-        outcome = _of_bags(laws, rule)
+        outcome = _of_bags(distributions, rule)
         originals = [*TEXTS.values(), (4, 4, 4), (2, 2, 3), (2, 2, _STRANGE), (4, 4, 4, 2, 0, 3, 2)]
         yield from _audit(configuration, vocabulary, reference, originals, outcome, setting)
 
 
 def _of_metric(subject: Subject, n: int) -> Iterator[Finding]:
-    """That what is said of Euclidean distance follows from what is said in the own metric."""
+    """What is said of Euclidean distance follows from what is said in the guarantee's metric."""
     stretch = np.geomspace(1, 1e-3, n) * 5 * subject.spread(n)
     places = subject.normals(_CLOUD * n).reshape(_CLOUD, n) * stretch
     reference, written = subject.reference(words_at(places, places[0])), _written(subject)
@@ -115,27 +115,29 @@ def _configuration(subject: Subject, rule: str, bag: BagOfWords | None = None) -
     return Configuration(mechanism, resampling, rule, bag, allow_unsound=True)
 
 
-def _of_words(laws: Floats, rule: str) -> Callable[[Original], Floats]:
-    """The law of what stands in a word's place: a word, either unknown one, a mask, nothing."""
-    words = laws.shape[1]
+def _of_words(distributions: Floats, rule: str) -> Callable[[Original], Floats]:
+    """The distribution of what replaces a word: a word, an unknown one, a mask or nothing."""
+    words = distributions.shape[1]
 
     def outcome(original: Original) -> Floats:
-        law = np.zeros(words + 4)
+        distribution = np.zeros(words + 4)
         [word] = original
         if word >= 0 or rule == "noise":
-            law[:words] = laws[max(word, UNKNOWN)]
+            distribution[:words] = distributions[max(word, UNKNOWN)]
         else:
-            law[{"keep": words - 1 - word, "mask": words + 2, "drop": words + 3}[rule]] = 1.0
-        return law
+            distribution[{"keep": words - 1 - word, "mask": words + 2, "drop": words + 3}[rule]] = (
+                1.0
+            )
+        return distribution
 
     return outcome
 
 
-def _of_bags(laws: Floats, rule: str) -> Callable[[Original], Floats]:
-    """The law of the bag."""
+def _of_bags(distributions: Floats, rule: str) -> Callable[[Original], Floats]:
+    """The distribution of the bag."""
 
     def outcome(original: Original) -> Floats:
-        return bag_law(_without_dropped(original, rule), laws)
+        return bag_distribution(_without_dropped(original, rule), distributions)
 
     return outcome
 
@@ -169,25 +171,30 @@ def _audit(
     covered = [one for one in originals if _is_covered(one, guarantee, len(vocabulary))]
     epsilon = configuration.mechanism.epsilon
     claims = _claims(guarantee, printed, epsilon, vocabulary, reference)
-    laws = {one: outcome(one) for one in covered}
+    distributions = {one: outcome(one) for one in covered}
     broken: dict[str, list[str]] = {"sentence": [], "euclidean_epsilon": [], "cap": []}
     for x, y in itertools.combinations(covered, 2):
-        own = _claimed((x, y), rule, claims.own, guarantee)
-        if math.isinf(own):
+        claimed_in_metric = _claimed((x, y), rule, claims.in_metric, guarantee)
+        if math.isinf(claimed_in_metric):
             continue
         for name, claimed in (
-            ("sentence", own),
+            ("sentence", claimed_in_metric),
             ("euclidean_epsilon", _claimed((x, y), rule, claims.euclidean, guarantee)),
             ("cap", claims.everywhere),
         ):
-            slack = max(_slack(laws[x], laws[y], claimed), _slack(laws[y], laws[x], claimed))
+            slack = max(
+                _slack(distributions[x], distributions[y], claimed),
+                _slack(distributions[y], distributions[x], claimed),
+            )
             if slack > claims.delta * (1 + 1e-6) + _ROUNDING:
                 broken[name].append(f"{x}, {y}: needs delta {slack:.3g} at exp({claimed:.4g})")
     for name, found in broken.items():
         yield _never(f"{name} understates a loss", setting, found)
-    told = [] if _says_what_it_leaves_out(written, originals, covered) else [written["sentence"]]
-    yield _never("the sentence leaves out for which words nothing is promised", setting, told)
-    yield from _of_context(guarantee, vocabulary, laws, setting)
+    incomplete = (
+        [] if _says_what_it_leaves_out(written, originals, covered) else [written["sentence"]]
+    )
+    yield _never("the sentence leaves out for which words nothing is promised", setting, incomplete)
+    yield from _of_context(guarantee, vocabulary, distributions, setting)
 
 
 def _never(test: str, setting: str, found: list[str]) -> Finding:
@@ -217,18 +224,18 @@ def _claims(
     apart = np.array([[euclidean(x, y) for y in places] for x in places])
     # In units of the metric: the audit knows it by the loss at the mechanism's own epsilon. Where
     # the audit knows of no claim and there is one all the same, it is in Euclidean distance.
-    own = word_losses(vocabulary, reference) / epsilon
-    own = np.where(np.isinf(own), apart, own) * float(printed["epsilon"])
+    in_metric = word_losses(vocabulary, reference) / epsilon
+    in_metric = np.where(np.isinf(in_metric), apart, in_metric) * float(printed["epsilon"])
     if written["longest"] is not None:
-        own[apart > written["longest"]] = math.inf
+        in_metric[apart > written["longest"]] = math.inf
     factor = written["euclidean_epsilon"]
     length = written["bag_length"] or 1
     everywhere = [math.inf if written["cap"] is None else float(written["cap"])]
     if written["far_odds"] is not None:
         everywhere.append(length * 2 * math.log(written["far_odds"] * (len(vocabulary) - 1)))
     return _Claims(
-        own,
-        np.full_like(own, math.inf) if factor is None else apart * float(factor),
+        in_metric,
+        np.full_like(in_metric, math.inf) if factor is None else apart * float(factor),
         min(everywhere),
         float(printed["delta"] or 0.0),
     )
@@ -260,13 +267,16 @@ def _says_what_it_leaves_out(
 
 
 def _of_context(
-    guarantee: Guarantee, vocabulary: Vocabulary, laws: dict[Original, Floats], setting: str
+    guarantee: Guarantee,
+    vocabulary: Vocabulary,
+    distributions: dict[Original, Floats],
+    setting: str,
 ) -> Iterator[Finding]:
     """What the guarantee means in the vocabulary, for one word changed for another."""
     places = vocabulary.vectors_of(np.append(np.arange(len(vocabulary)), UNKNOWN))
     broken = []
     for pair in in_context(guarantee, NeighborSearch(vocabulary)):
-        for x, y in itertools.permutations(laws, 2):
+        for x, y in itertools.permutations(distributions, 2):
             changed = [(a, b) for a, b in zip(x, y, strict=False) if a != b]
             if len(x) != len(y) or len(changed) != 1 or min(*changed[0]) < 0:
                 continue
@@ -274,7 +284,7 @@ def _of_context(
                 continue
             if pair.exponent is None:
                 continue
-            slack = _slack(laws[x], laws[y], pair.exponent)
+            slack = _slack(distributions[x], distributions[y], pair.exponent)
             if slack > pair.delta * (1 + 1e-6) + _ROUNDING:
                 broken.append(f"{x}, {y}: needs delta {slack:.3g} at exp({pair.exponent:.4g})")
     yield _never("in_context understates a loss", setting, broken)

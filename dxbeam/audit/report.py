@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dxbeam.audit.battery import ALPHA, DIMENSIONS, Part, judge, parts, run
-from dxbeam.audit.reference_laws import REFERENCES, UNLISTED
+from dxbeam.audit.references import REFERENCES, UNLISTED
+from dxbeam.audit.run_audit import ALPHA, DIMENSIONS, Part, judge, parts, run
 from dxbeam.audit.subject import Finding, Size, Subject
 from dxbeam.audit.vector_battery import NAME as VECTORS
 from dxbeam.audit.vector_battery import audit_projections, audit_vectors
@@ -54,7 +54,7 @@ def targets(
     Args:
       name: as above.
       size: of the samples.
-      parameters: the mechanism's; where there are none, those of its row in REFERENCES.
+      parameters: the mechanism's; where there are none, those of its entry in REFERENCES.
       resampling: rank resampling of what it releases.
 
     Raises:
@@ -67,8 +67,8 @@ def targets(
     if name == VECTORS:
         epsilon = float(given.get("epsilon") or _FLOATS_TELL_AT)
         return [Target(name, Subject(Configuration(Laplace(epsilon)), size))]
-    row = REFERENCES.get(name, UNLISTED)
-    mechanism = make_mechanism(name, **(given or row.parameters))
+    entry = REFERENCES.get(name, UNLISTED)
+    mechanism = make_mechanism(name, **(given or entry.parameters))
     for n in DIMENSIONS:
         mechanism.draws(n)  # refuses what is undefined in so many
     settings = Configuration(mechanism, resampling, allow_unsound=True)

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.audit.evidence import Evidence, Floats
-from dxbeam.audit.reference_laws import REFERENCES, UNLISTED, Reference, Row
+from dxbeam.audit.reference_distributions import Reference
+from dxbeam.audit.references import REFERENCES, UNLISTED, Entry
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
@@ -27,7 +28,7 @@ class Size(NamedTuple):
     Attributes:
       noises: noise vectors in up to 3 dimensions.
       long_noises: noise vectors in more.
-      outputs: released words a word.
+      outputs: released words per word.
       words: words of a text.
     """
 
@@ -97,17 +98,17 @@ class Subject:
         return self.configuration.mechanism.guarantee().sound
 
     @property
-    def row(self) -> Row:
+    def entry(self) -> Entry:
         """What the audit knows of the mechanism."""
         return REFERENCES.get(self.configuration.mechanism.name, UNLISTED)
 
     def reference(self, vocabulary: Vocabulary) -> Reference:
         """What the mechanism should do over a vocabulary."""
-        return self.row.reference(self.configuration.mechanism, vocabulary)
+        return self.entry.reference(self.configuration.mechanism, vocabulary)
 
     def spread(self, n: int) -> float:
         """Roughly the standard deviation of the noise along a direction."""
-        return self.row.spread(self.configuration.mechanism, n)
+        return self.entry.spread(self.configuration.mechanism, n)
 
     def key(self) -> bytes:
         """A new secret key."""

@@ -114,5 +114,5 @@ def _audit_unknown_words(subject: Subject, setting: str) -> Iterator[Finding]:
     counts = [np.bincount(np.searchsorted(borders, noise), minlength=_BINS) for noise in drawn]
     pairs = ((0, 1, "two unknown words"), (0, 2, "an unknown word and the word at its place"))
     for one, other, name in pairs:
-        found = evidence.same_law(counts[one], counts[other])
+        found = evidence.same_distribution(counts[one], counts[other])
         yield Finding.of(f"text: {name}", setting, found)._replace(part_of_claim=subject.sound)

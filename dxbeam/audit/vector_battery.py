@@ -1,4 +1,4 @@
-"""Tests of released vectors, as ``VectorReleaser`` makes them: grid, reach, law, repetition.
+"""Tests of released vectors: their grid and distribution, reachability, repetition.
 
 The reachability attack needs no sample and raises no false alarm: a word that could not have led
 to what was released is ruled out for certain, whatever its probability was.
@@ -14,7 +14,7 @@ from scipy import special
 from dxbeam.analysis.attacks import Reals, add, add_on_grid, reachable
 from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Evidence, Floats
-from dxbeam.audit.reference_laws import laplace_tail
+from dxbeam.audit.reference_distributions import laplace_tail
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.corpus.given_vectors import encode
 from dxbeam.documents import Document
@@ -82,7 +82,7 @@ def audit_vectors(
     released = np.array([releaser.release_one(document) for document in same], np.float64)
     for test, found in (
         *_of_repetition(subject, settings, vocabulary, make, same, released),
-        *_of_law(released, words[0], settings, 1 / epsilon),
+        *_of_distribution(released, words[0], settings, 1 / epsilon),
     ):
         yield Finding.of(f"vectors: {test}", setting, found)
 
@@ -124,10 +124,10 @@ def _of_repetition(
     yield "noise of successive documents", evidence.rank_correlation(first, second)
 
 
-def _of_law(
+def _of_distribution(
     released: Floats, centre: Floats, settings: VectorConfiguration, scale: float
 ) -> Iterator[tuple[str, Evidence]]:
-    """Counts of a coordinate in cells whose borders lie between grid points, so the law is exact.
+    """Counts of a coordinate in cells whose borders lie between grid points, against exact ones.
 
     Args:
       released: float64 [B, m].
@@ -146,8 +146,8 @@ def _of_law(
         cells = np.searchsorted(borders, released[:, coordinate])
         counts = np.bincount(cells, minlength=len(_BORDERS) + 1)
         tolerance = settings.total_variation + _ROUNDED_UP
-        found = evidence.counts_of_law(counts, -np.diff(above), tolerance)
-        yield f"law of coordinate {coordinate}", found
+        found = evidence.counts_of_distribution(counts, -np.diff(above), tolerance)
+        yield f"distribution of coordinate {coordinate}", found
 
 
 # --- Projections, and vectors of texts. ----------------------------------------------------------
@@ -186,7 +186,7 @@ def audit_projections(
             grid = evidence.never(off)
             yield Finding.of(f"vectors: off the grid, original {number}", setting, grid)
             centre = mean if projection.matrix is None else _doubles(projection) @ mean
-            for test, found in _of_law(released, centre, settings, scale):
+            for test, found in _of_distribution(released, centre, settings, scale):
                 yield Finding.of(f"vectors: {test}, original {number}", setting, found)
 
 

@@ -1,4 +1,4 @@
-"""Tests of released words: their exact law, the claimed loss, twins, independence of batches."""
+"""Tests of released words: exact distribution, claimed loss, twins, independence of batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Counts, Evidence, Floats
-from dxbeam.audit.reference_laws import Reference, after_resampling, euclidean
+from dxbeam.audit.reference_distributions import Reference, euclidean
+from dxbeam.audit.references import after_resampling
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.mechanisms import AddsNoise
 from dxbeam.randomness import draws_a_word, fill
@@ -75,7 +76,7 @@ class NotAWordError(Exception):
 
 
 def audit_line(subject: Subject, n: int) -> Iterator[Finding]:
-    """The law of released words on a line in R^n, and the loss between them."""
+    """The distribution of released words on a line in R^n, and the loss between them."""
     vocabulary = line(subject, n)
     yield from _audit_outputs(subject, vocabulary, f"five words on a line, n = {n}")
 
@@ -95,12 +96,14 @@ def _audit_outputs(subject: Subject, vocabulary: Vocabulary, setting: str) -> It
         return
     reference, places = subject.reference(vocabulary), vocabulary.vectors_of(words)
     if reference.released is not None:
-        laws = np.array([reference.released(int(w), x) for w, x in zip(words, places, strict=True)])
-        laws, missed = after_resampling(subject.configuration, vocabulary, laws)
+        distributions = np.array(
+            [reference.released(int(w), x) for w, x in zip(words, places, strict=True)]
+        )
+        distributions, missed = after_resampling(subject.configuration, vocabulary, distributions)
         for row, word in enumerate(words):
             counts, tolerance = first[row] + second[row], reference.tolerance + missed
-            found = evidence.counts_of_law(counts, laws[row], tolerance)
-            yield Finding.of(f"released: law for {_name(int(word))}", setting, found)
+            found = evidence.counts_of_distribution(counts, distributions[row], tolerance)
+            yield Finding.of(f"released: distribution for {_name(int(word))}", setting, found)
     pairs = [
         Pair(
             i,
@@ -195,7 +198,8 @@ def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
     """Words at one place: nothing that is released may depend on which of them it was.
 
     A mechanism that adds noise must, with the same random numbers, release the same word: what is
-    released given the noisy vector does not depend on the original. For others the laws are equal.
+    released given the noisy vector does not depend on the original. For others the distributions
+    are equal.
     """
     setting = f"three words at one place, n = {n}"
     # A few standard deviations of the noise apart in any dimension, so that other words come out.
@@ -220,7 +224,7 @@ def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
                 np.where(released[t] == _TWINS[0], _TWINS[1], np.maximum(released[t], 0))
                 for t in (_TWINS[0], twin)
             ]
-            found = evidence.same_law(*(np.bincount(ids, minlength=8) for ids in merged))
+            found = evidence.same_distribution(*(np.bincount(ids, minlength=8) for ids in merged))
         test = f"twins: {_name(twin)} against {_name(_TWINS[0])}"
         yield _claim(subject, test, setting, found)
 

@@ -1,8 +1,8 @@
 """Flags as they are given, on a command line or in a YAML file, before anything is parsed.
 
-argparse alone takes the last of two values, cuts a word after a switch off, and lets Beam's own
-parsers read the same text otherwise. Here every flag is brought into one spelling, or refused in a
-sentence, and what it may be is told by argparse's own declarations.
+argparse alone takes the last of two values and ignores a word after a switch, and Beam's own
+parsers read the same text differently. Here every flag is brought into one spelling, or refused in
+a sentence. What a flag may be follows from its declaration.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import yaml
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError
 
-Known = Mapping[str, argparse.Action]
+KnownFlags = Mapping[str, argparse.Action]
 """Every flag with its dashes, and how it is declared."""
 
 _LARGEST_COUNT, _LARGEST_SIZE = 2**31 - 1, 2**63 - 1
 
 
 def number(text: str) -> float:
-    """A flag's value as a number; whether it is in range, is said where it is used.
+    """A flag's value as a number; whether it is in range is checked where it is used.
 
     Raises:
-      argparse.ArgumentTypeError: it is none; NaN is none.
+      argparse.ArgumentTypeError: it is not a number; NaN is not one.
     """
     try:
         value = float("nan" if "_" in text else text)
@@ -41,7 +41,7 @@ def number(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """A flag's value as how many there are of something: 1 to 2,147,483,647.
+    """A flag's value as a count: a whole number from 1 to 2,147,483,647.
 
     Raises:
       argparse.ArgumentTypeError: it is no such number.
@@ -50,7 +50,7 @@ def count(text: str) -> int:
 
 
 def size(text: str) -> int:
-    """A flag's value as a number of bytes, of which there may be more.
+    """A flag's value as a number of bytes: a whole number from 1 to 2^63 - 1.
 
     Raises:
       argparse.ArgumentTypeError: it is no such number.
@@ -65,7 +65,7 @@ def _whole(text: str, largest: int) -> int:
     return value
 
 
-class Given(NamedTuple):
+class GivenFlag(NamedTuple):
     """A flag as somebody gave it: its name with dashes, its value if any, and where it stands."""
 
     name: str
@@ -83,9 +83,9 @@ def _may_be_repeated(action: argparse.Action) -> bool:
     return not (_is_switch(action) or isinstance(action, argparse._StoreAction))
 
 
-def command_line(argv: Sequence[str], known: Known) -> list[Given]:
+def command_line(argv: Sequence[str], known: KnownFlags) -> list[GivenFlag]:
     """The flags of a command line, each ``--name=value``, ``--name value`` or ``--switch``."""
-    given: list[Given] = []
+    given: list[GivenFlag] = []
     left = list(argv)
     while left:
         name, equals, text = left.pop(0).partition("=")
@@ -96,22 +96,22 @@ def command_line(argv: Sequence[str], known: Known) -> list[Given]:
                 "into several arguments"
             )
         if name not in known:
-            raise ConfigurationError(f"unknown flag {name}{_meant(name, known)}")
+            raise ConfigurationError(f"unknown flag {name}{_suggestion(name, known)}")
         if equals or _is_switch(known[name]):
-            given.append(Given(name, text if equals else None))
+            given.append(GivenFlag(name, text if equals else None))
         elif left and not left[0].startswith("--"):
-            given.append(Given(name, left.pop(0)))
+            given.append(GivenFlag(name, left.pop(0)))
         else:
             raise ConfigurationError(f"{name} needs a value; --help says what it is")
     return given
 
 
-def _meant(name: str, known: Known) -> str:
+def _suggestion(name: str, known: KnownFlags) -> str:
     [*close] = difflib.get_close_matches(name, known, 1, 0.8)
     return f"; did you mean {close[0]}?" if close else "; --help lists the flags"
 
 
-def consistent(given: list[Given], known: Known) -> list[Given]:
+def without_contradictions(given: list[GivenFlag], known: KnownFlags) -> list[GivenFlag]:
     """Refuses flags that contradict themselves, and words after switches; values are not shown."""
     before: dict[str, object] = {}
     for flag in given:
@@ -119,11 +119,11 @@ def consistent(given: list[Given], known: Known) -> list[Given]:
             raise ConfigurationError(f"{flag.where}{flag.name} holds a null byte; leave it out")
         action = known[flag.name]
         switch = _is_switch(action)
-        if switch and _switched(flag.value) is None:
+        if switch and _switch_value(flag.value) is None:
             raise ConfigurationError(
                 f"{flag.where}{flag.name} is a switch: it is given alone, or with true or false"
             )
-        meaning: object = (flag.name, _switched(flag.value)) if switch else flag.value
+        meaning: object = (flag.name, _switch_value(flag.value)) if switch else flag.value
         if not _may_be_repeated(action) and before.setdefault(action.dest, meaning) != meaning:
             raise ConfigurationError(
                 f"{flag.where}{flag.name} is given twice with different values; give it once"
@@ -131,27 +131,27 @@ def consistent(given: list[Given], known: Known) -> list[Given]:
     return given
 
 
-def _switched(value: str | None) -> bool | None:
+def _switch_value(value: str | None) -> bool | None:
     """What is said after a switch; None for anything but true and false."""
     return {"true": True, "false": False}.get("true" if value is None else value.lower())
 
 
-def as_argument(flag: Given, action: argparse.Action) -> list[str]:
+def as_argument(flag: GivenFlag, action: argparse.Action) -> list[str]:
     """The one spelling that argparse and Beam's own parsers agree on."""
     if not _is_switch(action):
         return [f"{flag.name}={flag.value}"]
-    if not _switched(flag.value):
+    if not _switch_value(flag.value):
         return []
     return [flag.name if action.nargs == 0 else f"{flag.name}=true"]
 
 
-def config_file(path: str, known: Known) -> list[Given]:
+def config_file(path: str, known: KnownFlags) -> list[GivenFlag]:
     """The flags of a YAML file.
 
     Only true, false and null are read as YAML reads them. All else is text as it stands, so that a
     value means what it means on the command line: YAML would read 1:30 as 90, and no as false.
-    Messages never show what stands in the file, which may be another than was meant, but for the
-    names of flags.
+    Messages show the names of flags and nothing else of the file, which may be the corpus, named
+    by mistake.
     """
     where = f"--config {path}"
     try:
@@ -164,14 +164,14 @@ def config_file(path: str, known: Known) -> list[Given]:
         raise ConfigurationError(f"{where}{line}: not valid YAML") from None
     if not isinstance(root, yaml.MappingNode):
         raise ConfigurationError(f"{where}: must be a mapping of flags to values")
-    given: list[Given] = []
+    given: list[GivenFlag] = []
     lines: dict[str, int] = {}
     for key, value in root.value:
         line = key.start_mark.line + 1
         here = f"{where}, line {line}: "
         name = f"--{key.value}" if isinstance(key, yaml.ScalarNode) else ""
         if name not in known:
-            raise ConfigurationError(f"{here}unknown flag{_meant(name, known)}")
+            raise ConfigurationError(f"{here}unknown flag{_suggestion(name, known)}")
         if name == "--config":
             raise ConfigurationError(f"{here}a file of flags names no further file of flags")
         if name in lines:
@@ -183,18 +183,18 @@ def config_file(path: str, known: Known) -> list[Given]:
     return given
 
 
-def _values(name: str, node: yaml.Node, here: str, action: argparse.Action) -> list[Given]:
+def _values(name: str, node: yaml.Node, here: str, action: argparse.Action) -> list[GivenFlag]:
     """What a file says of a flag: nothing where it says null, several values for some lists."""
     if isinstance(node, yaml.SequenceNode):
-        items = [_text(item) for item in node.value]
+        items = [_plain_value(item) for item in node.value]
         if not all(isinstance(item, str) for item in items):
             raise ConfigurationError(f"{here}{name[2:]} must be a single value or a list of them")
         if _may_be_repeated(action):
-            return [Given(name, str(item), here) for item in items]
+            return [GivenFlag(name, str(item), here) for item in items]
         if any("," in str(item) for item in items):
             raise ConfigurationError(f"{here}an item of {name[2:]} must not hold a comma")
-        return [Given(name, ",".join(map(str, items)), here)]
-    value = _text(node)
+        return [GivenFlag(name, ",".join(map(str, items)), here)]
+    value = _plain_value(node)
     if value is _NESTED:
         raise ConfigurationError(f"{here}{name[2:]} must be a single value or a list of them")
     if value is None:
@@ -206,15 +206,15 @@ def _values(name: str, node: yaml.Node, here: str, action: argparse.Action) -> l
                 "as text, or leave the line out"
             )
         value = str(value)
-    return [Given(name, str(value), here)]
+    return [GivenFlag(name, str(value), here)]
 
 
 _NESTED = object()
-_PLAIN = {"": None, "~": None, "null": None, "true": True, "false": False}
+_YAML_WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
-def _text(node: yaml.Node) -> object:
+def _plain_value(node: yaml.Node) -> object:
     """A value as text, plain true, false and null as what they are; _NESTED for anything else."""
     if not isinstance(node, yaml.ScalarNode):
         return _NESTED
-    return node.value if node.style else _PLAIN.get(node.value.lower(), node.value)
+    return node.value if node.style else _YAML_WORDS.get(node.value.lower(), node.value)

@@ -1,1 +1,1 @@
-"""Corpora in and out: which files, which records, which ids."""
+"""Corpora in and out: one file per format, which files and records there are, and their ids."""

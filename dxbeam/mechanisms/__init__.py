@@ -1,28 +1,22 @@
 """The registry of mechanisms, and what each of them offers.
 
-A mechanism is a frozen dataclass of parameters in a file of its own. It holds no randomness and
-no vocabulary: word ids and random numbers come in, word ids go out.
+A mechanism is a frozen dataclass of parameters in a file of its own, and its ``name`` is that of
+the file. That is all the registry needs: it finds the mechanisms among the files of this folder.
+A mechanism holds no randomness and no vocabulary: word ids and random numbers come in, word ids go
+out.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import inspect
+import pkgutil
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
-from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
-from dxbeam.mechanisms.gaussian import Gaussian
-from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.mahalanobis import Mahalanobis
 from dxbeam.mechanisms.noise import Floats
-from dxbeam.mechanisms.santext import SanText
-from dxbeam.mechanisms.santext_plus import SanTextPlus
-from dxbeam.mechanisms.tem import TEM
-from dxbeam.mechanisms.trlaplace import TrLaplace
-from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
-from dxbeam.mechanisms.truncated_gumbel import TruncatedGumbel
-from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
@@ -69,7 +63,7 @@ class Mechanism(Protocol):
 class AddsNoise(Protocol):
     """What a mechanism offers besides if it adds noise to a word's vector; ``release`` uses it.
 
-    The law of what is released given the noisy vector must not depend on the word.
+    The distribution of what is released given the noisy vector must not depend on the word.
     """
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
@@ -78,7 +72,8 @@ class AddsNoise(Protocol):
         Args:
           random: as for ``release``; random numbers that are not used for noise come after those
             that are.
-          search: the vocabulary, on which the noise's law may depend, but never on the word.
+          search: the vocabulary, on which the noise's distribution may depend, but never on the
+            word.
 
         Returns:
           float64 [B, n]; row i depends on row i of ``random`` alone.
@@ -86,22 +81,65 @@ class AddsNoise(Protocol):
         ...
 
 
-MECHANISMS: dict[str, type[Mechanism]] = {
-    made.name: made
-    for made in (
-        Laplace,
-        Mahalanobis,
-        Vickrey,
-        SanText,
-        TEM,
-        Gaussian,
-        CoordinateLaplace,
-        TrLaplace,
-        SanTextPlus,
-        TrLaplacePublished,
-        TruncatedGumbel,
-    )
-}
+@runtime_checkable
+class ScalesNoise(AddsNoise, Protocol):
+    """A mechanism whose noise at any epsilon is a scaled copy of one distribution.
+
+    So one draw of noise says what is released at every epsilon: the word nearest to
+    ``noise_starts`` plus ``noise``.
+    """
+
+    @property
+    def noise_scale(self) -> float:
+        """What the noise at this epsilon is a multiple of, for one and the same ``random``."""
+        ...
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The vectors that the noise is added to: float64 [B, n]."""
+        ...
+
+
+DEFAULT = "laplace"
+"""The mechanism that is used where none is named."""
+
+
+def find_mechanisms() -> dict[str, type[Mechanism]]:
+    """The mechanisms of this folder by name, the default first and the others in alphabetic order.
+
+    A file's mechanism is the class with a ``name``; files without one (noise.py, parameters.py)
+    hold what several mechanisms use.
+
+    Raises:
+      ConfigurationError: a mechanism's name is not its file's, or it is no frozen dataclass with
+        ``draws``, ``release`` and ``guarantee``.
+    """
+    found: dict[str, type[Mechanism]] = {}
+    for file in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{file.name}")
+        classes: list[tuple[str, Any]] = inspect.getmembers(module, inspect.isclass)
+        for _, made in classes:
+            if made.__module__ == module.__name__ and "name" in vars(made):
+                _check(made, file.name)
+                found[file.name] = made
+    return dict(sorted(found.items(), key=lambda named: (named[0] != DEFAULT, named[0])))
+
+
+def _check(made: type[Any], file: str) -> None:
+    where = f"dxbeam/mechanisms/{file}.py: {made.__name__}"
+    if made.name != file:
+        raise ConfigurationError(
+            f"{where} has the name {made.name!r}; a mechanism is called as its file is, so set "
+            f'name = "{file}" or rename the file'
+        )
+    settings = getattr(made, "__dataclass_params__", None)
+    if settings is None or not settings.frozen:
+        raise ConfigurationError(f"{where} must be a dataclass(frozen=True)")
+    for method in ("draws", "release", "guarantee"):
+        if not callable(getattr(made, method, None)):
+            raise ConfigurationError(f"{where} has no method {method}; see Mechanism")
+
+
+MECHANISMS: dict[str, type[Mechanism]] = find_mechanisms()
 """Every mechanism by its name."""
 
 
@@ -118,7 +156,7 @@ def make_mechanism(name: str, **parameters: float | str | None) -> Mechanism:
     """
     if name not in MECHANISMS:
         raise ConfigurationError(
-            f"--mechanism {name}: there is no such mechanism; choose from {', '.join(MECHANISMS)}"
+            f"`mechanism` {name}: there is no such mechanism; choose from {', '.join(MECHANISMS)}"
         )
     made = MECHANISMS[name]
     fields = {field.name: field for field in dataclasses.fields(made)}  # type: ignore[arg-type]
@@ -126,11 +164,11 @@ def make_mechanism(name: str, **parameters: float | str | None) -> Mechanism:
     for key in given:
         if key not in fields:
             raise ConfigurationError(
-                f"--mechanism {name} has no parameter {key}; it has {', '.join(fields)}"
+                f"`mechanism` {name} has no parameter {key}; it has {', '.join(fields)}"
             )
     for key, field in fields.items():
         if key not in given and field.default is dataclasses.MISSING:
-            raise ConfigurationError(f"--mechanism {name} needs the parameter {key}")
+            raise ConfigurationError(f"`mechanism` {name} needs the parameter {key}")
     return made(**{key: _number(key, value) for key, value in given.items()})
 
 
@@ -145,7 +183,7 @@ def parse_parameters(text: str) -> dict[str, str]:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not (name and equals and value) or name in parameters:
             raise ConfigurationError(
-                f"--parameters {text}: write it as name=value,name=value, each name once"
+                f"`parameters` {text}: write it as name=value,name=value, each name once"
             )
         parameters[name] = value
     return parameters

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dxbeam.guarantees import Guarantee, pure
+from dxbeam.guarantees import Guarantee, Metric, pure
 from dxbeam.mechanisms.noise import (
     ROUNDED_NOISE,
     Floats,
@@ -66,13 +66,22 @@ class CoordinateLaplace:
             object.__setattr__(self, "clip", checked_clip(self.clip))
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return coordinate_laplace_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Independent Laplace coordinates: uint64 [B, draws] -> float64 [B, n]."""
         n = search.vocabulary.dimensions
         return coordinate_laplace(random, n, self.epsilon / math.sqrt(n))
+
+    @property
+    def noise_scale(self) -> float:
+        """1 / epsilon: the noise is a multiple of it."""
+        return 1 / self.epsilon
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The clipped vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
+        return clipped(search.vocabulary.vectors_of(ids), self.clip)
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's clipped vector plus noise: int64 [B] -> int64 [B]."""
@@ -86,7 +95,10 @@ class CoordinateLaplace:
         promise = pure(
             self.epsilon,
             "Dwork et al. 2006, proposition 1; dxbeam/mechanisms/coordinate_laplace.py",
-            f"L1 distance between the words' vectors{ball}, divided by the square root of n",
+            Metric(
+                "l1",
+                f"L1 distance between the words' vectors{ball}, divided by the square root of n",
+            ),
             arithmetic=ROUNDED_NOISE,
         )
         return replace(promise, cap=cap)

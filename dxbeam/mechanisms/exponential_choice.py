@@ -6,14 +6,14 @@ words around it, at exact distances, and D the distance of the last of them,
 
     e(w) = exp(-rate * min(d(w), cap))  for these words,   exp(-rate * min(D, cap))  for all words,
 
-added up, is nowhere below the law wanted, as every other word lies at D or beyond. A word is drawn
-in proportion to e; one that came of the second part is accepted with probability
+added up, is nowhere below the distribution wanted, as every other word lies at D or beyond. A word
+is drawn in proportion to e; one that came of the second part is accepted with probability
 exp(-rate * (min(d, cap) - min(D, cap))) unless it belongs to the first, and after a rejection all
-starts anew. What is accepted has exactly the law wanted. A word has random numbers for a fixed
-number of rounds; what is still open after the last is drawn by all N distances. Rejections do not
-depend on what is accepted, so this changes nothing in the law.
+starts anew. What is accepted has exactly the distribution wanted. A word has random numbers for a
+fixed number of rounds; what is still open after the last is drawn by all N distances. Rejections do
+not depend on what is accepted, so this changes nothing in the distribution.
 
-How near to the law floating point comes, u = 2^-53 being the unit roundoff. Every word's
+How near to the distribution floating point comes, u = 2^-53 being the unit roundoff. Every word's
 probability is within a factor 1 +- 2^-28 of the exact one, down to probabilities of 2^-900, for up
 to 2^20 words and rate * distance up to 2^17:
 
@@ -49,10 +49,10 @@ from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances
 
-DRAWS_A_ROUND = 3
+DRAWS_PER_ROUND = 3
 ROUNDS = 64
-DRAWS = ROUNDS * DRAWS_A_ROUND + 1 + 2 * TAIL_DRAWS
-"""Random numbers a word: of the rounds, of the draw from all words, and the two tails."""
+DRAWS = ROUNDS * DRAWS_PER_ROUND + 1 + 2 * TAIL_DRAWS
+"""Random numbers per word: of the rounds, of the draw from all words, and the two tails."""
 
 PROPOSAL_TAIL = slice(DRAWS - 2 * TAIL_DRAWS, DRAWS - TAIL_DRAWS)
 _ACCEPTANCE_TAIL = slice(DRAWS - TAIL_DRAWS, DRAWS)
@@ -64,13 +64,13 @@ ROUNDED_CHOICE = (
 )
 """What a guarantee says of computed choices; the derivation stands above."""
 
-ROWS_A_PRODUCT = 64
+ROWS_PER_PRODUCT = 64
 """Words are multiplied so many at a time, or fewer where N is large, the last ones filled up with
 zeros: BLAS may sum in another order for a matrix of another shape, and what is released for a word
 must not depend on the words beside it."""
 
 _AROUND = 129  # measured: 45 to 110 us a word at any epsilon; with 65 it is 24 to 280
-_WORDS_A_BLOCK = 4096
+_WORDS_PER_BLOCK = 4096
 _DISTANCES_AT_ONCE = 1 << 23  # float64: 64 MiB
 _ROUNDOFF = 2.0**-53
 _LARGEST_ERROR = 2.0**-36
@@ -78,7 +78,7 @@ _LARGEST_ERROR = 2.0**-36
 
 
 @dataclass(frozen=True)
-class Law:
+class WordDistribution:
     """Probability proportional to exp(-rate * min(d, cap)) over the words from ``first`` on.
 
     Attributes:
@@ -91,19 +91,19 @@ class Law:
     cap: float = np.inf
     first: int = 0
 
-    def weights(self, lengths: Floats, smallest: npt.ArrayLike) -> Floats:
+    def weights(self, apart: Floats, smallest: npt.ArrayLike) -> Floats:
         """Probabilities up to a factor: 1 at the distance ``smallest``, so that none is lost."""
-        over = np.maximum(np.minimum(lengths, self.cap) - np.minimum(smallest, self.cap), 0.0)
+        over = np.maximum(np.minimum(apart, self.cap) - np.minimum(smallest, self.cap), 0.0)
         return np.asarray(np.exp(-self.rate * over))
 
 
-def choose(ids: Ids, random: Random, law: Law, search: NeighborSearch) -> Ids:
+def choose(ids: Ids, random: Random, distribution: WordDistribution, search: NeighborSearch) -> Ids:
     """Draws a word around each word.
 
     Args:
       ids: int64 [B]; UNKNOWN stands for the unknown word's vector.
       random: uint64 [B, DRAWS] or wider.
-      law: what is drawn.
+      distribution: what is drawn.
       search: the vocabulary; with a neighbour table it is fast.
 
     Returns:
@@ -111,15 +111,19 @@ def choose(ids: Ids, random: Random, law: Law, search: NeighborSearch) -> Ids:
     """
     vocabulary = search.vocabulary
     words, rows = np.unique(ids, return_inverse=True)
-    near = search.first(words, min(_AROUND, len(vocabulary)))
-    lengths = search.lengths(words, near)
-    excluded = near < law.first
-    smallest = np.where(excluded, lengths[:, -1:], lengths).min(axis=1)
-    weights = law.weights(lengths, smallest[:, None])
+    near = search.nearest_neighbors(words, min(_AROUND, len(vocabulary)))
+    near_distances = search.distances(words, near)
+    excluded = near < distribution.first
+    smallest = np.where(excluded, near_distances[:, -1:], near_distances).min(axis=1)
+    weights = distribution.weights(near_distances, smallest[:, None])
     weights[excluded] = 0.0
-    candidates = len(vocabulary) - law.first
+    candidates = len(vocabulary) - distribution.first
     everything = near.shape[1] == len(vocabulary)
-    bound = np.zeros(len(words)) if everything else law.weights(lengths[:, -1], smallest)
+    bound = (
+        np.zeros(len(words))
+        if everything
+        else distribution.weights(near_distances[:, -1], smallest)
+    )
     # From the smallest to the largest: all words together, by their bound, then the farthest word.
     sums = np.cumsum(np.column_stack([candidates * bound, weights[:, ::-1]]), axis=1)
     inward = near[:, ::-1]
@@ -127,27 +131,31 @@ def choose(ids: Ids, random: Random, law: Law, search: NeighborSearch) -> Ids:
     proposal_tail, acceptance_tail = random[:, PROPOSAL_TAIL], random[:, _ACCEPTANCE_TAIL]
 
     chosen = np.full(len(ids), UNKNOWN)
-    open_ = np.arange(len(ids))
-    for start in range(0, ROUNDS * DRAWS_A_ROUND, DRAWS_A_ROUND):
-        row = rows[open_]
-        which, where, whether = (random[open_, start + i] for i in range(DRAWS_A_ROUND))
-        target = uniform(which, proposal_tail[open_]) * sums[row, -1]
+    undecided = np.arange(len(ids))
+    for start in range(0, ROUNDS * DRAWS_PER_ROUND, DRAWS_PER_ROUND):
+        row = rows[undecided]
+        which, where, whether = (random[undecided, start + i] for i in range(DRAWS_PER_ROUND))
+        target = uniform(which, proposal_tail[undecided]) * sums[row, -1]
         place = (sums[row] < target[:, None]).sum(axis=1)
         is_near = place > 0
-        drawn = np.where(is_near, inward[row, place - 1], law.first + _below(candidates, where))
+        drawn = np.where(
+            is_near, inward[row, place - 1], distribution.first + _below(candidates, where)
+        )
         accepted = is_near.copy()
         far = np.flatnonzero(~is_near)
         outside = ~(near[row[far]] == drawn[far, None]).any(axis=1)
         apart = distances(vocabulary.vectors[drawn[far]], vectors[row[far]])
-        share = law.weights(apart, smallest[row[far]])
-        kept = uniform(whether[far], acceptance_tail[open_[far]]) * bound[row[far]]
+        share = distribution.weights(apart, smallest[row[far]])
+        kept = uniform(whether[far], acceptance_tail[undecided[far]]) * bound[row[far]]
         accepted[far] = outside & (kept <= share)
-        chosen[open_[accepted]] = drawn[accepted]
-        open_ = open_[~accepted]
-        if not len(open_):
+        chosen[undecided[accepted]] = drawn[accepted]
+        undecided = undecided[~accepted]
+        if not len(undecided):
             return chosen
-    last = uniform(random[open_, PROPOSAL_TAIL.start - 1], proposal_tail[open_])
-    chosen[open_] = _by_all_distances(rows[open_], last, near, lengths, vectors, law, search)
+    last = uniform(random[undecided, PROPOSAL_TAIL.start - 1], proposal_tail[undecided])
+    chosen[undecided] = _by_all_distances(
+        rows[undecided], last, near, near_distances, vectors, distribution, search
+    )
     return chosen
 
 
@@ -163,9 +171,9 @@ def _by_all_distances(
     rows: Ids,
     shares: Floats,
     near: Ids,
-    lengths: Floats,
+    near_distances: Floats,
     vectors: Floats,
-    law: Law,
+    distribution: WordDistribution,
     search: NeighborSearch,
 ) -> Ids:
     """The inverse distribution function, of all N probabilities.
@@ -174,34 +182,40 @@ def _by_all_distances(
       rows: int64 [B], which of the distinct words each is.
       shares: float64 [B], uniform numbers.
       near: int64 [K, k], the first words around each distinct word.
-      lengths: float64 [K, k], their distances.
+      near_distances: float64 [K, k], their distances.
       vectors: float64 [K, n], of the distinct words.
-      law: what is drawn.
+      distribution: what is drawn.
       search: the vocabulary.
     """
-    squares = search.derived("squares", _squares)[law.first :]
+    squares = search.computed_once("squares", _squares)[distribution.first :]
     drawn = np.empty(len(rows), np.int64)
-    size = min(ROWS_A_PRODUCT, max(4, _DISTANCES_AT_ONCE // len(squares)))
+    size = min(ROWS_PER_PRODUCT, max(4, _DISTANCES_AT_ONCE // len(squares)))
     padded = np.zeros((size, vectors.shape[1]))
     for block in np.split(words := np.unique(rows), range(size, len(words), size)):
         padded[: len(block)] = vectors[block]
-        products = _products(padded, search.vocabulary, law.first)[: len(block)]
+        products = _products(padded, search.vocabulary, distribution.first)[: len(block)]
         for row, product in zip(block, products, strict=True):
-            apart = _lengths(product, vectors[row], squares, law, search.vocabulary)
-            allowed = near[row] >= law.first
-            apart[near[row][allowed] - law.first] = lengths[row][allowed]
-            weights = law.weights(apart, apart.min())
+            apart = _distances_from_products(
+                product, vectors[row], squares, distribution, search.vocabulary
+            )
+            allowed = near[row] >= distribution.first
+            apart[near[row][allowed] - distribution.first] = near_distances[row][allowed]
+            weights = distribution.weights(apart, apart.min())
             # Nearly from the smallest to the largest; numpy sorts 16-bit numbers in linear time.
             order = np.argsort(np.frexp(weights)[1].astype(np.int16), kind="stable")
             sums = np.cumsum(weights[order])
             these = np.flatnonzero(rows == row)
             place = np.searchsorted(sums, shares[these] * sums[-1])
-            drawn[these] = law.first + order[place]
+            drawn[these] = distribution.first + order[place]
     return drawn
 
 
-def _lengths(
-    product: Floats, vector: Floats, squares: Floats, law: Law, vocabulary: Vocabulary
+def _distances_from_products(
+    product: Floats,
+    vector: Floats,
+    squares: Floats,
+    distribution: WordDistribution,
+    vocabulary: Vocabulary,
 ) -> Floats:
     """Distances of all words that may be drawn from one vector, float64 [N - first].
 
@@ -209,30 +223,30 @@ def _lengths(
       product: their scalar products with the vector, float64 [N - first].
       vector: float64 [n].
       squares: their squared lengths, float64 [N - first].
-      law: what is drawn.
+      distribution: what is drawn.
       vocabulary: the words.
     """
-    own = np.square(vector).sum()
-    apart = np.sqrt(np.maximum(squares + own - 2 * product, 0.0))
+    square = np.square(vector).sum()
+    apart = np.sqrt(np.maximum(squares + square - 2 * product, 0.0))
     # (|w| + |x|)^2 <= 2 |w|^2 + 2 |x|^2, and a distance is no nearer than its square allows.
-    error = law.rate * 2 * (len(vector) + 4) * _ROUNDOFF * (squares + own)
+    error = distribution.rate * 2 * (len(vector) + 4) * _ROUNDOFF * (squares + square)
     for inexact in _blocks(np.flatnonzero(error > _LARGEST_ERROR * apart)):
-        apart[inexact] = distances(vocabulary.vectors[law.first + inexact], vector)
+        apart[inexact] = distances(vocabulary.vectors[distribution.first + inexact], vector)
     return np.asarray(apart)
 
 
 def _blocks(ids: Ids) -> list[Ids]:
-    return np.split(ids, range(_WORDS_A_BLOCK, len(ids), _WORDS_A_BLOCK))
+    return np.split(ids, range(_WORDS_PER_BLOCK, len(ids), _WORDS_PER_BLOCK))
 
 
 def _products(queries: Floats, vocabulary: Vocabulary, first: int) -> Floats:
     products = np.empty((len(queries), len(vocabulary) - first))
-    for start in range(first, len(vocabulary), _WORDS_A_BLOCK):
-        words = vocabulary.vectors[start : start + _WORDS_A_BLOCK].astype(np.float64)
+    for start in range(first, len(vocabulary), _WORDS_PER_BLOCK):
+        words = vocabulary.vectors[start : start + _WORDS_PER_BLOCK].astype(np.float64)
         products[:, start - first : start - first + len(words)] = queries @ words.T
     return products
 
 
 def _squares(vocabulary: Vocabulary) -> Floats:
-    blocks = np.array_split(vocabulary.vectors, len(vocabulary) // _WORDS_A_BLOCK + 1)
+    blocks = np.array_split(vocabulary.vectors, len(vocabulary) // _WORDS_PER_BLOCK + 1)
     return np.concatenate([np.square(block, dtype=np.float64).sum(axis=1) for block in blocks])

@@ -54,12 +54,21 @@ class Gaussian:
         return (z + root) / (2 * self.epsilon)
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return gaussian_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Normal noise: uint64 [B, draws] -> float64 [B, n]."""
         return gaussian(random, search.vocabulary.dimensions, self.sigma)
+
+    @property
+    def noise_scale(self) -> float:
+        """The standard deviation, of which the noise is a multiple."""
+        return self.sigma
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
+        return search.vocabulary.vectors_of(ids)
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
@@ -73,7 +82,7 @@ class Gaussian:
             self.epsilon,
             self.delta,
             "Balle and Wang 2018, lemma 3; proof in dxbeam/mechanisms/gaussian.py",
-            f"{EUCLIDEAN}, or infinite where that is above {self.distance:.12g}",
+            EUCLIDEAN.limited(f"or infinite where that is above {self.distance:.12g}"),
             ROUNDED_NOISE,
         )
         return replace(promise, longest=self.distance)

@@ -37,12 +37,21 @@ class Laplace:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return laplace_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Multidimensional Laplace noise: uint64 [B, draws] -> float64 [B, n]."""
         return laplace(random, search.vocabulary.dimensions, self.epsilon)
+
+    @property
+    def noise_scale(self) -> float:
+        """1 / epsilon: the noise is a multiple of it."""
+        return 1 / self.epsilon
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
+        return search.vocabulary.vectors_of(ids)
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""

@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.guarantees import Guarantee, pure
+from dxbeam.guarantees import Guarantee, Metric, pure
 from dxbeam.mechanisms.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
@@ -32,7 +32,7 @@ from dxbeam.space.vocabulary import Vocabulary
 LARGEST_WEIGHT = 0.999999
 """Leaves every direction a variance well above the rounding of S, whose eigenvalues reach n."""
 
-_ROWS_A_PRODUCT = 64
+_ROWS_PER_PRODUCT = 64
 """Rows are multiplied so many at a time, the last ones filled up with zeros: BLAS may sum in
 another order for a matrix of another shape, and noise must not depend on other words."""
 
@@ -82,23 +82,32 @@ class Mahalanobis:
         object.__setattr__(self, "covariance_weight", weight)
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return laplace_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Stretched Laplace noise: uint64 [B, draws] -> float64 [B, n]."""
-        stretch = search.derived(
+        stretch = search.computed_once(
             self,
             lambda vocabulary: np.linalg.cholesky(shape_of(vocabulary, self.covariance_weight)),
         )
         n = search.vocabulary.dimensions
         noise = laplace(random, n, self.epsilon)
-        rows = np.zeros((_ROWS_A_PRODUCT, n))
-        for start in range(0, len(noise), _ROWS_A_PRODUCT):
-            block = noise[start : start + _ROWS_A_PRODUCT]
+        rows = np.zeros((_ROWS_PER_PRODUCT, n))
+        for start in range(0, len(noise), _ROWS_PER_PRODUCT):
+            block = noise[start : start + _ROWS_PER_PRODUCT]
             rows[: len(block)] = block
             block[:] = (rows @ stretch.T)[: len(block)]
         return noise
+
+    @property
+    def noise_scale(self) -> float:
+        """1 / epsilon: the noise is a multiple of it."""
+        return 1 / self.epsilon
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
+        return search.vocabulary.vectors_of(ids)
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
@@ -113,8 +122,11 @@ class Mahalanobis:
         return pure(
             self.epsilon,
             "Xu et al. 2020, theorem 1; proof in dxbeam/mechanisms/mahalanobis.py",
-            f"Mahalanobis distance between the words' vectors, of {weight:.12g} times the "
-            f"vocabulary's scaled covariance plus {1 - weight:.12g} times the identity",
+            Metric(
+                "mahalanobis",
+                f"Mahalanobis distance between the words' vectors, of {weight:.12g} times the "
+                f"vocabulary's scaled covariance plus {1 - weight:.12g} times the identity",
+            ),
             euclidean,
             arithmetic=ROUNDED_NOISE,
         )

@@ -1,6 +1,6 @@
 """Samplers of vector noise: uint64 random numbers in, float64 noise out.
 
-Each sampler uses a fixed count of random numbers a vector and works row by row, so a row's noise
+Each sampler uses a fixed count of random numbers per vector and works row by row, so a row's noise
 depends on that row's numbers alone.
 
 Tails without an end. A uint64 number says in which of 2^64 equal parts of (0, 1] a uniform number
@@ -9,16 +9,16 @@ that lie at the end of the row, which give u its full relative precision down to
 of which all noise here is made, is cut off nowhere above a probability of 2^-900.
 
 The tail numbers are shared by the draws of a row that have one role (the radii of the Gaussians,
-the exponentials, the sizes of coordinates). Each draw by itself keeps its law, and two draws differ
-from independent ones only in where they lie within their parts. That moves both by less than
-rounding does (2^-53) unless the numbers of both are below 2^11: for k draws a row a probability of
-k^2 2^-106, and in the tail, where both are 0, k^2 2^-128.
+the exponentials, the sizes of coordinates). Each draw by itself keeps its distribution, and two
+draws differ from independent ones only in where they lie within their parts. That moves both by
+less than rounding does (2^-53) unless the numbers of both are below 2^11: for k draws per row a
+probability of k^2 2^-106, and in the tail, where both are 0, k^2 2^-128.
 
-How far the law is from the exact one. Noise is float64, each coordinate off by a share of 2^-47 at
-most (dxbeam/vectors/release.py). A released word is another than exact noise would give where a
-border between two words lies within that error: with float64 once in some 10^13 words (t = 2e-14 to
-5e-14 in total variation, from the density of borders in the demo vocabulary at epsilon 5 and 10),
-with float32 once in 10^5. Seen as an approximate guarantee,
+How far the distribution is from the exact one. Noise is float64, each coordinate off by a share of
+2^-47 at most (dxbeam/vectors/release.py). A released word is another than exact noise would give
+where a border between two words lies within that error: with float64 once in some 10^13 words (t =
+2e-14 to 5e-14 in total variation, from the density of borders in the demo vocabulary at epsilon 5
+and 10), with float32 once in 10^5. Seen as an approximate guarantee,
 P(S | x) <= exp(epsilon d) P(S | x') + t (1 + exp(epsilon d)). Where exp(epsilon d) t is no small
 number this says little, and what holds is: the noisy vector is an exact one moved by 2^-47 of the
 noise, so the factor exp(epsilon d) holds for every set of words whose borders are moved by as much.
@@ -56,7 +56,7 @@ share of 2^-43 at most."""
 _SIZE_BITS = np.uint64((1 << 63) - 1)
 _SIGN_BIT = np.uint64(63)
 
-_NUMBERS_A_BLOCK = 1 << 14
+_NUMBERS_PER_BLOCK = 1 << 14
 """Numbers worked on together, a few rows of them: the intermediate arrays stay in the cache."""
 
 
@@ -124,7 +124,7 @@ def laplace(random: Random, dimensions: int, epsilon: float) -> Floats:
     pairs, exponentials = _pairs(dimensions), _exponentials(dimensions)
     end = 2 * pairs + exponentials
     noise = np.empty((len(random), dimensions))
-    rows = max(1, _NUMBERS_A_BLOCK // end)
+    rows = max(1, _NUMBERS_PER_BLOCK // end)
     for start in range(0, len(random), rows):
         block = random[start : start + rows]
         tail = block[:, end : end + TAIL_DRAWS]

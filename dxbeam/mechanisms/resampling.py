@@ -6,9 +6,9 @@ neighbours back. It sees x* and nothing of the original word, so it is post-proc
 no privacy.
 
 Over all N ranks, with q = exp(-epsilon c), P(rank = i) = (1 - q) q^i / (1 - q^N): a truncated
-geometric law, whose inverse distribution function is closed. It is computed in float64 of one
-64-bit number, so ranks with a probability below 2^-64 in all do not come. Being post-processing,
-that has no part in any guarantee.
+geometric distribution, whose inverse distribution function is closed. It is computed in float64 of
+one 64-bit number, so ranks with a probability below 2^-64 in all do not come. Being
+post-processing, that has no part in any guarantee.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RankResampling:
         object.__setattr__(self, "c", checked_rank_c(self.c))
 
     def draws(self) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return 1
 
     def ranks(self, random: Random, epsilon: float, words: int) -> Ids:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.mechanisms.exponential_choice import DRAWS, ROUNDED_CHOICE, Law, choose
+from dxbeam.mechanisms.exponential_choice import DRAWS, ROUNDED_CHOICE, WordDistribution, choose
 from dxbeam.mechanisms.parameters import checked_epsilon
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
@@ -34,12 +34,12 @@ class SanText:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers a word."""
+        """Random numbers per word."""
         return DRAWS
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """A word of the vocabulary for each word: int64 [B] -> int64 [B]."""
-        return choose(ids, random, Law(self.epsilon / 2), search)
+        return choose(ids, random, WordDistribution(self.epsilon / 2), search)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings."""

@@ -21,7 +21,13 @@ import numpy as np
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.mechanisms.exponential_choice import DRAWS, PROPOSAL_TAIL, ROUNDED_CHOICE, Law, choose
+from dxbeam.mechanisms.exponential_choice import (
+    DRAWS,
+    PROPOSAL_TAIL,
+    ROUNDED_CHOICE,
+    WordDistribution,
+    choose,
+)
 from dxbeam.mechanisms.noise import uniform
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
@@ -61,7 +67,7 @@ class SanTextPlus:
         return min(round(words * (1 - self.sensitive)), words - 1)
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers a word: SanText's, and one for the coin."""
+        """Random numbers per word: SanText's, and one for the coin."""
         return DRAWS + 1
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
@@ -71,8 +77,8 @@ class SanTextPlus:
         coin = uniform(random[:, DRAWS], random[:, PROPOSAL_TAIL])
         replaced = ~common | (coin <= self.p)
         released = ids.copy()
-        law = Law(self.epsilon / 2, first=first)
-        released[replaced] = choose(ids[replaced], random[replaced], law, search)
+        distribution = WordDistribution(self.epsilon / 2, first=first)
+        released[replaced] = choose(ids[replaced], random[replaced], distribution, search)
         return np.asarray(released)
 
     def guarantee(self) -> Guarantee:

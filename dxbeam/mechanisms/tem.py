@@ -4,7 +4,8 @@ Carvalho, Vasiloudis, Feyisetan: TEM: high utility metric differential privacy o
 algorithm 1. Words within gamma have the score -d; one more candidate stands for the k others, with
 the score -gamma + (2 / epsilon) ln k, and if it is drawn one of them is, uniformly. That is the
 exponential mechanism with the score -min(d, gamma): each of the others has the share
-exp(-epsilon gamma / 2). (Published code has ln(N / (N - k)) for ln k, which is another law.)
+exp(-epsilon gamma / 2). (Published code has ln(N / (N - k)) for ln k, which is another
+distribution.)
 
 Proof. min(d, gamma) is a metric, so the proof of santext.py holds with it: the exponent is at most
 epsilon min(d(x, x'), gamma), and never more than epsilon gamma.
@@ -18,7 +19,7 @@ from typing import ClassVar
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, at_most, pure
-from dxbeam.mechanisms.exponential_choice import DRAWS, ROUNDED_CHOICE, Law, choose
+from dxbeam.mechanisms.exponential_choice import DRAWS, ROUNDED_CHOICE, WordDistribution, choose
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
@@ -54,13 +55,13 @@ class TEM:
         )
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers a word."""
+        """Random numbers per word."""
         return DRAWS
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """A word of the vocabulary for each word: int64 [B] -> int64 [B]."""
-        law = Law(self.epsilon / 2, cap=self.gamma(len(search.vocabulary)))
-        return choose(ids, random, law, search)
+        distribution = WordDistribution(self.epsilon / 2, cap=self.gamma(len(search.vocabulary)))
+        return choose(ids, random, distribution, search)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * min(Euclidean distance, gamma), for every pair of strings."""
@@ -68,8 +69,10 @@ class TEM:
         promise = pure(
             self.epsilon,
             "Carvalho et al. 2021, theorem 1; proof in dxbeam/mechanisms/tem.py",
-            f"{EUCLIDEAN}, but at most gamma = (2 / {self.epsilon:.12g}) "
-            f"ln({at_most(odds)} (N - 1)), N being the number of its words",
+            EUCLIDEAN.limited(
+                f"but at most gamma = (2 / {self.epsilon:.12g}) ln({at_most(odds)} (N - 1)), N "
+                "being the number of its words"
+            ),
             arithmetic=ROUNDED_CHOICE,
         )
         return replace(promise, far_odds=odds)

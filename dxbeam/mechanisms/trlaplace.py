@@ -35,7 +35,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.guarantees import Guarantee, approximate
+from dxbeam.guarantees import Guarantee, Metric, approximate
 from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped
 from dxbeam.mechanisms.noise import (
     ROUNDED_NOISE,
@@ -135,7 +135,7 @@ class TrLaplace:
         return sound_limit(dimensions, self.epsilon / math.sqrt(dimensions), self.clip, self.delta)
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word."""
+        """Random numbers per word."""
         return coordinate_laplace_draws(dimensions)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
@@ -154,8 +154,11 @@ class TrLaplace:
             self.epsilon,
             self.delta,
             "proof in dxbeam/mechanisms/trlaplace.py; not that of the mechanism's paper",
-            "Euclidean distance between the words' vectors, clipped to a ball of radius "
-            f"{self.clip:.12g}",
+            Metric(
+                "clipped euclidean",
+                "Euclidean distance between the words' vectors, clipped to a ball of radius "
+                f"{self.clip:.12g}",
+            ),
             ROUNDED_NOISE,
         )
         return replace(promise, cap=2 * self.epsilon * self.clip)

@@ -43,12 +43,12 @@ class TrLaplacePublished(TrLaplace):
             raise ConfigurationError(
                 f"epsilon = {self.epsilon:g}: the published calibration of TrLaplace is undefined "
                 f"from epsilon = {largest:g} on in {dimensions} dimensions with clip "
-                f"{self.clip:g}; choose less, or --mechanism trlaplace"
+                f"{self.clip:g}; choose less, or the mechanism trlaplace"
             )
         return -math.log1p(-share) / rate
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word; refuses an epsilon for which there is no noise."""
+        """Random numbers per word; refuses an epsilon for which there is no noise."""
         self.limit(dimensions)
         return super().draws(dimensions)
 

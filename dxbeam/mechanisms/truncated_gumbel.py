@@ -27,7 +27,7 @@ from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN
 
-DRAWS_A_ROUND = 2
+DRAWS_PER_ROUND = 2
 ROUNDS = 8
 _MOST_CANDIDATES = 65  # P(k > 65) < 1e-21 for every vocabulary below 3 million words
 
@@ -56,8 +56,8 @@ class TruncatedGumbel:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers a word: for k, for rounds of rejection, for what they leave; tails."""
-        return 2 + DRAWS_A_ROUND * ROUNDS + 2 * TAIL_DRAWS
+        """Random numbers per word: for k, for rounds of rejection, for what they leave; tails."""
+        return 2 + DRAWS_PER_ROUND * ROUNDS + 2 * TAIL_DRAWS
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """One of the words around each word: int64 [B] -> int64 [B].
@@ -67,47 +67,48 @@ class TruncatedGumbel:
         """
         shares = candidate_counts(len(search.vocabulary))
         words, rows = np.unique(ids, return_inverse=True)
-        near = search.first(words, len(shares))[rows]
-        end = 1 + DRAWS_A_ROUND * ROUNDS
+        near = search.nearest_neighbors(words, len(shares))[rows]
+        end = 1 + DRAWS_PER_ROUND * ROUNDS
         tails = [random[:, end + 1 + i * TAIL_DRAWS :][:, :TAIL_DRAWS] for i in range(2)]
         number = uniform(random[:, 0], tails[0])
         others = (number[:, None] <= shares[1:]).sum(axis=1)
-        lengths = search.lengths(ids, near[:, :2])
-        bound = self._weights(lengths[:, -1], lengths[:, 0])
+        near_distances = search.distances(ids, near[:, :2])
+        bound = self._weights(near_distances[:, -1], near_distances[:, 0])
 
         chosen = np.full(len(ids), UNKNOWN)
-        open_ = np.arange(len(ids))
-        for start in range(1, end, DRAWS_A_ROUND):
+        undecided = np.arange(len(ids))
+        for start in range(1, end, DRAWS_PER_ROUND):
             which, whether = (
-                uniform(random[open_, start + i], tails[i][open_]) for i in range(DRAWS_A_ROUND)
+                uniform(random[undecided, start + i], tails[i][undecided])
+                for i in range(DRAWS_PER_ROUND)
             )
-            count = others[open_]
-            share = count * bound[open_] / (1 + count * bound[open_])  # of the envelope
+            count = others[undecided]
+            share = count * bound[undecided] / (1 + count * bound[undecided])  # of the envelope
             among = which <= share
             # Numbers up to ``share`` are used again: they say which of the others it is.
-            scaled = np.divide(which, share, out=np.zeros(len(open_)), where=among)
+            scaled = np.divide(which, share, out=np.zeros(len(undecided)), where=among)
             rank = np.minimum((scaled * count).astype(np.int64), count - 1) + 1
-            drawn = near[open_, np.where(among, rank, 0)]
-            far = open_[among]
-            apart = search.lengths(ids[far], drawn[among, None])[:, 0]
+            drawn = near[undecided, np.where(among, rank, 0)]
+            far = undecided[among]
+            apart = search.distances(ids[far], drawn[among, None])[:, 0]
             accepted = ~among
-            accepted[among] = whether[among] <= self._weights(apart, lengths[far, -1])
-            chosen[open_[accepted]] = drawn[accepted]
-            open_ = open_[~accepted]
-            if not len(open_):
+            accepted[among] = whether[among] <= self._weights(apart, near_distances[far, -1])
+            chosen[undecided[accepted]] = drawn[accepted]
+            undecided = undecided[~accepted]
+            if not len(undecided):
                 return chosen
-        apart = search.lengths(ids[open_], near[open_])
+        apart = search.distances(ids[undecided], near[undecided])
         weights = self._weights(apart, apart[:, :1])
-        weights[np.arange(weights.shape[1]) > others[open_, None]] = 0.0
+        weights[np.arange(weights.shape[1]) > others[undecided, None]] = 0.0
         sums = np.cumsum(weights[:, ::-1], axis=1)  # from the smallest to the largest
-        target = uniform(random[open_, end], tails[0][open_]) * sums[:, -1]
+        target = uniform(random[undecided, end], tails[0][undecided]) * sums[:, -1]
         place = weights.shape[1] - 1 - (sums < target[:, None]).sum(axis=1)
-        chosen[open_] = near[open_, place]
+        chosen[undecided] = near[undecided, place]
         return chosen
 
-    def _weights(self, lengths: Floats, smallest: Floats) -> Floats:
+    def _weights(self, apart: Floats, smallest: Floats) -> Floats:
         """Probabilities up to a factor: 1 at the distance ``smallest``."""
-        return np.asarray(np.exp(-self.epsilon / 2 * (lengths - smallest)))
+        return np.asarray(np.exp(-self.epsilon / 2 * (apart - smallest)))
 
     def guarantee(self) -> Guarantee:
         """None: what can be released depends on the word."""

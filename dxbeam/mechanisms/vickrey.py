@@ -50,7 +50,7 @@ class Vickrey:
         object.__setattr__(self, "t", checked_share("t", self.t, meaning))
 
     def draws(self, dimensions: int) -> int:
-        """Random numbers a word: the noise's, and one for the choice."""
+        """Random numbers per word: the noise's, and one for the choice."""
         return laplace_draws(dimensions) + 1
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
@@ -63,8 +63,8 @@ class Vickrey:
         noisy += search.vocabulary.vectors_of(ids)
         if len(search.vocabulary) == 1:
             return np.zeros(len(ids), np.int64)
-        words, lengths = search.nearest_two(noisy)
-        first, second = self.t * lengths[:, 0], (1 - self.t) * lengths[:, 1]
+        words, apart = search.nearest_two(noisy)
+        first, second = self.t * apart[:, 0], (1 - self.t) * apart[:, 1]
         end = laplace_draws(search.vocabulary.dimensions)
         coin = uniform(random[:, end], random[:, end - TAIL_DRAWS : end])
         # Without a division: at t = 1 and d1 = 0 both products are 0, and the first is taken.

@@ -1,12 +1,11 @@
-"""An approximate FAISS index in place of exact search.
+"""Builds the approximate FAISS index that index_search.py searches.
 
-Searching only approximately for the word nearest to a noisy vector is post-processing of that
-vector, so the privacy stays; but another word may be released, so the index's recall belongs in
-the manifest (dxbeam/mechanisms/index_recall.py).
+How often it finds the nearest word is measured in dxbeam/mechanisms/index_recall.py, and stands in
+the vocabulary's manifest.
 
-Exact search gives a word the same answer in whatever batch it is. An index need not: FAISS may
-round a distance to a list's centre in another way for another number of queries, and then look at
-another list. It was seen once in 16,000 queries, for batches below 40.
+An exact search gives a word the same answer in every batch. An index need not: FAISS may round a
+distance to a list's centre differently for another number of queries, and then look at another
+list. It was seen once in 16,000 queries, for batches below 40.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from dxbeam.space.vocabulary import Vocabulary
 EXACT = "Flat"
 
 _TRAINING_WORDS = 100_000
-_WORDS_A_BLOCK = 65_536
+_WORDS_PER_BLOCK = 65_536
 
 
 def check_index(factory: str, parameters: str, dimensions: int) -> None:
@@ -40,14 +39,14 @@ def check_index(factory: str, parameters: str, dimensions: int) -> None:
         index = faiss.index_factory(dimensions, factory)
     except RuntimeError:
         raise ConfigurationError(
-            f"--index_factory {factory}: FAISS knows no such index for {dimensions} dimensions; "
+            f"`index_factory` {factory}: FAISS knows no such index for {dimensions} dimensions; "
             "Flat is exact, IVF256,Flat is an example of an approximate one"
         ) from None
     try:
         _set_parameters(index, parameters)
     except RuntimeError:
         raise ConfigurationError(
-            f"--index_parameters {parameters}: the index {factory} has no such parameters; an "
+            f"`index_parameters` {parameters}: the index {factory} has no such parameters; an "
             "example is nprobe=32 for IVF256,Flat"
         ) from None
 
@@ -64,8 +63,8 @@ def build_index(vocabulary: Vocabulary, factory: str, parameters: str = "") -> A
     _set_parameters(index, parameters)
     step = len(vocabulary) // _TRAINING_WORDS + 1
     index.train(np.ascontiguousarray(vocabulary.vectors[::step]))
-    for start in range(0, len(vocabulary), _WORDS_A_BLOCK):
-        index.add(np.ascontiguousarray(vocabulary.vectors[start : start + _WORDS_A_BLOCK]))
+    for start in range(0, len(vocabulary), _WORDS_PER_BLOCK):
+        index.add(np.ascontiguousarray(vocabulary.vectors[start : start + _WORDS_PER_BLOCK]))
     return index
 
 

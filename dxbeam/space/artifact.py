@@ -56,7 +56,8 @@ class VocabularyHandle(NamedTuple):
       digest: SHA-256 of the manifest's content, which holds that of every file.
       words: N.
       dimensions: n.
-      search: how the nearest word is found: "exact", or what approximate index looks for it.
+      search: how nearest words are found, as ``release.json`` says it: "exact", whichever backend
+        does it, or "approximate: " and the index's factory string and parameters.
     """
 
     uri: str
@@ -186,7 +187,7 @@ def read_manifest(uri: str) -> dict[str, Any]:
         manifest = json.loads(storage.read(path))
     except OSError as error:
         raise ArtifactError(
-            f"--vocabulary {uri}: no vocabulary here ({MANIFEST} cannot be read: "
+            f"`vocabulary` {uri}: no vocabulary here ({MANIFEST} cannot be read: "
             f"{type(error).__name__}); {rebuild}"
         ) from None
     except (ValueError, RecursionError):
@@ -276,7 +277,7 @@ def _open(handle: VocabularyHandle) -> Vocabulary:
     manifest = read_manifest(handle.uri)
     if manifest["digest"] != handle.digest:
         raise ArtifactError(
-            f"--vocabulary {handle.uri}: this is not the vocabulary that the job was started "
+            f"`vocabulary` {handle.uri}: this is not the vocabulary that the job was started "
             "with; it was replaced in between, start the job again"
         )
     directory = resolve(handle.uri)
@@ -288,12 +289,12 @@ def _open(handle: VocabularyHandle) -> Vocabulary:
         vocabulary = _load(Path(directory), manifest)
     except (OSError, ValueError, KeyError, RuntimeError, pa.ArrowException, DxbeamError) as error:
         raise ArtifactError(
-            f"--vocabulary {handle.uri}: the files are whole but do not fit together "
+            f"`vocabulary` {handle.uri}: the files are whole but do not fit together "
             f"({type(error).__name__}); build it again with pipelines.build_vocabulary"
         ) from None
     if any(map(UNWRITABLE.search, vocabulary.words)):
         raise ArtifactError(
-            f"--vocabulary {handle.uri}: a word is empty or holds a null byte or the end of a "
+            f"`vocabulary` {handle.uri}: a word is empty or holds a null byte or the end of a "
             "line, so a release would not be a text; build it again with pipelines.build_vocabulary"
         )
     return vocabulary
@@ -320,7 +321,7 @@ def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
     neighbors = np.load(directory / NEIGHBORS, mmap_mode="r", allow_pickle=False)
     close_radius = np.load(directory / CLOSE_RADIUS, mmap_mode="r", allow_pickle=False)
     if neighbors.ndim != 2 or len(neighbors) != len(vectors) or len(close_radius) != len(vectors):
-        raise ValueError("the neighbour table or the close radii do not have a row a word")
+        raise ValueError("the neighbour table or the close radii do not have one row per word")
     if neighbors.size and not (neighbors.min() >= 0 and neighbors.max() < len(vectors)):
         raise ValueError("the neighbour table names words that are not there")
     index = None

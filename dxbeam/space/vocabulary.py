@@ -24,6 +24,8 @@ surrogate pairs. A release with such a word would not be a text, or look like se
 UNKNOWN = -1
 """The id of every word outside the vocabulary."""
 
+_COORDINATES_AT_ONCE = 1 << 17  # float64: 1 MiB, which stays in the cache
+
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
@@ -74,7 +76,7 @@ class Vocabulary:
             raise ConfigurationError("a vocabulary's vectors need at least one number each")
         if len(self.words) != len(self.vectors) or not len(self.words):
             raise ConfigurationError(
-                f"a vocabulary needs one vector a word and at least one word; it has "
+                f"a vocabulary needs one vector per word and at least one word; it has "
                 f"{len(self.words)} words and {len(self.vectors)} vectors"
             )
         if self.unknown_vector is None:
@@ -89,8 +91,8 @@ class Vocabulary:
                 f"{list(np.shape(self.unknown_vector))}"
             )
         # An artifact's vectors were checked when they were read, and may be too many to look at.
-        looked_at = [np.asarray(self.unknown_vector)] + ([] if self.digest else [self.vectors])
-        if not all((np.abs(vectors) <= LARGEST_VALUE).all() for vectors in looked_at):
+        to_check = [np.asarray(self.unknown_vector)] + ([] if self.digest else [self.vectors])
+        if not all((np.abs(vectors) <= LARGEST_VALUE).all() for vectors in to_check):
             raise ConfigurationError(
                 "a vocabulary's vectors must be finite, their values at most "
                 f"{LARGEST_VALUE:g} in size; one of these is not"
@@ -154,4 +156,27 @@ def distances(a: npt.NDArray[np.float32], b: npt.NDArray[np.floating]) -> npt.ND
     """Euclidean distances of rows in float64; each row is summed alike whatever the batch."""
     difference = a.astype(np.float64) - b
     result: npt.NDArray[np.float64] = np.sqrt(np.square(difference).sum(axis=-1))
+    return result
+
+
+def distances_to_words(
+    vectors: npt.NDArray[np.float32],
+    queries: npt.NDArray[np.float64],
+    ids: npt.NDArray[np.int64],
+) -> npt.NDArray[np.float64]:
+    """Distances from each query to some words.
+
+    Args:
+      vectors: float32 [N, n], of all words.
+      queries: float64 [B, n].
+      ids: int64 [B, k], the words.
+
+    Returns:
+      float64 [B, k].
+    """
+    result = np.empty(ids.shape)
+    rows = max(1, _COORDINATES_AT_ONCE // vectors.shape[1] // max(1, ids.shape[1]))
+    for start in range(0, len(queries), rows):
+        block = slice(start, start + rows)
+        result[block] = distances(vectors[ids[block]], queries[block, None, :])
     return result

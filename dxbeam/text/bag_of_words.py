@@ -58,7 +58,7 @@ import numpy as np
 
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError
-from dxbeam.guarantees import SEVERAL, Guarantee, nothing
+from dxbeam.guarantees import SEVERAL, Guarantee, Metric, nothing
 from dxbeam.randomness import fill, sampling_key
 from dxbeam.space.neighbors import Ids
 from dxbeam.space.vocabulary import UNKNOWN
@@ -167,12 +167,14 @@ class BagOfWords:
             )
         return dataclasses.replace(
             word,
-            metric=(
+            metric=Metric(
+                "matching",
                 f"sum of the {n} largest distances between words in the cheapest one-to-one "
                 f"matching of x and x', their {removed} removed and each filled up to {n} words "
                 "with the unknown word; a word without a partner counts D, the largest distance "
                 "between two words of the vocabulary, the unknown word included. The distance "
-                f"between words is the {word.metric}"
+                f"between words is the {word.metric.sentence}",
+                word.metric.euclidean,
             ),
             delta=delta,
             cap=None if word.cap is None else n * word.cap,

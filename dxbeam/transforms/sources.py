@@ -8,32 +8,45 @@ compared; and for its documents. Reading costs a thousandth of sanitizing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 from apache_beam import pvalue
 
-from dxbeam.corpus import files as corpus
-from dxbeam.corpus.files import CorpusFile, CorpusFormat, Split
+from dxbeam.corpus import reading
+from dxbeam.corpus.files import CorpusFile, matching_files
+from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.splits import Split, number_splits
 from dxbeam.documents import Document, Rejected, UnreadableFile, id_problem
 from dxbeam.errors import CorpusError, RunError
 
 REJECTED = "rejected"
 """Tag of the rejected records beside a transform's main output."""
 
-UNREADABLE = "unreadable"
-"""Tag of the files that were left out because they cannot be read to their end."""
+_UNREADABLE = "unreadable"
+"""Tag of the files that are left out because they cannot be read to their end."""
 
 for _row in (CorpusFile, Document, Rejected, Split, UnreadableFile):
     beam.coders.registry.register_coder(_row, beam.coders.RowCoder)
 
 
-class ReadDocuments(beam.PTransform):
-    """Reads a corpus: PBegin -> a dictionary of PCollections.
+class CorpusRead(NamedTuple):
+    """What ``ReadDocuments`` returns.
 
-      ``"documents"``: Document, of which no two have the same id.
-      REJECTED: Rejected, the records that cannot be used, and all whose id stands more than once.
-      UNREADABLE: UnreadableFile; the result is that of a corpus without these files.
+    Attributes:
+      documents: PCollection[Document], of which no two have the same id.
+      rejected: PCollection[Rejected], the records that cannot be used, and all whose id occurs more
+        than once.
+      unreadable: PCollection[UnreadableFile]; the result is that of a corpus without these files.
+    """
+
+    documents: pvalue.PCollection
+    rejected: pvalue.PCollection
+    unreadable: pvalue.PCollection
+
+
+class ReadDocuments(beam.PTransform):
+    """Reads a corpus: PBegin -> CorpusRead.
 
     Files are divided into splits of about a mebibyte, which are spread over the workers. Neither
     ids nor what is rejected depends on how.
@@ -51,10 +64,11 @@ class ReadDocuments(beam.PTransform):
         self._format = corpus_format
         self._allow_unreadable = allow_unreadable
 
-    def expand(self, begin: pvalue.PBegin) -> dict[str, pvalue.PCollection]:
+    def expand(self, begin: pvalue.PBegin) -> CorpusRead:
         """Divides and counts, finds the repeated ids, reads."""
-        survey = begin | "Survey" >> _Survey(self._pattern, self._format, self._allow_unreadable)
-        splits = survey["splits"]
+        splits, unreadable = begin | "Survey" >> _Survey(
+            self._pattern, self._format, self._allow_unreadable
+        )
         repeated = (
             splits
             | "ReadIds" >> beam.FlatMap(_ids, self._format).with_output_types(str)
@@ -64,15 +78,11 @@ class ReadDocuments(beam.PTransform):
             _ReadSplit(self._format), as_set(repeated)
         ).with_outputs(REJECTED, main="documents")
         read[REJECTED].element_type = Rejected  # Beam takes tagged outputs for Any
-        return {
-            "documents": read["documents"],
-            REJECTED: read[REJECTED],
-            UNREADABLE: survey[UNREADABLE],
-        }
+        return CorpusRead(read["documents"], read[REJECTED], unreadable)
 
 
 class _Survey(beam.PTransform):
-    """Reads every file to its end: PBegin -> numbered splits, and UnreadableFiles."""
+    """Reads every file to its end: PBegin -> (numbered splits, UnreadableFiles)."""
 
     def __init__(self, pattern: str, corpus_format: CorpusFormat, allow_unreadable: bool):
         super().__init__()
@@ -80,31 +90,31 @@ class _Survey(beam.PTransform):
         self._format = corpus_format
         self._allow_unreadable = allow_unreadable
 
-    def expand(self, begin: pvalue.PBegin) -> dict[str, pvalue.PCollection]:
+    def expand(self, begin: pvalue.PBegin) -> tuple[pvalue.PCollection, pvalue.PCollection]:
         """Counts the records of each split, and adds up those of each file."""
         splits = (
             begin
             | "Pattern" >> beam.Create([self._pattern])
-            | "Match" >> beam.FlatMap(corpus.matching_files)
+            | "Match" >> beam.FlatMap(matching_files)
             | "Split"
-            >> beam.ParDo(_SplitFile(self._format)).with_outputs(UNREADABLE, main="splits")
+            >> beam.ParDo(_SplitFile(self._format)).with_outputs(_UNREADABLE, main="splits")
         )
         counted = (
             splits["splits"]
             | "SpreadCounting" >> beam.Reshuffle()
             | "CountRecords"
-            >> beam.ParDo(_CountRecords(self._format)).with_outputs(UNREADABLE, main="counted")
+            >> beam.ParDo(_CountRecords(self._format)).with_outputs(_UNREADABLE, main="counted")
         )
         for results in (splits, counted):
-            results[UNREADABLE].element_type = UnreadableFile
+            results[_UNREADABLE].element_type = UnreadableFile
         unreadable = (
-            (splits[UNREADABLE], counted[UNREADABLE])
+            (splits[_UNREADABLE], counted[_UNREADABLE])
             | "AllUnreadable" >> beam.Flatten()
             | "ToPair" >> beam.Map(tuple).with_output_types(tuple[str, str])
             | "OneReason" >> beam.CombinePerKey(min).with_output_types(tuple[str, str])
             | "Together" >> beam.combiners.ToList()
             | "Refuse"
-            >> beam.FlatMap(_refused_unless, self._allow_unreadable).with_output_types(
+            >> beam.FlatMap(_refused_unless_allowed, self._allow_unreadable).with_output_types(
                 UnreadableFile
             )
         )
@@ -112,11 +122,11 @@ class _Survey(beam.PTransform):
         left_out = as_set(unreadable | "Names" >> beam.Map(lambda file: file.file))
         numbered = (
             counted["counted"]
-            | "OfAFile" >> beam.GroupByKey()
+            | "PerFile" >> beam.GroupByKey()
             | "Number" >> beam.FlatMap(_numbered, left_out).with_output_types(Split)
             | "Spread" >> beam.Reshuffle()
         )
-        return {"splits": numbered, UNREADABLE: unreadable}
+        return numbered, unreadable
 
 
 @beam.typehints.with_output_types(Split)
@@ -126,9 +136,9 @@ class _SplitFile(beam.DoFn):
 
     def process(self, file: CorpusFile) -> Iterator[Any]:
         try:
-            yield from corpus.splits(file, self._format)
+            yield from reading.splits(file, self._format)
         except CorpusError as error:
-            yield pvalue.TaggedOutput(UNREADABLE, UnreadableFile(file.name, str(error)))
+            yield pvalue.TaggedOutput(_UNREADABLE, UnreadableFile(file.name, str(error)))
 
 
 @beam.typehints.with_output_types(tuple[str, tuple[Split, int]])
@@ -138,36 +148,38 @@ class _CountRecords(beam.DoFn):
 
     def process(self, split: Split) -> Iterator[Any]:
         try:
-            yield split.name, (split, corpus.count_records(split, self._format))
+            yield split.name, (split, reading.count_records(split, self._format))
         except CorpusError as error:
-            yield pvalue.TaggedOutput(UNREADABLE, UnreadableFile(split.name, str(error)))
+            yield pvalue.TaggedOutput(_UNREADABLE, UnreadableFile(split.name, str(error)))
 
 
-def _refused_unless(pairs: list[tuple[str, str]], allowed: bool) -> list[UnreadableFile]:
+def _refused_unless_allowed(pairs: list[tuple[str, str]], allowed: bool) -> list[UnreadableFile]:
     files = [UnreadableFile(*pair) for pair in pairs]
     if not allowed:
-        corpus.refuse_unreadable(files)
+        reading.refuse_unreadable(files)
     return files
 
 
 def _numbered(
-    counted: tuple[str, Iterable[tuple[Split, int]]], left_out: Mapping[str, bool]
+    file: tuple[str, Iterable[tuple[Split, int]]], left_out: Mapping[str, bool]
 ) -> Iterator[Split]:
-    if counted[0] not in left_out:
-        yield from corpus.numbered(counted[1])
+    name, counted = file
+    if name not in left_out:
+        yield from number_splits(counted)
 
 
 def _ids(split: Split, corpus_format: CorpusFormat) -> Iterator[str]:
-    return _again(split, corpus.ids(split, corpus_format))
+    return _still_readable(split, reading.ids(split, corpus_format))
 
 
-def _again(split: Split, results: Iterator[Any]) -> Iterator[Any]:
-    """What is read of a split that could be read when its records were counted."""
+def _still_readable(split: Split, results: Iterator[Any]) -> Iterator[Any]:
+    """What is read of a split; fails the run if it cannot be read any more."""
     try:
         yield from results
     except CorpusError as error:
         raise RunError(
-            f"{split.name} could be read at first and no longer: {error}; nothing is released"
+            f"{split.name} could be read at first and can no longer be read: {error}; nothing is "
+            "released"
         ) from None
 
 
@@ -177,13 +189,13 @@ class _ReadSplit(beam.DoFn):
         self._format = corpus_format
 
     def process(self, split: Split, repeated: Mapping[str, bool]) -> Iterator[Any]:
-        for result in _again(split, corpus.read(split, self._format, repeated)):
+        for result in _still_readable(split, reading.read(split, self._format, repeated)):
             is_rejected = isinstance(result, Rejected)
             yield pvalue.TaggedOutput(REJECTED, result) if is_rejected else result
 
 
 class RepeatedIds(beam.PTransform):
-    """The ids that stand more than once: PCollection[str] -> PCollection[str].
+    """The ids that occur more than once: PCollection[str] -> PCollection[str].
 
     What becomes of a record with such an id depends on ids alone. If records of equal texts were
     released and others not, it would show whether texts are equal.
@@ -200,10 +212,10 @@ class RepeatedIds(beam.PTransform):
 
 
 def repeated_ids(rows: pvalue.PCollection) -> Any:
-    """The ids of rows that stand more than once, as a side input; {} where they cannot be known.
+    """The ids that occur more than once, as a side input; {} where they cannot be known.
 
     They are known of bounded input in the global window. In a stream, and in other windows, there
-    is no moment when all ids have come.
+    is no moment when all ids are there.
     """
     if not rows.is_bounded or not rows.windowing.is_default():
         return {}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.guarantees import LEFT_OUT, Guarantee
+from dxbeam.guarantees import EUCLIDEAN, LEFT_OUT, Guarantee, Metric
 from dxbeam.mechanisms.noise import NOISE_RULE
 from dxbeam.mechanisms.parameters import checked_epsilon
 from dxbeam.space.vocabulary import Vocabulary
@@ -32,13 +32,16 @@ _VARIATION_PER_COORDINATE = 2.0**-36
 _LONGEST = 2.0**18  # in standard deviations of a coordinate of the noise, before projection
 
 _METRICS = {
-    "word": "Euclidean distance between the words' vectors in the vocabulary",
-    "text": "Euclidean distance between the means of the texts' word vectors",
-    "vector": "Euclidean distance between the vectors",
+    "word": EUCLIDEAN,
+    "text": Metric(
+        "euclidean of means", "Euclidean distance between the means of the texts' word vectors"
+    ),
+    "vector": Metric("euclidean of vectors", "Euclidean distance between the vectors"),
 }
-_MOVER = (
+_WORD_MOVER = Metric(
+    "word mover",
     "Word Mover's Distance between the texts: the least mean Euclidean distance over which the "
-    "words of one, each of equal weight, can be moved to those of the other"
+    "words of one, each of equal weight, can be moved to those of the other",
 )
 _NOUNS = {"word": "word's vector", "text": "text's mean vector", "vector": "vector"}
 
@@ -193,7 +196,7 @@ class VectorConfiguration:
             )
         return Guarantee(
             notion="metric differential privacy",
-            metric=_MOVER if mean_of_words and over_words else _METRICS[self.unit],
+            metric=_WORD_MOVER if mean_of_words and over_words else _METRICS[self.unit],
             epsilon=self.epsilon,
             delta=self.sensitivity.delta,
             unit=_NOUNS[self.unit],

@@ -57,8 +57,8 @@ with DAG(
     on_flink = BeamRunPythonPipelineOperator(
         task_id="release_on_flink",
         runner="FlinkRunner",
-        py_options=["-m"],  # python -m pipelines.sanitize
-        py_file="pipelines.sanitize",
+        py_options=["-m"],  # python -m dxbeam.pipelines.sanitize, as it is installed
+        py_file="dxbeam.pipelines.sanitize",
         pipeline_options={
             **FLAGS,
             "flink_master": "dxbeam-flink-rest:8081",

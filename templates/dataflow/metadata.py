@@ -12,14 +12,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from apache_beam.options.pipeline_options import PipelineOptions
-
-from dxbeam.commands import options
 from dxbeam.commands.arguments import count, number, size
-from dxbeam.commands.options import BuildVocabularyOptions, SanitizeOptions
+from dxbeam.commands.options import BuildVocabularyOptions, SanitizeOptions, launcher_flags
 
 HERE = Path(__file__).parent
-TEMPLATES: dict[str, tuple[type[PipelineOptions], str]] = {
+TEMPLATES: dict[str, tuple[type[SanitizeOptions] | type[BuildVocabularyOptions], str]] = {
     "sanitize": (
         SanitizeOptions,
         "Releases a text corpus with word-level metric differential privacy: sanitized shards and "
@@ -29,10 +26,6 @@ TEMPLATES: dict[str, tuple[type[PipelineOptions], str]] = {
         BuildVocabularyOptions,
         "Turns a GloVe, word2vec or fastText file into a vocabulary artifact for dxbeam.",
     ),
-}
-NEEDED = {
-    "sanitize": {"input", "vocabulary", "epsilon", "output"},
-    "build_vocabulary": {"embeddings", "output"},
 }
 LOCAL_ONLY = {"config"}
 """Flags that make no sense in a template, which has parameters instead."""
@@ -67,16 +60,13 @@ _WORKERS = [
 def metadata(name: str) -> dict[str, Any]:
     """The metadata file of a template."""
     own, description = TEMPLATES[name]
-    parser = argparse.ArgumentParser(add_help=False)
-    options.CommonOptions._add_argparse_args(parser)
-    options._add_own_flags(own, parser)
-    flags = [action for action in parser._actions if action.dest not in LOCAL_ONLY]
-    flags.sort(key=lambda action: action.dest not in NEEDED[name])
+    flags = [action for action in launcher_flags(own) if action.dest not in LOCAL_ONLY]
+    flags.sort(key=lambda action: action.dest not in own.needed)
     return {
         "name": f"dxbeam {name.replace('_', ' ')}",
         "description": description,
         "streaming": False,
-        "parameters": [_parameter(action, action.dest in NEEDED[name]) for action in flags]
+        "parameters": [_parameter(action, action.dest in own.needed) for action in flags]
         + _WORKERS,
     }
 

@@ -14,7 +14,7 @@ from scipy import stats
 
 from dxbeam.analysis import noisy_dot_product as theory
 from dxbeam.mechanisms.noise import laplace, laplace_draws
-from tests.support.laws import ALPHA, random_numbers
+from tests.support.distributions import ALPHA, random_numbers
 
 OWN_VALUES = [  # n, x, F_Z(x), P(Z > x) at epsilon = 1
     (2, 0.25, 0.5776299566031433782753, 0.42237004339685662172),
@@ -95,7 +95,7 @@ def test_densities_of_the_reference(reference: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("form", [theory.cdf, theory.cdf_closed_form])
-def test_in_one_dimension_it_is_the_laplace_law(form: Callable[..., Any]) -> None:
+def test_in_one_dimension_it_is_the_laplace_distribution(form: Callable[..., Any]) -> None:
     z = np.linspace(-3, 3, 61)
     tails = np.exp(-2 * np.abs(z)) / 2
     assert np.allclose(form(z, 1, 2.0), np.where(z > 0, 1 - tails, tails), rtol=0, atol=1e-13)
@@ -129,7 +129,7 @@ def test_moments(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [2, 10, 300])
-def test_the_mechanisms_noise_has_this_law(n: int) -> None:
+def test_the_mechanisms_noise_has_this_distribution(n: int) -> None:
     noise = laplace(random_numbers(20_000, laplace_draws(n), seed=n), n, 4.0)
     direction = np.random.default_rng(n).normal(size=n)
     along = noise @ (direction / np.linalg.norm(direction))
@@ -225,7 +225,7 @@ def test_how_often_the_original_beats_another_word() -> None:
     assert stats.binomtest(count, 50_000, expected).pvalue > ALPHA
 
 
-def test_table_2_is_this_law_at_one_place_a_column(reference: dict[str, Any]) -> None:
+def test_table_2_is_this_distribution_at_one_place_a_column(reference: dict[str, Any]) -> None:
     """Each embedding has three thresholds of three decimals, and five epsilons each."""
     places: dict[tuple[str, int, int], set[float]] = defaultdict(set)
     for name, n, epsilon, *probabilities in reference["table2"]:

@@ -1,4 +1,4 @@
-"""P-values against laws computed another way."""
+"""P-values against distributions computed another way."""
 
 from __future__ import annotations
 

@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxbeam.corpus import files as corpus
-from dxbeam.corpus.files import CorpusFormat
+from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.given_vectors import LARGEST, decode, encode
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError, CorpusError
-from tests.support import tiny
+from tests.support import corpora, tiny
 
 
 @given(st.lists(st.floats(-1e30, 1e30) | st.integers(-(10**20), 10**20), max_size=20))
@@ -56,11 +55,7 @@ def test_what_is_no_vector(value: object, says: str) -> None:
 
 def _read(path: Path, name: str, n: int = 2) -> list[Document | Rejected]:
     read_as = CorpusFormat(name, "vector", keep_fields=("label",), vector_dimensions=n)
-    found: list[Document | Rejected] = []
-    for file in corpus.matching_files(str(path)):
-        for split in corpus.splits(file, read_as):
-            found += corpus.read(split, read_as)
-    return found
+    return corpora.read(path, read_as)
 
 
 RECORDS: list[dict[str, Any]] = [

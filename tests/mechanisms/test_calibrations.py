@@ -23,7 +23,7 @@ from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from tests.mechanisms.test_contract import vocabulary
-from tests.support.laws import ALPHA, random_numbers
+from tests.support.distributions import ALPHA, random_numbers
 
 
 def gaussian_delta(sigma: float, distance: float, epsilon: float) -> float:
@@ -51,7 +51,7 @@ def test_the_gaussian_delta_is_kept_at_every_distance(
 
 
 @pytest.mark.parametrize("n", [1, 2, 7])
-def test_coordinates_have_their_laws(n: int) -> None:
+def test_coordinates_have_their_distributions(n: int) -> None:
     """Kolmogorov and Smirnov, false-alarm rate 1e-6 each."""
     rows, rate, limit, sigma = 20_000, 1.7, 0.8, 0.6
     random = random_numbers(rows, gaussian_draws(n), seed=n)
@@ -64,8 +64,8 @@ def test_coordinates_have_their_laws(n: int) -> None:
     assert np.abs(noise).max() <= limit
     inside = stats.laplace(scale=1 / rate)
     share = inside.cdf(noise) - inside.cdf(-limit)
-    law = share / (inside.cdf(limit) - inside.cdf(-limit))
-    assert stats.kstest(law.ravel(), "uniform").pvalue > ALPHA
+    distribution = share / (inside.cdf(limit) - inside.cdf(-limit))
+    assert stats.kstest(distribution.ravel(), "uniform").pvalue > ALPHA
 
 
 def test_clipping_shortens_and_brings_nothing_further_apart() -> None:
@@ -124,7 +124,7 @@ def test_vickrey_takes_the_second_word_as_often_as_its_distance_says() -> None:
     first = (1 - t) * far / (t * near + (1 - t) * far)
     for word in range(3):
         density = np.exp(-epsilon * np.abs(grid - places[word])) * epsilon / 2
-        law = np.array(
+        distribution = np.array(
             [
                 (density * np.where(order[:, 0] == z, first, 0)).sum()
                 + (density * np.where(order[:, 1] == z, 1 - first, 0)).sum()
@@ -134,7 +134,7 @@ def test_vickrey_takes_the_second_word_as_often_as_its_distance_says() -> None:
         random = random_numbers(rows, mechanism.draws(1), seed=word)
         released = mechanism.release(np.full(rows, word), random, search)
         counts = np.bincount(released, minlength=3)
-        assert stats.chisquare(counts, law / law.sum() * rows).pvalue > ALPHA
+        assert stats.chisquare(counts, distribution / distribution.sum() * rows).pvalue > ALPHA
 
 
 def test_vickrey_at_its_ends() -> None:
@@ -148,9 +148,9 @@ def test_vickrey_at_its_ends() -> None:
 
 def test_the_number_of_candidates_is_a_truncated_poisson_number() -> None:
     shares = candidate_counts(300)
-    law = stats.poisson(math.log(300))
+    distribution = stats.poisson(math.log(300))
     k = np.arange(1, len(shares) + 1)
-    exact = law.sf(k - 1) / law.sf(0)
+    exact = distribution.sf(k - 1) / distribution.sf(0)
     assert np.allclose(shares[:40], exact[:40], rtol=1e-9, atol=0)
     assert shares[64] == pytest.approx(exact[64], rel=0.1), "cut off at 65"
     assert len(candidate_counts(3)) == 3

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,9 +18,8 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
-from tests.support.laws import random_numbers
+from tests.support.distributions import random_numbers
 
-ROOT = Path(__file__).parent.parent.parent
 PARAMETERS = {"trlaplace_published": {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}}
 """Where an epsilon of 2 and the defaults will not do, as in few dimensions."""
 
@@ -38,7 +36,7 @@ def mechanism(request: pytest.FixtureRequest) -> Mechanism:
 def vocabulary(words: int = 300, n: int = 7, neighbors: int = 150) -> Vocabulary:
     vectors = np.random.default_rng(words).normal(size=(words, n)).astype(np.float32)
     names = [f"w{i}" for i in range(words)]
-    table, radii = NeighborSearch(Vocabulary(names, vectors)).table(
+    table, radii = NeighborSearch(Vocabulary(names, vectors)).neighbor_table(
         np.arange(words), min(neighbors, words - 1)
     )
     return Vocabulary(names, vectors, neighbor_ids=table, close_radius=radii)
@@ -155,10 +153,3 @@ def test_noise_is_what_release_adds(mechanism: Mechanism) -> None:
     assert noise.dtype == np.float64
     alone = np.concatenate([mechanism.noise(random[i : i + 1], search) for i in range(300)])
     assert np.array_equal(alone, noise)
-
-
-def test_the_readme_has_a_row_for_it(mechanism: Mechanism) -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    assert f"`{mechanism.name}`" in readme
-    for field in dataclasses.fields(mechanism):  # type: ignore[arg-type]
-        assert field.name == "epsilon" or f"`{field.name}`" in readme, field.name

@@ -1,4 +1,4 @@
-"""Laws of the exponential family against exact enumeration, by chi-square.
+"""Distributions of the exponential family against exact enumeration, by chi-square.
 
 False-alarm rate 1e-6 a test; broken copies show that the checks can fail.
 """
@@ -16,14 +16,14 @@ import pytest
 
 from dxbeam.mechanisms import Mechanism, exponential_choice, make_mechanism
 from dxbeam.mechanisms import truncated_gumbel as truncated_gumbel_file
-from dxbeam.mechanisms.exponential_choice import DRAWS, PROPOSAL_TAIL, Law, choose
+from dxbeam.mechanisms.exponential_choice import DRAWS, PROPOSAL_TAIL, WordDistribution, choose
 from dxbeam.mechanisms.truncated_gumbel import candidate_counts
 from dxbeam.space import artifact
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from tests.mechanisms.test_contract import vocabulary
 from tests.support import vocabularies
-from tests.support.laws import (
+from tests.support.distributions import (
     ALPHA,
     Floats,
     Ids,
@@ -33,6 +33,8 @@ from tests.support.laws import (
     judge,
     random_numbers,
 )
+
+pytestmark = pytest.mark.slow
 
 ROWS = 40_000
 WORDS = 180
@@ -62,34 +64,34 @@ def tem(words: Vocabulary, original: int, epsilon: float, beta: float = 0.001) -
     others = int((~within).sum())
     scores = np.append(-apart[within], -gamma + 2 / epsilon * np.log(others) if others else -np.inf)
     shares = softmax(epsilon / 2 * scores)
-    law = np.zeros(len(words))
-    law[within] = shares[:-1]
-    law[~within] = shares[-1] / max(others, 1)
-    return law
+    distribution = np.zeros(len(words))
+    distribution[within] = shares[:-1]
+    distribution[~within] = shares[-1] / max(others, 1)
+    return distribution
 
 
 def santext_plus(words: Vocabulary, original: int, epsilon: float) -> Floats:
     """p = 0.3, the last 90 % sensitive."""
     first = len(words) // 10
-    law = np.zeros(len(words))
-    law[first:] = softmax(-epsilon / 2 * gaps(words, original)[first:])
+    distribution = np.zeros(len(words))
+    distribution[first:] = softmax(-epsilon / 2 * gaps(words, original)[first:])
     if 0 <= original < first:
-        law *= 0.3
-        law[original] += 0.7
-    return law
+        distribution *= 0.3
+        distribution[original] += 0.7
+    return distribution
 
 
 def truncated_gumbel(words: Vocabulary, original: int, epsilon: float) -> Floats:
     apart = gaps(words, original)
     order = np.argsort(apart, kind="stable")
     chances = -np.diff(candidate_counts(len(words)), append=0.0)
-    law = np.zeros(len(words))
+    distribution = np.zeros(len(words))
     for k, chance in enumerate(chances, start=1):
-        law[order[:k]] += chance * softmax(-epsilon / 2 * apart[order[:k]])
-    return law
+        distribution[order[:k]] += chance * softmax(-epsilon / 2 * apart[order[:k]])
+    return distribution
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "santext": santext,
     "tem": tem,
     "santext_plus": santext_plus,
@@ -99,7 +101,7 @@ LAWS = {
 
 def check(
     release: Callable[[Ids, Any, NeighborSearch], Ids],
-    law: Callable[[int], Floats],
+    distribution: Callable[[int], Floats],
     words: Vocabulary,
     draws: int,
 ) -> None:
@@ -108,22 +110,22 @@ def check(
         random = random_numbers(ROWS, draws, seed=original + 20)
         released = release(np.full(ROWS, original), random, search)
         counts = np.bincount(released, minlength=len(words))
-        p_values[str(original)] = chi_square_p(counts, law(original))
+        p_values[str(original)] = chi_square_p(counts, distribution(original))
     judge(p_values)
 
 
 def check_mechanism(mechanism: Mechanism, words: Vocabulary, name: str) -> None:
     check(
         mechanism.release,
-        lambda original: LAWS[name](words, original, mechanism.epsilon),
+        lambda original: DISTRIBUTIONS[name](words, original, mechanism.epsilon),
         words,
         mechanism.draws(words.dimensions),
     )
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
-@pytest.mark.parametrize("name", sorted(LAWS))
-def test_released_words_have_the_enumerated_law(name: str, epsilon: float) -> None:
+@pytest.mark.parametrize("name", sorted(DISTRIBUTIONS))
+def test_released_words_have_the_enumerated_distribution(name: str, epsilon: float) -> None:
     check_mechanism(make_mechanism(name, epsilon=epsilon), vocabulary(WORDS, 3), name)
 
 
@@ -131,7 +133,7 @@ def test_released_words_have_the_enumerated_law(name: str, epsilon: float) -> No
     ("around", "rounds"), [(1, 64), (5, 64), (5, 1), (1, 0)], ids=["1", "5", "1 round", "none"]
 )
 @pytest.mark.parametrize("name", ["santext", "tem", "santext_plus"])
-def test_rejection_has_no_influence_on_the_law(
+def test_rejection_has_no_influence_on_the_distribution(
     monkeypatch: pytest.MonkeyPatch, name: str, around: int, rounds: int
 ) -> None:
     """With few words around, nearly all are drawn of the envelope; with few rounds, by all N."""
@@ -142,7 +144,7 @@ def test_rejection_has_no_influence_on_the_law(
 
 @pytest.mark.parametrize("rounds", [0, 1])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
-def test_rejection_has_no_influence_on_the_law_of_the_first_neighbours(
+def test_rejection_has_no_influence_on_the_distribution_of_the_first_neighbours(
     monkeypatch: pytest.MonkeyPatch, rounds: int, epsilon: float
 ) -> None:
     monkeypatch.setattr(truncated_gumbel_file, "ROUNDS", rounds)
@@ -173,16 +175,26 @@ def test_batches_have_no_influence_however_a_word_is_drawn(
         assert np.array_equal(made, whole[: len(made)])
 
 
-@pytest.mark.parametrize("law", [Law(1000.0), Law(3e5, first=60), Law(1e-6), Law(2.0, cap=1e-9)])
-def test_extreme_laws_release_words_that_may_be_released(law: Law) -> None:
+@pytest.mark.parametrize(
+    "distribution",
+    [
+        WordDistribution(1000.0),
+        WordDistribution(3e5, first=60),
+        WordDistribution(1e-6),
+        WordDistribution(2.0, cap=1e-9),
+    ],
+)
+def test_extreme_distributions_release_words_that_may_be_released(
+    distribution: WordDistribution,
+) -> None:
     search = NeighborSearch(vocabulary(WORDS, 3))
     ids = np.array([0, 59, 60, UNKNOWN] * 200)
-    chosen = choose(ids, random_numbers(800, DRAWS, seed=1), law, search)
-    assert chosen.min() >= law.first
-    if law.rate >= 1000:  # so steep that the nearest of the words that may be released is
+    chosen = choose(ids, random_numbers(800, DRAWS, seed=1), distribution, search)
+    assert chosen.min() >= distribution.first
+    if distribution.rate >= 1000:  # so steep that the nearest of the words that may be released is
         for original in (0, 59, 60, UNKNOWN):
-            apart = gaps(search.vocabulary, original)[law.first :]
-            assert set(chosen[ids == original]) == {law.first + int(apart.argmin())}
+            apart = gaps(search.vocabulary, original)[distribution.first :]
+            assert set(chosen[ids == original]) == {distribution.first + int(apart.argmin())}
 
 
 def rows_at(shares: dict[str, Fraction], where: int = 0) -> Any:
@@ -209,7 +221,7 @@ def parts(draw: Callable[[Fraction], int], words: int) -> list[Fraction]:
     return found
 
 
-def exact_law(words: Vocabulary, original: int, epsilon: float) -> list[Fraction]:
+def exact_distribution(words: Vocabulary, original: int, epsilon: float) -> list[Fraction]:
     """SanText's probabilities to 2^-100, of the distances that float64 has."""
     with localcontext() as context:
         context.prec = 60
@@ -231,13 +243,13 @@ def test_rare_words_come_with_their_exact_probability(
     search = NeighborSearch(words)
     monkeypatch.setattr(exponential_choice, "ROUNDS", 0 if way == "all words" else 64)
     for original, epsilon in ((0, 2.0), (3, 20.0)):
-        law = exact_law(words, original, epsilon)
+        distribution = exact_distribution(words, original, epsilon)
 
         def draw(share: Fraction, original: int = original, epsilon: float = epsilon) -> int:
             row = rows_at({"which": share})
-            return int(choose(np.array([original]), row, Law(epsilon / 2), search)[0])
+            return int(choose(np.array([original]), row, WordDistribution(epsilon / 2), search)[0])
 
-        for share, exact in zip(parts(draw, len(words)), law, strict=True):
+        for share, exact in zip(parts(draw, len(words)), distribution, strict=True):
             assert abs(share / exact - 1) < TOLERANCE
 
 
@@ -249,12 +261,12 @@ def test_rare_words_among_the_far_ones_come_with_their_exact_probability(
     places = [0, 0.3, 1, 2.5, 2.5, 7, 12, 20, 31]
     words = vocabularies.line_vocabulary(places)
     search = NeighborSearch(words)
-    law = exact_law(words, 0, 20.0)
+    distribution = exact_distribution(words, 0, 20.0)
 
     def chosen(shares: dict[str, Fraction], word: int) -> int:
         # The number from which this word is proposed.
         where = -(-word * 2**64 // len(places)) + 2**40
-        return int(choose(np.array([0]), rows_at(shares, where), Law(10.0), search)[0])
+        return int(choose(np.array([0]), rows_at(shares, where), WordDistribution(10.0), search)[0])
 
     tiny = Fraction(1, 2**950)
     near = parts(lambda share: chosen({"which": share, "whether": tiny}, 8), len(places))
@@ -264,26 +276,26 @@ def test_rare_words_among_the_far_ones_come_with_their_exact_probability(
             lambda share, word=word: chosen({"which": tiny, "whether": share}, word) == word  # type: ignore[misc]
         )
         share = near[8] / len(places) * kept
-        assert abs(share / near[1] / (law[word] / law[1]) - 1) < TOLERANCE
+        assert abs(share / near[1] / (distribution[word] / distribution[1]) - 1) < TOLERANCE
 
 
 def test_every_word_can_be_released_at_any_epsilon() -> None:
     """At epsilon 20, 88.6 % of the demo vocabulary's words had but one outcome, themselves."""
     demo = artifact.open_vocabulary(artifact.handle("demo"))
-    search, original, law = NeighborSearch(demo), 1000, Law(10.0)
+    search, original, distribution = NeighborSearch(demo), 1000, WordDistribution(10.0)
     ids = np.arange(len(demo))
     tiny = Fraction(1, 2**950)
     far = np.repeat(rows_at({"which": tiny, "whether": tiny}), len(demo), axis=0)
     far[:, 1] = -(-ids.astype(object) * 2**64 // len(demo)) + 2**40
-    came = set(choose(np.full(len(demo), original), far, law, search).tolist())
-    near = search.first(np.array([original]), 129)[0]
+    came = set(choose(np.full(len(demo), original), far, distribution, search).tolist())
+    near = search.nearest_neighbors(np.array([original]), 129)[0]
     weights = np.exp(-10 * gaps(demo, original))
     beyond = len(demo) * weights[near[-1]]
     for place in range(128, -1, -1):
         share = beyond + weights[near[place:]].sum() - weights[near[place]] / 2
         total = beyond + weights[near].sum()
         row = rows_at({"which": Fraction(float(share / total))})
-        came.add(int(choose(np.array([original]), row, law, search)[0]))
+        came.add(int(choose(np.array([original]), row, distribution, search)[0]))
     assert came == set(ids.tolist())
 
 
@@ -298,14 +310,14 @@ def test_long_vectors_are_as_far_apart_as_they_are(
     vector *= 1e8 / np.linalg.norm(vector)
     search = NeighborSearch(vocabularies.of(np.repeat(vector[None], words, axis=0)))
     random = random_numbers(ROWS, DRAWS, seed=2)
-    released = choose(np.full(ROWS, 7), random, Law(5.0), search)
+    released = choose(np.full(ROWS, 7), random, WordDistribution(5.0), search)
     counts = np.bincount(released, minlength=words)
     assert chi_square_p(counts, np.full(words, 1 / words)) > ALPHA
 
 
 @dataclasses.dataclass(frozen=True)
 class Broken:
-    """A law with one mistake."""
+    """A distribution with one mistake."""
 
     mistake: str
     rate: float
@@ -321,12 +333,12 @@ class Broken:
 
 
 @pytest.mark.parametrize("mistake", ["squares", "twice", "10 %"])
-def test_the_check_finds_a_wrong_law(mistake: str) -> None:
+def test_the_check_finds_a_wrong_distribution(mistake: str) -> None:
     words = vocabulary(WORDS, 3)
-    law: Any = Broken(mistake, 2.5)
+    distribution: Any = Broken(mistake, 2.5)
     with pytest.raises(AssertionError, match="p ="):
         check(
-            lambda ids, random, search: choose(ids, random, law, search),
+            lambda ids, random, search: choose(ids, random, distribution, search),
             lambda original: santext(words, original, 5.0),
             words,
             DRAWS,
@@ -341,7 +353,7 @@ def test_the_check_finds_rejection_that_keeps_what_it_should_reject(
 
     def never_rejects(ids: Ids, random: Any, search: NeighborSearch) -> Ids:
         random[:, 2 : PROPOSAL_TAIL.start - 1 : 3] = 0  # the numbers that decide on acceptance
-        return choose(ids, random, Law(1.0), search)
+        return choose(ids, random, WordDistribution(1.0), search)
 
     with pytest.raises(AssertionError, match="p ="):
         check(never_rejects, lambda original: santext(words, original, 2.0), words, DRAWS)
@@ -357,14 +369,14 @@ def test_the_check_finds_the_published_share_of_far_words_in_tem() -> None:
         within = apart <= gamma
         score = -gamma + 2 / epsilon * np.log(len(words) / within.sum())
         shares = softmax(epsilon / 2 * np.append(-apart[within], score))
-        law = np.zeros(len(words))
-        law[within] = shares[:-1]
-        law[~within] = shares[-1] / max(int((~within).sum()), 1)
-        return law
+        distribution = np.zeros(len(words))
+        distribution[within] = shares[:-1]
+        distribution[~within] = shares[-1] / max(int((~within).sum()), 1)
+        return distribution
 
     mechanism = make_mechanism("tem", epsilon=epsilon, beta=beta)
     draws = mechanism.draws(3)
     check(mechanism.release, lambda word: tem(words, word, epsilon, beta), words, draws)
-    # A sample tells the two laws apart, whichever of them it was drawn of.
+    # A sample tells the two distributions apart, whichever of them it was drawn of.
     with pytest.raises(AssertionError, match="p ="):
         check(mechanism.release, published, words, draws)

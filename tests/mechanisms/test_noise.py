@@ -1,4 +1,4 @@
-"""What noise.py promises beyond the law: finite at the ends, fixed costs, a pinned stream."""
+"""What noise.py promises beyond its distribution: finite at the ends, fixed costs, a stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dxbeam.mechanisms.noise import (
     uniform,
 )
 from dxbeam.randomness import fill
-from tests.support.laws import border, exact_draw
+from tests.support.distributions import border, exact_draw
 
 KEY = bytes(range(32))
 NUMBERS = st.lists(

@@ -1,4 +1,4 @@
-"""Rank resampling beyond its law, which tests/statistical has: tables, depth, what it sees."""
+"""Rank resampling: tables, depth, what it sees; tests/statistical tests its distribution."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _random(rows: int, seed: int = 0) -> np.ndarray:
 
 
 def _with_table(vocabulary: Vocabulary, depth: int) -> NeighborSearch:
-    table, radii = NeighborSearch(vocabulary).table(np.arange(len(vocabulary)), depth)
+    table, radii = NeighborSearch(vocabulary).neighbor_table(np.arange(len(vocabulary)), depth)
     return NeighborSearch(
         Vocabulary(vocabulary.words, vocabulary.vectors, neighbor_ids=table, close_radius=radii)
     )
@@ -65,7 +65,7 @@ def test_each_word_depends_on_its_own_number_alone() -> None:
     assert released.tolist() == list(range(200)), "the argument is left as it was"
 
 
-def test_a_steep_law_changes_nothing_and_a_flat_one_reaches_every_word() -> None:
+def test_a_steep_distribution_changes_nothing_and_a_flat_one_reaches_every_word() -> None:
     search = NeighborSearch(random_vocabulary())
     released = np.arange(200)
     steep, flat = RankResampling(1000.0), RankResampling(1e-9)

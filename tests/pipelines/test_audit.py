@@ -49,7 +49,7 @@ def test_what_fails_its_claim_ends_with_a_failure(
     assert ended.value.code == 1
     streams = capsys.readouterr()
     assert "not as claimed: santext" in streams.err
-    assert "released: law for" in streams.out
+    assert "released: distribution for" in streams.out
 
 
 def test_what_claims_nothing_does_not_fail(

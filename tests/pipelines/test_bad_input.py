@@ -28,11 +28,6 @@ from tests.support import tiny
 GOOD = [{"id": "a", "text": "w1 w2"}, {"id": "b", "text": "w3"}]
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
 @pytest.mark.parametrize(
     ("record", "reason"),
     [

@@ -43,7 +43,9 @@ def test_an_artifact_holds_the_words_vectors_and_neighbours(
     assert np.array_equal(built.vectors, VECTORS)
     assert isinstance(built.vectors, np.memmap)
     assert isinstance(built.neighbor_ids, np.memmap)
-    table, radii = NeighborSearch(Vocabulary(WORDS, VECTORS)).table(np.arange(len(WORDS)), 20)
+    table, radii = NeighborSearch(Vocabulary(WORDS, VECTORS)).neighbor_table(
+        np.arange(len(WORDS)), 20
+    )
     assert np.array_equal(built.neighbor_ids, table)
     assert np.array_equal(built.close_radius, radii)  # type: ignore[arg-type]
     assert np.allclose(built.unknown_vector, VECTORS.mean(axis=0))  # type: ignore[arg-type]

@@ -15,11 +15,6 @@ from tests.support import tiny
 RECORDS = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(6))]
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     (tmp_path / "key").write_text(tiny.KEY.hex())

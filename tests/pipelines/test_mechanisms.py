@@ -22,11 +22,6 @@ TEXTS = tiny.texts(12)
 
 
 @pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
-@pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("corpus") / "in.jsonl"
     return tiny.write_jsonl(path, [{"id": f"d{i}", "text": text} for i, text in enumerate(TEXTS)])

@@ -28,11 +28,6 @@ ALLOWED = ("--allow_unreadable_files", "--largest_document=5000")
 SECRETS = ["".join(_RANDOM.choices(string.ascii_letters, k=12)) for _ in range(300)]
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
 @pytest.fixture
 def corpus(tmp_path: Path) -> str:
     """Files with good and with bad records of every kind, all of secrets."""

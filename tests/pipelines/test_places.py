@@ -23,11 +23,6 @@ LAUNCHERS: dict[str, tuple[Callable[[list[str]], None], tuple[str, ...]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
 @pytest.fixture(params=LAUNCHERS)
 def launch(
     request: pytest.FixtureRequest, uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -45,27 +40,19 @@ def launch(
     return run
 
 
-def _contents(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
 @pytest.mark.parametrize("name", ["rel[1]", "*"])
 def test_other_releases_stay_whole_whatever_a_run_is_called_and_comes_to(
     launch: Callable[..., None], tmp_path: Path, name: str
 ) -> None:
     launch("--output=all/rel1", "--metrics_output=metrics")
     manifest.verify("all/rel1")
-    before = _contents(tmp_path)
+    before = tiny.contents(tmp_path)
     launch(f"--output=file://{tmp_path}/all/{name}")
     manifest.verify(f"all/{name}")
     tiny.write_jsonl(tmp_path / "bad" / "b.jsonl", [b"no JSON"])
     with pytest.raises(DxbeamError, match="no document could be released"):
         launch(f"--output=all/{name}2", "--input=bad/*")
-    assert _contents(tmp_path).items() >= before.items()
+    assert tiny.contents(tmp_path).items() >= before.items()
 
 
 @pytest.mark.parametrize(
@@ -100,12 +87,12 @@ def test_places_that_must_be_apart_are_refused_before_anything_is_written(
 ) -> None:
     (tmp_path / "key").write_text(tiny.KEY.hex())
     tiny.write_jsonl(tmp_path / "taken" / "dead_letters.jsonl", [b"earlier"])
-    before = _contents(tmp_path)
+    before = tiny.contents(tmp_path)
     if dry and said == "cannot be":
         return  # only trying shows it
     with pytest.raises(DxbeamError, match=said) as refusal:
         launch(*(flag.replace("HERE", str(tmp_path)) for flag in flags), *["--dry_run"] * dry)
-    assert _contents(tmp_path) == before
+    assert tiny.contents(tmp_path) == before
     assert "0008101820" not in str(refusal.value)
 
 
@@ -123,11 +110,11 @@ def test_a_failed_run_leaves_earlier_dead_letters_and_does_not_stand_in_the_way(
             launch("--input=bad/*")
         [told] = re.findall(r"out-metrics/\S+", str(refusal.value))
         assert Path(told).read_text().count("\n") == 1
-    letters = _contents(tmp_path / "out-metrics")
+    letters = tiny.contents(tmp_path / "out-metrics")
     assert len(letters) == 2
     assert all(json.loads(line)["where"].startswith("b.jsonl") for line in letters.values())
     launch()
-    assert _contents(tmp_path / "out-metrics").items() > letters.items()
+    assert tiny.contents(tmp_path / "out-metrics").items() > letters.items()
 
 
 def test_the_rights_of_a_release_are_those_of_any_new_file(

@@ -252,11 +252,6 @@ USUAL = {
 }
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
 @pytest.fixture
 def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Lets ``launch.main`` end without ending the process, and puts the handlers of logs back."""
@@ -280,10 +275,6 @@ def _arguments(launcher: str, mistake: Mistake, tmp: Path, uri: str) -> list[str
     given = {flag.partition("=")[0] for flag in mistake.flags}
     usual = [flag for flag in USUAL[launcher] if flag.partition("=")[0] not in given]
     return [flag.format(tmp=tmp, uri=uri) for flag in [*mistake.flags, *usual]]
-
-
-def _contents(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def _check(mistake: Mistake, code: object, out: str, err: str) -> None:
@@ -315,11 +306,11 @@ def test_a_mistake_is_told_in_a_sentence_and_nothing_is_written(
     as_before: None,
 ) -> None:
     argv = _arguments(launcher.__name__, mistake, tmp_path, uri)
-    before = _contents(tmp_path)
+    before = tiny.contents(tmp_path)
     with pytest.raises(SystemExit) as ended:
         launch.main(launcher, argv + ["--dry_run"] * dry)
     _check(mistake, ended.value.code, *capsys.readouterr())
-    assert _contents(tmp_path) == before
+    assert tiny.contents(tmp_path) == before
 
 
 @pytest.mark.parametrize(
@@ -351,11 +342,11 @@ def test_a_dry_run_of_what_is_right_says_so_and_writes_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     argv = _arguments(launcher.__name__, Mistake("none", "", []), tmp_path, uri)
-    before = _contents(tmp_path)
+    before = tiny.contents(tmp_path)
     for dry in ("--dry_run", "--dry_run=true"):
         launcher([*argv, dry])
         assert "(--dry_run)" in capsys.readouterr().out
-    assert _contents(tmp_path) == before
+    assert tiny.contents(tmp_path) == before
 
 
 WORDS_3D = tiny.vocabulary(5, 3)

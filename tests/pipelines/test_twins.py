@@ -44,7 +44,9 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.transforms import environments
 
-from dxbeam.corpus import files as corpus
+from dxbeam.corpus import lines, reading
+from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.splits import Split
 from dxbeam.errors import DxbeamError
 from dxbeam.release import manifest
 from dxbeam.space.vocabulary import UNKNOWN as UNKNOWN_ID
@@ -52,7 +54,6 @@ from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.transforms import shards
-from dxbeam.vectors.configuration import VectorConfiguration
 from pipelines import release_vectors, sanitize
 from tests.support import tiny
 
@@ -231,7 +232,7 @@ def _write(folder: Path, mode: Mode, word: Any) -> None:
             plain.unlink()
 
 
-_TIME = r"[\d,]+ tokens a second|in \d+ seconds"
+_TIME = r"[\d,]+ tokens per second|in \d+ seconds"
 
 
 class Job:
@@ -287,7 +288,7 @@ class Job:
         except DxbeamError as error:
             return type(error), str(error)
         said = re.sub(
-            r"[\d,]+ (?=tokens a second)|(?<=, in )\d+ (?=seconds)", "", capsys.readouterr().out
+            r"[\d,]+ (?=tokens per second)|(?<=, in )\d+ (?=seconds)", "", capsys.readouterr().out
         )
         return said, _public(self._output, self._mode)
 
@@ -297,12 +298,7 @@ class Job:
         shutil.rmtree(f"{self._output}-metrics", ignore_errors=True)
 
     def _built(self, options: PipelineOptions) -> Any:
-        if self._launcher is sanitize:
-            return sanitize.build(options)
-        projection = release_vectors.read_projection(options)
-        own = options.view_as(release_vectors.ReleaseVectorsOptions)
-        bound = release_vectors.quick_sensitivity(own, projection)
-        return release_vectors.build(options, VectorConfiguration(own.unit, 5.0, projection, bound))
+        return self._launcher.build(self._launcher.read_options(options))
 
 
 def _public(output: Path, mode: Mode) -> Any:
@@ -354,8 +350,8 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def _cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large corpora have more splits than workers, and are released as several files."""
-    monkeypatch.setattr(corpus, "_SPLIT_BYTES", 150)
-    monkeypatch.setattr(shards, "DOCUMENTS_A_FILE", 16)
+    monkeypatch.setattr(lines, "_SPLIT_BYTES", 150)
+    monkeypatch.setattr(shards, "DOCUMENTS_PER_FILE", 16)
 
 
 def test_the_table_holds_enough_pairs() -> None:
@@ -402,24 +398,24 @@ def test_twins_of_which_nothing_can_be_released_fail_alike(uri: str, tmp_path: P
 
 def _ids_by_offset(monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents are named by the byte at which they start."""
-    lines = corpus._lines
+    numbered_lines = lines.numbered_lines
 
-    def at_offset(split: corpus.Split, limit: int) -> Iterator[tuple[int, bytes | None]]:
+    def at_offset(split: Split, limit: int) -> Iterator[tuple[int, bytes | None]]:
         offset = 0
-        for _, line in lines(split, limit):
+        for _, line in numbered_lines(split, limit):
             yield offset, line
             offset += len(line or b"") + 1
 
-    monkeypatch.setattr(corpus, "_lines", at_offset)
+    monkeypatch.setattr(lines, "numbered_lines", at_offset)
 
 
 def _repeated_ids_by_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """A repeated id passes where the texts are equal."""
 
-    def ids(split: corpus.Split, read_as: corpus.CorpusFormat) -> Iterator[str]:
-        yield from (name for name, *_ in {*corpus.read(split, read_as)})
+    def ids(split: Split, read_as: CorpusFormat) -> Iterator[str]:
+        yield from (name for name, *_ in {*reading.read(split, read_as)})
 
-    monkeypatch.setattr(corpus, "ids", ids)
+    monkeypatch.setattr(reading, "ids", ids)
 
 
 def _a_file_a_bundle(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dxbeam.audit.reference_laws import REFERENCES
+from dxbeam.audit.references import REFERENCES
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism

@@ -42,7 +42,7 @@ def _complete_again(folder: Path) -> None:
 
 def test_what_is_opened_is_what_was_written(folder: Path) -> None:
     made, opened = tiny.vocabulary(), _open(folder)
-    neighbors, radii = NeighborSearch(made).table(np.arange(300), 20)
+    neighbors, radii = NeighborSearch(made).neighbor_table(np.arange(300), 20)
     assert list(opened.words) == list(made.words)
     assert opened.lowercase
     assert np.array_equal(opened.vectors, made.vectors)

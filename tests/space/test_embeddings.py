@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxbeam.errors import ConfigurationError, EmbeddingFileError
-from dxbeam.space import embeddings
+from dxbeam.space import embedding_binary, embedding_file, embeddings
 from dxbeam.space.embeddings import FORMATS, ReadingReport, read_embeddings
 
 WORDS = ["the", "naïve", "'tis", "name@domain.com", "½", "5", "日本"]
@@ -148,7 +148,8 @@ def test_binary_round_trips(tmp_path_factory, table, newline, rows, block):
     path = write(tmp_path_factory.mktemp("d"), header + entries)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embeddings, "_ROWS", rows)
-        patch.setattr(embeddings, "_BLOCK", block)  # entries that straddle reads
+        for module in (embedding_binary, embedding_file):
+            patch.setattr(module, "_BLOCK", block)  # entries that straddle reads
         got_words, got = read(path, file_format="word2vec_binary")
     words, vectors = usable(words, vectors)
     assert got_words == words
@@ -169,7 +170,7 @@ def test_any_bytes_are_read_or_refused_with_the_file_named(tmp_path_factory, con
 
 
 @settings(deadline=None)
-@given(st.sampled_from(FORMATS), st.data())
+@given(st.sampled_from(list(FORMATS)), st.data())
 def test_a_file_cut_anywhere_is_refused_or_a_prefix(tmp_path_factory, file_format, data):
     words, vectors = WORDS, VECTORS
     content = encoded(words, vectors, file_format)
@@ -360,8 +361,8 @@ def refused(path, message, file_format, mentions=None):
         (b"3 -1\n" + GLOVE, "auto", "line 1: vectors of -1 values"),
         (b"3 99999999999\n" + GLOVE, "auto", "line 1: vectors of 99999999999 values"),
         (b"2 3\n" + GLOVE, "auto", "line 4: more words than the 2"),
-        (b"4 3\n" + GLOVE, "auto", "line 4: the end after 3 of the 4 words"),
-        (b"4 3\n", "auto", "line 1: the end after 0 of the 4 words"),
+        (b"4 3\n" + GLOVE, "auto", "line 4: the file ends after 3 of the 4 words"),
+        (b"4 3\n", "auto", "line 1: the file ends after 0 of the 4 words"),
         (b"3 2\n" + GLOVE, "auto", "line 2: 3 values where 2 are expected"),
         (b"3 4\n" + GLOVE, "auto", "line 2: 3 values where 4 are expected"),
         (b"the 1 2 3\nsecretword" + b"x" * 70_000, "glove", "line 2: a line of"),
@@ -383,9 +384,9 @@ FIRST, SECOND = entry(b"the", 1, 2, 3), entry(b"secretword", 4, 5, 6)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"2 3\n" + FIRST, "word 2: the file ends before it does"),
-        (b"2 3\n" + FIRST + SECOND[:15], "word 2: the file ends before it does"),
-        (b"2 3\n" + FIRST + SECOND[:5], "word 2: the file ends before it does"),
+        (b"2 3\n" + FIRST, "word 2: the file ends in the middle of it"),
+        (b"2 3\n" + FIRST + SECOND[:15], "word 2: the file ends in the middle of it"),
+        (b"2 3\n" + FIRST + SECOND[:5], "word 2: the file ends in the middle of it"),
         (b"1 3\n" + FIRST + SECOND, "word 1: more bytes after it"),
         (b"1 3\n" + FIRST + b"\n\n" + SECOND, "word 1: more bytes after it"),
         (

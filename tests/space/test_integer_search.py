@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.space import integer_search
-from dxbeam.space.integer_search import BITS, IntegerSearch, Product
-from dxbeam.space.neighbors import ARITHMETICS, NeighborSearch
+from dxbeam.space import choose_backend, integer_products
+from dxbeam.space.choose_backend import EXACT_BACKENDS
+from dxbeam.space.float32_search import Float32Search
+from dxbeam.space.integer_products import LARGEST_QUERY, Product
+from dxbeam.space.integer_search import IntegerSearch
+from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary, distances
 from tests.support.vocabularies import of
+
+BITS = tuple(LARGEST_QUERY)
 
 
 def plain(
@@ -55,10 +60,10 @@ def saturating(
 
 def _onnx_where_exact(bits: int) -> list[Any]:
     try:
-        product = integer_search.OnnxProduct()
+        product = integer_products.OnnxProduct()
     except ImportError:
         return []
-    return [(product, bits)] if integer_search.is_exact(product, bits) else []
+    return [(product, bits)] if integer_products.is_exact(product, bits) else []
 
 
 KINDS: list[tuple[Product, int]] = [
@@ -73,6 +78,10 @@ every_kind = pytest.mark.parametrize(
     KINDS,
     ids=[f"{getattr(product, '__name__', 'onnx')}{bits}" for product, bits in KINDS],
 )
+
+
+def _search(vectors: np.ndarray, product: Product, bits: int) -> IntegerSearch:
+    return IntegerSearch(vectors, product, bits, Float32Search(vectors))
 
 
 def _vocabulary(words: int, n: int, seed: int = 0) -> Vocabulary:
@@ -101,9 +110,9 @@ def test_the_two_nearest_words_are_exact(
 ) -> None:
     vocabulary = _vocabulary(words, 50)
     queries = _queries(vocabulary, noise, 60)
-    search = IntegerSearch(vocabulary.vectors, product, bits)
+    search = _search(vocabulary.vectors, product, bits)
     for count in (1, 2):
-        found = search.nearest(queries, count)
+        found = search.nearest_by_integers(queries, count)
         assert found is not None
         ids, lengths = found
         assert ids.tolist() == _brute(vocabulary, queries, count)
@@ -119,17 +128,17 @@ def test_without_either_part_of_the_bound_the_answer_is_wrong(
     half = np.random.default_rng(0).normal(size=(150, 2)).astype(np.float32)
     vocabulary = of(np.concatenate([half, -half]))  # the mean is 0
     if part == "_residuals":  # queries that rounding leaves as they are
-        largest = integer_search._LARGEST_QUERY[bits]
+        largest = LARGEST_QUERY[bits]
         generator = np.random.default_rng(1)
         queries = generator.integers(1 - largest, largest, (3000, 2)).astype(np.float64)
         queries[::100] = largest
     else:
         queries = _queries(vocabulary, 0.3, 3000)
-    search = IntegerSearch(vocabulary.vectors, product, bits)
+    search = _search(vocabulary.vectors, product, bits)
     nearest = _brute(vocabulary, queries, 1)
-    assert search.nearest(queries, 1)[0].tolist() == nearest  # type: ignore[index]
+    assert search.nearest_by_integers(queries, 1)[0].tolist() == nearest  # type: ignore[index]
     setattr(search, part, np.zeros(len(vocabulary)))
-    assert search.nearest(queries, 1)[0].tolist() != nearest  # type: ignore[index]
+    assert search.nearest_by_integers(queries, 1)[0].tolist() != nearest  # type: ignore[index]
 
 
 @every_kind
@@ -139,15 +148,15 @@ def test_too_many_candidates_are_left_to_float32(product: Product, bits: int) ->
     vectors[0] = 100.0
     vocabulary = of(vectors)
     queries = np.full((20, 4), 3.0)
-    assert IntegerSearch(vocabulary.vectors, product, bits).nearest(queries, 1) is None
+    assert _search(vocabulary.vectors, product, bits).nearest_by_integers(queries, 1) is None
     assert NeighborSearch(vocabulary).nearest(queries).tolist() == [
         row[0] for row in _brute(vocabulary, queries, 1)
     ]
 
 
 def test_a_product_that_saturates_is_known_by_an_example() -> None:
-    assert [integer_search.is_exact(plain, bits) for bits in BITS] == [True, True]
-    assert [integer_search.is_exact(saturating, bits) for bits in BITS] == [False, True]
+    assert [integer_products.is_exact(plain, bits) for bits in BITS] == [True, True]
+    assert [integer_products.is_exact(saturating, bits) for bits in BITS] == [False, True]
 
 
 def test_a_product_that_saturates_would_give_wrong_answers() -> None:
@@ -155,7 +164,7 @@ def test_a_product_that_saturates_would_give_wrong_answers() -> None:
     half = np.array([[1.0, 1.0], [0.9, 0.55]])
     vectors = np.concatenate([half, -half]).astype(np.float32)  # the mean is 0
     nearest = [
-        IntegerSearch(vectors, saturating, bits).nearest(np.ones((1, 2)), 1)[0].tolist()  # type: ignore[index]
+        _search(vectors, saturating, bits).nearest_by_integers(np.ones((1, 2)), 1)[0].tolist()  # type: ignore[index]
         for bits in BITS
     ]
     assert nearest == [[[1]], [[0]]]
@@ -170,49 +179,63 @@ def _never(*arguments: Any) -> None:
     [(plain, "int8"), (saturating, "int7"), (_never, "float32"), (None, "float32")],
 )
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_first_arithmetic_that_is_exact_is_used_and_all_answer_alike(
+def test_the_first_backend_that_is_exact_is_used_and_all_answer_alike(
     threads: int, product: Any, chosen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DXBEAM_SEARCH", raising=False)
     if product is None:  # the extra is not installed
         monkeypatch.setitem(sys.modules, "onnxruntime", None)
     else:
-        monkeypatch.setattr(integer_search, "OnnxProduct", lambda: product)
+        monkeypatch.setattr(choose_backend, "onnx_product", lambda: product)
     vocabulary = _vocabulary(3000, 20)
     queries = _queries(vocabulary, 1.0, 600)
     search = NeighborSearch(vocabulary, threads)
-    assert search.arithmetic == chosen
+    assert search.exact_backend.name == chosen
     in_float32 = NeighborSearch(vocabulary, threads, "float32")
-    assert in_float32.arithmetic == "float32"
+    assert in_float32.exact_backend.name == "float32"
     assert search.nearest(queries).tolist() == in_float32.nearest(queries).tolist()
     pairs = zip(search.nearest_two(queries), in_float32.nearest_two(queries), strict=True)
     for ours, theirs in pairs:
         assert np.array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("arithmetic", ARITHMETICS)
-def test_an_arithmetic_is_used_where_it_is_asked_for(
-    arithmetic: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("backend", EXACT_BACKENDS)
+def test_a_backend_is_used_where_it_is_asked_for(
+    backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(integer_search, "OnnxProduct", lambda: plain)
-    monkeypatch.setenv("DXBEAM_SEARCH", arithmetic)
-    assert NeighborSearch(_vocabulary(50, 4)).arithmetic == arithmetic
+    monkeypatch.setattr(choose_backend, "onnx_product", lambda: plain)
+    monkeypatch.setenv("DXBEAM_SEARCH", backend)
+    assert NeighborSearch(_vocabulary(50, 4)).backend.name == backend
 
 
-def test_an_arithmetic_that_is_wrong_here_or_unknown_is_refused(
+def test_the_log_names_the_backend_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(choose_backend, "onnx_product", lambda: plain)
+    choose_backend._log_once.cache_clear()
+    with caplog.at_level("INFO"):
+        for backend in ("int7", "int7", "float32"):
+            NeighborSearch(_vocabulary(50, 4), backend=backend).nearest(np.zeros((1, 4)))
+    assert [record.message for record in caplog.records] == [
+        "nearest words are searched exactly, by the backend int7",
+        "nearest words are searched exactly, by the backend float32",
+    ]
+
+
+def test_a_backend_that_is_wrong_here_or_unknown_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(integer_search, "OnnxProduct", lambda: saturating)
+    monkeypatch.setattr(choose_backend, "onnx_product", lambda: saturating)
     vocabulary = _vocabulary(50, 4)
     with pytest.raises(ConfigurationError, match="gets such products wrong"):
-        NeighborSearch(vocabulary, arithmetic="int8").nearest(np.zeros((1, 4)))
+        NeighborSearch(vocabulary, backend="int8").nearest(np.zeros((1, 4)))
     with pytest.raises(ConfigurationError, match="is one of int8, int7, float32"):
-        NeighborSearch(vocabulary, arithmetic="int4")
+        NeighborSearch(vocabulary, backend="int4")
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_lengths_that_float32_cannot_square_are_left_alone(scale: float) -> None:
     with pytest.raises(ArithmeticError, match="squares"):
-        IntegerSearch((np.eye(4) * scale).astype(np.float32), plain, 8)
-    search = IntegerSearch(np.eye(4, dtype=np.float32), plain, 8)
-    assert search.nearest(np.full((1, 4), 1e12), 1) is None
+        _search((np.eye(4) * scale).astype(np.float32), plain, 8)
+    search = _search(np.eye(4, dtype=np.float32), plain, 8)
+    assert search.nearest_by_integers(np.full((1, 4), 1e12), 1) is None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.index_recall import measure_recall
-from dxbeam.space import neighbors
+from dxbeam.space import float32_search
 from dxbeam.space.approximate_index import build_index
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
@@ -23,7 +23,7 @@ _ONE_PATH_A_TEST = [HealthCheck.function_scoped_fixture]
 def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test both ways: with the extra ``fast`` and without."""
     if request.param == "float32":
-        monkeypatch.setattr(NeighborSearch, "_integers", ("float32", None))
+        monkeypatch.setenv("DXBEAM_SEARCH", "float32")
 
 
 def _vocabulary(vectors: np.ndarray) -> Vocabulary:
@@ -37,7 +37,7 @@ def _brute(vocabulary: Vocabulary, query: np.ndarray) -> np.ndarray:
 
 
 @st.composite
-def _crowded(draw: st.DrawFn) -> tuple[Vocabulary, np.ndarray]:
+def _vocabulary_and_queries(draw: st.DrawFn) -> tuple[Vocabulary, np.ndarray]:
     """Duplicates, near duplicates and wild scales, and queries near and far."""
     generator = np.random.default_rng(draw(st.integers(0, 10_000)))
     words, n = draw(st.integers(1, 60)), draw(st.integers(1, 20))
@@ -46,28 +46,29 @@ def _crowded(draw: st.DrawFn) -> tuple[Vocabulary, np.ndarray]:
     nearness = draw(st.sampled_from([0.0, 1e-7, 1e-4]))
     vectors[: len(copies)] = vectors[copies] + nearness * generator.normal(size=(len(copies), n))
     vectors *= draw(st.sampled_from([1e-3, 1.0, 1e3]))
-    reach = draw(st.sampled_from([0.0, 1.0, 1e4]))
+    noise_scale = draw(st.sampled_from([0.0, 1.0, 1e4]))
     rows = generator.integers(0, words, 40)
-    return _vocabulary(vectors), vectors[rows] + reach * generator.normal(size=(40, n))
+    return _vocabulary(vectors), vectors[rows] + noise_scale * generator.normal(size=(40, n))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=_ONE_PATH_A_TEST)
-@given(_crowded())
+@given(_vocabulary_and_queries())
 def test_nearest_is_exact_with_ties_to_the_lower_id(case: tuple[Vocabulary, np.ndarray]) -> None:
     vocabulary, queries = case
     found = NeighborSearch(vocabulary).nearest(queries)
     assert found.tolist() == [_brute(vocabulary, query)[0] for query in queries]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=_ONE_PATH_A_TEST)
-@given(_crowded(), st.integers(0, 10))
+@given(_vocabulary_and_queries(), st.integers(0, 10))
 def test_every_rank_is_exact_with_and_without_a_table(
     case: tuple[Vocabulary, np.ndarray], depth: int
 ) -> None:
     vocabulary, _ = case
     search = NeighborSearch(vocabulary)
     words = len(vocabulary)
-    table, radii = search.table(np.arange(words), depth)
+    table, radii = search.neighbor_table(np.arange(words), depth)
     tabled = NeighborSearch(
         Vocabulary(vocabulary.words, vocabulary.vectors, neighbor_ids=table, close_radius=radii)
     )
@@ -95,7 +96,7 @@ def test_the_batch_has_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
     together = NeighborSearch(vocabulary).nearest(queries)
     alone = [int(NeighborSearch(vocabulary).nearest(query[None])[0]) for query in queries]
     assert together.tolist() == alone
-    monkeypatch.setattr(neighbors, "_SCORES_A_BLOCK", 1000)
+    monkeypatch.setattr(float32_search, "_SCORES_AT_ONCE", 1000)
     assert NeighborSearch(vocabulary).nearest(queries).tolist() == alone
 
 
@@ -111,7 +112,9 @@ def test_an_approximate_index_answers_with_words_and_tells_its_recall() -> None:
     index = build_index(exact, "IVF8,Flat")
     approximate = Vocabulary(exact.words, exact.vectors, index=index)
     queries = exact.vectors_of(np.arange(300)) + 3.0
-    found = NeighborSearch(approximate).nearest(queries)
+    search = NeighborSearch(approximate)
+    assert search.backend.name == "index"
+    found = search.nearest(queries)
     assert ((found >= 0) & (found < 300)).all()
     recall = measure_recall(exact, index)
     assert all(0 < share <= 1 for share in recall.values())
@@ -151,19 +154,20 @@ def test_an_index_that_finds_nothing_is_helped_out() -> None:
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=_ONE_PATH_A_TEST)
-@given(_crowded(), st.integers(1, 9), st.integers(1, 9))
+@given(_vocabulary_and_queries(), st.integers(1, 9), st.integers(1, 9))
 def test_nearest_is_exact_whatever_the_tiles(
-    case: tuple[Vocabulary, np.ndarray], queries_a_tile: int, words_a_tile: int
+    case: tuple[Vocabulary, np.ndarray], queries_per_tile: int, words_per_tile: int
 ) -> None:
     """Small tiles, so that a small vocabulary has many borders and partial tiles."""
     vocabulary, queries = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbors, "_TILE_QUERIES", queries_a_tile)
-        patch.setattr(neighbors, "_TILE_WORDS", words_a_tile)
+        patch.setattr(float32_search, "_QUERIES_PER_TILE", queries_per_tile)
+        patch.setattr(float32_search, "_WORDS_PER_TILE", words_per_tile)
         found = NeighborSearch(vocabulary).nearest(queries)
     assert found.tolist() == [_brute(vocabulary, query)[0] for query in queries]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [1, 2, 3, 2047, 2048, 2049, 4097])
 def test_nearest_is_exact_at_the_borders_of_real_tiles(words: int) -> None:
     vectors = np.random.default_rng(words).normal(size=(words, 4))
@@ -181,7 +185,7 @@ def test_exact_ties_go_to_the_lowest_id(n: int) -> None:
     search = NeighborSearch(vocabulary)
     queries = grid_vocabulary(8, n).vectors.astype(np.float64) / 2 - 0.5
     assert search.nearest(queries).tolist() == [_brute(vocabulary, query)[0] for query in queries]
-    table, _ = search.table(np.arange(len(vocabulary)), len(vocabulary) - 1)
+    table, _ = search.neighbor_table(np.arange(len(vocabulary)), len(vocabulary) - 1)
     for word, vector in enumerate(vocabulary.vectors.astype(np.float64)):
         ranked = [other for other in _brute(vocabulary, vector) if other != word]
         assert table[word].tolist() == ranked
@@ -208,4 +212,4 @@ def test_no_queries_no_words() -> None:
     nothing = np.empty(0, np.int64)
     assert search.nearest(np.empty((0, 8))).tolist() == []
     assert search.neighbor(nothing, nothing).tolist() == []
-    assert search.table(nothing, 5)[0].shape == (0, 5)
+    assert search.neighbor_table(nothing, 5)[0].shape == (0, 5)

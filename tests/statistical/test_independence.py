@@ -23,7 +23,7 @@ from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text import sanitizer
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
-from tests.support.laws import Floats, judge
+from tests.support.distributions import Floats, judge
 
 HALF = 2000
 POSITIONS = (np.arange(2 * HALF + 1, dtype=np.float32) - HALF) / 10

@@ -1,12 +1,12 @@
 """The noise's geometry: independence within a vector, of its parts, and between distant words.
 
-Under the exact law, direction times an independent chi(n) length is a vector of n independent
-standard normals, and every distribution function turns its variable into a uniform one. So each
-test here is the correlation of independent uniform numbers, over every pair of coordinates and
-every distance up to 64 words: two blocks of 32 words, in which the sampler works.
+Under the exact distribution, direction times an independent chi(n) length is a vector of n
+independent standard normals, and every distribution function turns its variable into a uniform one.
+So each test here is the correlation of independent uniform numbers, over every pair of coordinates
+and every distance up to 64 words: two blocks of 32 words, in which the sampler works.
 False-alarm rate 1e-6 a test. Broken samplers, each caught at n = 50 and at n = 300, show that it
-can fail; laws.check_noise, which looks at a few directions and at neighbouring words alone, does
-not see what repeats further on or elsewhere in the vector.
+can fail; distributions.check_noise, which looks at a few directions and at neighbouring words
+alone, does not see what repeats further on or elsewhere in the vector.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 from scipy import special, stats
 
 from dxbeam.mechanisms.noise import laplace, laplace_draws, normal_pairs, uniform
-from tests.support.laws import Floats, Sampler, judge, random_numbers
+from tests.support.distributions import Floats, Sampler, judge, random_numbers
 
 EPSILON = 3.0
 ROWS = 5_000

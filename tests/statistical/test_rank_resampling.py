@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import Ids
-from tests.support.laws import rank_law
+from tests.support.distributions import rank_distribution
 
 Ranks = Callable[[np.ndarray, float, int], Ids]
 """(uint64 [B, 1], epsilon * c, N) -> ranks."""
@@ -27,19 +27,27 @@ def right(random: np.ndarray, rate: float, words: int) -> Ids:
 
 
 # Flat, steep, and both far beyond any real table; the third as GloVe at epsilon 10, c 0.02.
-LAWS = [(0.25, 12), (3.0, 5), (0.2, 400_000), (1e-4, 30_000), (1e-9, 1000), (0.7, 1), (50.0, 2)]
+DISTRIBUTIONS = [
+    (0.25, 12),
+    (3.0, 5),
+    (0.2, 400_000),
+    (1e-4, 30_000),
+    (1e-9, 1000),
+    (0.7, 1),
+    (50.0, 2),
+]
 
 
 def check_distribution(ranks: Ranks) -> None:
     """On a regular grid of numbers, every rank has its share to within one point of the grid."""
     points = 2**17
     grid = (np.arange(points, dtype=np.uint64) * np.uint64(2**64 // points))[:, None]
-    for rate, words in LAWS:
+    for rate, words in DISTRIBUTIONS:
         drawn = ranks(grid, rate, words)
         assert drawn.min() >= 0, (rate, words)
         assert drawn.max() < words, (rate, words)
         found = np.cumsum(np.bincount(drawn, minlength=words)) / points
-        exact = np.cumsum(rank_law(words, rate))
+        exact = np.cumsum(rank_distribution(words, rate))
         assert np.abs(found - exact).max() <= 1.01 / points, (rate, words)
 
 
@@ -71,7 +79,7 @@ def test_every_rank_has_its_share() -> None:
     check_distribution(right)
 
 
-@pytest.mark.parametrize(("rate", "words"), LAWS)
+@pytest.mark.parametrize(("rate", "words"), DISTRIBUTIONS)
 def test_deep_ranks_are_drawn_as_exactly_as_others(rate: float, words: int) -> None:
     check_numbers(right, DEEP, rate, words)
 
@@ -110,7 +118,7 @@ def _never_below(smallest: float) -> Ranks:
 
 
 def _not_truncated(random: np.ndarray, rate: float, words: int) -> Ids:
-    """The geometric law on all integers, its tail folded into the last rank."""
+    """The geometric distribution on all integers, its tail folded into the last rank."""
     v = (random[:, 0].astype(np.float64) + 1) * 2.0**-64
     return np.minimum(np.floor(-np.log(v) / rate), words - 1).astype(np.int64)
 
@@ -149,5 +157,5 @@ BROKEN: dict[str, Ranks] = {
 def test_broken_ranks_are_caught(name: str) -> None:
     with pytest.raises(AssertionError):  # noqa: PT012 — either check may be the one to see it
         check_distribution(BROKEN[name])
-        for rate, words in LAWS:
+        for rate, words in DISTRIBUTIONS:
             check_numbers(BROKEN[name], DEEP, rate, words)

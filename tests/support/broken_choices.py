@@ -1,6 +1,6 @@
 """Mistakes that show among thousands of words, equal words or long vectors alone.
 
-A wrong choice is drawn by all N distances, with the law that the mistake leads to.
+A wrong choice is drawn by all N distances, with the distribution that the mistake leads to.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.noise import uniform
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.space.neighbors import FLOAT32, NeighborSearch
+from dxbeam.space.choose_backend import FLOAT32
+from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances
 
 Floats = Any
@@ -49,7 +50,7 @@ class Around:
 
     @property
     def right(self) -> Floats:
-        """The law wanted, up to a factor."""
+        """The distribution wanted, up to a factor."""
         return np.exp(-self.rate * self.apart)
 
     @property
@@ -75,10 +76,10 @@ def _nearest_alone(around: Around) -> Floats:
 
 
 def _original_in_the_end(around: Around) -> Floats:
-    law = around.right / around.right.sum() * (1 - around.outlasts)
+    distribution = around.right / around.right.sum() * (1 - around.outlasts)
     if around.word != UNKNOWN:
-        law[around.word] += around.outlasts
-    return law
+        distribution[around.word] += around.outlasts
+    return distribution
 
 
 def _first_tile_alone(around: Around) -> Floats:
@@ -114,7 +115,7 @@ CHOICES: dict[str, Callable[[Around], Floats]] = {
     "equal words counted once": _equal_words_once,
     "distances of long vectors by squares": _distances_by_squares,
 }
-"""What becomes of the law of a word: its surroundings -> weights [N]."""
+"""What becomes of the distribution of a word: its surroundings -> weights [N]."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ class Float32SearchWithoutTheLastTile(SearchWithoutTheLastTile):
     """The same where there are no integer products."""
 
     def concerns(self) -> bool:
-        return self.arithmetic == FLOAT32 and self.vocabulary.index is None
+        return self.exact_backend.name == FLOAT32 and self.vocabulary.index is None
 
 
 class IndexOfFewerWords(SearchOfFewerWords):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dxbeam.documents import Document
-from dxbeam.mechanisms.exponential_choice import Law, choose
+from dxbeam.mechanisms.exponential_choice import WordDistribution, choose
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
@@ -33,9 +33,9 @@ from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN
-from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.tally import Tally
 from dxbeam.vectors.release import VectorReleaser, to_grid
 
 Floats = Any
@@ -208,7 +208,7 @@ class VickreyWithSquaredDistances(Vickrey):
 
 @dataclass(frozen=True)
 class VickreyWithSquaredDistancesBeyondALine(VickreyWithSquaredDistances):
-    """The same mistake where the exact law of released words is not at hand."""
+    """The same mistake where the exact distribution of released words is not at hand."""
 
     def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
         if search.vocabulary.dimensions == 1:
@@ -272,7 +272,7 @@ class SanTextDoubled(SanText):
     """exp(-epsilon d): forgets that the normalization changes too."""
 
     def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
-        return choose(ids, random, Law(self.epsilon), search)
+        return choose(ids, random, WordDistribution(self.epsilon), search)
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ class SanTextOfNeighbours(SanText):
     """Draws among the word's three nearest alone."""
 
     def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
-        near = search.first(ids, 3)
+        near = search.nearest_neighbors(ids, 3)
         rank = (random[:, 0] % np.uint64(3)).astype(np.int64)
         return near[np.arange(len(ids)), rank]
 
@@ -327,7 +327,7 @@ class ResamplesAroundTheOriginal(Laplace):
 
 @dataclass(frozen=True)
 class ResamplingFromRankOne(RankResampling):
-    """Never leaves the released word as it is, against the law that it states."""
+    """Never leaves the released word as it is, against the distribution that it states."""
 
     def ranks(self, random: Any, epsilon: float, words: int) -> Ids:
         return np.minimum(super().ranks(random, epsilon, words) + 1, words - 1)

@@ -56,9 +56,7 @@ def serve(answer: Callable[[str], Answer] | None = None) -> Iterator[Stub]:
             stub.headers.append(dict(self.headers))
             stub.paths.append(self.path)
             text = json.loads(body)["messages"][-1]["content"]
-            status, headers, content = (
-                answer(text) if answer else completion(rewritten(text))
-            )  # fmt: skip
+            status, headers, content = answer(text) if answer else completion(rewritten(text))
             self.send_response(status)
             for name, value in {**headers, "Content-Length": str(len(content))}.items():
                 self.send_header(name, value)

@@ -43,11 +43,18 @@ class Ending:
 def running(
     uri: str, corpus: Path, output: Path, mode: str, **environment: str
 ) -> Iterator[subprocess.Popen[str]]:
-    """The launcher, in a group of processes of its own, from when it can be told to stop on."""
+    """The launcher ``sanitize``, from when it can be told to stop on."""
     flags = (f"--direct_running_mode={mode}", f"--direct_num_workers={1 + (mode != MODES[0])}")
-    command = [sys.executable, "-m", "pipelines.sanitize"]
+    command = ["-m", "pipelines.sanitize", *tiny._arguments(uri, corpus, output, flags)]
+    with process(command, **environment) as launcher:
+        yield launcher
+
+
+@contextlib.contextmanager
+def process(command: list[str], **environment: str) -> Iterator[subprocess.Popen[str]]:
+    """Python in a group of processes of its own, from when it can be told to stop on."""
     launcher = subprocess.Popen(
-        command + tiny._arguments(uri, corpus, output, flags),
+        [sys.executable, *command],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

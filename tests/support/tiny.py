@@ -1,4 +1,4 @@
-"""A tiny vocabulary, tiny corpora, and the launcher run on them."""
+"""A tiny vocabulary, tiny corpora, and pipelines and the launcher run on them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import apache_beam as beam
 import numpy as np
+import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.testing import test_pipeline
 
 from dxbeam.space import artifact
 from dxbeam.space.neighbors import NeighborSearch
@@ -30,7 +34,7 @@ def write_artifact(folder: Path, vocabulary: Vocabulary | None = None, depth: in
     made = vocabulary or globals()["vocabulary"]()
     (folder / artifact.MANIFEST).unlink(missing_ok=True)
     shape = artifact.write_words_and_vectors([(list(made.words), made.vectors)], folder)
-    neighbors, radii = NeighborSearch(made).table(np.arange(len(made)), depth)
+    neighbors, radii = NeighborSearch(made).neighbor_table(np.arange(len(made)), depth)
     np.save(folder / artifact.NEIGHBORS, neighbors)
     np.save(folder / artifact.CLOSE_RADIUS, radii)
     artifact.write_manifest(str(folder), shape, made.lowercase, {"name": "tiny"})
@@ -59,6 +63,11 @@ def write_jsonl(path: Path, records: Iterable[dict[str, Any] | bytes]) -> Path:
     ]
     path.write_bytes(b"".join(line + b"\n" for line in lines))
     return path
+
+
+def pipeline() -> beam.Pipeline:
+    """A pipeline that runs in this process when its ``with`` block ends."""
+    return test_pipeline.TestPipeline(runner="FnApiRunner", options=PipelineOptions([]))
 
 
 def run(uri: str, corpus: Path | str, output: Path, *flags: str) -> dict[str, Any]:
@@ -95,8 +104,29 @@ def released(output: Path) -> dict[str, str]:
     return {record["id"]: record["text"] for record in map(json.loads, lines)}
 
 
+def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
+    """Lets a function keep a list of the first arguments it was called with, from now on."""
+    calls, plain = [], getattr(owner, name)
+
+    def counting(*arguments: Any) -> Any:
+        calls.append(arguments[0])
+        return plain(*arguments)
+
+    monkeypatch.setattr(owner, name, counting)
+    return calls
+
+
 def dead_letters(output: Path) -> list[dict[str, str]]:
     """The rejected records of a run, also of one that failed, with metrics in the usual place."""
     [path] = Path(f"{output}-metrics").glob("dead_letters*.jsonl")
     with path.open() as file:
         return [json.loads(line) for line in file]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, by its path there."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }

@@ -15,7 +15,7 @@ def of(vectors: npt.ArrayLike, *, lowercase: bool = False) -> Vocabulary:
 
 
 def line_vocabulary(positions: npt.ArrayLike = (-3.0, -1.0, 0.0, 0.5, 4.0)) -> Vocabulary:
-    """Words on a line, irregularly spaced, so that no two of them have one law."""
+    """Words on a line, irregularly spaced, so that no two of them have one distribution."""
     return of(np.asarray(positions, np.float32)[:, None])
 
 

@@ -31,7 +31,8 @@ def _kubernetes_flags() -> list[str]:
     [script] = container["args"]
     assert container["command"] == ["/bin/sh", "-ec"]
     words = shlex.split(script.replace("\\\n", " "))
-    start = words.index("pipelines.sanitize") + 1
+    start = words.index("sanitize") + 1
+    assert words[:start][-3:] == ["exec", "dxbeam", "sanitize"]
     return [word.replace("$day", "2026-01-31") for word in words[start:]]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam.corpus import files as corpus
+from dxbeam.corpus import lines
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
@@ -26,11 +26,6 @@ from tests.support import tiny
 TEXTS = [*tiny.texts(60), "w1 w2 strange " * 2000]  # the last is longer than one search
 RECORDS = [{"id": f"doc{i}", "text": text, "label": str(i % 3)} for i, text in enumerate(TEXTS)]
 FLAGS = ("--epsilon=3", "--rank_c=0.05", "--group_by=label")
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +95,7 @@ def test_the_same_bytes_from_packed_and_from_smaller_pieces(
     metrics: str,
 ) -> None:
     """Files that several workers share, searches of a few words, batches of a few documents."""
-    monkeypatch.setattr(corpus, "_SPLIT_BYTES", 4000)
+    monkeypatch.setattr(lines, "_SPLIT_BYTES", 4000)
     monkeypatch.setattr(sanitizer, "_WORDS_PER_SEARCH", 97)
     monkeypatch.setattr(sanitizer, "_CHARACTERS_PER_BATCH", 1000)
     plain = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
@@ -131,7 +126,7 @@ def test_the_same_bags(
     results = made.sanitize(Document(r["id"], r["text"]) for r in RECORDS)
     expected = {r.document.id: r.document.text for r in results if isinstance(r, Sanitized)}
 
-    monkeypatch.setattr(corpus, "_SPLIT_BYTES", 4000)
+    monkeypatch.setattr(lines, "_SPLIT_BYTES", 4000)
     (tmp_path / "stop").write_text("\n".join(stop_words))
     path = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
     bag = ("--bag_of_words=30", f"--stop_words={tmp_path}/stop")

@@ -14,23 +14,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
-from apache_beam.options.pipeline_options import PipelineOptions
-from apache_beam.testing import test_pipeline
 
 from dxbeam import storage
+from dxbeam.corpus.formats import FORMATS
 from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.randomness import layout_order
 from dxbeam.release import manifest
-from dxbeam.release.manifest import Shard
+from dxbeam.release.manifest import ReleaseJob, Shard
 from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.tally import Tally
 from dxbeam.transforms import shards
-from dxbeam.transforms.manifest import NOT_COVERED, WriteManifest, WriteMetrics
+from dxbeam.transforms.manifest import Counted, WriteManifest
+from dxbeam.transforms.metrics import NOT_COVERED, WriteMetrics
 from dxbeam.transforms.shards import WriteShards, _publish
 from dxbeam.transforms.vectors import WriteVectorShards
+from tests.support import tiny
 
 NO_FIELDS = pa.schema([])
 RELEASED = [(f"d{i:02}", f"w{i}\nw{i}\u2028é" if i else "", {"n": i}) for i in range(25)]
@@ -39,10 +40,6 @@ TALLIES = [
     ("a", Tally(1, 6, original=6, unchanged=6)),
 ]
 REJECTED = [Rejected("a.jsonl:0", "not valid JSON"), Rejected("a.jsonl:9", "é")]
-
-
-def _pipeline() -> beam.Pipeline:
-    return test_pipeline.TestPipeline(runner="FnApiRunner", options=PipelineOptions([]))
 
 
 def _rows(pipeline: beam.Pipeline, released: Sequence[tuple[str, str, Any]] = RELEASED) -> Any:
@@ -55,7 +52,7 @@ def _rows(pipeline: beam.Pipeline, released: Sequence[tuple[str, str, Any]] = RE
 def _write(output: Path, *arguments: Any, released: Any = RELEASED, **options: Any) -> list[Shard]:
     """Writes shards and returns how they are described."""
     described = output.parent / "described"
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         shards = _rows(pipeline, released) | WriteShards(str(output), *arguments, **options)
         lines = shards | beam.Map(lambda shard: json.dumps(shard._asdict()))
         lines | beam.io.WriteToText(str(described), num_shards=1, shard_name_template="")
@@ -154,7 +151,7 @@ def _dealt(
     output: Path, key: bytes, documents: Sequence[tuple[str, str, Any]], **options: Any
 ) -> list[list[str]]:
     """The ids of each file, in order of the files' first ids."""
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         layout_key = pipeline | "Key" >> beam.Create([key])
         rows = _rows(pipeline, documents)
         rows | WriteShards(str(output), "jsonl", layout_key=layout_key, **options)
@@ -170,7 +167,7 @@ def test_which_file_a_document_lies_in_says_nothing_about_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: int
 ) -> None:
     """It follows from the key, the ids and their number; the texts and their order are others."""
-    monkeypatch.setattr(shards, "DOCUMENTS_A_FILE", 10)
+    monkeypatch.setattr(shards, "DOCUMENTS_PER_FILE", 10)
     others = [(name, "long " * 100 * (n % 3), {}) for n, (name, _, _) in enumerate(RELEASED)]
     first = _dealt(tmp_path / "1", b"k" * 32, RELEASED, num_shards=asked)
     assert _dealt(tmp_path / "2", b"k" * 32, others[::-1], num_shards=asked) == first
@@ -190,10 +187,10 @@ def test_a_release_without_documents_has_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (("csv",), "--output_format is one of"),
-        (("jsonl", NO_FIELDS, "bzip2"), "--compression is one of"),
+        (("csv",), "`output_format` is one of"),
+        (("jsonl", NO_FIELDS, "bzip2"), "`compression` is one of"),
         (("parquet", NO_FIELDS, "gzip"), "Parquet is always compressed with zstd"),
-        (("jsonl", NO_FIELDS, "none", -1), "--num_shards must not be negative"),
+        (("jsonl", NO_FIELDS, "none", -1), "`num_shards` must not be negative"),
     ],
 )
 def test_shards_that_cannot_be_written(settings: tuple[Any, ...], said: str) -> None:
@@ -202,7 +199,7 @@ def test_shards_that_cannot_be_written(settings: tuple[Any, ...], said: str) -> 
 
 
 def test_vectors_are_not_written_to_a_negative_number_of_files() -> None:
-    with pytest.raises(ConfigurationError, match="--num_shards must not be negative"):
+    with pytest.raises(ConfigurationError, match="`num_shards` must not be negative"):
         WriteVectorShards("out", 3, None, NO_FIELDS, -1)
 
 
@@ -210,17 +207,18 @@ def test_a_piece_is_published_once_however_often_it_is_tried(tmp_path: Path) -> 
     piece = tmp_path / manifest.PIECES / "part-1.jsonl"
     piece.parent.mkdir()
     piece.write_text("{}\n")
-    first, again = (_publish(str(piece), str(tmp_path)) for _ in range(2))
+    count = FORMATS["jsonl"].encoding(NO_FIELDS, "none").count_rows
+    first, again = (_publish(str(piece), str(tmp_path), count) for _ in range(2))
     assert (
         first == again == Shard("part-1.jsonl", 1, 3, storage.sha256(f"{tmp_path}/part-1.jsonl")[0])
     )
     assert not piece.exists()
     with pytest.raises(OutputError, match="was lost before it could be published"):
-        _publish(str(piece.with_name("part-2.jsonl")), str(tmp_path))
+        _publish(str(piece.with_name("part-2.jsonl")), str(tmp_path), count)
 
 
 def _write_metrics(folder: Path, by_group: bool) -> dict[str, Any]:
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         rejected = pipeline | "Rejected" >> beam.Create(REJECTED)
         tallies = pipeline | "Tallies" >> beam.Create(TALLIES)
         tallies | WriteMetrics(str(folder), rejected, by_group)
@@ -258,7 +256,7 @@ def test_dead_letters_say_where_and_why(tmp_path: Path) -> None:
 
 
 def _release(output: Path, released: Sequence[tuple[str, str, Any]]) -> None:
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         tallies = pipeline | "Tallies" >> beam.Create([("", Tally(25, tokens=50))])
         rejected = pipeline | "Rejected" >> beam.Create(REJECTED)
         fingerprint = pipeline | "Fingerprint" >> beam.Create(["ff"])
@@ -269,17 +267,15 @@ def _release(output: Path, released: Sequence[tuple[str, str, Any]]) -> None:
             | WriteShards(str(output), "jsonl")
             | WriteManifest(
                 str(output),
-                Configuration(Laplace(5.0)),
-                VocabularyHandle("somewhere", "00", 10, 2),
-                False,
-                {"kept_fields": ["n"]},
-                tallies=tallies,
-                rejected=rejected,
-                fingerprint=fingerprint,
-                corpus_digest=digest,
-                source="corpus/*",
-                dead_letters="letters",
-                written=written,
+                ReleaseJob(
+                    Configuration(Laplace(5.0)),
+                    VocabularyHandle("somewhere", "00", 10, 2),
+                    False,
+                    source="corpus/*",
+                    dead_letters="letters",
+                    facts={"kept_fields": ["n"]},
+                ),
+                Counted(tallies, rejected, fingerprint, written, digest),
             )
         )
 

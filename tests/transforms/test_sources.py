@@ -9,20 +9,16 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from apache_beam.options.pipeline_options import PipelineOptions
-from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
 
-from dxbeam.corpus import files as corpus
-from dxbeam.corpus.files import CorpusFormat
+from dxbeam.corpus import lines, reading
+from dxbeam.corpus.files import matching_files
+from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.splits import number_splits
 from dxbeam.documents import Document, Rejected, UnreadableFile
 from dxbeam.errors import CorpusError
-from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments, RepeatedIds
+from dxbeam.transforms.sources import ReadDocuments, RepeatedIds
 from tests.support import tiny
-
-
-def _pipeline() -> beam.Pipeline:
-    return test_pipeline.TestPipeline(runner="FnApiRunner", options=PipelineOptions([]))
 
 
 def _read_without_beam(
@@ -31,15 +27,15 @@ def _read_without_beam(
     """The documents, the rejected records, and the names of the files that cannot be read."""
     results: list[Document | Rejected] = []
     unreadable = []
-    for file in corpus.matching_files(pattern):
+    for file in matching_files(pattern):
         try:
-            splits = corpus.splits(file, read_as)
-            counted = [(split, corpus.count_records(split, read_as)) for split in splits]
+            splits = reading.splits(file, read_as)
+            counted = [(split, reading.count_records(split, read_as)) for split in splits]
         except CorpusError:
             unreadable.append(file.name)
             continue
-        for split in corpus.numbered(counted):
-            results += corpus.read(split, read_as)
+        for split in number_splits(counted):
+            results += reading.read(split, read_as)
     return (
         [result for result in results if isinstance(result, Document)],
         [result for result in results if isinstance(result, Rejected)],
@@ -76,17 +72,17 @@ def test_a_pipeline_reads_what_is_read_without_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: type
 ) -> None:
     read_as: CorpusFormat = write(tmp_path)
-    monkeypatch.setattr(corpus, "_SPLIT_BYTES", 100)
+    monkeypatch.setattr(lines, "_SPLIT_BYTES", 100)
     pattern = f"{tmp_path}/in/*"
     documents, rejected, unreadable = _read_without_beam(pattern, read_as)
     assert documents
     assert rejected
     assert unreadable
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         reading = pipeline | ReadDocuments(f"file://{pattern}", read_as, allow_unreadable=True)
-        assert_that(reading["documents"], equal_to(documents))
-        assert_that(reading[REJECTED], equal_to(rejected), label="rejected")
-        names = reading[UNREADABLE] | beam.Map(lambda file: file.file)
+        assert_that(reading.documents, equal_to(documents))
+        assert_that(reading.rejected, equal_to(rejected), label="rejected")
+        names = reading.unreadable | beam.Map(lambda file: file.file)
         assert_that(names, equal_to(unreadable), label="unreadable")
 
 
@@ -95,9 +91,9 @@ def test_a_file_that_cannot_be_read_to_its_end_fails_the_run(tmp_path: Path, wri
     read_as: CorpusFormat = write(tmp_path)
     pattern = f"{tmp_path}/in/*"
     _, _, unreadable = _read_without_beam(pattern, read_as)
-    pipeline = _pipeline()
+    pipeline = tiny.pipeline()
     reading = pipeline | ReadDocuments(pattern, read_as)
-    reading["documents"] | beam.Map(_fail)
+    reading.documents | beam.Map(_fail)
     with pytest.raises(Exception, match="--allow_unreadable_files") as failed:
         pipeline.run()
     for name in unreadable:
@@ -111,15 +107,15 @@ def _fail(_: Document) -> None:
 
 def test_documents_travel_as_rows(tmp_path: Path) -> None:
     tiny.write_jsonl(tmp_path / "a.jsonl", [{"text": "a"}])
-    reading = _pipeline() | ReadDocuments(str(tmp_path / "*"), CorpusFormat("jsonl"))
-    assert reading["documents"].element_type == Document
+    reading = tiny.pipeline() | ReadDocuments(str(tmp_path / "*"), CorpusFormat("jsonl"))
+    assert reading.documents.element_type == Document
 
 
 def test_rejected_records_and_unreadable_files_travel_as_rows(tmp_path: Path) -> None:
     tiny.write_jsonl(tmp_path / "a.jsonl", [{"text": "a"}])
-    reading = _pipeline() | ReadDocuments(str(tmp_path / "*"), CorpusFormat("jsonl"))
-    assert reading[REJECTED].element_type == Rejected
-    assert reading[UNREADABLE].element_type == UnreadableFile
+    reading = tiny.pipeline() | ReadDocuments(str(tmp_path / "*"), CorpusFormat("jsonl"))
+    assert reading.rejected.element_type == Rejected
+    assert reading.unreadable.element_type == UnreadableFile
 
 
 TWICE: dict[str, list[bytes]] = {
@@ -139,20 +135,20 @@ def test_what_becomes_of_a_repeated_id_depends_on_ids_alone(
 ) -> None:
     """Otherwise it would show whether texts are equal, or whether one can be used."""
     path = tiny.write_jsonl(tmp_path / "c.jsonl", [*records, {"id": "alone", "text": "one"}])
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         reading = pipeline | ReadDocuments(str(path), CorpusFormat("jsonl"))
-        assert_that(reading["documents"], equal_to([Document("alone", "one")]))
-        places = reading[REJECTED] | beam.Map(lambda rejected: rejected.where)
+        assert_that(reading.documents, equal_to([Document("alone", "one")]))
+        places = reading.rejected | beam.Map(lambda rejected: rejected.where)
         assert_that(places, equal_to(["c.jsonl:1", "c.jsonl:2"]), label="rejected")
 
 
 def test_a_repeated_id_in_parquet_whatever_the_text_is(tmp_path: Path) -> None:
     table = pa.table({"id": ["a", "a", "b"], "text": ["one", None, "one"]})
     pq.write_table(table, tmp_path / "c.parquet", row_group_size=1)
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         reading = pipeline | ReadDocuments(f"{tmp_path}/*", CorpusFormat("parquet"))
-        assert_that(reading["documents"], equal_to([Document("b", "one")]))
-        places = reading[REJECTED] | beam.Map(lambda rejected: rejected.where)
+        assert_that(reading.documents, equal_to([Document("b", "one")]))
+        places = reading.rejected | beam.Map(lambda rejected: rejected.where)
         assert_that(places, equal_to(["c.parquet:1", "c.parquet:2"]), label="rejected")
 
 
@@ -160,9 +156,9 @@ def test_a_made_id_that_another_file_gives_to_a_row_of_its_own(tmp_path: Path) -
     pq.write_table(pa.table({"text": ["one", "two"]}), tmp_path / "a.parquet")
     table = pa.table({"id": ["a.parquet:2", "b"], "text": ["one", "two"]})
     pq.write_table(table, tmp_path / "b.parquet")
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         reading = pipeline | ReadDocuments(f"{tmp_path}/*", CorpusFormat("parquet"))
-        ids = reading["documents"] | beam.Map(lambda document: document.id)
+        ids = reading.documents | beam.Map(lambda document: document.id)
         assert_that(ids, equal_to(["a.parquet:1", "b"]))
 
 
@@ -170,21 +166,21 @@ def test_a_file_that_is_left_out_repeats_no_ids(tmp_path: Path) -> None:
     """The result is that of the corpus without it."""
     path = tiny.write_jsonl(tmp_path / "a.jsonl", [{"id": "a", "text": "one"}])
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(path.read_bytes() * 9)[:-3])
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         reading = pipeline | ReadDocuments(
             f"{tmp_path}/*", CorpusFormat("jsonl"), allow_unreadable=True
         )
-        assert_that(reading["documents"], equal_to([Document("a", "one")]))
+        assert_that(reading.documents, equal_to([Document("a", "one")]))
 
 
 def test_ids_that_stand_more_than_once() -> None:
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         repeated = pipeline | beam.Create(["a", "b", "a", "c", "b", "a"]) | RepeatedIds()
         assert_that(repeated, equal_to(["a", "b"]))
 
 
 def test_a_corpus_of_no_documents(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("\n\n")
-    with _pipeline() as pipeline:
+    with tiny.pipeline() as pipeline:
         reading = pipeline | ReadDocuments(f"{tmp_path}/*", CorpusFormat("jsonl"))
-        assert_that(reading["documents"], equal_to([]))
+        assert_that(reading.documents, equal_to([]))

@@ -22,7 +22,7 @@ from dxbeam.vectors.projections import Projection, make_projection
 from dxbeam.vectors.release import ReleasedVector, VectorReleaser, shortened, to_grid
 from dxbeam.vectors.sensitivity import Sensitivity
 from tests.support import tiny, vocabularies
-from tests.support.laws import ALPHA, chi_square_p, random_numbers
+from tests.support.distributions import ALPHA, chi_square_p, random_numbers
 
 VOCABULARY = tiny.vocabulary(words=60, dimensions=8)
 
@@ -58,6 +58,7 @@ def _coordinate_p(settings: VectorConfiguration, epsilon: float, released: np.nd
     return chi_square_p(counts, law)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "m"), [("gaussian", 3), ("pca", 1), ("none", 8)])
 def test_the_law_of_a_coordinate(kind: str, m: int) -> None:
     """Exact over the grid; false-alarm rate 1e-6. An epsilon 5 % off is seen."""
@@ -300,7 +301,7 @@ def test_settings_travel_and_keep_their_digest() -> None:
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_guarantee_names_the_metric_that_is_proved(unit: str) -> None:
     guarantee = _settings(unit).guarantee()
-    assert guarantee.metric.startswith("Euclidean distance")
+    assert guarantee.metric.sentence.startswith("Euclidean distance")
     assert (guarantee.epsilon, guarantee.delta, guarantee.evidence) == (2.0, 0.0, "proved")
     assert "7e-10" not in str(guarantee.caveats)
     assert any("total variation" in caveat for caveat in guarantee.caveats)
@@ -312,9 +313,9 @@ def _exact(unit: str, kind: str = "gaussian") -> VectorConfiguration:
 
 
 def test_pairs_of_words_prove_less_for_texts_and_nothing_for_given_vectors() -> None:
-    assert _exact("word").guarantee().metric.startswith("Euclidean distance")
-    assert _exact("text").guarantee().metric.startswith("Word Mover's Distance")
-    assert _exact("text", "none").guarantee().metric.startswith("Euclidean distance")
+    assert _exact("word").guarantee().metric.sentence.startswith("Euclidean distance")
+    assert _exact("text").guarantee().metric.sentence.startswith("Word Mover's Distance")
+    assert _exact("text", "none").guarantee().metric.sentence.startswith("Euclidean distance")
     with pytest.raises(ConfigurationError, match="choose spectral"):
         _exact("vector")
 
@@ -385,6 +386,7 @@ def test_float64_noise_is_as_near_to_the_exact_one_as_the_proof_says(m: int) -> 
     assert error[ordinary].max() > 2.0**-56  # so the comparison sees something
 
 
+@pytest.mark.slow
 def test_released_words_are_spread_as_far_as_the_noise() -> None:
     settings = _settings("word")
     released = np.stack(

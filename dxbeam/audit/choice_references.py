@@ -1,0 +1,85 @@
+"""What mechanisms that draw a word by its distance should do, from their papers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.special import softmax
+
+from dxbeam.audit.reference_distributions import Floats, Reference, distances_from, euclidean
+from dxbeam.space.vocabulary import Vocabulary
+
+
+def santext(mechanism: Any, vocabulary: Vocabulary) -> Reference:
+    """Proportional to exp(-epsilon d / 2)."""
+    epsilon = mechanism.epsilon
+    return Reference(
+        loss=lambda x, y: epsilon * euclidean(x, y),
+        released=lambda _, start: softmax(-epsilon / 2 * distances_from(start, vocabulary)),
+    )
+
+
+def santext_plus(mechanism: Any, vocabulary: Vocabulary) -> Reference:
+    """The same over sensitive words; a common word is kept with probability 1 - p."""
+    epsilon, words = mechanism.epsilon, len(vocabulary)
+    first = min(round(words * (1 - mechanism.sensitive)), words - 1)
+
+    def distribution(word: int, start: Floats) -> Floats:
+        result = np.zeros(words)
+        result[first:] = softmax(-epsilon / 2 * distances_from(start, vocabulary)[first:])
+        if 0 <= word < first:
+            result *= mechanism.p
+            result[word] = 1 - mechanism.p
+        return result
+
+    def is_common(place: Floats) -> bool:
+        return bool((vocabulary.vectors[:first] == place).all(axis=1).any())
+
+    return Reference(
+        loss=lambda x, y: math.inf if is_common(x) or is_common(y) else epsilon * euclidean(x, y),
+        released=distribution,
+    )
+
+
+def tem(mechanism: Any, vocabulary: Vocabulary) -> Reference:
+    """Algorithm 1: words within gamma compete with one candidate for all others."""
+    epsilon, beta, words = mechanism.epsilon, mechanism.beta, len(vocabulary)
+    gamma = 2 / epsilon * math.log((1 - beta) * (words - 1) / beta)
+
+    def distribution(_word: int, start: Floats) -> Floats:
+        lengths = distances_from(start, vocabulary)
+        within = lengths <= gamma
+        others = words - int(within.sum())
+        scores = -epsilon / 2 * lengths[within]
+        if others:
+            scores = np.append(scores, -epsilon / 2 * gamma + math.log(others))
+        shares = softmax(scores)
+        result = np.zeros(words)
+        result[within] = shares[: words - others]
+        if others:
+            result[~within] = shares[-1] / others
+        return result
+
+    return Reference(loss=lambda x, y: epsilon * min(euclidean(x, y), gamma), released=distribution)
+
+
+def truncated_gumbel(mechanism: Any, vocabulary: Vocabulary) -> Reference:
+    """A Poisson number of candidates, the nearest ones; nothing is claimed."""
+    words = len(vocabulary)
+    chances = stats.poisson.pmf(np.arange(1, words + 1), math.log(words))
+    chances /= chances.sum()
+
+    def distribution(word: int, start: Floats) -> Floats:
+        lengths = distances_from(start, vocabulary)
+        keys = np.where(np.arange(words) == word, -1.0, lengths)
+        order = np.argsort(keys, kind="stable")
+        result = np.zeros(words)
+        for k in np.flatnonzero(chances > 1e-18) + 1:
+            chance = chances[k - 1]
+            result[order[:k]] += chance * softmax(-mechanism.epsilon / 2 * lengths[order[:k]])
+        return result
+
+    return Reference(loss=lambda *_: math.inf, released=distribution, tolerance=1e-10)

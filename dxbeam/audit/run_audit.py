@@ -1,0 +1,127 @@
+"""An audit that can fail: statistical and exact tests of a mechanism against what it claims.
+
+``audit`` runs a battery on a configuration as the release path runs it: through ``Sanitizer``, its
+keys and its random numbers. Distributions that are declared in reference_distributions.py are
+tested exactly; the claimed privacy loss, independence of batches, of documents and texts,
+repeatability and unknown words are tested for every mechanism. docs/audit.md says what each test
+can find and what not.
+
+The tests of one audit together raise a false alarm with probability ALPHA at most. Random numbers
+come from the operating system, so each audit is a new one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from dxbeam.audit.bag_battery import audit_bags
+from dxbeam.audit.delta_battery import audit_delta
+from dxbeam.audit.evidence import holm_shares
+from dxbeam.audit.large_vocabulary_battery import (
+    audit_cluster,
+    audit_long_vectors,
+    audit_searches,
+    audit_shared_vectors,
+    audit_thousands,
+)
+from dxbeam.audit.noise_battery import audit_noise
+from dxbeam.audit.promise_battery import audit_promises
+from dxbeam.audit.subject import Finding, Subject
+from dxbeam.audit.text_battery import audit_texts
+from dxbeam.audit.word_battery import audit_batches, audit_line, audit_plane, audit_twins
+from dxbeam.mechanisms import AddsNoise
+
+ALPHA = 1e-6
+"""Probability of a false alarm in one audit, at most, over all its tests."""
+
+DIMENSIONS = (1, 2, 3, 50, 300)
+
+_BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int, ...]]] = {
+    "thousands": (audit_thousands, (1, 50)),
+    "cluster": (audit_cluster, (3,)),
+    "long_vectors": (audit_long_vectors, (2,)),
+    "shared_vectors": (audit_shared_vectors, (1, 3)),
+    "searches": (audit_searches, (50,)),
+    "bags": (audit_bags, (1,)),
+    "noise": (audit_noise, DIMENSIONS),
+    "line": (audit_line, DIMENSIONS),
+    "plane": (audit_plane, (2,)),
+    "twins": (audit_twins, (3, 50)),
+    "batches": (audit_batches, (3, 50)),
+    "texts": (audit_texts, (1,)),
+    "promises": (audit_promises, (1, 5)),
+    "delta": (audit_delta, (1, 50, 300)),
+}
+"""The parts of an audit, and the dimensions in which each is run; what finds most comes last."""
+
+
+class Part(NamedTuple):
+    """A part of an audit that can run by itself.
+
+    Attributes:
+      name: a key of the battery.
+      n: dimensions.
+    """
+
+    name: str
+    n: int
+
+
+def parts(subject: Subject) -> list[Part]:
+    """What an audit of this subject consists of, the longest parts first."""
+    noisy = isinstance(subject.configuration.mechanism, AddsNoise)
+    return [
+        Part(name, n)
+        for name, (_, dimensions) in _BATTERY.items()
+        for n in sorted(dimensions, reverse=True)
+        if noisy or name != "noise"
+    ]
+
+
+def run(subject: Subject, part: Part) -> list[Finding]:
+    """Runs a part."""
+    return list(_BATTERY[part.name][0](subject, part.n))
+
+
+class Verdict(NamedTuple):
+    """The outcome of an audit.
+
+    Attributes:
+      findings: all of them, the smallest p-value first.
+      shares: for each the share of ALPHA that its p-value was compared with (Holm).
+      failures: the findings that are not as they should be.
+      epsilon_bound: largest lower bound on the loss per unit of Euclidean distance.
+    """
+
+    findings: list[Finding]
+    shares: list[float]
+    failures: list[Finding]
+    epsilon_bound: float
+
+
+def judge(findings: Iterable[Finding], alpha: float = ALPHA) -> Verdict:
+    """Judges the findings of one audit together."""
+    ordered = sorted(findings, key=lambda finding: (finding.p_value, finding.test, finding.setting))
+    shares = holm_shares([finding.p_value for finding in ordered], alpha)
+    failures = []
+    for finding, share in zip(ordered, shares, strict=True):
+        if finding.p_value >= share:
+            break
+        failures.append(finding)
+    bounds = [f.epsilon_bound for f in ordered if not math.isnan(f.epsilon_bound)]
+    return Verdict(
+        ordered,
+        shares,
+        [finding for finding in failures if finding.part_of_claim],
+        max(bounds, default=math.nan),
+    )
+
+
+def audit(subject: Subject, alpha: float = ALPHA) -> Verdict:
+    """Runs the whole battery on a subject, in this process."""
+    found: list[Finding] = []
+    for part in parts(subject):
+        found += run(subject, part)
+    return judge(found, alpha)

@@ -1,0 +1,47 @@
+"""Flags of dxbeam audit."""
+
+from __future__ import annotations
+
+import argparse
+from typing import ClassVar
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from dxbeam.commands import flag_groups
+from dxbeam.commands.arguments import count
+from dxbeam.commands.flag_groups import flag_group
+
+
+class AuditOptions(PipelineOptions):
+    """Flags of dxbeam audit, besides those that it shares with dxbeam sanitize.
+
+    Attributes:
+      command: the launcher's name.
+      needed: flags, without dashes, that must be given.
+      shared: flags of dxbeam sanitize that it takes too.
+      refused: flags of every other launcher that it does not take.
+    """
+
+    command: ClassVar[str] = "audit"
+    needed: ClassVar[tuple[str, ...]] = ()
+    shared: ClassVar[tuple[str, ...]] = ("--mechanism", "--epsilon", "--parameters", "--rank_c")
+    refused: ClassVar[tuple[str, ...]] = ("--output",)  # it writes --report alone
+
+    @classmethod
+    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
+        group = flag_group(parser, flag_groups.AUDIT)
+        group.add_argument(
+            "--runs", type=count, default=1, metavar="N", help="how many whole audits (default 1)"
+        )
+        group.add_argument(
+            "--samples",
+            default="standard",
+            metavar="SIZE",
+            help="standard (default), or small for many runs; the false-alarm rate is the same",
+        )
+        group.add_argument(
+            "--report",
+            default="audit.json",
+            metavar="FILE",
+            help="where to write the report, local or gs:// (default audit.json)",
+        )

@@ -1,0 +1,85 @@
+"""Flags of dxbeam build-vocabulary."""
+
+from __future__ import annotations
+
+import argparse
+from typing import ClassVar
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from dxbeam.commands import flag_groups
+from dxbeam.commands.arguments import count
+from dxbeam.commands.flag_groups import flag_group
+from dxbeam.space import embeddings
+
+
+class BuildVocabularyOptions(PipelineOptions):
+    """Flags of dxbeam build-vocabulary.
+
+    Attributes:
+      command: the launcher's name.
+      needed: flags, without dashes, that must be given.
+    """
+
+    command: ClassVar[str] = "build-vocabulary"
+    needed: ClassVar[tuple[str, ...]] = ("embeddings", "output")
+
+    @classmethod
+    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
+        group = flag_group(parser, flag_groups.EMBEDDINGS)
+        group.add_argument(
+            "--embeddings",
+            metavar="FILE",
+            help="GloVe, word2vec or fastText file, local or gs://; plain, .gz, FILE.zip or "
+            "FILE.zip!MEMBER",
+        )
+        group.add_argument(
+            "--embeddings_format",
+            default="auto",
+            metavar="FORMAT",
+            help=f"{', '.join(embeddings.FORMATS)}, or auto to find out (default auto)",
+        )
+        group.add_argument(
+            "--max_words",
+            type=count,
+            metavar="N",
+            help="keep the first N words of the file (default: all)",
+        )
+        group.add_argument(
+            "--lowercase",
+            action="store_true",
+            help="lower-case the words, and later all text; of words that become equal the first "
+            "is kept (default: words and text stay as they are)",
+        )
+        group = flag_group(parser, flag_groups.INDEX)
+        group.add_argument(
+            "--index_factory",
+            default="Flat",
+            metavar="FACTORY",
+            help="FAISS factory string of the search index. Flat (default) searches exactly; an "
+            "approximate index keeps the privacy but changes which words are released, and its "
+            "recall goes into the manifest",
+        )
+        group.add_argument(
+            "--index_parameters",
+            default="",
+            metavar="NAME=VALUE,…",
+            help="FAISS search parameters of the index, such as nprobe=32 (default: FAISS's own, "
+            "which are fast and miss many nearest words)",
+        )
+        group.add_argument(
+            "--neighbors",
+            type=count,
+            default=256,
+            metavar="K",
+            help="neighbours stored per word, for rank resampling (default 256); deeper ranks are "
+            "searched when they are drawn",
+        )
+        group = flag_group(parser, flag_groups.OUTPUT)
+        group.add_argument(
+            "--vector_dtype",
+            default="float32",
+            choices=["float32", "float16"],
+            help="how vectors are stored: float32 (default); or float16, which halves the files "
+            "and is read into memory instead of mapped",
+        )

@@ -1,0 +1,33 @@
+"""The headings under which --help lists flags."""
+
+from __future__ import annotations
+
+import argparse
+
+CORPUS = "corpus"
+EMBEDDINGS = "embeddings"
+VOCABULARY = "vocabulary"
+INDEX = "search index"
+VECTORS = "vectors"
+MECHANISM = "mechanism"
+AUDIT = "audit"
+MEASURE = "measurement"
+KEY = "secret key"
+OUTPUT = "output"
+LEDGER = "ledger"
+REPAIR = "repair by a language model"
+RUN = "run"
+
+HEADINGS = (
+    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, VECTORS, MECHANISM, AUDIT, MEASURE, KEY, OUTPUT, LEDGER,
+    REPAIR, RUN,
+)  # fmt: skip
+"""In the order of --help."""
+
+
+def flag_group(parser: argparse.ArgumentParser, heading: str) -> argparse._ArgumentGroup:
+    """The parser's group of flags with this heading, made where there is none yet."""
+    for group in parser._action_groups:
+        if group.title == heading:
+            return group
+    return parser.add_argument_group(heading)

@@ -1,0 +1,270 @@
+"""Flags of dxbeam sanitize, some of which other launchers share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import ClassVar
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from dxbeam.commands import flag_groups
+from dxbeam.commands.arguments import count, number, size
+from dxbeam.commands.flag_groups import flag_group
+from dxbeam.corpus.formats import FORMATS
+from dxbeam.mechanisms import MECHANISMS
+from dxbeam.text.configuration import UNKNOWN_WORDS
+from dxbeam.text.repair import FAILURES
+
+
+class SanitizeOptions(PipelineOptions):
+    """Flags of dxbeam sanitize.
+
+    Attributes:
+      command: the launcher's name.
+      needed: flags, without dashes, that must be given.
+    """
+
+    command: ClassVar[str] = "sanitize"
+    needed: ClassVar[tuple[str, ...]] = ("input", "vocabulary", "epsilon", "output")
+
+    @classmethod
+    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
+        _add_corpus(flag_group(parser, flag_groups.CORPUS))
+        _add_vocabulary(flag_group(parser, flag_groups.VOCABULARY))
+        _add_mechanism(flag_group(parser, flag_groups.MECHANISM))
+        _add_key(flag_group(parser, flag_groups.KEY))
+        _add_repair(flag_group(parser, flag_groups.REPAIR))
+        _add_output(flag_group(parser, flag_groups.OUTPUT))
+
+
+def _add_corpus(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--input",
+        metavar="GLOB",
+        help="corpus files, local or gs://; quote a pattern such as 'corpus/*.jsonl'; .gz and "
+        ".zst files are decompressed",
+    )
+    group.add_argument(
+        "--input_format",
+        default="jsonl",
+        metavar="FORMAT",
+        help=f"{', '.join(FORMATS)} (default jsonl)",
+    )
+    group.add_argument(
+        "--document_per",
+        default="line",
+        metavar="UNIT",
+        help="with --input_format text, whether each 'line' (default) or each 'file' is a document",
+    )
+    group.add_argument(
+        "--text_field",
+        default="text",
+        metavar="FIELD",
+        help="field or column that holds the text (default text)",
+    )
+    group.add_argument(
+        "--id_field",
+        default="id",
+        metavar="FIELD",
+        help="field or column that holds the document's id (default id). A document without one is "
+        "named FILE:NUMBER, by the number of its line or row. Ids are released; all documents "
+        "whose id occurs more than once go to the dead letters",
+    )
+    group.add_argument(
+        "--keep_fields",
+        default="",
+        metavar="A,B",
+        help="further fields to release as they are, unprotected, separated by commas. From "
+        "Parquet to Parquet columns keep their types; from JSON to Parquet they become strings "
+        "(default: none)",
+    )
+    group.add_argument(
+        "--group_by",
+        metavar="FIELD",
+        help="count metrics separately for each value of this field (default: for all together)",
+    )
+    group.add_argument(
+        "--largest_document",
+        type=size,
+        default=256 << 20,
+        metavar="BYTES",
+        help="longer documents go to the dead letters (default 256 MiB)",
+    )
+    group.add_argument(
+        "--allow_unreadable_files",
+        action="store_true",
+        help="leave out every file that is truncated, damaged or lacks a column, and name it in "
+        "release.json (default: such a file fails the run)",
+    )
+    group.add_argument(
+        "--max_dead_letters",
+        metavar="N|P%",
+        help="fail the run if more than N records, or more than P percent of them, go to the dead "
+        "letters. Whoever sees whether the run failed learns a little about the texts: one with a "
+        "null byte, for example, is a dead letter (default: no limit)",
+    )
+
+
+def _add_vocabulary(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--vocabulary",
+        metavar="DIR",
+        help="what dxbeam build-vocabulary wrote, local or gs://, or 'demo' for the small "
+        "vocabulary that comes with dxbeam",
+    )
+    group.add_argument(
+        "--unknown_words",
+        default="noise",
+        metavar="HOW",
+        help="what becomes of words outside the vocabulary (default noise). "
+        + "; ".join(f"{name}: {what}" for name, what in UNKNOWN_WORDS.items()),
+    )
+
+
+def _add_mechanism(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--mechanism",
+        default="laplace",
+        metavar="NAME",
+        help=f"what replaces a word: {', '.join(MECHANISMS)} (default laplace). With --help it "
+        "explains this mechanism and its parameters",
+    )
+    group.add_argument(
+        "--epsilon",
+        type=number,
+        metavar="NUMBER",
+        help="privacy loss per unit of distance between word vectors; smaller is more private, and "
+        "5 to 20 is usual for GloVe",
+    )
+    group.add_argument(
+        "--parameters",
+        default="",
+        metavar="NAME=VALUE,…",
+        help="further parameters of the mechanism, e.g. delta=1e-6 (default: the mechanism's own, "
+        "which --mechanism NAME --help lists)",
+    )
+    group.add_argument(
+        "--rank_c",
+        type=number,
+        metavar="C",
+        help="resample each released word among its neighbours, with probability proportional to "
+        "exp(-epsilon * C * rank). It costs no privacy, and 0.02 to 0.05 is usual (default: no "
+        "resampling)",
+    )
+    group.add_argument(
+        "--bag_of_words",
+        type=count,
+        metavar="LENGTH",
+        help="release each document as this many of its words, without their order. Longer "
+        "documents are sampled and shorter ones are filled up with the unknown word, so nobody "
+        "sees how long a document is (default: all words, in order)",
+    )
+    group.add_argument(
+        "--stop_words",
+        metavar="FILE",
+        help="with --bag_of_words, a public list of words to leave out; also 'english' (default) "
+        "or 'none'",
+    )
+    group.add_argument(
+        "--allow_unsound",
+        action="store_true",
+        help="run settings that guarantee nothing, or nothing for some words: to compare a "
+        "mechanism or reproduce what was published, or for --unknown_words mask, drop or keep "
+        "(default: they are refused)",
+    )
+
+
+def _add_key(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--key_uri",
+        metavar="URI",
+        help="file, gs:// object or env:NAME that holds a secret key of 32 bytes, for a release "
+        "that can be repeated (default: a new key that nobody keeps)",
+    )
+
+
+def _add_repair(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--repair_model",
+        metavar="NAME",
+        help="language model that rewrites sanitized text fluently before it is written. It is "
+        "given nothing else, and must not know the private corpus (default: none)",
+    )
+    group.add_argument(
+        "--repair_endpoint",
+        metavar="URL",
+        help="OpenAI-compatible endpoint of that model, e.g. http://localhost:8000/v1; needed with "
+        "--repair_model",
+    )
+    group.add_argument(
+        "--repair_prompt",
+        metavar="FILE",
+        help="what the model is told to do (default: to correct grammar and add nothing)",
+    )
+    group.add_argument(
+        "--repair_api_key_env",
+        metavar="NAME",
+        help="environment variable that holds the endpoint's key on every worker; never the key "
+        "itself (default: the endpoint needs none)",
+    )
+    group.add_argument(
+        "--repair_failures",
+        default="keep",
+        metavar="HOW",
+        help="what becomes of documents that the model fails on (default keep). "
+        + "; ".join(f"{name}: {what}" for name, what in FAILURES.items()),
+    )
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--output_format",
+        metavar="FORMAT",
+        help=f"{', '.join(FORMATS)} (default: the input's; jsonl where files are documents)",
+    )
+    group.add_argument(
+        "--compression",
+        default="none",
+        metavar="NAME",
+        help="of jsonl and text files: none, gzip or zstd (default none)",
+    )
+    group.add_argument(
+        "--num_shards",
+        type=count,
+        metavar="N",
+        help="number of output files (default: one for each 10,000 bags of words or vectors; "
+        "otherwise as the workers happen to write, which needs no shuffle and the least memory)",
+    )
+    group.add_argument(
+        "--metrics_output",
+        metavar="DIR",
+        help="where metrics and dead letters go. They are computed from the raw text, and the "
+        "guarantee does not cover them (default: the output's name with -metrics)",
+    )
+
+
+class LedgerOptions(PipelineOptions):
+    """Flags of launchers that account for what they release."""
+
+    @classmethod
+    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
+        group = flag_group(parser, flag_groups.LEDGER)
+        group.add_argument(
+            "--ledger",
+            metavar="FILE",
+            help="record of all releases, a local file or gs:// object that is appended to; dxbeam "
+            "ledger shows it, docs/ledger.md explains it (default: none)",
+        )
+        group.add_argument(
+            "--corpus_id",
+            metavar="NAME",
+            help="what the ledger calls this corpus, the same for every release of it; needed with "
+            "--ledger",
+        )
+        group.add_argument(
+            "--max_epsilon",
+            type=number,
+            metavar="NUMBER",
+            help="refuse a release with which the releases of this corpus would add up to more "
+            "(default: no cap)",
+        )

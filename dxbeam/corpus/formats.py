@@ -1,0 +1,137 @@
+"""The formats of corpora and releases.
+
+A format is a file: a module of this folder with the functions of ``Format``, which say how files
+are divided among workers, how records are read, and how released rows are written. To add one,
+write its file, name it in ``FORMATS``, and test what is particular to it in a file of its own;
+tests/corpus/test_formats.py checks what every format must do, for those named in ``FORMATS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from dxbeam.corpus import jsonl, parquet, plain_text
+from dxbeam.corpus.encoding import Encoding
+from dxbeam.corpus.files import CorpusFile
+from dxbeam.corpus.settings import UNITS, ReadSettings
+from dxbeam.corpus.splits import Split
+from dxbeam.documents import Document, Rejected, check_fields
+from dxbeam.errors import ConfigurationError
+
+
+class Format(Protocol):
+    """What the module of a format offers.
+
+    Functions that read raise one of ``files.DAMAGE`` or ``CorpusError`` where a file cannot be read
+    to its end.
+    """
+
+    @property
+    def SUFFIXES(self) -> tuple[str, ...]:  # noqa: N802
+        """How names of such files end, in lower case and without a suffix of compression."""
+
+    @property
+    def HAS_FIELDS(self) -> bool:  # noqa: N802
+        """Whether records have named fields; where they have none, a file can be a document."""
+
+    def check_first_records(
+        self, files: Sequence[CorpusFile], settings: ReadSettings, allow_unreadable: bool, /
+    ) -> None:
+        """Looks at the first records of a corpus for the fields that the settings name.
+
+        Args:
+          files: those that hold something.
+          settings: how to read them.
+          allow_unreadable: whether a file may be one that cannot be read.
+
+        Raises:
+          CorpusError: a field is missing.
+        """
+
+    def splits(self, file: CorpusFile, settings: ReadSettings, /) -> Iterator[Split]:
+        """Divides a file into pieces of about a mebibyte; none knows its first record's number."""
+
+    def count_records(self, split: Split, settings: ReadSettings, /) -> int:
+        """Reads a split to its end and counts the records that start in it."""
+
+    def ids(self, split: Split, settings: ReadSettings, /) -> Iterator[str]:
+        """The usable ids of a numbered split, of records too whose text cannot be used."""
+
+    def records(
+        self, split: Split, settings: ReadSettings, /
+    ) -> Iterator[tuple[str, Document | Rejected]]:
+        """Where each record of a numbered split lies, and what it is; in order, each once."""
+
+    def kept_types(self, pattern: str, settings: ReadSettings, /) -> dict[str, pa.DataType]:
+        """The types of kept fields, as far as the files of a corpus say them."""
+
+    def encoding(self, kept: pa.Schema, compression: str, /) -> Encoding:
+        """How released rows are written.
+
+        Args:
+          kept: the kept fields and their types.
+          compression: one of ``lines.COMPRESSIONS``.
+
+        Raises:
+          ConfigurationError: this format is not compressed so.
+        """
+
+
+FORMATS: dict[str, Format] = {
+    "jsonl": jsonl,
+    "parquet": parquet,
+    "text": plain_text,
+}
+"""Every format, by the name that --input_format and --output_format give it."""
+
+
+@dataclass(frozen=True)
+class CorpusFormat(ReadSettings):
+    """How the files of a corpus are to be read; see ``ReadSettings`` for the attributes.
+
+    Raises:
+      ConfigurationError: one of them cannot be used; see ``documents.check_fields`` for names.
+    """
+
+    def __post_init__(self) -> None:
+        if self.name not in FORMATS:
+            raise ConfigurationError(
+                f"--input_format is one of {', '.join(FORMATS)}, not {self.name!r}"
+            )
+        if self.document_per not in UNITS:
+            raise ConfigurationError(
+                f"--document_per is one of {', '.join(UNITS)}, not {self.document_per!r}"
+            )
+        if self.document_per == "file" and self.format.HAS_FIELDS:
+            raise ConfigurationError(
+                f"--document_per file is for --input_format text, and this is {self.name}; leave "
+                "it out"
+            )
+        if self.largest_document < 1:
+            raise ConfigurationError(
+                f"--largest_document must be a positive number of bytes, as "
+                f"{self.largest_document} is not"
+            )
+        if not self.format.HAS_FIELDS:
+            self._check_plain_text()
+        check_fields(self.text_field, self.id_field, self.keep_fields, self.group_by)
+
+    def _check_plain_text(self) -> None:
+        if self.vector_dimensions:
+            raise ConfigurationError(
+                "plain text holds no vectors; use --input_format jsonl or parquet"
+            )
+        if self.keep_fields or self.group_by:
+            raise ConfigurationError(
+                "plain text has no fields: leave --keep_fields and --group_by out, or use "
+                "--input_format jsonl"
+            )
+
+    @property
+    def format(self) -> Format:
+        """The module that reads such files."""
+        return FORMATS[self.name]

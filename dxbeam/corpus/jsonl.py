@@ -1,0 +1,124 @@
+"""JSON Lines: one JSON object per line, blank lines between them allowed."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from dxbeam.corpus import lines
+from dxbeam.corpus.encoding import Encoding
+from dxbeam.corpus.files import DAMAGE, CorpusFile, is_compressed
+from dxbeam.corpus.records import document_of, id_of
+from dxbeam.corpus.settings import ReadSettings
+from dxbeam.corpus.splits import Split
+from dxbeam.documents import Document, Rejected, position_id
+from dxbeam.errors import CorpusError
+
+SUFFIXES = (".jsonl", ".ndjson", ".json")
+HAS_FIELDS = True
+
+_FIRST_LINES = 1000  # among which every field that the settings name must be found
+_BLANK = " \t\n\r\v\f"
+_LINE_BREAK = re.compile("[\x85\u2028\u2029]")
+"""What ends a line by Unicode's rules, and JSON does not ask to escape."""
+
+
+def check_first_records(
+    files: Sequence[CorpusFile], settings: ReadSettings, _allow_unreadable: bool
+) -> None:
+    """Refuses a corpus in whose first file no record has one of the named fields.
+
+    Raises:
+      CorpusError: says which field.
+    """
+    if not files:
+        return
+    file, missing, found = files[0], set(settings.needed_fields), False
+    first = Split(file.path, file.name, 0, 1 if is_compressed(file.path) else file.size)
+    with contextlib.suppress(*DAMAGE):  # counting the records says it
+        numbered = lines.numbered_lines(first, settings.largest_document)
+        for _, line in itertools.islice(numbered, _FIRST_LINES):
+            record = _object_in(line)
+            if record is not None:
+                found = True
+                missing -= set(record)
+            if not missing:
+                return
+    for field in settings.needed_fields:
+        if found and field in missing:
+            raise CorpusError(
+                f"{file.path}: none of the records among its first {_FIRST_LINES:,} lines has a "
+                f"field {field!r}; check the names of fields"
+            )
+
+
+def splits(file: CorpusFile, _settings: ReadSettings) -> Iterator[Split]:
+    """Divides a file among workers."""
+    return lines.splits(file)
+
+
+def count_records(split: Split, _settings: ReadSettings) -> int:
+    """Reads a split to its end and counts its lines, blank ones too, as they are numbered too."""
+    return lines.count_records(split)
+
+
+def ids(split: Split, settings: ReadSettings) -> Iterator[str]:
+    """The ids of all lines that are JSON objects."""
+    for number, line in lines.numbered_lines(split, settings.largest_document):
+        record = _object_in(line)
+        if record is not None:
+            name = id_of(record, position_id(split.name, number), settings)
+            if name is not None:
+                yield name
+
+
+def records(split: Split, settings: ReadSettings) -> Iterator[tuple[str, Document | Rejected]]:
+    """``FILE:NUMBER`` and document of each line that is not blank."""
+    for where, text in lines.texts(split, settings.largest_document):
+        if isinstance(text, Rejected):
+            yield where, text
+        elif text.strip(_BLANK):
+            yield where, _document(text, where, settings)
+
+
+def _document(text: str, where: str, settings: ReadSettings) -> Document | Rejected:
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return Rejected(where, "not valid JSON")
+    if not isinstance(record, dict):
+        return Rejected(where, "not a JSON object")
+    return document_of(record, where, settings)
+
+
+def _object_in(line: bytes | None) -> dict[str, Any] | None:
+    """The JSON object of a line as far as it can be made out, even if its text cannot be used."""
+    try:
+        text = (line or b"").removeprefix(lines.BYTE_ORDER_MARK).decode("utf-8", "replace")
+        record = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def kept_types(_pattern: str, _settings: ReadSettings) -> dict[str, pa.DataType]:
+    """No field has a type of its own."""
+    return {}
+
+
+def encoding(_kept: pa.Schema, compression: str) -> Encoding:
+    """One JSON object per line: id, text, and whatever fields the row has."""
+    return lines.encoding(".jsonl", _line, compression)
+
+
+def _line(row: Any) -> bytes:
+    own = {"id": row.id, "text": row.text}
+    record = {**own, **json.loads(row.fields), **own}  # no kept field takes the place of these
+    line = json.dumps(record, ensure_ascii=False)
+    return _LINE_BREAK.sub(lambda found: f"\\u{ord(found[0]):04x}", line).encode()

@@ -1,0 +1,307 @@
+"""Parquet: one row per document; a row group is what one worker reads.
+
+Kept fields keep the types of their columns: dates and timestamps travel as ISO 8601 and become
+dates and timestamps again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence, Sized
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from dxbeam import storage
+from dxbeam.corpus.encoding import Encoding
+from dxbeam.corpus.files import CorpusFile, damage_as_corpus_error, matching_files
+from dxbeam.corpus.records import document_of, id_of
+from dxbeam.corpus.settings import ReadSettings
+from dxbeam.corpus.splits import Split
+from dxbeam.documents import Document, Rejected, position_id
+from dxbeam.errors import ConfigurationError, CorpusError
+
+SUFFIXES = (".parquet",)
+HAS_FIELDS = True
+
+_ROWS_PER_BATCH = 64  # of reading, as texts may be long
+_ROW_GROUP = 8 << 20  # characters of a row group that is written
+_BUFFER = 1 << 18
+
+
+def check_first_records(
+    files: Sequence[CorpusFile], settings: ReadSettings, allow_unreadable: bool
+) -> None:
+    """Refuses a corpus whose first file has other columns.
+
+    Where files may be unreadable, the first one counts that is not.
+
+    Raises:
+      CorpusError: says which file, and why.
+    """
+    refusal = None
+    for file in files:
+        try:
+            next(splits(file, settings), None)
+            return
+        except CorpusError as error:
+            refusal = refusal or CorpusError(f"{file.path}: {error}")
+            if not allow_unreadable:
+                break
+    if refusal:
+        raise refusal
+
+
+def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
+    """One split for each row group.
+
+    Raises:
+      CorpusError: the file cannot be read, or its columns do not fit the settings.
+    """
+    with (
+        damage_as_corpus_error(),
+        storage.open_read(file.path) as raw,
+        pq.ParquetFile(raw) as parquet_file,
+    ):
+        reason = wrong_schema(parquet_file.schema_arrow, settings)
+        if reason is not None:
+            raise CorpusError(f"{reason}, for its {parquet_file.metadata.num_rows:,} rows")
+        groups = int(parquet_file.num_row_groups)
+    for group in range(groups):
+        yield Split(file.path, file.name, group, group + 1)
+
+
+def count_records(split: Split, settings: ReadSettings) -> int:
+    """Reads the needed columns of a row group, and counts its rows."""
+    return sum(batch.num_rows for batch in _batches(split, set(settings.needed_fields)))
+
+
+def ids(split: Split, settings: ReadSettings) -> Iterator[str]:
+    """The ids of all rows, read without their texts."""
+    for number, row in _rows(split, {settings.id_field}):
+        if row is not None:
+            name = id_of(row, position_id(split.name, number), settings)
+            if name is not None:
+                yield name
+
+
+def records(split: Split, settings: ReadSettings) -> Iterator[tuple[str, Document | Rejected]]:
+    """``FILE:NUMBER`` and document of each row."""
+    for number, row in _rows(split, {settings.id_field, *settings.needed_fields}):
+        where = position_id(split.name, number)
+        yield where, _document(row, where, settings)
+
+
+def _document(
+    row: dict[str, Any] | None, where: str, settings: ReadSettings
+) -> Document | Rejected:
+    if row is None:
+        return Rejected(where, "a string of the row is not valid UTF-8")
+    text = row[settings.text_field]
+    if isinstance(text, str) and len(text) > settings.largest_document:
+        return Rejected(where, f"the text is longer than {settings.largest_document:,} bytes")
+    return document_of(row, where, settings)
+
+
+def _rows(split: Split, columns: set[str]) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """Number and values of each row of a row group; None where a string is not valid UTF-8."""
+    number = split.first_record
+    for batch in _batches(split, columns):
+        for index in range(batch.num_rows):
+            row: dict[str, Any] | None
+            try:
+                row = {name: batch[name][index].as_py() for name in batch.schema.names}
+            except UnicodeDecodeError:
+                row = None
+            yield number, row
+            number += 1
+
+
+def _batches(split: Split, columns: set[str]) -> Iterator[pa.RecordBatch]:
+    """These columns of a row group, as far as the file has them, a few rows at a time."""
+    with storage.open_read(split.path) as raw, pq.ParquetFile(raw, buffer_size=_BUFFER) as file:
+        wanted = [name for name in file.schema_arrow.names if name in columns]
+        for batch in file.iter_batches(_ROWS_PER_BATCH, row_groups=[split.start], columns=wanted):
+            columns_as_json = [_as_json(column) for column in batch.columns]
+            # Without columns, a batch still knows how many rows there are.
+            yield pa.RecordBatch.from_arrays(columns_as_json, wanted) if wanted else batch
+
+
+def _as_json(column: pa.Array) -> pa.Array:
+    """Dates and timestamps of a column as ISO 8601, to the last digit; others as they are."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%S" + ("%z" if kind.tz else ""))
+    return column.cast(pa.string()) if pa.types.is_date(kind) else column
+
+
+def wrong_schema(schema: pa.Schema, settings: ReadSettings) -> str | None:
+    """Why a Parquet file of this schema does not fit the settings, or None if it does."""
+    for column in settings.needed_fields:
+        if column not in schema.names:
+            return f"the Parquet file has no column {column!r}"
+    for column in (settings.id_field, *settings.needed_fields):
+        if schema.names.count(column) > 1:
+            return f"the Parquet file has several columns {column!r}"
+    for column in settings.keep_fields:
+        if not _can_be_kept(schema.field(column).type):
+            return (
+                f"the Parquet column {column!r} holds {schema.field(column).type}, which cannot be "
+                "kept; strings, numbers, booleans, dates and timestamps can"
+            )
+    kind = schema.field(settings.text_field).type
+    if settings.vector_dimensions:
+        if not _is_numbers(kind):
+            return f"the Parquet column {settings.text_field!r} holds {kind}, not lists of numbers"
+        return None
+    if not _is_string(kind):
+        return f"the Parquet column {settings.text_field!r} holds {kind}, not strings"
+    return None
+
+
+def _can_be_kept(kind: pa.DataType) -> bool:
+    scalar = ("null", "boolean", "integer", "floating", "date", "timestamp")
+    return _is_string(kind) or any(getattr(pa.types, f"is_{name}")(kind) for name in scalar)
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_numbers(kind: pa.DataType) -> bool:
+    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if not any(is_list(kind) for is_list in lists):
+        return False
+    return bool(pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))
+
+
+def kept_types(pattern: str, settings: ReadSettings) -> dict[str, pa.DataType]:
+    """The types of the kept fields' columns: of each, the first file's in which it is not null.
+
+    Files that cannot be read are skipped, as reading the corpus reports them.
+
+    Args:
+      pattern: glob of the corpus files.
+      settings: names the kept fields.
+
+    Raises:
+      CorpusError: no file matches.
+    """
+    types: dict[str, pa.DataType] = {}
+    for file in matching_files(pattern):
+        unknown = [name for name in settings.keep_fields if name not in types]
+        if not unknown:
+            break
+        try:
+            with storage.open_read(file.path) as raw:
+                schema = pq.read_schema(raw)
+        except (OSError, pa.ArrowException):
+            continue
+        types |= {
+            name: schema.field(name).type
+            for name in unknown
+            if schema.names.count(name) == 1 and not pa.types.is_null(schema.field(name).type)
+        }
+    return types
+
+
+def encoding(kept: pa.Schema, compression: str) -> Encoding:
+    """Columns id and text, both strings, and the kept fields."""
+    if compression != "none":
+        raise ConfigurationError(
+            f"--compression {compression} is for files of lines; Parquet is always compressed with "
+            "zstd, so leave it out"
+        )
+    return encoding_of("text", pa.string(), kept)
+
+
+def encoding_of(
+    value: str, kind: pa.DataType, kept: pa.Schema, decode: Callable[[Any], Any] | None = None
+) -> Encoding:
+    """A column id of strings, a column of what is released, and the kept fields.
+
+    Args:
+      value: the name of what is released: the rows' attribute and its column.
+      kind: the type of this column.
+      kept: the kept fields and their types. In columns of strings, values that are no strings are
+        written as JSON.
+      decode: the attribute -> what Arrow takes for it; None for the attribute itself.
+    """
+    schema = pa.schema([("id", pa.string()), (value, kind), *kept])
+    strings = {field.name: _is_plain_string(field.type) for field in kept}
+    encode = partial(_columns_of, value, strings, decode)
+    return Encoding(".parquet", encode, partial(_ParquetOutput, schema), _count_rows)
+
+
+def _columns_of(
+    value: str, strings: dict[str, bool], decode: Callable[[Any], Any] | None, row: Any
+) -> dict[str, Any]:
+    released, fields = getattr(row, value), json.loads(row.fields)
+    kept = {
+        name: _as_string(fields.get(name)) if is_string else fields.get(name)
+        for name, is_string in strings.items()
+    }
+    return {**kept, "id": row.id, value: decode(released) if decode else released}
+
+
+def _is_plain_string(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _as_string(value: Any) -> str | None:
+    return value if isinstance(value, (str, type(None))) else json.dumps(value)
+
+
+class _ParquetOutput:
+    """A new Parquet file of a schema, whose rows are written a row group at a time."""
+
+    def __init__(self, schema: pa.Schema, path: str):
+        self._file = storage.open_write(path)
+        self._writer = pq.ParquetWriter(self._file, schema, compression="zstd")
+        self._schema = schema
+        self._rows: list[dict[str, Any]] = []
+        self._characters = 0
+
+    def write(self, row: dict[str, Any], /) -> None:
+        self._rows.append(row)
+        self._characters += sum(len(value) for value in row.values() if isinstance(value, Sized))
+        if self._characters >= _ROW_GROUP:
+            self._write_group()
+
+    def close(self) -> None:
+        if self._rows:
+            self._write_group()
+        self._writer.close()
+        self._file.close()
+
+    def _write_group(self) -> None:
+        columns = [
+            _column(field, [row[field.name] for row in self._rows]) for field in self._schema
+        ]
+        self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
+        self._rows, self._characters = [], 0
+
+
+def _column(field: pa.Field, values: list[Any]) -> pa.Array:
+    """The Arrow column of values that were read from JSON."""
+    try:
+        if pa.types.is_temporal(field.type):  # which JSON holds as ISO 8601
+            return pa.array(values, pa.string()).cast(field.type)
+        if pa.types.is_integer(field.type) and not {*map(type, values)} <= {int, type(None)}:
+            raise pa.ArrowInvalid("Arrow would cut decimals off")
+        return pa.array(values, field.type)
+    except (pa.ArrowException, OverflowError):
+        raise CorpusError(
+            f"--keep_fields {field.name}: a document's value is not {field.type}, the type of this "
+            "column in the corpus's first Parquet file; give it one type in all files"
+        ) from None
+
+
+def _count_rows(path: str) -> int:
+    with storage.open_read(path) as file:
+        return int(pq.ParquetFile(file).metadata.num_rows)

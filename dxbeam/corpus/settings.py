@@ -1,0 +1,42 @@
+"""How a corpus is to be read, as values: which fields, which unit, which limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UNITS = ("line", "file")
+"""What a document of a plain text corpus may be."""
+
+
+@dataclass(frozen=True)
+class ReadSettings:
+    """Settings that the files of a format are read with; ``formats.CorpusFormat`` checks them.
+
+    Attributes:
+      name: of the format, such as "jsonl"; one of ``formats.FORMATS``.
+      text_field: the field or column that holds the text.
+      id_field: the one that holds the document's id; a record without it gets an id from its file
+        and its number there.
+      keep_fields: further fields that are released as they are.
+      group_by: a field for each value of which metrics are counted separately, or None.
+      document_per: whether a document of a plain text corpus is a "line" or a "file".
+      largest_document: documents of more bytes than this are rejected without being read.
+      vector_dimensions: n, where ``text_field`` holds a vector of n numbers and no text; it is
+        passed on as text, see given_vectors.py.
+    """
+
+    name: str
+    text_field: str = "text"
+    id_field: str = "id"
+    keep_fields: tuple[str, ...] = ()
+    group_by: str | None = None
+    document_per: str = "line"
+    largest_document: int = 256 << 20
+    vector_dimensions: int | None = None
+
+    @property
+    def needed_fields(self) -> tuple[str, ...]:
+        """Fields that the corpus must have; "id" is the one that it may lack."""
+        named = () if self.id_field == "id" else (self.id_field,)
+        group = (self.group_by,) if self.group_by else ()
+        return tuple(dict.fromkeys((self.text_field, *named, *self.keep_fields, *group)))

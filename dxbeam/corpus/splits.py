@@ -1,0 +1,39 @@
+"""Splits: what one worker reads of a file, and the numbers of the records in it."""
+
+# No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+
+class Split(NamedTuple):
+    """What one worker reads of a file.
+
+    Attributes:
+      path: the file.
+      name: its path below the corpus.
+      start, stop: bytes [start, stop) of an uncompressed file of lines, for the lines that start
+        there; the row group ``start`` of a Parquet file; or share ``start`` of ``stop`` shares of a
+        compressed file, both counted from 0.
+      first_record: the number in its file, from 1, of the first record of the range or row group;
+        1 for every share of a compressed file, as each reads the file from its start.
+    """
+
+    path: str
+    name: str
+    start: int
+    stop: int
+    first_record: int = 1
+
+
+def number_splits(counted: Iterable[tuple[Split, int]]) -> Iterator[Split]:
+    """The splits of one file, each with the number of its first record.
+
+    Args:
+      counted: all splits of the file, in any order, and what ``reading.count_records`` found in
+        each.
+    """
+    first_record = 1
+    for split, records in sorted(counted):
+        yield split._replace(first_record=first_record)
+        first_record += records

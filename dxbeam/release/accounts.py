@@ -1,0 +1,176 @@
+"""What a ledger says of each corpus: spent, left, released, repeated, abandoned; for a person."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from dxbeam.guarantees import at_most
+from dxbeam.release import ledger
+from dxbeam.release.ledger import ABANDONED, BEGUN, Entry
+
+_EXPLANATIONS = (
+    "All releases of a corpus together tell any two words x and x' (or texts or vectors, where "
+    "these are what is released) apart by a likelihood ratio of at most exp(epsilon spent * "
+    "d(x, x')), up to the delta.",
+    "Repeats are copies of an earlier release: the same corpus, settings and kept key give the "
+    "same bytes, so they spend nothing.",
+    "Unfinished runs never said how they ended. They may have released something, so they count.",
+    "Abandoned runs released nothing and count for nothing.",
+)
+_NO_CAP = "The cap is not recorded in a ledger; --max_epsilon N shows what is left of N."
+
+
+class KeyAccount(NamedTuple):
+    """What was released of a corpus under one key that is kept.
+
+    Attributes:
+      key: its fingerprint.
+      epsilon: what these releases add up to.
+      releases: how many there are, unfinished runs included and copies not.
+      repeats: how many copies there are.
+    """
+
+    key: str
+    epsilon: float
+    releases: int
+    repeats: int
+
+
+@dataclass(frozen=True)
+class CorpusAccount:
+    """What was released of one corpus.
+
+    Attributes:
+      corpus: its name in the ledger.
+      epsilon: what the releases add up to; copies count once, unfinished runs count.
+      delta: the same of their deltas.
+      releases: how many there are that are copies of no other.
+      repeats: how many are.
+      unfinished: runs that began and never said how they ended.
+      abandoned: runs that released nothing.
+      metrics: the distances in which the guarantees are stated, without repetition.
+      first: when the first run began, ISO 8601.
+      last: when the last one began.
+      keys: what was released under each key that is kept.
+    """
+
+    corpus: str
+    epsilon: float
+    delta: float
+    releases: int
+    repeats: int
+    unfinished: int
+    abandoned: int
+    metrics: tuple[str, ...]
+    first: str
+    last: str
+    keys: tuple[KeyAccount, ...]
+
+    def left(self, max_epsilon: float | None) -> float | None:
+        """What a cap leaves to spend; below 0 where more was spent; None without a cap."""
+        return None if max_epsilon is None else max_epsilon - self.epsilon
+
+    def as_dict(self, max_epsilon: float | None) -> dict[str, Any]:
+        """All fields, the cap and what it leaves, ready for JSON."""
+        keys = [key._asdict() for key in self.keys]
+        cap = {"max_epsilon": max_epsilon, "left": self.left(max_epsilon)}
+        return {**asdict(self), "metrics": list(self.metrics), "keys": keys, **cap}
+
+
+def accounts(entries: Iterable[Entry]) -> list[CorpusAccount]:
+    """The account of each corpus of a ledger, in the order in which they came up."""
+    latest = list({entry.run: entry for entry in entries}.values())
+    corpora = dict.fromkeys(entry.corpus for entry in latest)
+    return [_account(corpus, [e for e in latest if e.corpus == corpus]) for corpus in corpora]
+
+
+def _account(corpus: str, runs: Sequence[Entry]) -> CorpusAccount:
+    counted: list[Entry] = []
+    repeats: list[Entry] = []
+    for entry in runs:
+        if entry.state != ABANDONED:
+            copy = any(entry.repeats(other) for other in counted)
+            (repeats if copy else counted).append(entry)
+    epsilon, delta = ledger.spent(runs, corpus)
+    unfinished = sum(entry.state == BEGUN for entry in counted)
+    kept = dict.fromkeys(entry.key for entry in counted if entry.key)
+    return CorpusAccount(
+        corpus=corpus,
+        epsilon=epsilon,
+        delta=delta,
+        releases=len(counted) - unfinished,
+        repeats=len(repeats),
+        unfinished=unfinished,
+        abandoned=sum(entry.state == ABANDONED for entry in runs),
+        metrics=tuple(dict.fromkeys(entry.metric for entry in counted)),
+        first=min(entry.time for entry in runs),
+        last=max(entry.time for entry in runs),
+        keys=tuple(
+            KeyAccount(
+                key,
+                sum(entry.epsilon for entry in counted if entry.key == key),
+                sum(entry.key == key for entry in counted),
+                sum(entry.key == key for entry in repeats),
+            )
+            for key in kept
+        ),
+    )
+
+
+def report(path: str, found: Sequence[CorpusAccount], max_epsilon: float | None) -> str:
+    """A table of accounts, and what its words mean."""
+    if not found:
+        return f"{path}: no release is recorded yet"
+    rows = [
+        "corpus|epsilon spent|cap|left|delta|releases|repeats|unfinished|abandoned|last run".split(
+            "|"
+        )
+    ]
+    for each in found:
+        rows.append(
+            [
+                each.corpus,
+                at_most(each.epsilon),
+                "?" if max_epsilon is None else f"{max_epsilon:g}",
+                _left(each.left(max_epsilon)),
+                at_most(each.delta),
+                *map(str, (each.releases, each.repeats, each.unfinished, each.abandoned)),
+                each.last[:10],
+            ]
+        )
+    parts = [f"{path}: what was released of each corpus", "", *_aligned(rows)]
+    by_key = [
+        [each.corpus, key.key, at_most(key.epsilon), str(key.releases), str(key.repeats)]
+        for each in found
+        for key in each.keys
+    ]
+    if by_key:
+        head = ["corpus", "kept key", "epsilon spent", "releases", "repeats"]
+        parts += ["", "Under keys that are kept:", "", *_aligned([head, *by_key])]
+    notes = [*_EXPLANATIONS, *([_NO_CAP] if max_epsilon is None else [])]
+    for each in found:
+        if each.metrics:
+            largest = "the largest of these: " if len(each.metrics) > 1 else ""
+            metrics = "; ".join(f"the {metric}" for metric in each.metrics)
+            notes.append(f"For {each.corpus}, d is {largest}{metrics}.")
+    return "\n".join([*parts, "", *(textwrap.fill(note, 100) for note in notes)])
+
+
+def _left(left: float | None) -> str:
+    if left is None:
+        return "?"
+    # Rounded down, as what is spent is rounded up.
+    if left > 0:
+        return at_most(-left).removeprefix("-")
+    return f"0, and {at_most(-left)} too much was spent" if left else "0"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,129 @@
+"""8-bit integer products, by onnxruntime, and whether this processor computes them exactly.
+
+Processors add pairs of 8-bit products in 16 bits, unless they have instructions for more (VNNI on
+x86), and twice 255 * 127 is too large for that. With queries of 7 bits, -63 … 63, and 64 added, no
+pair is: 2 * 127 * 127 is less than 2^15.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+LARGEST_WORD = 127
+"""The largest integer of a word's; the smallest is its negative."""
+
+LARGEST_QUERY = {8: 127, 7: 63}
+"""The largest integer of a query's of so many bits; one more is added to make all positive."""
+
+Floats = npt.NDArray[np.float64]
+
+
+class Product(Protocol):
+    """Multiplies queries and words."""
+
+    def __call__(
+        self,
+        queries: npt.NDArray[np.uint8],
+        zero: int,
+        words: npt.NDArray[np.int8],
+        query_scale: Any,
+        word_scales: npt.NDArray[np.float32],
+        bias: Floats,
+        out: npt.NDArray[np.float32],
+    ) -> None:
+        """(queries - zero) [B, n] times words [n, N], scaled, plus each word's bias, to out."""
+        ...
+
+
+def is_exact(product: Product, bits: int) -> bool:
+    """Whether a product is exact for queries of so many bits, by an example that may saturate."""
+    zero = LARGEST_QUERY[bits] + 1
+    most = 2 * zero - 1  # 255 or 127; the least is 0 or 1
+    words = np.resize(np.array([127, -127, 127, 127, -1, 127, 127, 127], np.int8), (512, 64))
+    queries = np.resize(np.array([most, 0, most, most, most - 1], np.uint8), (32, 512))
+    found = np.empty((len(queries), words.shape[1]), np.float32)
+    product(queries, zero, words, 1.0, np.ones(64, np.float32), np.zeros(64), found)
+    return np.array_equal(found, (queries.astype(np.int64) - zero) @ words.astype(np.int64))
+
+
+def onnx_product() -> Product | None:
+    """The product of onnxruntime; None where the extra "fast" is not installed."""
+    try:
+        return OnnxProduct()
+    except ImportError:
+        return None
+
+
+class OnnxProduct:
+    """The product of onnxruntime (``pip install 'dxbeam[fast]'``).
+
+    Raises:
+      ImportError: onnxruntime or onnx is not installed.
+    """
+
+    def __init__(self) -> None:
+        self._session = _session()
+
+    def __call__(
+        self,
+        queries: npt.NDArray[np.uint8],
+        zero: int,
+        words: npt.NDArray[np.int8],
+        query_scale: Any,
+        word_scales: npt.NDArray[np.float32],
+        bias: Floats,
+        out: npt.NDArray[np.float32],
+    ) -> None:
+        """As ``Product`` says."""
+        inputs = {
+            "queries": queries,
+            "words": words,
+            "query_scale": np.asarray(query_scale, np.float32).reshape(()),
+            "word_scales": word_scales,
+            "query_zero": np.array(zero, np.uint8),
+            "word_zero": np.array(0, np.int8),
+            "bias": bias.astype(np.float32),
+        }
+        binding = self._session.io_binding()
+        for name, array in inputs.items():
+            binding.bind_cpu_input(name, array)
+        # Written in place: a new array per call costs more in page faults than the copy.
+        binding.bind_output("scores", "cpu", 0, np.float32, out.shape, out.ctypes.data)
+        self._session.run_with_iobinding(binding)
+
+
+def _session() -> Any:
+    """A session for one operator: 8-bit product, scaled per word, plus a bias per word."""
+    import onnxruntime
+    from onnx import TensorProto, helper
+
+    inputs = {
+        "queries": (TensorProto.UINT8, ["B", "n"]),
+        "words": (TensorProto.INT8, ["n", "N"]),
+        "query_scale": (TensorProto.FLOAT, []),
+        "word_scales": (TensorProto.FLOAT, ["N"]),
+        "query_zero": (TensorProto.UINT8, []),
+        "word_zero": (TensorProto.INT8, []),
+        "bias": (TensorProto.FLOAT, ["N"]),
+    }
+    graph = helper.make_graph(
+        [
+            helper.make_node(
+                "MatMulIntegerToFloat", list(inputs), ["scores"], domain="com.microsoft"
+            )
+        ],
+        "scores",
+        [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()],
+        [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["B", "N"])],
+    )
+    versions = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=versions, ir_version=8)
+    options = onnxruntime.SessionOptions()
+    # The caller has threads of its own, one for each tile of queries.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )

@@ -1,0 +1,38 @@
+"""What every search backend offers; choose_backend.py says which there are and chooses one."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class SearchBackend(Protocol):
+    """Finds the words nearest to vectors.
+
+    A backend may use any arithmetic to rule words out, but which of the remaining ones is nearest
+    it decides by distances in float64, ties by the lower id. So all exact backends give the same
+    answer, and it does not depend on the batch that a vector came in.
+
+    Attributes:
+      name: how it is called in DXBEAM_SEARCH and in the log.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    def nearest(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
+        """The words nearest to each query by (float64 distance, id), and their distances.
+
+        Args:
+          queries: float64 [B, n].
+          count: words per query: 1 or 2, and at most N.
+
+        Returns:
+          int64 and float64 [B, count].
+        """
+        ...

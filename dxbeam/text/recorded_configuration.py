@@ -1,0 +1,41 @@
+"""A configuration made again from what release.json records of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dxbeam.errors import DxbeamError
+from dxbeam.mechanisms import make_mechanism
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
+from dxbeam.text.configuration import Configuration
+
+_STOP_WORDS = ("english", "none")
+"""The lists that come with dxbeam; of any other list only a digest is recorded."""
+
+
+def rebuilt(record: Mapping[str, Any]) -> Configuration | None:
+    """The configuration whose ``as_dict`` is this record.
+
+    None where it cannot be made from the record alone: the record is of released vectors, of an
+    earlier rule for noise or words, or names stop words that do not come with dxbeam.
+    """
+    try:
+        parameters = dict(record["mechanism"])
+        resampling, bag = record["rank_resampling"], record.get("bag_of_words")
+        made = Configuration(
+            make_mechanism(parameters.pop("name"), **parameters),
+            RankResampling(**resampling) if resampling else None,
+            record["unknown_words"],
+            _bag(bag) if bag else None,
+            allow_unsound=True,
+        )
+    except (KeyError, TypeError, ValueError, DxbeamError):
+        return None
+    return made if made.as_dict() == dict(record) else None
+
+
+def _bag(record: Mapping[str, Any]) -> BagOfWords | None:
+    bags = (BagOfWords(record["length"], read_stop_words(name)) for name in _STOP_WORDS)
+    return next((bag for bag in bags if bag.as_dict() == record), None)

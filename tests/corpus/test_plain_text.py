@@ -1,0 +1,43 @@
+"""Plain text whose documents are whole files, and files that are no plain text."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from dxbeam.corpus import reading
+from dxbeam.corpus.files import matching_files
+from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.documents import Document, Rejected
+from dxbeam.errors import CorpusError
+from tests.support import corpora
+
+
+def test_a_file_can_be_a_document(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.txt").write_text("two\nlines")
+    (tmp_path / "sub" / "b.txt.gz").write_bytes(gzip.compress(b"packed"))
+    (tmp_path / "sub" / "c.txt").write_bytes(b"\xff")
+    read_as = CorpusFormat("text", document_per="file", largest_document=1000)
+    a, b, c = corpora.read(f"{tmp_path}/*/*", read_as)
+    assert (a, b) == (Document("sub/a.txt", "two\nlines"), Document("sub/b.txt.gz", "packed"))
+    assert isinstance(c, Rejected)
+    assert c.reason == "not valid UTF-8 at byte 0"
+
+
+@pytest.mark.parametrize(
+    ("name", "proper"),
+    [("a.jsonl", "jsonl"), ("a.json.gz", "jsonl"), ("A.NDJSON", "jsonl"), ("a.parquet", "parquet")],
+)
+@pytest.mark.parametrize("unit", ["line", "file"])
+def test_what_stands_around_texts_is_not_read_as_text(
+    tmp_path: Path, name: str, proper: str, unit: str
+) -> None:
+    (tmp_path / name).write_bytes(b'{"text": "a"}\n')
+    files = matching_files(str(tmp_path / "*"))
+    with pytest.raises(CorpusError, match=f"use --input_format {proper}"):
+        reading.check_readable(files, CorpusFormat("text", document_per=unit))
+    with pytest.raises(CorpusError, match=f"use --input_format {proper}"):
+        list(reading.splits(files[0], CorpusFormat("text", document_per=unit)))

@@ -1,0 +1,62 @@
+"""What else belongs to a mechanism than its file, and what of it is missing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from dxbeam.audit.references import REFERENCES
+from tests.mechanisms import test_noise_rule
+from tests.release import test_promised_losses
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def missing(mechanism: type[Any]) -> list[str]:
+    """One sentence for each thing that a mechanism lacks: what, and where it belongs."""
+    name = mechanism.name
+    fields = [field for field in dataclasses.fields(mechanism) if field.name != "epsilon"]
+    page, readme, choosing = (
+        (ROOT / file).read_text("utf-8")
+        for file in ("docs/mechanisms.md", "README.md", "docs/choosing-a-mechanism.md")
+    )
+    flags = json.loads((ROOT / "templates/dataflow/sanitize_metadata.json").read_text("utf-8"))
+    [flag] = [each for each in flags["parameters"] if each["name"] == "mechanism"]
+    wanted = {
+        "row in the first table of docs/mechanisms.md": f"\n| `{name}` |" in page,
+        f"section '### `{name}`' in docs/mechanisms.md": f"\n### `{name}`\n" in page,
+        **{
+            f"parameter `{field.name}` with its default ({field.default}) in its section of "
+            "docs/mechanisms.md": _states_default(_section(page, name), field)
+            for field in fields
+        },
+        "row in the table of README.md": f" | `{name}` | " in readme,
+        "sentence in docs/choosing-a-mechanism.md": f"`{name}`" in choosing,
+        "reference distribution in dxbeam/audit/references.py": name in REFERENCES,
+        "flag in templates/dataflow/sanitize_metadata.json (run templates/dataflow/metadata.py)": (
+            re.search(rf"\b{name}\b", json.dumps(flag)) is not None
+        ),
+        "digest in tests/mechanisms/test_noise_rule.py": any(
+            name in digests for digests in test_noise_rule.DIGESTS.values()
+        ),
+        "case in tests/release/test_promised_losses.py": any(
+            name == case[0] for case in test_promised_losses.PARAMETERS
+        ),
+    }
+    return [f"mechanism {name}: no {what}" for what, there in wanted.items() if not there]
+
+
+def _section(page: str, name: str) -> str:
+    """The section of a mechanism, up to the next heading."""
+    return page.partition(f"\n### `{name}`\n")[2].partition("\n#")[0]
+
+
+def _states_default(section: str, field: dataclasses.Field[Any]) -> bool:
+    """Whether a section says "`clip` (5)" of a parameter, or "`clip` (none)"."""
+    stated = re.search(rf"`{field.name}` \(([^)]*)\)", section)
+    if stated is None:
+        return False
+    return stated[1] == "none" if field.default is None else float(stated[1]) == field.default

@@ -1,0 +1,144 @@
+"""The command ``dxbeam``: finds the launchers by itself, whatever else is called pipelines."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dxbeam
+from dxbeam.__main__ import commands, main, summary
+from tests.support import stopped, tiny
+
+ROOT = Path(__file__).parent.parent
+FOREIGN = 'raise ImportError("this is somebody else\'s package")\n'
+
+
+def _dxbeam(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "dxbeam", *argv],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"},
+        check=False,
+    )
+
+
+def test_every_launcher_is_a_command_with_a_sentence() -> None:
+    files = {path.name for path in (ROOT / "pipelines").glob("*.py")} - {"__init__.py"}
+    assert {path.name for path in commands().values()} == files
+    for name, path in commands().items():
+        assert "_" not in name
+        assert summary(path).endswith("."), f"{path}: the docstring's first sentence is the help"
+        assert len(summary(path)) < 120
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["-h"]])
+def test_the_commands_are_listed(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv) == 0
+    shown = capsys.readouterr().out
+    for name, path in commands().items():
+        assert f"\n  {name} " in shown
+        assert summary(path) in " ".join(shown.split())
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"dxbeam {dxbeam.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ("sanitise", "there is no command sanitise; did you mean dxbeam sanitize?"),
+        ("build-vocab", "did you mean dxbeam build-vocabulary?"),
+        ("Evelyn", "the first argument is no command; dxbeam --help lists them"),
+        ("--input=a", "the command comes first"),
+        ("", "the first argument is no command"),
+    ],
+)
+def test_an_unknown_command_gets_a_sentence(
+    first: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([first, "--epsilon=1"]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.startswith("dxbeam: ")
+    assert told.count("\n") == 1
+    assert "Evelyn" not in told
+
+
+@pytest.mark.parametrize("command", ["release-vectors", "release_vectors"])
+def test_mistakes_are_told_as_by_the_launcher(command: str, tmp_path: Path) -> None:
+    ended = _dxbeam(tmp_path, command, "--epsilom=5")
+    assert ended.returncode == 2
+    assert ended.stderr == "dxbeam: unknown flag --epsilom; did you mean --epsilon?\n"
+
+
+def test_a_package_called_pipelines_is_not_in_the_way(tmp_path: Path) -> None:
+    """Neither of the launcher nor of Beam's workers, which have this folder on their path too."""
+    (tmp_path / "pipelines").mkdir()
+    for name in ("__init__", "sanitize", "audit"):
+        (tmp_path / "pipelines" / f"{name}.py").write_text(FOREIGN)
+    workers = ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]
+    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", [{"id": "a", "text": "w1 w2"}])
+    uri = tiny.write_artifact(tmp_path / "vocabulary")
+    flags = [f"--vocabulary={uri}", f"--input={corpus}", "--output=out", "--epsilon=5"]
+    ended = _dxbeam(tmp_path, "sanitize", *flags, *workers)
+    assert ended.returncode == 0, ended.stderr
+    assert len(tiny.released(tmp_path / "out")) == 1
+    # This launcher has functions of its own, which its workers must be given.
+    audit = ["--mechanism=santext", "--epsilon=5", "--samples=small", "--report=audit.json"]
+    ended = _dxbeam(tmp_path, "audit", *audit, *workers)
+    assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "audit.json").exists()
+
+
+def test_commands_that_only_read_do_without_beam(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['apache_beam'] = None\n")
+    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", [{"id": "a", "text": "w1 w2"}])
+    uri = tiny.write_artifact(tmp_path / "vocabulary")
+    ledger = [f"--ledger={tmp_path / 'ledger'}", "--corpus_id=notes"]
+    tiny.run(uri, corpus, tmp_path / "out", "--compression=gzip", *ledger)
+    ended = _dxbeam(tmp_path, "verify", "out")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "out: the release is whole and unchanged\n" in ended.stdout
+    ended = _dxbeam(tmp_path, "ledger", "ledger")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "notes" in ended.stdout
+    ended = _dxbeam(tmp_path, "verify", "ledger")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("dxbeam: ledger: there is no release.json")
+
+
+STUCK = """
+import os, sys, threading
+class Stuck:
+    def find_spec(self, name, path=None, target=None):
+        if name == "apache_beam":
+            open(os.environ["STUCK"], "w").close()
+            threading.Event().wait()
+if "dxbeam" in sys.orig_argv: sys.meta_path.insert(0, Stuck())
+"""
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+def test_it_can_be_stopped_while_beam_is_imported(tmp_path: Path, by: signal.Signals) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "sitecustomize.py").write_text(STUCK)
+    mark = tmp_path / "stuck"
+    path = ":".join([str(tmp_path / "code"), *filter(None, sys.path)])
+    with stopped.process(
+        ["-m", "dxbeam", "sanitize", "--input=a"], PYTHONPATH=path, STUCK=str(mark)
+    ) as launcher:
+        while launcher.poll() is None and not mark.exists():
+            stopped.wait(launcher, 0.02)
+        ending = stopped.stop(launcher, by)
+    assert ending.code == 1
+    assert ending.said == "dxbeam: interrupted; nothing was released\n"
