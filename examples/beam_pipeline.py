@@ -7,7 +7,7 @@ Each line of the input is an object with an "id" and a "text". Sanitized lines g
 is guaranteed for them is printed. Counts, and the ids of records that could not be used, are
 computed from the raw text, so the guarantee does not cover them, and they go to another place.
 There is no release.json: for a release that can be verified, and for a ledger, use
-``python -m pipelines.sanitize``.
+``dxbeam sanitize``.
 """
 
 from __future__ import annotations
@@ -57,18 +57,18 @@ def main(argv: Sequence[str]) -> None:
         rows = pipeline | "Read" >> beam.io.ReadFromText(flags.input) | "Parse" >> beam.Map(to_row)
         sanitized = rows | "Sanitize" >> SanitizeDocuments(settings, flags.vocabulary)
         (
-            sanitized["documents"]
+            sanitized.documents
             | "ToLine" >> beam.Map(to_line)
             | "Write" >> beam.io.WriteToText(flags.output, ".jsonl")
         )
         (
-            sanitized["tallies"]
+            sanitized.tallies
             | "AddUp" >> TallyGroups()
             | "CountsToLine" >> beam.MapTuple(lambda _, tally: json.dumps(tally.as_dict()))
             | "WriteCounts" >> beam.io.WriteToText(flags.counts, ".counts.jsonl", num_shards=1)
         )
         (
-            sanitized["rejected"]
+            sanitized.rejected
             | "RejectedToLine" >> beam.Map(lambda rejected: json.dumps(rejected._asdict()))
             | "WriteRejected" >> beam.io.WriteToText(flags.counts, ".rejected.jsonl", num_shards=1)
         )
