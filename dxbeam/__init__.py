@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
     from dxbeam.mechanisms.truncated_gumbel import TruncatedGumbel
     from dxbeam.mechanisms.vickrey import Vickrey
-    from dxbeam.release.manifest import verify as verify_release
+    from dxbeam.release.verification import VerifiedRelease, verify_release
     from dxbeam.space.artifact import open_vocabulary
     from dxbeam.space.vocabulary import Vocabulary
     from dxbeam.text.bag_of_words import BagOfWords
@@ -67,6 +67,7 @@ __all__ = [
     "TruncatedGumbel",
     "VectorConfiguration",
     "VectorReleaser",
+    "VerifiedRelease",
     "Vickrey",
     "Vocabulary",
     "__version__",
@@ -81,6 +82,7 @@ _MODULES = {
     "guarantees": ("Guarantee",),
     "mechanisms": ("make_mechanism",),
     "mechanisms.resampling": ("RankResampling",),
+    "release.verification": ("VerifiedRelease", "verify_release"),
     "space.artifact": ("open_vocabulary",),
     "space.vocabulary": ("Vocabulary",),
     "text.tally": ("Tally",),
@@ -90,7 +92,7 @@ _MODULES = {
     "vectors.configuration": ("VectorConfiguration",),
     "vectors.release": ("ReleasedVector", "VectorReleaser"),
 }
-"""Where the names are found that are neither mechanisms, which the registry knows, nor renamed."""
+"""Where the public names are found, but for mechanisms, which the registry knows."""
 
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -110,8 +112,6 @@ def __dir__() -> list[str]:
 def _public(name: str) -> Any:
     if name == "__version__":
         return metadata.version("dxbeam")
-    if name == "verify_release":
-        return import_module("dxbeam.release.manifest").verify
     if name in _MODULE_OF:
         return getattr(import_module(f"dxbeam.{_MODULE_OF[name]}"), name)
     mechanisms = import_module("dxbeam.mechanisms").MECHANISMS.values()

@@ -89,25 +89,25 @@ def check_fields(
         raise ConfigurationError("the name of a field is empty; give each field its name")
     if id_field == text_field:
         raise ConfigurationError(
-            f"id_field names {text_field!r}, the field that is sanitized: ids are released as they "
-            "are; choose another field"
+            f"`id_field` names {text_field!r}, the field that is sanitized: ids are released as "
+            "they are; choose another field"
         )
     for name in keep_fields:
         if name in (text_field, id_field):
             raise ConfigurationError(
-                f"keep_fields names {name!r}: the text is never kept as it is, and the id always "
+                f"`keep_fields` names {name!r}: the text is never kept as it is, and the id always "
                 "is; leave it out"
             )
         if name in RELEASED_FIELDS:
             raise ConfigurationError(
-                f"keep_fields names {name!r}, a name that the release uses itself; rename the "
-                "field in the corpus, or leave it out"
+                f"`keep_fields` names {name!r}: the release has a field of its own with this name; "
+                "rename the field in the corpus, or leave it out"
             )
     if len(set(keep_fields)) < len(keep_fields):
-        raise ConfigurationError("keep_fields names a field twice; name each once")
+        raise ConfigurationError("`keep_fields` names a field twice; name each once")
     if group_by == text_field:
         raise ConfigurationError(
-            f"group_by names {group_by!r}, the field that is sanitized: it would be written into "
+            f"`group_by` names {group_by!r}, the field that is sanitized: it would be written into "
             "the metrics; choose another field"
         )
 

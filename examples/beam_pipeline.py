@@ -7,7 +7,7 @@ Each line of the input is an object with an "id" and a "text". Sanitized lines g
 is guaranteed for them is printed. Counts, and the ids of records that could not be used, are
 computed from the raw text, so the guarantee does not cover them, and they go to another place.
 There is no release.json: for a release that can be verified, and for a ledger, use
-``python -m pipelines.sanitize``.
+``dxbeam sanitize``.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main(argv: Sequence[str]) -> None:
             | "Write" >> beam.io.WriteToText(flags.output, ".jsonl")
         )
         (
-            sanitized["tallies"]
+            sanitized.tallies
             | "AddUp" >> TallyGroups()
             | "CountsToLine" >> beam.MapTuple(lambda _, tally: json.dumps(tally.as_dict()))
             | "WriteCounts" >> beam.io.WriteToText(flags.counts, ".counts.jsonl", num_shards=1)

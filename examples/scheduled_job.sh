@@ -22,7 +22,7 @@ python=${PYTHON:-python}
 release=$RELEASES/$day
 
 if [ ! -e "$release/release.json" ]; then
-  "$python" -m pipelines.sanitize \
+  "$python" -m dxbeam sanitize \
     --input="$NOTES/$day/*.jsonl" \
     --vocabulary="${VOCABULARY:-demo}" \
     --epsilon=10 \
@@ -34,5 +34,4 @@ if [ ! -e "$release/release.json" ]; then
     --corpus_id="notes-$day" \
     --max_epsilon=10
 fi
-"$python" -c 'import dxbeam, sys; dxbeam.verify_release(sys.argv[1])' "$release"
-echo "$release is whole"
+"$python" -m dxbeam verify "$release"

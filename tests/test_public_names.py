@@ -13,7 +13,6 @@ import pytest
 
 import dxbeam
 from dxbeam.mechanisms import MECHANISMS
-from dxbeam.release import manifest
 from dxbeam.space.vocabulary import Vocabulary
 from tests.support import tiny
 
@@ -38,8 +37,8 @@ def run_python(program: str) -> str:
 def test_the_public_names_are_these() -> None:
     others = """
     BagOfWords Configuration Document DxbeamError Guarantee RankResampling Rejected ReleasedVector
-    Sanitized Sanitizer Tally VectorConfiguration VectorReleaser Vocabulary __version__
-    make_mechanism open_vocabulary verify_release
+    Sanitized Sanitizer Tally VectorConfiguration VectorReleaser VerifiedRelease Vocabulary
+    __version__ make_mechanism open_vocabulary verify_release
     """.split()
     mechanisms = [mechanism.__name__ for mechanism in MECHANISMS.values()]
     assert set(dxbeam.__all__) == {*others, *mechanisms}, (
@@ -99,10 +98,6 @@ def test_the_version_is_that_of_the_package() -> None:
     assert dxbeam.__version__ == metadata.version("dxbeam")
 
 
-def test_a_release_is_verified_under_its_public_name() -> None:
-    assert dxbeam.verify_release is manifest.verify
-
-
 def test_a_mechanism_is_imported_quickly_and_alone() -> None:
     """Processor time, as other programs may be running; without what only releases need."""
     printed = run_python(
@@ -139,7 +134,7 @@ def test_vectors_are_released_and_releases_verified_without_beam(tmp_path: Path)
         'settings = dxbeam.VectorConfiguration.for_vocabulary(vocabulary, 10.0, unit="text")\n'
         "[released] = dxbeam.VectorReleaser(vocabulary, settings).release(['good morning'])\n"
         f"release = dxbeam.verify_release({str(tmp_path / 'release')!r})\n"
-        "print(len(released.vector), release['tokens'])"
+        "print(len(released.vector), release.manifest['tokens'])"
     )
     assert printed.split() == ["50", "2"]
 

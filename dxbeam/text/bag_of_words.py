@@ -101,12 +101,12 @@ class BagOfWords:
     def __post_init__(self) -> None:
         if type(self.length) is not int or not 1 <= self.length <= LARGEST_LENGTH:
             raise ConfigurationError(
-                f"bag_of_words must be a number of words from 1 to {LARGEST_LENGTH}, not "
+                f"`bag_of_words` must be a number of words from 1 to {LARGEST_LENGTH}, not "
                 f"{self.length!r}"
             )
         if not isinstance(self.stop_words, (frozenset, set)):
             raise ConfigurationError(
-                "stop_words is a set of words, such as the one that read_stop_words gives, and "
+                "`stop_words` is a set of words, such as the one that read_stop_words gives, and "
                 f"this is a {type(self.stop_words).__name__}"
             )
 
@@ -227,13 +227,15 @@ def read_stop_words(source: str) -> frozenset[str]:
         listed = frozenset(words(storage.read(source).decode().lower()))
     except OSError as error:
         raise ConfigurationError(
-            f"stop_words {source}: cannot be read ({type(error).__name__}); give a file, "
+            f"`stop_words` {source}: cannot be read ({type(error).__name__}); give a file, "
             "'english' or 'none'"
         ) from None
     except UnicodeDecodeError:
         raise ConfigurationError(
-            f"stop_words {source}: this is not a text in UTF-8; save it as one"
+            f"`stop_words` {source}: this is not a text in UTF-8; save it as one"
         ) from None
     if not listed:
-        raise ConfigurationError(f"stop_words {source}: holds no word; give 'none' to remove none")
+        raise ConfigurationError(
+            f"`stop_words` {source}: holds no word; give 'none' to remove none"
+        )
     return listed

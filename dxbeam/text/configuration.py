@@ -52,7 +52,7 @@ class Configuration:
     def __post_init__(self) -> None:
         if isinstance(self.mechanism, type) or not hasattr(self.mechanism, "guarantee"):
             raise ConfigurationError(
-                "mechanism is an object such as Laplace(10.0), and this is "
+                "`mechanism` is an object such as Laplace(10.0), and this is "
                 f"{described(self.mechanism)}; make_mechanism makes one from a name"
             )
         if not isinstance(self.resampling, RankResampling | None):
@@ -67,20 +67,20 @@ class Configuration:
             )
         if self.unknown_words not in tuple(UNKNOWN_WORDS):
             raise ConfigurationError(
-                f"unknown_words is one of {', '.join(UNKNOWN_WORDS)}, not {self.unknown_words!r}"
+                f"`unknown_words` is one of {', '.join(UNKNOWN_WORDS)}, not {self.unknown_words!r}"
             )
         if self.bag and self.unknown_words in ("mask", "keep"):
             raise ConfigurationError(
-                f"unknown_words {self.unknown_words} leaves words unprotected, and a bag of words "
-                "protects every word in it; choose noise or drop"
+                f"`unknown_words` {self.unknown_words} leaves words unprotected, and a bag of "
+                "words protects every word in it; choose noise or drop"
             )
         if type(self.allow_unsound) is not bool:
             raise ConfigurationError(
-                f"allow_unsound must be true or false, not {self.allow_unsound!r}"
+                f"`allow_unsound` must be true or false, not {self.allow_unsound!r}"
             )
         if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
-                f"{reason}; add --allow_unsound to run it all the same (in Python "
+                f"{reason}; add `allow_unsound` to run it all the same (in Python "
                 "allow_unsound=True, in YAML allow_unsound: true)"
             )
 
@@ -88,18 +88,18 @@ class Configuration:
         """Why these settings need consent, as a sentence without an end; None if they do not."""
         word, whole = self.mechanism.guarantee(), self.guarantee()
         if not word.sound:
-            return f"mechanism {self.mechanism.name} guarantees nothing ({word.citation})"
+            return f"`mechanism` {self.mechanism.name} guarantees nothing ({word.citation})"
         if self.bag and not whole.sound and not word.unprotected:
             return (
-                f"a bag of {self.bag.length} words guarantees nothing with a delta of "
+                f"`bag_of_words` {self.bag.length} guarantees nothing with a delta of "
                 f"{word.delta:g} for each word"
             )
         if not whole.unprotected:
             return None
         which = (
-            f"mechanism {self.mechanism.name}"
+            f"`mechanism` {self.mechanism.name}"
             if word.unprotected
-            else f"unknown_words {self.unknown_words}"
+            else f"`unknown_words` {self.unknown_words}"
         )
         return f"{which}: nothing is promised for {whole.unprotected[0]}"
 

@@ -68,16 +68,16 @@ class VectorConfiguration:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         if self.unit not in UNITS:
-            raise ConfigurationError(f"unit {self.unit}: choose from {', '.join(UNITS)}")
+            raise ConfigurationError(f"`unit` {self.unit}: choose from {', '.join(UNITS)}")
         over_words = self.sensitivity.method == "exact" and self.projection.matrix is not None
         if self.unit == "vector" and over_words:
             raise ConfigurationError(
-                "sensitivity exact covers the vocabulary's words and their means, not vectors "
+                "`sensitivity` exact covers the vocabulary's words and their means, not vectors "
                 "that are given; choose spectral"
             )
         if not self.sensitivity.value > 0:
             raise ConfigurationError(
-                f"sensitivity {self.sensitivity.method} is 0: the projection maps all words of "
+                f"`sensitivity` {self.sensitivity.method} is 0: the projection maps all words of "
                 "the vocabulary to one point, or it has one word alone; choose spectral"
             )
 

@@ -117,19 +117,19 @@ def make_projection(
       ConfigurationError: no such kind, m out of range, or "pca" without a vocabulary.
     """
     if kind not in KINDS:
-        raise ConfigurationError(f"projection {kind}: choose from {', '.join(KINDS)}")
+        raise ConfigurationError(f"`projection` {kind}: choose from {', '.join(KINDS)}")
     if kind == "none":
         return Projection(kind, dimensions, dimensions, "", None)
     if projected is None or not 1 <= projected <= dimensions:
         raise ConfigurationError(
             f"a projection of vectors of {dimensions} dimensions has 1 to {dimensions} dimensions, "
-            f"not {projected}; 50 to 200 is usual, and projection none leaves them as they are"
+            f"not {projected}; 50 to 200 is usual, and `projection` none leaves them as they are"
         )
     if kind == "pca":
         if vocabulary is None:
             raise ConfigurationError(
-                "projection pca needs a public vocabulary, whose directions it takes; without one "
-                "choose gaussian, orthogonal or none"
+                "`projection` pca needs a public `vocabulary`, whose directions it takes; without "
+                "one choose gaussian, orthogonal or none"
             )
         return Projection(kind, dimensions, projected, "", _principal(vocabulary, projected))
     gaussian = _gaussian(kind, projected, dimensions, seed)

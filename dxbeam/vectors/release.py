@@ -99,7 +99,7 @@ class VectorReleaser:
                 f"configuration is a VectorConfiguration, and this is {described(configuration)}"
             )
         if vocabulary is None and configuration.unit != "vector":
-            raise ConfigurationError(f"unit {configuration.unit} needs a vocabulary")
+            raise ConfigurationError(f"`unit` {configuration.unit} needs a `vocabulary`")
         n = configuration.projection.dimensions
         if vocabulary is not None and vocabulary.dimensions != n:
             raise ConfigurationError(

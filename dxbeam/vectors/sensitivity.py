@@ -118,7 +118,7 @@ def published(projection: Projection, delta: float) -> Sensitivity:
     """
     if projection.kind != "gaussian":
         raise ConfigurationError(
-            f"sensitivity published is for projection gaussian, not {projection.kind}; choose "
+            f"`sensitivity` published is for `projection` gaussian, not {projection.kind}; choose "
             "exact or spectral"
         )
     value = 1 + published_beta(projection.projected, projection.dimensions, delta)
@@ -131,7 +131,7 @@ def published_beta(projected: int, dimensions: int, delta: float) -> float:
     At n = 300 and delta = 1e-6 it gives 0.93, 0.66 and 0.466 for m = 50, 100 and 200.
     """
     if not 0 < delta < 1:
-        raise ConfigurationError(f"projection_delta is between 0 and 1, not {delta}")
+        raise ConfigurationError(f"`projection_delta` is between 0 and 1, not {delta}")
     width = math.sqrt(math.log2(dimensions))
     return (width + math.sqrt(math.log(1 / delta))) / math.sqrt(projected)
 

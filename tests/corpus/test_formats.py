@@ -289,11 +289,11 @@ def test_only_a_file_without_fields_can_be_a_document(name: str) -> None:
         ({"name": "jsonl", "keep_fields": ("a", "b", "a")}, "names a field twice"),
         ({"name": "jsonl", "keep_fields": ("a", "")}, "the name of a field is empty"),
         ({"name": "jsonl", "text_field": ""}, "the name of a field is empty"),
-        ({"name": "jsonl", "id_field": "text"}, "id_field names 'text'"),
-        ({"name": "jsonl", "group_by": "text"}, "group_by names 'text'"),
+        ({"name": "jsonl", "id_field": "text"}, "`id_field` names 'text'"),
+        ({"name": "jsonl", "group_by": "text"}, "`group_by` names 'text'"),
         (
             {"name": "jsonl", "text_field": "v", "vector_dimensions": 2, "group_by": "v"},
-            "group_by names 'v'",
+            "`group_by` names 'v'",
         ),
         (
             {"name": "jsonl", "text_field": "v", "vector_dimensions": 2, "keep_fields": ("v",)},
@@ -301,7 +301,7 @@ def test_only_a_file_without_fields_can_be_a_document(name: str) -> None:
         ),
         (
             {"name": "jsonl", "text_field": "v", "vector_dimensions": 2, "id_field": "v"},
-            "id_field names 'v'",
+            "`id_field` names 'v'",
         ),
         ({"name": "jsonl", "largest_document": 0}, "`largest_document` must be a positive"),
         ({"name": "jsonl", "largest_document": -5}, "`largest_document` must be a positive"),

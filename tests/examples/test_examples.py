@@ -77,7 +77,7 @@ def test_a_release_every_night(tmp_path: Path) -> None:
 
     first = _night(tmp_path, "2026-01-02")
     assert first.returncode == 0, first.stderr[-3000:]
-    assert dxbeam.verify_release(str(release))["documents_out"] == 2
+    assert dxbeam.verify_release(str(release)).manifest["documents_out"] == 2
     assert not list(release.glob("*metrics*"))
     shards = _shards(release)
 

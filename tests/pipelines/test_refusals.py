@@ -193,8 +193,8 @@ CONFIGS = [
 ] + [Mistake("a folder of flags", "cannot be read", ["--config={tmp}"])]
 
 VECTORS = [
-    Mistake("a unit that is none", "unit page", ["--unit=page"]),
-    Mistake("a projection that is none", "projection tsne", ["--projection=tsne"]),
+    Mistake("a unit that is none", "--unit page", ["--unit=page"]),
+    Mistake("a projection that is none", "--projection tsne", ["--projection=tsne"]),
     Mistake("a bound that is none", "--sensitivity", ["--sensitivity=guess"]),
     Mistake("more dimensions than there are", "dimensions", ["--projected_dimensions=9"]),
     Mistake("no dimension", "not a whole number", ["--projected_dimensions=0"]),
@@ -365,7 +365,7 @@ NOTEBOOK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
         "in a Configuration",
     ),
     "a length for a bag": (Configuration, (Laplace(5.0), None, "noise", 50), "BagOfWords(50)"),
-    "a list of policies": (Configuration, (Laplace(5.0), None, ["keep"]), "unknown_words is one"),
+    "a list of policies": (Configuration, (Laplace(5.0), None, ["keep"]), "`unknown_words` is one"),
     "NaN": (Laplace, (float("nan"),), "not nan"),
     "epsilon as text": (Laplace, ("5",), "not a str"),
     "no epsilon": (Laplace, (None,), "not a NoneType"),
@@ -374,7 +374,7 @@ NOTEBOOK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     "a list of epsilons": (lambda: make_mechanism("laplace", epsilon=[5]), (), "must be a number"),
     "true for epsilon": (lambda: make_mechanism("laplace", epsilon=True), (), "must be a number"),
     "a name of stop words": (BagOfWords, (5, "english"), "a set of words"),
-    "half a bag": (BagOfWords, (5.0,), "bag_of_words must be"),
+    "half a bag": (BagOfWords, (5.0,), "`bag_of_words` must be"),
     "vectors in a list": (Vocabulary, (["a"], [[1.0]]), "NumPy array"),
     "vectors in double precision": (Vocabulary, (["a"], np.ones((1, 2))), "float32"),
     "a word too few": (Vocabulary, (["a"], np.ones((2, 2), np.float32)), "one vector per word"),

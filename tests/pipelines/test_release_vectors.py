@@ -176,11 +176,11 @@ def test_a_dry_run_writes_nothing(
     [
         (["--rank_c=0.1"], "unknown flag --rank_c"),
         (["--mechanism=laplace"], "unknown flag --mechanism"),
-        (["--unit=sentence"], "unit sentence: choose from"),
-        (["--projection=jl"], "projection jl: choose from"),
+        (["--unit=sentence"], "--unit sentence: choose from"),
+        (["--projection=jl"], "--projection jl: choose from"),
         (["--projected_dimensions=9"], "1 to 8 dimensions, not 9"),
         (["--sensitivity=guess"], "--sensitivity guess: choose from"),
-        (["--sensitivity=published"], "for projection gaussian, not pca"),
+        (["--sensitivity=published"], "for --projection gaussian, not pca"),
         (["--unit=vector", "--sensitivity=exact"], "choose spectral"),
         (["--dimensions=7"], "the vocabulary has 8"),
         (["--epsilon=-1"], "epsilon must be a positive"),
@@ -203,7 +203,7 @@ def test_one_word_has_no_exact_sensitivity(key: str, tmp_path: Path) -> None:
     uri = tiny.write_artifact(tmp_path / "one", vocabulary)
     corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": "pear"}])
     flags = (f"--vocabulary={uri}", "--unit=word", "--projection=orthogonal", key)
-    with pytest.raises(DxbeamError, match=r"sensitivity exact is 0: .*choose spectral"):
+    with pytest.raises(DxbeamError, match=r"--sensitivity exact is 0: .*choose spectral"):
         _run(corpus, tmp_path / "out", *flags)
     assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
     _run(corpus, tmp_path / "other", *flags, "--sensitivity=spectral")

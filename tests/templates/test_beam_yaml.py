@@ -77,7 +77,7 @@ def test_settings_that_do_not_protect_every_word_need_consent(tmp_path: Path) ->
         pipeline.write_text(template.replace("rank_c: 0.02", keeping))
         variables["output"] = str(tmp_path / name)
         if name == "refused":
-            with pytest.raises(AssertionError, match="--unknown_words keep: nothing is promised"):
+            with pytest.raises(AssertionError, match="`unknown_words` keep: nothing is promised"):
                 _run(pipeline, **variables)
             assert not (tmp_path / name).exists()
         else:

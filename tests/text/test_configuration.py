@@ -75,7 +75,9 @@ def test_parameters_are_written_name_equals_value() -> None:
 
 
 def test_an_unknown_rule_for_unknown_words_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="unknown_words is one of noise, mask, drop, keep"):
+    with pytest.raises(
+        ConfigurationError, match="`unknown_words` is one of noise, mask, drop, keep"
+    ):
         Configuration(Laplace(3.0), unknown_words="Keep")
 
 
@@ -153,7 +155,7 @@ NOT_COVERED: list[tuple[dict[str, Any], str]] = [
     ({"mechanism": make_mechanism("trlaplace_published", epsilon=0.3)}, "guarantees nothing"),
     ({"mechanism": make_mechanism("santext_plus", epsilon=3.0)}, "promised for common words"),
     *(
-        ({"mechanism": Laplace(3.0), "unknown_words": rule}, f"^unknown_words {rule}: nothing is")
+        ({"mechanism": Laplace(3.0), "unknown_words": rule}, f"^`unknown_words` {rule}: nothing is")
         for rule in ("keep", "mask", "drop")
     ),
 ]
@@ -171,7 +173,7 @@ def test_what_is_not_covered_needs_consent_from_every_caller(
     ):
         with pytest.raises(ConfigurationError, match=said) as refused:
             make()
-        assert "add --allow_unsound" in str(refused.value)
+        assert "add `allow_unsound`" in str(refused.value)
         assert "allow_unsound=True" in str(refused.value)
         assert "\n" not in str(refused.value)
     assert Sanitizer(tiny.vocabulary(), made).configuration == made
@@ -199,7 +201,7 @@ def test_consent_is_no_part_of_what_is_released() -> None:
 
 @pytest.mark.parametrize("consent", ["false", "yes", 1, None])
 def test_consent_is_true_or_false(consent: Any) -> None:
-    with pytest.raises(ConfigurationError, match="allow_unsound must be true or false"):
+    with pytest.raises(ConfigurationError, match="`allow_unsound` must be true or false"):
         Configuration(Laplace(10.0), allow_unsound=consent)
 
 

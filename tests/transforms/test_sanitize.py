@@ -219,10 +219,10 @@ def test_no_row_of_a_stream_waits_for_another(uri: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"keep_fields": ["text"]}, "keep_fields names 'text'"),
-        ({"keep_fields": ["id"]}, "keep_fields names 'id'"),
+        ({"keep_fields": ["text"]}, "`keep_fields` names 'text'"),
+        ({"keep_fields": ["id"]}, "`keep_fields` names 'id'"),
         ({"keep_fields": ["stars", "stars"]}, "a field twice"),
-        ({"group_by": "text"}, "group_by names 'text'"),
+        ({"group_by": "text"}, "`group_by` names 'text'"),
     ],
 )
 def test_the_text_is_neither_kept_nor_counted_by(
@@ -233,7 +233,7 @@ def test_the_text_is_neither_kept_nor_counted_by(
 
 
 def test_in_beam_yaml_too(uri: str) -> None:
-    with pytest.raises(ConfigurationError, match="keep_fields names 'text'"):
+    with pytest.raises(ConfigurationError, match="`keep_fields` names 'text'"):
         declarative.SanitizeRows(uri, 5.0, keep_fields="stars, text")
 
 

@@ -97,7 +97,7 @@ def test_one_vector_or_many() -> None:
 @pytest.mark.parametrize(
     ("kind", "m", "says"),
     [
-        ("jl", 5, "projection jl: choose from none"),
+        ("jl", 5, "`projection` jl: choose from none"),
         ("gaussian", 0, "1 to 12 dimensions, not 0"),
         ("orthogonal", 13, "1 to 12 dimensions, not 13"),
         ("pca", None, "1 to 12 dimensions, not None"),
@@ -109,5 +109,5 @@ def test_what_cannot_be(kind: str, m: int | None, says: str) -> None:
 
 
 def test_pca_needs_a_public_vocabulary() -> None:
-    with pytest.raises(ConfigurationError, match="projection pca needs a public vocabulary"):
+    with pytest.raises(ConfigurationError, match="`projection` pca needs a public `vocabulary`"):
         make_projection("pca", 12, 5)

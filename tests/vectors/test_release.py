@@ -129,7 +129,7 @@ def test_given_vectors_need_no_vocabulary() -> None:
     text = encode([1.0] * 8, 8)
     alone = VectorReleaser(None, settings, tiny.KEY).release_one(Document("d", text))
     assert alone.shape == (3,)
-    with pytest.raises(ConfigurationError, match="unit text needs a vocabulary"):
+    with pytest.raises(ConfigurationError, match="`unit` text needs a `vocabulary`"):
         VectorReleaser(None, _settings())
 
 
@@ -353,7 +353,7 @@ def test_the_published_calibration_is_marked_as_such() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "epsilon", "says"), [("sentence", 1.0, "unit sentence"), ("text", 0.0, "epsilon")]
+    ("unit", "epsilon", "says"), [("sentence", 1.0, "`unit` sentence"), ("text", 0.0, "epsilon")]
 )
 def test_settings_out_of_range(unit: str, epsilon: float, says: str) -> None:
     projection = make_projection("gaussian", 8, 3)

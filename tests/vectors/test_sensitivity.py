@@ -161,7 +161,7 @@ def test_delta_is_a_probability(delta: float) -> None:
 
 
 def test_published_is_for_what_was_published() -> None:
-    with pytest.raises(ConfigurationError, match="projection gaussian, not orthogonal"):
+    with pytest.raises(ConfigurationError, match="`projection` gaussian, not orthogonal"):
         sensitivity.published(make_projection("orthogonal", 300, 50), 1e-6)
 
 
