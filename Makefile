@@ -1,12 +1,20 @@
 # make demo: sanitizes the sample corpus with the bundled vocabulary and shows what came out.
 # make test: lints, type-checks and runs every test.
-# Both create .venv and install what they need; all they ask for is Python 3.10-3.13, pip and make.
+# make quick: the same in under a minute, without the tests that run jobs or take long.
+# make docs: builds the documentation as a site in build/docs, without network.
+# make test-pythons: imports and some quick tests under Python 3.10 and 3.13, where installed.
+# All create .venv and install what they need; all they ask for is Python 3.10-3.13, pip and make.
 
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test lint clean
+# Folders of tests that run whole jobs or draw large samples; "make quick" leaves them out, and with
+# them every test marked "slow". A new folder is in until it is named here.
+LONG_TESTS := analysis audit cloud commands engines pipelines statistical templates transforms
+QUICK := -m "not slow" $(LONG_TESTS:%=--ignore=tests/%)
+
+.PHONY: demo test quick test-pythons lint docs clean
 
 demo: $(VENV)/installed
 	rm -rf build/demo build/demo-metrics
@@ -16,6 +24,16 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed-for-tests lint
 	$(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+quick: $(VENV)/installed-for-tests lint
+	$(RUN) -m pytest --quiet --numprocesses auto --maxprocesses 4 --durations-min=2 $(QUICK)
+
+test-pythons:
+	.ci/test_pythons 3.10 3.13 -- --quiet -m "not slow" tests/test_*.py tests/text tests/mechanisms
+
+docs: $(VENV)/installed-for-tests
+	$(RUN) -m mkdocs build --quiet
+	@echo 'Open build/docs/index.html'
 
 lint: $(VENV)/installed-for-tests
 	$(VENV)/bin/ruff check .
@@ -32,7 +50,7 @@ $(VENV)/installed: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/installed-for-tests: pyproject.toml | $(VENV)/bin/python
-	$(RUN) -m pip install --quiet --editable '.[test]'
+	$(RUN) -m pip install --quiet --editable '.[test,docs]'
 	touch $@ $(VENV)/installed
 
 clean:

@@ -220,7 +220,7 @@ class DeadLetterCap:
         if dead_letters > allowed:
             raise RunError(
                 f"{dead_letters:,} of {records:,} records went to the dead letters, more than "
-                f"max_dead_letters {self} allows, so nothing is released; the dead letters say "
+                f"`max_dead_letters` {self} allows, so nothing is released; the dead letters say "
                 "where and why"
             )
 
@@ -247,6 +247,6 @@ def dead_letter_cap(given: str | None) -> DeadLetterCap | None:
     except ValueError:
         pass
     raise ConfigurationError(
-        f"max_dead_letters {given}: give a number of records, such as 100, or a percentage of "
+        f"`max_dead_letters` {given}: give a number of records, such as 100, or a percentage of "
         "them, such as 0.5%"
     )

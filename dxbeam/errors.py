@@ -1,6 +1,7 @@
 """What went wrong, where, and what to do about it: one sentence a person can act on.
 
-No message ever holds text of a document; see ``Rejected`` in documents.py for records.
+No message ever holds text of a document; see ``Rejected`` in documents.py for records. Messages
+name parameters in backticks, such as `key_uri`; launchers show them as flags, such as --key_uri.
 """
 
 

@@ -20,7 +20,7 @@ from dxbeam.errors import ConfigurationError, described
 
 KEY_BYTES = 32
 _ENVIRONMENT = "env:"
-_OTHERS_MAY = 0o066  # read or write: group and everybody
+_READ_OR_WRITE_BY_OTHERS = 0o066  # group and everybody
 _URL_SAFE = str.maketrans("-_", "+/")  # base64 has two alphabets
 _LIKE_A_KEY = re.compile(
     r"(?=[^/:]*[0-9])[A-Za-z0-9+=]{16}"
@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def draw_key() -> bytes:
-    """A new secret key from the operating system."""
+    """A new secret key, 32 bytes from the operating system."""
     return os.urandom(KEY_BYTES)
 
 
@@ -56,59 +56,65 @@ def given_or_new_key(secret_key: bytes | None) -> bytes:
     return secret_key
 
 
-def check_key_uri(uri: str) -> None:
+def check_key_uri(key_uri: str) -> None:
     """Refuses a key that was given in place of where it lies; looks at nothing but the name.
 
     Raises:
-      ConfigurationError: ``uri`` is a key. It is not shown.
+      ConfigurationError: ``key_uri`` is a key. It is not shown.
     """
-    names = {uri.removeprefix(scheme) for scheme in ("", _ENVIRONMENT, "file://", "file:///", "/")}
+    names = {
+        key_uri.removeprefix(scheme) for scheme in ("", _ENVIRONMENT, "file://", "file:///", "/")
+    }
     names |= {name + "=" * (-len(name) % 4) for name in names}
     names |= {name.translate(_URL_SAFE) for name in names}
-    if any(map(_from_text, names)) and not _names_a_file(uri):
+    if any(map(_from_text, names)) and not _names_a_file(key_uri):
         raise ConfigurationError(
-            "--key_uri was given what looks like the key itself, which must not stand on a command "
-            "line: keep it in a file, and name the file; if this key was ever used, it is no "
-            "secret any more"
+            "`key_uri` was given what looks like the key itself, which others can see in command "
+            "lines and code: keep it in a file, and name the file; if this key was ever used, it "
+            "is no secret any more"
         )
 
 
-def read_key(uri: str) -> bytes:
-    """The secret key that ``uri`` names.
+def read_key(key_uri: str) -> bytes:
+    """The secret key that ``key_uri`` names.
 
     Args:
-      uri: ``env:NAME`` for an environment variable, else a local path, file:// or gs://. The
+      key_uri: ``env:NAME`` for an environment variable, else a local path, file:// or gs://. The
         content is 32 raw bytes, or 64 hexadecimal digits, or base64 of 32 bytes.
 
     Raises:
       ConfigurationError: nothing there, or not a key. The content is never shown, nor a name that
         may be a key itself.
     """
-    check_key_uri(uri)
-    flag = f"--key_uri {uri}" if _may_be_shown(uri) else "--key_uri (not shown: it may be a key)"
-    if uri.startswith(_ENVIRONMENT):
-        value = os.environ.get(uri[len(_ENVIRONMENT) :])
+    check_key_uri(key_uri)
+    named = (
+        f"`key_uri` {key_uri}"
+        if _may_be_shown(key_uri)
+        else "`key_uri` (not shown: it may be a key)"
+    )
+    if key_uri.startswith(_ENVIRONMENT):
+        value = os.environ.get(key_uri[len(_ENVIRONMENT) :])
         if value is None:
-            raise ConfigurationError(f"{flag}: this environment variable is not set")
+            raise ConfigurationError(f"{named}: this environment variable is not set")
         content = os.fsencode(value)  # which never fails, nor quotes the key in an error
     else:
         try:
-            content = storage.read(uri)
+            content = storage.read(key_uri)
         except (OSError, ValueError) as error:
             raise ConfigurationError(
-                f"{flag}: cannot be read ({type(error).__name__}); name a file, a gs:// object or "
+                f"{named}: cannot be read ({type(error).__name__}); name a file, a gs:// object or "
                 "env:NAME, and make a key with: openssl rand -hex 32"
             ) from None
-        _warn_of_readers(uri)
-    key = _decode_key(content)
-    if key is None:
+        _warn_of_readers(key_uri)
+    secret_key = _decode_key(content)
+    if secret_key is None:
         raise ConfigurationError(
-            f"{flag}: not a key; it must hold 32 random bytes, as they are, as 64 hexadecimal "
+            f"{named}: not a key; it must hold 32 random bytes, as they are, as 64 hexadecimal "
             "digits or in base64; make one with: openssl rand -hex 32"
         )
-    if len(set(key)) < 8:  # 32 random bytes have so few distinct values once in 10^47
-        raise ConfigurationError(f"{flag}: this is not a random key; make another one")
-    return key
+    if len(set(secret_key)) < 8:  # 32 random bytes have so few distinct values once in 10^47
+        raise ConfigurationError(f"{named}: this is not a random key; make another one")
+    return secret_key
 
 
 def _names_a_file(uri: str) -> bool:
@@ -138,9 +144,9 @@ def _warn_of_readers(uri: str) -> None:
     """
     if storage.is_local(uri):
         mode = Path(storage.without_file_scheme(uri)).stat().st_mode & 0o777
-        if mode & _OTHERS_MAY:
+        if mode & _READ_OR_WRITE_BY_OTHERS:
             _LOG.warning(
-                "--key_uri %s: others on this machine may read or replace this key (mode %03o); "
+                "the key file %s: others on this machine may read or replace this key (mode %03o); "
                 "chmod 600 keeps it yours",
                 uri,
                 mode,
@@ -167,6 +173,6 @@ def _from_text(text: str) -> bytes | None:
     return None
 
 
-def fingerprint(key: bytes) -> str:
+def fingerprint(secret_key: bytes) -> str:
     """16 hexadecimal digits that name a key and reveal nothing of it."""
-    return hashlib.blake2b(key=key, digest_size=8, person=b"dxbeam print").hexdigest()
+    return hashlib.blake2b(key=secret_key, digest_size=8, person=b"dxbeam print").hexdigest()

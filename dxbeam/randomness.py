@@ -18,29 +18,30 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from dxbeam.keys import KEY_BYTES
-
 NO_TAGS = bytes(32)
 """The sum of no document tags."""
 
+_DERIVED_KEY_BYTES = 32
 _AES_BLOCK_BYTES = 16
 
 Random = npt.NDArray[np.uint64]
 """uint64 [B, draws]: uniform, independent numbers, one row a word."""
 
 
-def document_key(key: bytes, configuration: str, document_id: str, text: str) -> bytes:
+def document_key(
+    secret_key: bytes, configuration_digest: str, document_id: str, text: str
+) -> bytes:
     """The key of one document under one configuration: keyed BLAKE2b, 32 bytes.
 
     Args:
-      key: the secret key.
-      configuration: the configuration digest.
+      secret_key: 32 bytes.
+      configuration_digest: of all else that determines the noise.
       document_id: the document's id.
       text: the document's text, of which a digest enters.
     """
-    mac = hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"dxbeam noise")
+    mac = hashlib.blake2b(key=secret_key, digest_size=_DERIVED_KEY_BYTES, person=b"dxbeam noise")
     for part in (
-        configuration.encode(),
+        configuration_digest.encode(),
         document_id.encode("utf-8", "surrogatepass"),
         hashlib.sha256(text.encode()).digest(),
     ):
@@ -49,13 +50,13 @@ def document_key(key: bytes, configuration: str, document_id: str, text: str) ->
     return mac.digest()
 
 
-def document_tag(document: bytes) -> bytes:
+def document_tag(document_key: bytes) -> bytes:
     """32 bytes that name a document under a key and configuration, and reveal nothing of it.
 
     Args:
-      document: from ``document_key``; nobody without the secret key can compute the tag.
+      document_key: from ``document_key``; nobody without the secret key can compute the tag.
     """
-    return hashlib.blake2b(key=document, digest_size=32, person=b"dxbeam corpus").digest()
+    return hashlib.blake2b(key=document_key, digest_size=32, person=b"dxbeam corpus").digest()
 
 
 def add_tags(a: bytes, b: bytes) -> bytes:
@@ -64,33 +65,37 @@ def add_tags(a: bytes, b: bytes) -> bytes:
     return (total % (1 << 256)).to_bytes(32, "little")
 
 
-def sampling_key(key: bytes) -> bytes:
+def sampling_key(document_key: bytes) -> bytes:
     """The key by which a document's words are drawn, from the key of its noise: BLAKE2b, 32 bytes.
 
     Args:
-      key: the document's key.
+      document_key: from ``document_key``.
     """
-    return hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"dxbeam sampling").digest()
+    mac = hashlib.blake2b(
+        key=document_key, digest_size=_DERIVED_KEY_BYTES, person=b"dxbeam sampling"
+    )
+    return mac.digest()
 
 
-def layout_key(key: bytes) -> bytes:
+def layout_key(secret_key: bytes) -> bytes:
     """The key by which documents are dealt into files, from the secret key: BLAKE2b, 32 bytes.
 
     Args:
-      key: the secret key.
+      secret_key: 32 bytes.
     """
-    return hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"dxbeam layout").digest()
+    mac = hashlib.blake2b(key=secret_key, digest_size=_DERIVED_KEY_BYTES, person=b"dxbeam layout")
+    return mac.digest()
 
 
-def layout_order(key: bytes, document_id: str) -> bytes:
+def layout_order(layout_key: bytes, document_id: str) -> bytes:
     """16 bytes by which documents are ordered; random to whoever does not hold the key.
 
     Args:
-      key: from ``layout_key``.
+      layout_key: from ``layout_key``.
       document_id: the document's id.
     """
     name = document_id.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(name, key=key, digest_size=16, person=b"dxbeam order").digest()
+    return hashlib.blake2b(name, key=layout_key, digest_size=16, person=b"dxbeam order").digest()
 
 
 def draws_a_word(needed: int) -> int:
@@ -98,11 +103,11 @@ def draws_a_word(needed: int) -> int:
     return needed + needed % 2
 
 
-def fill(key: bytes, first_word: int, out: Random) -> None:
+def fill(document_key: bytes, first_word: int, out: Random) -> None:
     """Fills ``out`` with the random numbers of words first_word, first_word + 1, … of a document.
 
     Args:
-      key: the document's key.
+      document_key: from ``document_key``; from ``sampling_key`` for the draw of a bag's words.
       first_word: position of the first word within the document.
       out: uint64 [B, draws], C order, with an even number of draws.
     """
@@ -110,7 +115,7 @@ def fill(key: bytes, first_word: int, out: Random) -> None:
     assert out.shape[1] % 2 == 0
     first_block = first_word * out.shape[1] * 8 // _AES_BLOCK_BYTES
     counter = first_block.to_bytes(_AES_BLOCK_BYTES, "big")
-    stream = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
+    stream = Cipher(algorithms.AES(document_key), modes.CTR(counter)).encryptor()
     stream.update_into(bytes(out.nbytes), out.data.cast("B"))
     if not np.little_endian:  # pragma: no cover
         out.byteswap(inplace=True)

@@ -29,10 +29,10 @@ _NO_TIME = (
     "directory of --output"
 )
 
-Halt = Callable[[], None]
+StopWriters = Callable[[], None]
 """Ends what may still write for the run: its job on a cluster, and processes below this one."""
 
-Undo = Callable[[Halt], None]
+Undo = Callable[[StopWriters], None]
 """Undoes what a run began, if it began; calls its argument before it deletes anything.
 
 Raises DxbeamError where the run was complete already.
@@ -226,7 +226,7 @@ def _stop() -> None:
 def _undo(undo: Undo, sentence: list[str]) -> None:
     try:
         writing.close_to_others(_WRITING_SECONDS)
-        undo(_halt)
+        undo(_stop_writers)
         sentence[0] = STOPPED
     except DxbeamError as error:
         sentence[0] = str(error)
@@ -234,7 +234,7 @@ def _undo(undo: Undo, sentence: list[str]) -> None:
         sentence[0] = f"{_NO_TIME} ({type(error).__name__})"
 
 
-def _halt() -> None:
+def _stop_writers() -> None:
     if _run.cancel is not None:
         cancelling = threading.Thread(target=_quietly, args=(_run.cancel,), daemon=True)
         cancelling.start()

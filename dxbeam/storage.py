@@ -245,9 +245,7 @@ def create_once(path: str, content: bytes) -> None:
             _create_blob_once(path, content)
     except FileExistsError:
         if read(path) != content:
-            raise OutputError(
-                f"{path} was written by another run; choose another --output"
-            ) from None
+            raise OutputError(f"{path} was written by another run; choose another place") from None
 
 
 def delete_unfinished(path: str) -> None:

@@ -36,7 +36,7 @@ from dxbeam.commands import launch
 from dxbeam.commands.options import BuildVocabularyOptions, CommonOptions, parse, require
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.index_recall import measure_recall
-from dxbeam.release import manifest
+from dxbeam.release import claim
 from dxbeam.space import artifact
 from dxbeam.space.approximate_index import EXACT, build_index, check_index
 from dxbeam.space.artifact import WordsAndVectors
@@ -119,7 +119,7 @@ def check(options: PipelineOptions) -> str:
     own, output = options.view_as(BuildVocabularyOptions), options.view_as(CommonOptions).output
     require(own, "embeddings")
     require(options.view_as(CommonOptions), "output")
-    manifest.check_empty(output)
+    claim.check_empty(output)
     report = ReadingReport()
     first = next(
         read_embeddings(
@@ -145,14 +145,14 @@ def build_vocabulary(argv: Sequence[str]) -> None:
     started, run = time.monotonic(), uuid.uuid4().hex
     report = ReadingReport()
 
-    def abandon(halt: stopping.Halt) -> None:
-        if manifest.holds(output, run):
-            halt()
+    def abandon(stop_writers: stopping.StopWriters) -> None:
+        if claim.holds(output, run):
+            stop_writers()
             artifact.abandon(output)
-            manifest.give_up_claim(output)
+            claim.let_go(output)
 
     with stopping.undone_on_failure(abandon):
-        manifest.claim(output, run)
+        claim.take_fresh(output, run)
         shape = store_words(own, output, report)
         print(f"Read {shape.words:,} words in {shape.dimensions} dimensions; now their neighbours")
         launch.run(build(options, shape))
@@ -170,7 +170,7 @@ def build_vocabulary(argv: Sequence[str]) -> None:
             "max_words": own.max_words,
         }
         handle = artifact.write_manifest(output, shape, own.lowercase, source, **index)
-        manifest.give_up_claim(output)
+        claim.let_go(output)
     print(
         f"Wrote a vocabulary of {handle.words:,} words to {output} in "
         f"{time.monotonic() - started:.0f} seconds; left out: {report.duplicates:,} duplicates, "

@@ -1,4 +1,4 @@
-r"""Releases vectors: one noisy, projected, rounded vector a word, a text or a given vector.
+r"""Releases vectors: one noisy, projected, rounded vector per word, text or given vector.
 
     python -m pipelines.release_vectors --input 'corpus/*.jsonl' --vocabulary demo --epsilon 10 \
         --projected_dimensions 25 --output vectors
@@ -14,7 +14,7 @@ release.json, which says what is promised, to vectors/, and dead letters to vect
                                   pipeline of its own and left in sensitivity.json
     --sensitivity published       1 + beta, as published, with its delta
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
-    --ledger FILE --corpus_id C --max_epsilon 30    refuse what would pass the cap; docs/ledger.md
+    --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/ledger.md
     --dry_run                     print the plan and the guarantee; write nothing
 
 The release is whole when release.json is there. Any Beam runner takes the job with --runner.
@@ -23,7 +23,6 @@ The release is whole when release.json is there. Any Beam runner takes the job w
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import io
 import json
 import time
@@ -34,61 +33,55 @@ import apache_beam as beam
 import numpy as np
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import keys, storage
+from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.options import (
     CommonOptions,
-    LedgerOptions,
     ReleaseVectorsOptions,
     SanitizeOptions,
     parse,
     require,
 )
-from dxbeam.corpus.files import matching_files
+from dxbeam.commands.request import release_request
 from dxbeam.corpus.formats import CorpusFormat
-from dxbeam.corpus.reading import check_readable, describe_left_out, kept_schema
-from dxbeam.documents import dead_letter_cap, field_names
+from dxbeam.corpus.reading import describe_left_out, kept_schema
+from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
-from dxbeam.release import ledger, places
-from dxbeam.release.attempt import Attempt, letters_after_failure
 from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import PROJECTION, SENSITIVITY
+from dxbeam.release.request import ReleaseRequest
+from dxbeam.release.run import Run
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.transforms.manifest import WriteDeadLetters, WriteManifest
-from dxbeam.transforms.metrics import TallyGroups
-from dxbeam.transforms.sanitize import CORPUS_DIGEST, FINGERPRINT, LAYOUT_KEY, TALLIES
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.transforms.manifest import Counted, WriteManifest
+from dxbeam.transforms.metrics import TallyGroups, WriteDeadLetters
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
-from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
-from dxbeam.transforms.vectors import VECTORS, ReleaseVectors, WriteVectorShards
+from dxbeam.transforms.sources import ReadDocuments
+from dxbeam.transforms.vectors import ReleaseVectors, WriteVectorShards
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.configuration import UNITS, VectorConfiguration, check_lengths
 from dxbeam.vectors.projections import Projection, make_projection
 from dxbeam.vectors.sensitivity import Sensitivity
 
 
-def vocabulary_handle(options: PipelineOptions) -> VocabularyHandle | None:
-    """The vocabulary's, or None where vectors are given and no vocabulary is named."""
-    uri = options.view_as(SanitizeOptions).vocabulary
-    return artifact.handle(uri) if uri else None
-
-
-def read_projection(options: PipelineOptions) -> Projection:
+def projection_of(options: ReleaseVectorsOptions, vocabulary: Vocabulary | None) -> Projection:
     """The public map that the flags ask for; the same one on every call."""
-    own = options.view_as(ReleaseVectorsOptions)
-    handle = vocabulary_handle(options)
-    if handle is None and not own.dimensions:
+    if vocabulary is None and not options.dimensions:
         raise ConfigurationError(
             "--dimensions is needed where no vocabulary is: how many numbers a vector has"
         )
-    dimensions = handle.dimensions if handle else own.dimensions
-    if own.dimensions not in (None, dimensions):
+    dimensions = options.dimensions if vocabulary is None else vocabulary.dimensions
+    if options.dimensions not in (None, dimensions):
         raise ConfigurationError(
-            f"--dimensions {own.dimensions}: the vocabulary has {dimensions}; leave it out"
+            f"--dimensions {options.dimensions}: the vocabulary has {dimensions}; leave it out"
         )
-    vocabulary = artifact.open_vocabulary(handle) if handle else None
     return make_projection(
-        own.projection, dimensions, own.projected_dimensions, own.projection_seed, vocabulary
+        options.projection,
+        dimensions,
+        options.projected_dimensions,
+        options.projection_seed,
+        vocabulary,
     )
 
 
@@ -113,113 +106,128 @@ def quick_sensitivity(options: ReleaseVectorsOptions, projection: Projection) ->
     return Sensitivity("exact", bound.value) if method == "exact" else bound
 
 
-def corpus_format(options: PipelineOptions, projection: Projection) -> CorpusFormat:
-    """How the corpus is read."""
-    own, shared = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
-    given = own.unit == "vector"
+def corpus_format(options: PipelineOptions, dimensions: int) -> CorpusFormat:
+    """How the corpus is read; given vectors have so many dimensions."""
+    flags, shared_flags = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
+    takes_vectors = flags.unit == "vector"
     return CorpusFormat(
-        shared.input_format,
-        own.vector_field if given else shared.text_field,
-        shared.id_field,
-        field_names(shared.keep_fields),
-        document_per=shared.document_per,
-        largest_document=shared.largest_document,
-        vector_dimensions=projection.dimensions if given else None,
+        shared_flags.input_format,
+        flags.vector_field if takes_vectors else shared_flags.text_field,
+        shared_flags.id_field,
+        field_names(shared_flags.keep_fields),
+        document_per=shared_flags.document_per,
+        largest_document=shared_flags.largest_document,
+        vector_dimensions=dimensions if takes_vectors else None,
     )
 
 
-def chosen_places(options: PipelineOptions) -> tuple[str, str]:
-    """Where the release and the dead letters go; refuses places that must be apart and are not."""
-    own, ledger_file = options.view_as(SanitizeOptions), options.view_as(LedgerOptions).ledger
-    output = options.view_as(CommonOptions).output
-    return places.for_release(own.input, output, own.metrics_output, own.key_uri, ledger_file)
+class VectorJob(NamedTuple):
+    """A release of vectors, as the flags ask for it.
+
+    Attributes:
+      options: the flags.
+      request: places, key, corpus and ledger.
+      configuration: what is released; where ``scan`` is true, with the spectral bound of the
+        sensitivity until the scan has found the exact one.
+      scan: whether the exact sensitivity is found by a pipeline of its own first.
+      vocabulary: the vocabulary's handle; None where vectors are given and none is named.
+    """
+
+    options: PipelineOptions
+    request: ReleaseRequest
+    configuration: VectorConfiguration
+    scan: bool
+    vocabulary: VocabularyHandle | None
+
+    def account(self, run: str) -> Account | None:
+        """The run's account in the ledger; None where no ledger is asked for."""
+        mechanism = f"a vector for each {self.configuration.unit}"
+        return self.request.account(self.configuration, mechanism, self.vocabulary, run)
 
 
-def account(options: PipelineOptions, settings: VectorConfiguration, run: str) -> Account | None:
-    """The run's account in the ledger, if flags ask for one; refuses those that do not fit."""
-    asked, handle = options.view_as(LedgerOptions), vocabulary_handle(options)
-    return ledger.account(
-        asked.ledger,
-        asked.corpus_id,
-        asked.max_epsilon,
-        settings,
-        mechanism=f"a vector for each {settings.unit}",
-        vocabulary=handle.digest if handle else "",
-        key_uri=options.view_as(SanitizeOptions).key_uri,
-        run=run,
-        output=chosen_places(options)[0],
+def read_options(options: PipelineOptions) -> VectorJob:
+    """The job that the flags ask for; opens the vocabulary, where one is named, once.
+
+    Raises:
+      DxbeamError: a flag that is needed and missing, or flags that do not go together.
+    """
+    flags, shared_flags = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
+    require(shared_flags, "input", "epsilon")
+    require(options.view_as(CommonOptions), "output")
+    if flags.unit != "vector":
+        require(shared_flags, "vocabulary")
+    launch.refuse_quoting(options)
+    handle = artifact.handle(shared_flags.vocabulary) if shared_flags.vocabulary else None
+    vocabulary = artifact.open_vocabulary(handle) if handle else None
+    projection = projection_of(flags, vocabulary)
+    settings = VectorConfiguration(
+        flags.unit, shared_flags.epsilon, projection, quick_sensitivity(flags, projection)
     )
+    if vocabulary is not None:
+        check_lengths(settings, vocabulary)
+    read_as = corpus_format(options, projection.dimensions)
+    request = release_request(options, read_as, "parquet")
+    scan = settings.sensitivity.method == "exact" and projection.matrix is not None
+    return VectorJob(options, request, settings, scan, handle)
 
 
-def build_scan(options: PipelineOptions, projection: Projection) -> beam.Pipeline:
+def build_scan(job: VectorJob) -> beam.Pipeline:
     """Assembles the scan for the exact sensitivity; nothing runs yet."""
-    handle = vocabulary_handle(options)
-    assert handle is not None
-    path = storage.join(chosen_places(options)[0], SENSITIVITY)
-    pipeline = beam.Pipeline(options=options)
+    assert job.vocabulary is not None
+    pipeline = beam.Pipeline(options=job.options)
     pipeline | "WriteExactSensitivity" >> WriteExactSensitivity(
-        handle, projection, path, launch.search_threads(options)
+        job.vocabulary,
+        job.configuration.projection,
+        storage.join(job.request.output, SENSITIVITY),
+        launch.search_threads(job.options),
     )
     return pipeline
 
 
-def build(
-    options: PipelineOptions,
-    settings: VectorConfiguration,
-    run: str | None = None,
-    needed_digest: str = "",
-) -> beam.Pipeline:
+def build(job: VectorJob, run: str | None = None, required_digest: str = "") -> beam.Pipeline:
     """Assembles the release; nothing runs yet.
 
     Args:
-      options: the flags.
-      settings: what is released, and how.
-      run: the name under which the output is claimed, if it is; see ``manifest.claim``.
-      needed_digest: what the corpus must be for a release to be made; "" for anything.
+      job: what is asked for.
+      run: the name under which the output is claimed, if it is; see ``claim.take_fresh``.
+      required_digest: what the corpus must be for a release to be made; "" for anything.
     """
-    shared = options.view_as(SanitizeOptions)
-    read_as, handle = corpus_format(options, settings.projection), vocabulary_handle(options)
-    output, metrics_output = chosen_places(options)
-    pipeline = beam.Pipeline(options=options)
+    request, settings = job.request, job.configuration
+    pipeline = beam.Pipeline(options=job.options)
     reading = pipeline | "ReadDocuments" >> ReadDocuments(
-        shared.input, read_as, shared.allow_unreadable_files
+        request.corpus, request.corpus_format, request.allow_unreadable_files
     )
-    released = reading["documents"] | "ReleaseVectors" >> ReleaseVectors(
-        settings, handle, shared.key_uri, unique_ids=True
+    released = reading.documents | "ReleaseVectors" >> ReleaseVectors(
+        settings, job.vocabulary, request.key_uri, unique_ids=True
     )
-    rejected = (reading[REJECTED], released[REJECTED]) | "AllRejected" >> beam.Flatten()
-    shards = released[VECTORS] | "WriteVectorShards" >> WriteVectorShards(
-        output,
+    rejected = (reading.rejected, released.rejected) | "AllRejected" >> beam.Flatten()
+    shards = released.vectors | "WriteVectorShards" >> WriteVectorShards(
+        request.output,
         settings.projection.projected,
-        released[LAYOUT_KEY],
-        kept_schema(shared.input, read_as),
-        shared.num_shards or 0,
+        released.layout_key,
+        kept_schema(request.corpus, request.corpus_format),
+        job.options.view_as(SanitizeOptions).num_shards or 0,
         run,
     )
-    facts = {
-        "run": run,
-        "tokens": None,  # how many words the texts have is not released
-        "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "kept_fields": list(read_as.keep_fields),
-        "output_format": "parquet",
-        "projection_file": PROJECTION if settings.projection.matrix is not None else None,
-    }
+    letters = rejected | "WriteDeadLetters" >> WriteDeadLetters(request.metrics_output, run)
     shards | "WriteManifest" >> WriteManifest(
-        output,
-        settings,
-        handle,
-        shared.key_uri,
-        facts,
-        tallies=released[TALLIES] | "TallyGroups" >> TallyGroups(),
-        rejected=rejected,
-        unreadable=reading[UNREADABLE],
-        dead_letter_cap=dead_letter_cap(shared.max_dead_letters),
-        fingerprint=released[FINGERPRINT],
-        corpus_digest=released[CORPUS_DIGEST],
-        needed_digest=needed_digest,
-        written=rejected | "WriteDeadLetters" >> WriteDeadLetters(metrics_output, run),
-        source=shared.input,
-        dead_letters=letters_after_failure(metrics_output, run),
+        request.output,
+        request.job(
+            settings,
+            job.vocabulary,
+            run,
+            required_digest,
+            tokens=None,  # how many words the texts have is not released
+            projection_file=PROJECTION if settings.projection.matrix is not None else None,
+        ),
+        Counted(
+            tallies=released.tallies | "TallyGroups" >> TallyGroups(),
+            rejected=rejected,
+            key_fingerprint=released.key_fingerprint,
+            written=letters,
+            corpus_digest=released.corpus_digest,
+            unreadable=reading.unreadable,
+        ),
     )
     return pipeline
 
@@ -227,14 +235,17 @@ def build(
 def describe(settings: VectorConfiguration, output: str, scan: bool) -> str:
     """The plan as a person reads it."""
     guarantee, projection = settings.guarantee(), settings.projection
-    bound = "found by a scan of all pairs first, at most" if scan else settings.sensitivity.method
+    found_by = "a scan of all pairs of words finds the exact factor first"
+    if not scan:
+        found_by = settings.sensitivity.method
     lines = [
         "Plan",
         f"  release    {UNITS[settings.unit]}",
         f"  project    {projection.kind}, {projection.dimensions} to {projection.projected}",
-        f"  stretch    {settings.sensitivity.value:g} ({bound})",
-        f"  noise      {settings.deviation:.4g} a coordinate (standard deviation), then rounded to "
-        f"multiples of {settings.step:g}",
+        "  stretch    the projection makes distances at most "
+        f"{settings.sensitivity.value:g} times as long ({found_by})",
+        f"  noise      standard deviation {settings.deviation:.4g} in each coordinate, then "
+        f"rounded to multiples of {settings.step:g}",
         f"  write      {output}",
         "Guarantee",
         f"  {guarantee.sentence}",
@@ -245,81 +256,39 @@ def describe(settings: VectorConfiguration, output: str, scan: bool) -> str:
     return "\n".join(lines)
 
 
-class Checked(NamedTuple):
-    """A run that nothing known beforehand stands against, and that has not begun.
-
-    Attributes:
-      attempt: its places and its line of the ledger, none of which is taken yet.
-      projection: the public map.
-      settings: what is run; where ``scan`` is true, with the spectral bound in place of the exact.
-      scan: whether the exact sensitivity is found by a pipeline of its own first.
-    """
-
-    attempt: Attempt
-    projection: Projection
-    settings: VectorConfiguration
-    scan: bool
-
-
-def check(options: PipelineOptions) -> Checked:
-    """Refuses everything that can be known to be wrong before a run; writes nothing.
-
-    A dry run and a real one both begin with it.
-
-    Raises:
-      DxbeamError: says what it is.
-    """
-    own, shared = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
-    require(shared, "input", "epsilon")
-    require(options.view_as(CommonOptions), "output")
-    if own.unit != "vector":
-        require(shared, "vocabulary")
-    launch.refuse_quoting(options)
-    output, metrics_output = chosen_places(options)
-    projection = read_projection(options)
-    settings = VectorConfiguration(
-        own.unit, shared.epsilon, projection, quick_sensitivity(own, projection)
-    )
-    if handle := vocabulary_handle(options):
-        check_lengths(settings, artifact.open_vocabulary(handle))
-    read_as = corpus_format(options, projection)
-    files = matching_files(shared.input)
-    check_readable(files, read_as, shared.allow_unreadable_files)
-    dead_letter_cap(shared.max_dead_letters)  # refuses what is no cap
-    if shared.key_uri:
-        keys.read_key(shared.key_uri)
-    scan = settings.sensitivity.method == "exact" and projection.matrix is not None
-    attempt = Attempt(output, metrics_output)
-    entered = account(options, settings, attempt.run)
-    attempt.check(None if scan else entered)  # what repeats an earlier release, the scan decides
-    if scan:
-        build_scan(options, projection)
-    build(options, settings, attempt.run)  # whatever is wrong with the flags shows here
-    return Checked(attempt, projection, settings, scan)
-
-
+@launch.naming_flags
 def release_vectors(argv: Sequence[str]) -> None:
     """Checks everything that can be known before, then runs and says what was written."""
     options = parse(argv, ReleaseVectorsOptions, __doc__ or "")
-    attempt, projection, settings, scan = check(options)
-    output, _ = chosen_places(options)
+    job = read_options(options)
+    job.request.check()
+    run, projection = (
+        Run(job.request.output, job.request.metrics_output),
+        job.configuration.projection,
+    )
+    account = job.account(run.name)
+    run.check(None if job.scan else account)  # what repeats an earlier release, the scan decides
+    if job.scan:
+        build_scan(job)
+    build(job, run.name)  # whatever is wrong with the flags shows here
     if options.view_as(TestOptions).dry_run:
-        print(describe(settings, output, scan))
+        print(describe(job.configuration, run.output, job.scan))
         return
-
     started = time.monotonic()
-    with attempt:
-        if scan:
-            launch.run(build_scan(options, projection))
-            settings = dataclasses.replace(settings, sensitivity=_read_sensitivity(output))
-        _write_projection(output, projection)
-        entered = account(options, settings, attempt.run)
-        needed = attempt.begin(entered) if entered else ""
-        launch.run(build(options, settings, attempt.run, needed))
-    release = attempt.release
+    with run:
+        if job.scan:
+            launch.run(build_scan(job))
+            found = _read_sensitivity(run.output)
+            job = job._replace(
+                configuration=dataclasses.replace(job.configuration, sensitivity=found)
+            )
+        _write_projection(run.output, projection)
+        required_digest = run.enter(job.account(run.name))
+        launch.run(build(job, run.name, required_digest))
+    release = run.release
     print(
         f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions in "
-        f"{len(release['shards'])} files below {output}, in {time.monotonic() - started:.0f} "
+        f"{len(release['shards'])} files below {run.output}, in {time.monotonic() - started:.0f} "
         f"seconds; {release['dead_letters']:,} dead letters"
         f"{describe_left_out(release['unreadable_files'])}\n{release['guarantee']['sentence']}"
     )

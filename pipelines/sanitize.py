@@ -7,14 +7,14 @@ writes sanitized shards and release.json, which says what is promised, to releas
 dead letters to release-metrics/. More of what it can do:
 
     --rank_c 0.02                 bring near neighbours back, at no cost in privacy
-    --input_format parquet        columnar input; text for plain text, a document a line or a file
+    --input_format parquet        columnar input; text for plain text, one document per line
     --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
-    --group_by label              count metrics apart for each label
+    --group_by label              count metrics for each label separately
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
-    --ledger FILE --corpus_id C --max_epsilon 30    refuse what would pass the cap; docs/ledger.md
+    --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/ledger.md
     --dry_run                     print the plan, the guarantee and an estimate; write nothing
-    --config job.yaml             flags from a file, one 'flag: value' a line
+    --config job.yaml             flags from a file, one 'flag: value' per line
 
 The release is whole when release.json is there. Runs locally by default, on all cores with
 --direct_running_mode=multi_processing --direct_num_workers=0, and on any Beam runner with --runner.
@@ -22,8 +22,6 @@ The release is whole when release.json is there. Runs locally by default, on all
 
 from __future__ import annotations
 
-import datetime
-import logging
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -31,44 +29,31 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
-from dxbeam import keys
 from dxbeam.commands import launch
-from dxbeam.commands.options import (
-    CommonOptions,
-    LedgerOptions,
-    SanitizeOptions,
-    parse,
-    require,
-)
-from dxbeam.corpus.files import CorpusFile, matching_files
+from dxbeam.commands.options import CommonOptions, SanitizeOptions, parse, require
+from dxbeam.commands.request import release_request
 from dxbeam.corpus.formats import CorpusFormat
-from dxbeam.corpus.reading import check_readable, describe_left_out, kept_schema
-from dxbeam.documents import dead_letter_cap, field_names
+from dxbeam.corpus.reading import describe_left_out, kept_schema
+from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.release import context, ledger, places, plan
-from dxbeam.release.attempt import Attempt, letters_after_failure
-from dxbeam.release.ledger import Account
+from dxbeam.release import plan
+from dxbeam.release.context import Pair, as_dicts, in_context
+from dxbeam.release.request import ReleaseRequest
+from dxbeam.release.run import Run
 from dxbeam.space import artifact
+from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
-from dxbeam.transforms.manifest import WriteManifest, WriteMetrics
-from dxbeam.transforms.metrics import TallyGroups
-from dxbeam.transforms.repair import OUTCOMES, ChatCompletions, RepairGrammar
-from dxbeam.transforms.sanitize import (
-    CORPUS_DIGEST,
-    FINGERPRINT,
-    LAYOUT_KEY,
-    TALLIES,
-    SanitizeDocuments,
-)
+from dxbeam.transforms.manifest import Counted, WriteManifest
+from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
+from dxbeam.transforms.repair import ChatCompletions, RepairedDocuments, RepairGrammar
+from dxbeam.transforms.sanitize import SanitizeDocuments
 from dxbeam.transforms.shards import WriteShards
-from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments
-
-_LOG = logging.getLogger(__name__)
+from dxbeam.transforms.sources import ReadDocuments
 
 
 def configuration(options: SanitizeOptions) -> Configuration:
@@ -120,195 +105,156 @@ def corpus_format(options: SanitizeOptions) -> CorpusFormat:
     )
 
 
-def chosen_places(options: PipelineOptions) -> tuple[str, str]:
-    """Where the release and the metrics go; refuses places that must be apart and are not."""
-    own, ledger_file = options.view_as(SanitizeOptions), options.view_as(LedgerOptions).ledger
-    output = options.view_as(CommonOptions).output
-    return places.for_release(own.input, output, own.metrics_output, own.key_uri, ledger_file)
+class SanitizeJob(NamedTuple):
+    """A release of sanitized text, as the flags ask for it.
+
+    Attributes:
+      options: the flags.
+      request: places, key, corpus and ledger.
+      configuration: mechanism, rank resampling, and how words are treated.
+      repair: the language model that rewrites sanitized text, or None.
+      vocabulary: the vocabulary's handle.
+    """
+
+    options: PipelineOptions
+    request: ReleaseRequest
+    configuration: Configuration
+    repair: Repair | None
+    vocabulary: VocabularyHandle
 
 
-def account(options: PipelineOptions, settings: Configuration, run: str) -> Account | None:
-    """The run's account in the ledger, if flags ask for one; refuses those that do not fit."""
-    asked, own = options.view_as(LedgerOptions), options.view_as(SanitizeOptions)
-    return ledger.account(
-        asked.ledger,
-        asked.corpus_id,
-        asked.max_epsilon,
-        settings,
-        mechanism=settings.mechanism.name,
-        vocabulary=artifact.handle(own.vocabulary).digest,
-        key_uri=own.key_uri,
-        run=run,
-        output=chosen_places(options)[0],
+def read_options(options: PipelineOptions) -> SanitizeJob:
+    """The job that the flags ask for; of files it reads the vocabulary's manifest alone.
+
+    Raises:
+      DxbeamError: a flag that is needed and missing, or flags that do not go together.
+    """
+    flags = options.view_as(SanitizeOptions)
+    require(flags, "input", "vocabulary", "epsilon")
+    require(options.view_as(CommonOptions), "output")
+    launch.refuse_quoting(options)
+    settings, read_as, repair = configuration(flags), corpus_format(flags), repair_of(flags)
+    output_format = flags.output_format or (
+        "jsonl" if read_as.document_per == "file" else read_as.name
     )
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    request = release_request(options, read_as, output_format)
+    return SanitizeJob(options, request, settings, repair, artifact.handle(flags.vocabulary))
 
 
 def build(
-    options: PipelineOptions, run: str | None = None, needed_digest: str = ""
+    job: SanitizeJob,
+    run: str | None = None,
+    required_digest: str = "",
+    context: Sequence[Pair] = (),
 ) -> beam.Pipeline:
-    """Assembles the job; nothing runs yet.
+    """Assembles the pipeline; nothing runs yet.
 
     Args:
-      options: the flags.
-      run: the name under which the output is claimed, if it is; see ``manifest.claim``.
-      needed_digest: what the corpus must be for a release to be made; "" for anything.
+      job: what is asked for.
+      run: the name under which the output is claimed, if it is; see ``claim.take_fresh``.
+      required_digest: what the corpus must be for a release to be made; "" for anything.
+      context: what epsilon means in this vocabulary, for the manifest.
     """
-    own = options.view_as(SanitizeOptions)
-    settings, read_as = configuration(own), corpus_format(own)
-    output, metrics_output = chosen_places(options)
-    output_format = own.output_format or (
-        "jsonl" if read_as.document_per == "file" else read_as.name
-    )
-    pipeline = beam.Pipeline(options=options)
+    flags, request = job.options.view_as(SanitizeOptions), job.request
+    pipeline = beam.Pipeline(options=job.options)
     reading = pipeline | "ReadDocuments" >> ReadDocuments(
-        own.input, read_as, own.allow_unreadable_files
+        request.corpus, request.corpus_format, request.allow_unreadable_files
     )
-    sanitized = reading["documents"] | "SanitizeDocuments" >> SanitizeDocuments(
-        settings,
-        own.vocabulary,
-        own.key_uri,
+    sanitized = reading.documents | "SanitizeDocuments" >> SanitizeDocuments(
+        job.configuration,
+        job.vocabulary,
+        request.key_uri,
         keep_fields=("fields",),
         group_by="group",
-        search_threads=launch.search_threads(options),
+        search_threads=launch.search_threads(job.options),
         digest_corpus=True,
         unique_ids=True,
     )
-    rejected = (reading[REJECTED], sanitized[REJECTED]) | "AllRejected" >> beam.Flatten()
-    documents, withheld, outcomes, repair = sanitized["documents"], None, None, repair_of(own)
-    if repair:
-        repaired = documents | "RepairGrammar" >> RepairGrammar(
-            ChatCompletions(repair), repair.failures
+    rejected = (reading.rejected, sanitized.rejected) | "AllRejected" >> beam.Flatten()
+    released = RepairedDocuments(sanitized.documents, None, None)
+    if job.repair:
+        released = sanitized.documents | "RepairGrammar" >> RepairGrammar(
+            ChatCompletions(job.repair), job.repair.failures
         )
-        documents, withheld, outcomes = (
-            repaired["documents"],
-            repaired[REJECTED],
-            repaired[OUTCOMES],
-        )
-    tallies = sanitized[TALLIES] | "TallyGroups" >> TallyGroups()
-    shards = documents | "WriteShards" >> WriteShards(
-        output,
-        output_format,
-        kept_schema(own.input, read_as),
-        own.compression,
-        own.num_shards or 0,
+    tallies = sanitized.tallies | "TallyGroups" >> TallyGroups()
+    shards = released.documents | "WriteShards" >> WriteShards(
+        request.output,
+        request.output_format,
+        kept_schema(request.corpus, request.corpus_format),
+        flags.compression,
+        flags.num_shards or 0,
         run,
-        sanitized[LAYOUT_KEY] if settings.bag else None,
+        sanitized.layout_key if job.configuration.bag else None,
     )
-    written = tallies | "WriteMetrics" >> WriteMetrics(
-        metrics_output,
+    metrics = tallies | "WriteMetrics" >> WriteMetrics(
+        request.metrics_output,
         rejected,
-        by_group=bool(own.group_by),
-        withheld=withheld,
-        unreadable=reading[UNREADABLE],
+        by_group=bool(flags.group_by),
+        withheld=released.rejected,
+        unreadable=reading.unreadable,
         run=run,
     )
-    handle = artifact.handle(own.vocabulary)
-    search = NeighborSearch(artifact.open_vocabulary(handle))
-    facts = {
-        "run": run,
-        "in_context": context.as_dicts(context.in_context(settings.guarantee(), search)),
-        "started": _now(),
-        "kept_fields": list(read_as.keep_fields),
-        "output_format": output_format,
-    }
     shards | "WriteManifest" >> WriteManifest(
-        output,
-        settings,
-        handle,
-        own.key_uri,
-        facts,
-        tallies=tallies,
-        rejected=rejected,
-        unreadable=reading[UNREADABLE],
-        dead_letter_cap=dead_letter_cap(own.max_dead_letters),
-        fingerprint=sanitized[FINGERPRINT],
-        corpus_digest=sanitized[CORPUS_DIGEST],
-        needed_digest=needed_digest,
-        written=written,
-        source=own.input,
-        dead_letters=letters_after_failure(metrics_output, run),
-        repair=repair,
-        repaired=outcomes,
+        request.output,
+        request.job(
+            job.configuration,
+            job.vocabulary,
+            run,
+            required_digest,
+            job.repair,
+            in_context=as_dicts(context),
+        ),
+        Counted(
+            tallies=tallies,
+            rejected=rejected,
+            key_fingerprint=sanitized.key_fingerprint,
+            written=metrics,
+            corpus_digest=sanitized.corpus_digest,
+            repaired=released.outcomes,
+            unreadable=reading.unreadable,
+        ),
     )
     return pipeline
 
 
-class Checked(NamedTuple):
-    """A run that nothing known beforehand stands against, assembled and not begun."""
-
-    attempt: Attempt
-    pipeline: beam.Pipeline
-    settings: Configuration
-    files: list[CorpusFile]
-    entered: Account | None
-
-
-def check(options: PipelineOptions) -> Checked:
-    """Refuses everything that can be known to be wrong before a run; writes nothing.
-
-    A dry run and a real one both begin with it.
-
-    Raises:
-      DxbeamError: says what it is.
-    """
-    own = options.view_as(SanitizeOptions)
-    require(own, "input", "vocabulary", "epsilon")
-    require(options.view_as(CommonOptions), "output")
-    launch.refuse_quoting(options)
-    settings, read_as, repair = configuration(own), corpus_format(own), repair_of(own)
-    output, metrics_output = chosen_places(options)
-    files = matching_files(own.input)
-    check_readable(files, read_as, own.allow_unreadable_files)
-    dead_letter_cap(own.max_dead_letters)  # refuses what is no cap
-    vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
-    settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
-    del vocabulary  # workers open it for themselves
-    if own.key_uri:
-        keys.read_key(own.key_uri)
-    if repair:
-        repair.api_key()
-    attempt = Attempt(output, metrics_output)
-    entered = account(options, settings, attempt.run)
-    attempt.check(entered)
-    pipeline = build(options, attempt.run)  # whatever is wrong with the flags shows here
-    return Checked(attempt, pipeline, settings, files, entered)
-
-
-def describe(options: PipelineOptions, settings: Configuration, files: list[CorpusFile]) -> str:
-    """The plan as a person reads it."""
-    own = options.view_as(SanitizeOptions)
-    vocabulary = artifact.open_vocabulary(artifact.handle(own.vocabulary))
-    forecast = plan.estimate(files, corpus_format(own), vocabulary, settings)
-    output, metrics_output = chosen_places(options)
-    return plan.describe(
-        files, settings, vocabulary, forecast, output, metrics_output, repair_of(own)
-    )
-
-
+@launch.naming_flags
 def sanitize(argv: Sequence[str]) -> None:
     """Checks everything that can be known before, then runs and says what was written."""
     options = parse(argv, SanitizeOptions, __doc__ or "")
-    attempt, pipeline, settings, files, entered = check(options)
+    job = read_options(options)
+    request, settings = job.request, job.configuration
+    files = request.check()
+    if job.repair:
+        job.repair.api_key()
+    vocabulary = artifact.open_vocabulary(job.vocabulary)
+    settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
+    run = Run(request.output, request.metrics_output)
+    account = request.account(settings, settings.mechanism.name, job.vocabulary, run.name)
+    run.check(account)
+    context = in_context(settings.guarantee(), NeighborSearch(vocabulary))
+    pipeline = build(job, run.name, context=context)  # whatever is wrong with the flags shows here
     if options.view_as(TestOptions).dry_run:
-        print(describe(options, settings, files))
+        forecast = plan.estimate(files, request.corpus_format, vocabulary, settings)
+        places = (request.output, request.metrics_output)
+        print(plan.describe(files, settings, vocabulary, context, forecast, *places, job.repair))
         return
-    output, metrics_output = chosen_places(options)
+    del vocabulary  # workers open it for themselves
     started = time.monotonic()
-    with attempt:
-        if entered and (needed := attempt.begin(entered)):
-            pipeline = build(options, attempt.run, needed)
+    with run:
+        if required_digest := run.enter(account):
+            pipeline = build(job, run.name, required_digest, context)
         launch.run(pipeline)
-    release = attempt.release
-    seconds = time.monotonic() - started
+    _say(run, time.monotonic() - started)
+
+
+def _say(run: Run, seconds: float) -> None:
+    """Prints what was released, and where."""
+    release = run.release
     print(
         f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
-        f"{len(release['shards'])} files below {output} ({release['tokens'] / seconds:,.0f} "
-        f"tokens a second); {release['dead_letters']:,} dead letters"
-        f"{describe_left_out(release['unreadable_files'])}. Metrics: {metrics_output}\n"
+        f"{len(release['shards'])} files below {run.output} ({release['tokens'] / seconds:,.0f} "
+        f"tokens per second); {release['dead_letters']:,} dead letters"
+        f"{describe_left_out(release['unreadable_files'])}. Metrics: {run.metrics_output}\n"
         f"{_repairs(release)}{release['guarantee']['sentence']}"
     )
 

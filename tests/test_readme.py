@@ -51,6 +51,7 @@ def table(vocabulary: Vocabulary) -> Iterator[str]:
             yield f"| {epsilon} | {resampled} | {result.document.text} |"
 
 
+@pytest.mark.slow
 def test_the_paragraphs_are_what_the_code_produces(glove: Vocabulary) -> None:
     shown = README.partition("<!-- paragraphs: begin -->")[2].partition("<!-- paragraphs: end -->")[
         0

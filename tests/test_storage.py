@@ -136,6 +136,7 @@ def _attempt(path: str, number: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pool",
     [

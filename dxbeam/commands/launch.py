@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import re
@@ -23,6 +24,10 @@ from dxbeam import stopping
 from dxbeam.commands.options import LOCAL_RUNNER, CommonOptions
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
 
+Launcher = Callable[[Sequence[str]], None]
+"""A program: its arguments, without its own name -> nothing; what goes wrong is a DxbeamError."""
+
+_PARAMETER = re.compile(r"`([a-z][a-z_]*)`")
 _REFUSAL = re.compile(r"dxbeam\.errors\.(\w+): (.*?)(?: \[while running|$)", re.MULTILINE)
 _DISK_FULL = "No space left on device"
 
@@ -93,7 +98,21 @@ def run(pipeline: beam.Pipeline) -> None:
         raise
 
 
-def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None = None) -> NoReturn:
+def naming_flags(launcher: Launcher) -> Launcher:
+    """A launcher whose errors name flags, --key_uri, where the library names `key_uri`."""
+
+    @functools.wraps(launcher)
+    def launch(argv: Sequence[str]) -> None:
+        try:
+            launcher(argv)
+        except DxbeamError as error:
+            error.args = (_PARAMETER.sub(r"--\1", str(error)),)
+            raise
+
+    return launch
+
+
+def main(launcher: Launcher, argv: Sequence[str] | None = None) -> NoReturn:
     """Runs a launcher as a program: exits 0, or with one clear sentence and 1 or 2."""
     stopping.watch()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", force=True)
@@ -105,7 +124,7 @@ def main(launcher: Callable[[Sequence[str]], None], argv: Sequence[str] | None =
     from_workers.setLevel(logging.INFO)
     from_workers.addFilter(_as_sentence)
     try:
-        launcher(sys.argv[1:] if argv is None else argv)
+        naming_flags(launcher)(sys.argv[1:] if argv is None else argv)
     except DxbeamError as error:
         code = FAILURE if isinstance(error, RunError) else MISTAKE
         sentence = " ".join(str(error).split("\n"))  # a path may hold a line break

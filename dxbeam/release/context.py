@@ -1,15 +1,16 @@
-"""What an epsilon means in a vocabulary: the factor between words as far apart as words are there.
+"""What epsilon means in a vocabulary: likelihood ratios of words as far apart as words are there.
 
-exp(epsilon * d) says little before one knows how far apart words are. Between a word and its
-nearest neighbour, its 100th, or any other word, it is the factor by which what is released may
-speak for the original: near e^0 says nothing, e^30 is no protection by itself, and what is left
-then is what the law of the noise makes likely. Neighbours are the best case: most pairs of words
-are as far apart as the typical one.
+exp(epsilon * d) says little before one knows how far apart words are. For a word and its nearest
+neighbour, its 100th, or any other word, it bounds the likelihood ratio by which a released word can
+tell the two apart. Near e^0 it can hardly tell them apart; e^30 is no protection by itself, and
+what protection is left lies in what the noise makes likely. Neighbours are the best case: most
+pairs of words are as far apart as the typical one.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,16 +26,16 @@ _SAMPLED_WORDS = 1000
 
 
 class Pair(NamedTuple):
-    """Two words that are so far apart, and what a guarantee says about telling them apart.
+    """Two words at some distance, and what a guarantee says about telling them apart.
 
     Attributes:
       words: NEIGHBORS, TYPICAL or FARTHEST.
       rank: of neighbours, 1 for the nearest; None for other pairs.
       distance: Euclidean; the median over words spread evenly through those that the guarantee
         covers, the largest one for FARTHEST.
-      exponent: epsilon * distance, or what caps it; the factor is e to this power. None where the
-        guarantee does not reach so far.
-      delta: the additive slack beside the factor.
+      exponent: epsilon * distance, or what caps it; the likelihood ratio is at most e to this
+        power. None where the guarantee does not reach so far.
+      delta: the additive slack beside the likelihood ratio.
     """
 
     words: str
@@ -51,17 +52,14 @@ class Pair(NamedTuple):
         else:
             which = "its nearest word" if self.rank == 1 else f"its {self.rank}th nearest word"
         median = "" if self.words == FARTHEST else "median "
-        against = f"against {which} ({median}distance {self.distance:.2g})"
+        pair = f"a word and {which} ({median}distance {self.distance:.2g})"
         if self.exponent is None:
-            return f"{against} nothing is promised, as the guarantee does not reach so far"
+            return f"nothing is promised between {pair}, as the guarantee does not reach so far"
         factor = f"e^{at_most(self.exponent, 3)}"
         if self.exponent < 9:
             factor += f" = {at_most(math.exp(self.exponent), 3)}"
         slack = f", up to a probability of {at_most(self.delta)}" if self.delta else ""
-        return (
-            f"{against} what is released may speak for the original by a factor of up to {factor}"
-            f"{slack}"
-        )
+        return f"{pair} can be told apart by a likelihood ratio of at most {factor}{slack}"
 
 
 def in_context(guarantee: Guarantee, search: NeighborSearch) -> list[Pair]:
@@ -78,12 +76,12 @@ def in_context(guarantee: Guarantee, search: NeighborSearch) -> list[Pair]:
     ids = np.unique(np.linspace(0, words - 1, min(words, _SAMPLED_WORDS)).astype(np.int64))
     nearest = search.neighbor(ids, np.ones(len(ids), np.int64))
     vectors = search.vocabulary.vectors
-    apart = _all_distances(vectors[ids])
+    pairwise = _all_distances(vectors[ids])
     pairs = [
         (NEIGHBORS, 1, np.median(distances(vectors[ids], vectors[nearest]))),
         (NEIGHBORS, min(CLOSE_RANK, words - 1), np.median(search.close_radius(ids))),
-        (TYPICAL, None, np.median(apart)),
-        (FARTHEST, None, apart.max()),
+        (TYPICAL, None, np.median(pairwise)),
+        (FARTHEST, None, pairwise.max()),
     ]
     _, delta = guarantee.one_word(words)
     return [
@@ -116,7 +114,7 @@ def _exponent(guarantee: Guarantee, distance: float, words: int) -> float | None
     return min(guarantee.euclidean_epsilon * distance, guarantee.one_word(words)[0])
 
 
-def as_dicts(pairs: list[Pair]) -> list[dict[str, Any]]:
+def as_dicts(pairs: Iterable[Pair]) -> list[dict[str, Any]]:
     """Ready for JSON."""
     return [
         {

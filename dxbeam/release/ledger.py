@@ -4,7 +4,7 @@ A ledger is a file, local or gs://, of one JSON object a line. Lines are only ev
 with a SHA-256 of itself and all before it, so that accidents are noticed: a damaged, lost or
 doubled line. An edit by hand is not: whoever may write the file can compute the sums anew, or cut
 lines off at the end. A run appends ``begun`` before it reads a word and ``released`` or
-``abandoned`` at its end. A run that says neither may have released something and counts.
+``abandoned`` at its end. A run that appended neither may have released something, so it counts.
 
 Accounting. Let releases i = 1 … k of one corpus have exponents epsilon_i d_i(x, x') for a word.
 Their noises are independent, as each has a key stream of its own, so likelihood ratios multiply:
@@ -86,7 +86,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Account:
-    """What a run needs to enter its release.
+    """What a run needs to enter its release into the ledger.
 
     Attributes:
       path: the ledger.
@@ -111,12 +111,12 @@ def account(
     run: str,
     output: str,
 ) -> Account | None:
-    """The account that a release's flags open; None where they ask for none.
+    """What a run needs to enter its release; None where no ledger is asked for.
 
     Args:
-      path: --ledger.
-      corpus: --corpus_id.
-      max_epsilon: --max_epsilon.
+      path: the ledger's file.
+      corpus: what the ledger's owner calls the corpus.
+      max_epsilon: what all releases of the corpus may add up to; None for no cap.
       settings: what is run.
       mechanism: its name.
       vocabulary: the vocabulary's digest; "" for none.
@@ -125,20 +125,22 @@ def account(
       output: where the release goes.
 
     Raises:
-      ConfigurationError: flags that do not go together, a cap that is none, or settings that
-        leave words without a guarantee.
+      ConfigurationError: a ledger without a corpus or the other way round, a cap that is no
+        positive number, or settings that leave words without a guarantee.
     """
     if path is None and corpus is None and max_epsilon is None:  # "" is a name left out
         return None
-    for flag, value in (("--ledger", path), ("--corpus_id", corpus)):
+    for name, value in (("ledger", path), ("corpus_id", corpus)):
         if not value:
-            raise ConfigurationError(f"{flag} is needed with the other flags of the ledger")
+            raise ConfigurationError(
+                f"`{name}` is needed: `ledger`, `corpus_id` and `max_epsilon` go together"
+            )
     check_cap(max_epsilon)
     promise = settings.guarantee()
     if not promise.sound or promise.unprotected:
         raise ConfigurationError(
-            "--ledger accounts for what is guaranteed; a mechanism that guarantees nothing, or "
-            "nothing for some words, leaves it nothing to add up"
+            "`ledger` adds up what is guaranteed, and this mechanism guarantees nothing, or "
+            "nothing for some words; choose another mechanism, or leave the ledger out"
         )
     entry = Entry(
         state=BEGUN,
@@ -182,14 +184,14 @@ def spent(entries: Iterable[Entry], corpus: str) -> tuple[float, float]:
 
 
 def check_cap(max_epsilon: float | None) -> None:
-    """Refuses a cap that is no positive number; nan would be passed by nothing, so cap nothing.
+    """Refuses a cap that is no positive number; nan, which no sum exceeds, would cap nothing.
 
     Raises:
       ConfigurationError: it is not one.
     """
     if max_epsilon is not None and not 0 < max_epsilon < math.inf:
         raise ConfigurationError(
-            f"--max_epsilon must be a positive number, not {max_epsilon:g}; leave it out for no cap"
+            f"`max_epsilon` must be a positive number, not {max_epsilon:g}; leave it out for no cap"
         )
 
 
@@ -210,16 +212,16 @@ def begin(path: str, entry: Entry, max_epsilon: float | None) -> str:
       OutputError: the release would pass the cap, or this is no ledger, which is left as it is.
     """
     check_cap(max_epsilon)
-    needed = ""
+    required = ""
 
     def line(content: bytes) -> tuple[int, bytes]:
-        nonlocal needed
+        nonlocal required
         whole = _whole_lines(path, content)
-        needed = _needed(path, _entries(path, whole), entry, max_epsilon)
+        required = _required_digest(path, _entries(path, whole), entry, max_epsilon)
         return len(whole), _line(whole, entry)
 
     storage.append(path, line)
-    return needed
+    return required
 
 
 def check(path: str, entry: Entry, max_epsilon: float | None) -> None:
@@ -232,22 +234,24 @@ def check(path: str, entry: Entry, max_epsilon: float | None) -> None:
     check_cap(max_epsilon)
     if (reason := storage.why_no_file(path)) is not None:
         raise OutputError(f"the ledger {path} cannot be written: {reason}")
-    _needed(path, read(path), entry, max_epsilon)
+    _required_digest(path, read(path), entry, max_epsilon)
 
 
-def _needed(path: str, entries: list[Entry], entry: Entry, max_epsilon: float | None) -> str:
-    """The corpus digest that a release must have to stay within the cap; "" for any."""
+def _required_digest(
+    path: str, entries: list[Entry], entry: Entry, max_epsilon: float | None
+) -> str:
+    """The corpus digest that a release is required to have, to stay within the cap; "" for any."""
     before, _ = spent(entries, entry.corpus)
     if max_epsilon is None or before + entry.epsilon <= max_epsilon * (1 + 1e-12):
         return ""
-    needed = _earlier_digest(entries, entry)
-    if not needed:
+    required = _earlier_digest(entries, entry)
+    if not required:
         raise OutputError(
             f"the ledger {path} has epsilon {before:g} of corpus {entry.corpus!r} spent; this "
-            f"release would add {entry.epsilon:g} and pass --max_epsilon {max_epsilon:g}. Repeat "
+            f"release would add {entry.epsilon:g} and pass `max_epsilon` {max_epsilon:g}. Repeat "
             "an earlier release with its key, or decide on a larger cap"
         )
-    return needed
+    return required
 
 
 def end(path: str, begun: Entry, corpus_digest: str, documents: int) -> None:
@@ -327,9 +331,9 @@ def _whole_lines(path: str, content: bytes) -> bytes:
 
 def _no_ledger(path: str, line: int) -> OutputError:
     return OutputError(
-        f"{path}, line {line}: this is no ledger of dxbeam's, or it was changed or cut there, and "
-        "is left as it is; name another file for a new ledger, or restore this one from a backup, "
-        "as nobody knows what else was released"
+        f"{path}, line {line}: this is no ledger of dxbeam's, or it was changed or cut there, so "
+        "nobody knows what else was released; it is left as it is. Restore it from a backup, or "
+        "name another file for a new ledger"
     )
 
 

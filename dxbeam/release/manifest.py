@@ -1,23 +1,25 @@
-"""release.json: compose it, verify a release against it, and claim a fresh prefix.
+"""release.json, the manifest: its content, reading it, and verifying a release against it.
 
-The manifest is written last and only once. A prefix without one is not a release.
+``claim.complete`` writes it last and only once. A prefix without one is not a release.
 """
 
 # No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
 import json
 import platform
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import metadata
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from dxbeam import stopping, storage
+from dxbeam import storage
+from dxbeam.documents import DeadLetterCap, UnreadableFile
 from dxbeam.errors import CorpusError, OutputError, RunError
 from dxbeam.guarantees import Guarantee
 from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.tally import Tally
 from dxbeam.text.repair import Repair
+from dxbeam.text.tally import Tally, total
 
 RELEASE = "release.json"
 FORMAT = "dxbeam-release"
@@ -28,9 +30,6 @@ PIECES = "unfinished-parts"
 PROJECTION, SENSITIVITY = "projection.npy", "sensitivity.json"
 """Files that a release of vectors may hold beside its shards."""
 
-_CLAIM = "unfinished-run"
-_DECISION = "unfinished-decision"
-_COMPLETING_SECONDS = 4.0  # a launcher that is told to stop has ten
 _PACKAGES = ("dxbeam", "apache-beam", "faiss-cpu", "numpy", "pyarrow", "cryptography")
 
 
@@ -52,7 +51,7 @@ class Settings(Protocol):
 
     @property
     def unprotected(self) -> tuple[str, ...]:
-        """What passes the mechanism by."""
+        """What is released without protection."""
         ...
 
     def as_dict(self) -> dict[str, Any]:
@@ -60,7 +59,7 @@ class Settings(Protocol):
         ...
 
     def digest(self, vocabulary: str) -> str:
-        """SHA-256 of all that determines the law, the vocabulary's digest among it."""
+        """SHA-256 of all that determines the output distribution, the vocabulary included."""
         ...
 
 
@@ -69,250 +68,98 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{p: metadata.version(p) for p in _PACKAGES}}
 
 
-def check_empty(prefix: str) -> None:
-    """Makes sure that nothing lies below a prefix, and that something may; writes nothing.
-
-    Raises:
-      OutputError: something does, or nobody can tell.
-    """
-    if (reason := storage.why_unwritable(prefix)) is not None:
-        raise OutputError(f"{prefix} cannot be written: {reason}")
-    try:
-        found = storage.first_file_below(prefix)
-    except OSError as error:
-        raise OutputError(f"{prefix} cannot be listed ({type(error).__name__})") from None
-    if found is not None:
-        unfinished = not storage.exists(storage.join(prefix, RELEASE))
-        mend = (
-            "it looks like a run that is under way or did not finish: if none is under way, "
-            "delete the directory"
-            if unfinished and is_claimed(prefix)
-            else "choose a fresh one"
-        )
-        raise OutputError(f"{prefix} is not empty (it holds {found}); {mend}")
-
-
-def claim(prefix: str, run: str) -> None:
-    """Takes an empty prefix for one of the runs that may try.
-
-    Args:
-      prefix: the output directory or gs:// prefix.
-      run: a name that no other run has; what a run has claimed it may claim again.
-
-    Raises:
-      OutputError: the prefix is not empty, or another run took it.
-    """
-    if not holds(prefix, run):
-        check_empty(prefix)
-    mark(prefix, run)
-
-
-def mark(prefix: str, run: str) -> None:
-    """Takes a place for a run, whatever else lies there.
-
-    Raises:
-      OutputError: another run took it, or it cannot be written.
-    """
-    try:
-        storage.create_once(storage.join(prefix, _CLAIM), (run + "\n").encode())
-    except OutputError:
-        raise OutputError(
-            f"{prefix}: another run has just started to write here; let it finish, or choose a "
-            "fresh place"
-        ) from None
-    except OSError as error:
-        raise OutputError(
-            f"{prefix} cannot be written ({type(error).__name__}: {error.strerror})"
-        ) from None
-
-
-def is_claimed(prefix: str) -> bool:
-    """Whether some run has a place at the moment."""
-    return storage.exists(storage.join(prefix, _CLAIM))
-
-
-def holds(prefix: str, run: str) -> bool:
-    """Whether a place is this run's at the moment."""
-    try:
-        return storage.read(storage.join(prefix, _CLAIM)).decode("utf-8", "replace").strip() == run
-    except OSError:
-        return False
-
-
-def check_claim(prefix: str, run: str) -> None:
-    """Makes sure that a run still has its prefix: on a cluster it may outlive its launcher.
-
-    Raises:
-      OutputError: the claim was given up, or is another run's.
-    """
-    if not holds(prefix, run):
-        raise _given_up(prefix)
-
-
-def _given_up(prefix: str) -> OutputError:
-    return OutputError(
-        f"{prefix}: the launcher of this run has ended and given the prefix up; nothing is "
-        "released, run the job again"
-    )
-
-
-def give_up_claim(prefix: str) -> None:
-    """Says that the run which had claimed a prefix is over."""
-    storage.delete(storage.join(prefix, _CLAIM))
-
-
-def abandon(prefix: str, run: str, halt: Callable[[], None] = lambda: None) -> None:
-    """Deletes what a failed run has written below a prefix, if it had claimed it.
-
-    Workers may outlive the launcher, and complete the release while it gives up. So both first
-    decide which it is to be, by a file that only one of them can make; nothing is deleted before.
-
-    Args:
-      prefix: of the release.
-      run: the name under which it was claimed.
-      halt: ends what may still write for the run; called when it cannot be released any more.
-
-    Raises:
-      OutputError: the release was complete, or a worker was completing it; it is said which.
-    """
-    if not holds(prefix, run):
-        if is_released(prefix, run):
-            raise _complete_already(prefix)
-        return  # nothing here is this run's
-    release = storage.join(prefix, RELEASE)
-    try:
-        decided = _decide(prefix, f"abandon {run}")
-    except OSError:  # the place is full or gone, so nobody else can decide there either
-        decided = True
-    waited = 0.0
-    while not decided and not storage.exists(release) and waited < _COMPLETING_SECONDS:
-        time.sleep(0.1)
-        waited += 0.1
-    if storage.exists(release):
-        if decided:
-            _forget_decision(prefix)
-        raise _complete_already(prefix)
-    if not decided:
-        raise OutputError(
-            f"{prefix}: the run was stopped while a worker completed it; if there is no {RELEASE}, "
-            "delete the directory"
-        )
-    halt()
-    for name in (_DECISION, RELEASE):  # those who were halted while they wrote them
-        storage.delete_unfinished(storage.join(prefix, name))
-    give_up_claim(prefix)  # before the decision is forgotten, or a worker could make another
-    _tidy(prefix, set())
-    for name in (PROJECTION, SENSITIVITY):
-        storage.delete(storage.join(prefix, name))
-    _forget_decision(prefix)
-
-
-def is_released(prefix: str, run: str) -> bool:
-    """Whether a run's release is complete."""
-    try:
-        return read(prefix).get("run") == run
-    except (OutputError, OSError):
-        return False
-
-
-def _complete_already(prefix: str) -> OutputError:
-    return OutputError(
-        f"{prefix}: the run was stopped when it was complete already, so it is released"
-    )
-
-
-def _decide(prefix: str, decision: str) -> bool:
-    """Whether this is what becomes of the run: the first decision holds, a repeated one too."""
-    try:
-        storage.create_once(storage.join(prefix, _DECISION), f"{decision}\n".encode())
-    except OutputError:
-        return False
-    return True
-
-
-def _forget_decision(prefix: str) -> None:
-    storage.delete(storage.join(prefix, _DECISION))
-
-
-def _tidy(prefix: str, shards: set[str]) -> None:
-    """Deletes what repeated bundles and failed runs left: pieces, and all but these shards."""
-    for name in list(storage.names_below(prefix)):
-        if _is_shard(name) and name not in shards:
-            storage.delete(storage.join(prefix, name))
-    storage.delete(storage.join(prefix, PIECES))
-
-
-def _is_shard(name: str) -> bool:
+def is_shard(name: str) -> bool:
     """Whether a file below a prefix is called as a shard is: plainly, so that it lies there."""
     return name.startswith(f"{SHARD_PREFIX}-") and "/" not in name
 
 
-def compose(
-    configuration: Settings,
-    vocabulary: VocabularyHandle | None,
-    key_fingerprint: str,
-    key_kept: bool,
-    tally: Tally,
-    rejected: int,
-    shards: Iterable[Shard],
-    facts: Mapping[str, Any],
-    repair: Repair | None = None,
-    repaired: Mapping[str, int] | None = None,
-    *,
-    source: str = "the corpus",
-    dead_letters: str = "the dead letters",
-    commonest_reason: str = "",
-) -> dict[str, Any]:
-    """The content of release.json.
+@dataclass(frozen=True)
+class ReleaseJob:
+    """What is known of a release before it is run.
 
-    Args:
-      configuration: what was run.
+    Attributes:
+      configuration: what is run.
       vocabulary: with what words; None for given vectors that need none.
-      key_fingerprint: names the key.
-      key_kept: whether the key was given from outside, so that the noise can be drawn again.
-      tally: counts over all documents that were sanitized.
-      rejected: records that could not be sanitized and went to the dead letters.
+      key_kept: whether the key is kept outside the job, so that the noise can be drawn again.
+      source: what is read, and
+      dead_letters: where they lie after a failure, both for sentences that say why a run failed.
+      facts: further entries of the manifest.
+      repair: the language model that rewrites the sanitized text, or None.
+      dead_letter_cap: with more dead letters nothing is released; None for no cap.
+      required_digest: what the corpus digest must be for a release to be made; "" for anything.
+    """
+
+    configuration: Settings
+    vocabulary: VocabularyHandle | None
+    key_kept: bool
+    source: str
+    dead_letters: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    repair: Repair | None = None
+    dead_letter_cap: DeadLetterCap | None = None
+    required_digest: str = ""
+
+
+class RunOutcome(NamedTuple):
+    """What a run has counted and written.
+
+    Attributes:
       shards: the files.
-      facts: further entries.
-      repair: the language model that rewrote the sanitized text, or None.
-      repaired: how many documents it "repaired", how many were "blank", or failed and were "kept"
-        as they were or "withheld".
-      source: what was read, for the sentence that says that nothing of it can be released.
-      dead_letters: where they lie, for the same sentence.
-      commonest_reason: of those for which records were rejected; the same.
+      tallies: the counts over all documents that were sanitized, by group.
+      rejected: how many records could not be sanitized and went to the dead letters.
+      key_fingerprint: names the key.
+      commonest_reason: [] or [(reason, how often)], of those for which records were rejected.
+      corpus_digest: names the corpus under this key and configuration; "" to leave it out.
+      repaired: how many documents the language model "repaired", how many were "blank", or failed
+        and were "kept" as they were or "withheld".
+      unreadable: files that were left out because they could not be read.
+    """
+
+    shards: Iterable[Shard]
+    tallies: Iterable[tuple[str, Tally]]
+    rejected: int
+    key_fingerprint: str
+    commonest_reason: Sequence[tuple[str, int]] = ()
+    corpus_digest: str = ""
+    repaired: Mapping[str, int] = MappingProxyType({})
+    unreadable: Iterable[UnreadableFile] = ()
+
+
+def compose(job: ReleaseJob, outcome: RunOutcome) -> dict[str, Any]:
+    """The content of release.json.
 
     Raises:
       CorpusError: no document was read, or all were rejected.
-      RunError: there were texts to repair, and none was repaired.
-      OutputError: the shards do not hold as many documents as were sanitized.
+      RunError: there were texts to repair, and none was repaired; or more dead letters than the
+        job allows.
+      OutputError: the shards do not hold as many documents as were sanitized, or the corpus is not
+        the one that the job requires.
     """
-    files = sorted(shards)
-    if not tally.documents:
-        raise CorpusError(
-            f"no document could be released: {rejected:,} records were rejected, most often "
-            f"because: {commonest_reason}; {dead_letters} says where in {source} and why"
-            if rejected
-            else f"no document could be released: {source} holds none"
-        )
-    outcomes = {"repaired": 0, "blank": 0, "kept": 0, "withheld": 0, **(repaired or {})}
-    withheld = outcomes["withheld"]
-    unrepaired = outcomes["kept"] + withheld
-    if unrepaired and not outcomes["repaired"]:
-        raise RunError(
-            f"--repair_endpoint: the language model repaired none of {unrepaired} texts, so "
-            "nothing is released; the log says why: mend that, or leave --repair_model out"
-        )
-    written = sum(shard.documents for shard in files)
-    if written != tally.documents - withheld:
+    if job.required_digest not in ("", outcome.corpus_digest):
         raise OutputError(
-            f"the shards hold {written} documents but {tally.documents - withheld} were "
-            "sanitized; nothing is released, run the job again"
+            "the ledger has no epsilon left for this corpus but to repeat an earlier release, "
+            "and the corpus is no longer what it was then; nothing is released"
         )
+    shards, tally = sorted(outcome.shards), total(tally for _, tally in outcome.tallies)
+    if not tally.documents:
+        raise _nothing_to_release(job, outcome)
+    repaired = {"repaired": 0, "blank": 0, "kept": 0, "withheld": 0, **outcome.repaired}
+    _check_repaired(repaired)
+    released = tally.documents - repaired["withheld"]
+    written = sum(shard.documents for shard in shards)
+    if written != released:
+        raise OutputError(
+            f"the shards hold {written} documents but {released} were sanitized; nothing is "
+            "released, run the job again"
+        )
+    documents_in = tally.documents + outcome.rejected
+    dead_letters = outcome.rejected + repaired["withheld"]
+    if job.dead_letter_cap:
+        job.dead_letter_cap.check(dead_letters, documents_in)
+    configuration, vocabulary = job.configuration, job.vocabulary
     guarantee = configuration.guarantee()
-    after: dict[str, Any] = {}
-    if repair:
-        guarantee = guarantee.with_caveats(*repair.caveats)
-        after = {"post_processing": {"grammar_repair": {**repair.as_dict(), **outcomes}}}
+    if job.repair:
+        guarantee = guarantee.with_caveats(*job.repair.caveats)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -328,56 +175,51 @@ def compose(
         }
         if vocabulary
         else None,
-        "key": {"fingerprint": key_fingerprint, "kept": key_kept},
-        "documents_in": tally.documents + rejected,
+        "key": {"fingerprint": outcome.key_fingerprint, "kept": job.key_kept},
+        "documents_in": documents_in,
         "documents_out": written,
-        "dead_letters": rejected + withheld,
+        "dead_letters": dead_letters,
         "tokens": tally.tokens,
-        **after,
-        **facts,
-        "shards": [shard._asdict() for shard in files],
+        **(
+            {"post_processing": {"grammar_repair": {**job.repair.as_dict(), **repaired}}}
+            if job.repair
+            else {}
+        ),
+        **({"corpus_digest": outcome.corpus_digest} if outcome.corpus_digest else {}),
+        **job.facts,
+        "shards": [shard._asdict() for shard in shards],
         "versions": versions(),
+        "unreadable_files": unreadable_files(outcome.unreadable),
     }
 
 
-@stopping.writing()
-def write(prefix: str, manifest: Mapping[str, Any]) -> None:
-    """Writes release.json, once, and so completes the release; gives the claim up.
+def _nothing_to_release(job: ReleaseJob, outcome: RunOutcome) -> CorpusError:
+    if not outcome.rejected:
+        return CorpusError(f"no document could be released: {job.source} holds none")
+    reason = outcome.commonest_reason[0][0] if outcome.commonest_reason else "no reason is known"
+    return CorpusError(
+        f"no document could be released: {outcome.rejected:,} records were rejected, most often "
+        f"because: {reason}; {job.dead_letters} says where in {job.source} and why"
+    )
 
-    An engine may repeat the whole run after that, when it loses a worker at the last moment. The
-    release that was complete first stays, as somebody may have read it.
 
-    Args:
-      prefix: of the release.
-      manifest: its content; where it names its run, that run must hold the claim.
+def _check_repaired(repaired: Mapping[str, int]) -> None:
+    """Fails a run whose language model repaired nothing at all.
 
     Raises:
-      OutputError: another run's release.json is there, or the run was given up.
+      RunError: so it is.
     """
-    path, run = storage.join(prefix, RELEASE), manifest.get("run")
-    if storage.exists(path):
-        found = read(prefix)
-        if found.get("run") != run:
-            raise OutputError(f"{path} was written by another run; choose another --output")
-        if run is not None:
-            manifest = found
-    elif run is not None:
-        if not _decide(prefix, f"release {run}"):
-            raise _given_up(prefix)
-        try:
-            check_claim(prefix, run)
-        except OutputError:
-            _forget_decision(prefix)
-            raise
-    try:
-        _tidy(prefix, {shard["name"] for shard in manifest["shards"]})
-        content = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-        storage.create_once(path, content.encode())
-    except OSError:
-        _forget_decision(prefix)  # so that the launcher can tidy up
-        raise
-    give_up_claim(prefix)
-    _forget_decision(prefix)
+    unrepaired = repaired["kept"] + repaired["withheld"]
+    if unrepaired and not repaired["repaired"]:
+        raise RunError(
+            f"`repair_endpoint`: the language model repaired none of {unrepaired} texts, so "
+            "nothing is released; the log says why: mend that, or leave `repair_model` out"
+        )
+
+
+def unreadable_files(files: Iterable[UnreadableFile]) -> list[dict[str, str]]:
+    """Files that were left out, in order of their names, ready for JSON."""
+    return [UnreadableFile(*file)._asdict() for file in sorted(files)]
 
 
 def read(prefix: str) -> dict[str, Any]:
@@ -412,7 +254,7 @@ def verify(prefix: str) -> dict[str, Any]:
         if not storage.exists(path) or storage.sha256(path)[0] != digest:
             raise OutputError(f"{path} is missing or not the file that was released")
     for name in storage.names_below(prefix):
-        if _is_shard(name) and name not in expected:
+        if is_shard(name) and name not in expected:
             path = storage.join(prefix, name)
             raise OutputError(f"{path} is not part of the release that {RELEASE} describes")
     return manifest
@@ -424,7 +266,7 @@ def _digests(path: str, shards: Any) -> dict[str, str]:
     for shard in shards if isinstance(shards, list) else [None]:
         name = shard.get("name") if isinstance(shard, dict) else None
         digest = shard.get("sha256") if isinstance(shard, dict) else None
-        if not (isinstance(name, str) and _is_shard(name) and isinstance(digest, str)):
+        if not (isinstance(name, str) and is_shard(name) and isinstance(digest, str)):
             raise OutputError(
                 f"{path} is damaged ('shards' must list plain names and SHA-256 digests); restore "
                 "it from a copy"

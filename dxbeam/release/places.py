@@ -24,11 +24,11 @@ from dxbeam.errors import ConfigurationError
 _CLOUD = "gs://"
 
 
-def output_place(flag: str, place: str) -> str:
+def output_place(parameter: str, place: str) -> str:
     """A place to write to as all else names it: without ``file://`` and slashes at its end.
 
     Args:
-      flag: where the place was given, for messages.
+      parameter: by which the place was given, for messages.
       place: a local directory or gs:// prefix.
 
     Raises:
@@ -38,9 +38,9 @@ def output_place(flag: str, place: str) -> str:
     if storage.is_local(place):
         return place.rstrip("/") or "/"
     if not place.startswith(_CLOUD):
-        raise ConfigurationError(f"{flag} {place}: name a local directory or a gs:// prefix")
+        raise ConfigurationError(f"`{parameter}` {place}: name a local directory or a gs:// prefix")
     if not place[len(_CLOUD) :].partition("/")[0]:
-        raise ConfigurationError(f"{flag} {place}: name a bucket, as in gs://bucket/release")
+        raise ConfigurationError(f"`{parameter}` {place}: name a bucket, as in gs://bucket/release")
     return _CLOUD + place[len(_CLOUD) :].rstrip("/")
 
 
@@ -65,39 +65,39 @@ def for_release(
     """Where a release goes, and what is computed from the raw text; all places of a job compared.
 
     Args:
-      corpus: --input, a glob.
-      output: --output.
-      metrics_output: --metrics_output, by default OUTPUT-metrics.
-      key_uri: --key_uri, if a key is kept.
-      ledger: --ledger, if there is one.
+      corpus: glob of the corpus files.
+      output: where the release goes.
+      metrics_output: where metrics and dead letters go; by default OUTPUT-metrics.
+      key_uri: where a kept key lies, if there is one.
+      ledger: the ledger's file, if there is one.
 
     Raises:
-      ConfigurationError: two places that must be apart are not; it names their flags.
+      ConfigurationError: two places that must be apart are not; it names them.
     """
-    release, apart = release_and_metrics(output, metrics_output)
-    keep_out(release, {"--key_uri": key_uri, "--ledger": ledger})
-    keep_from_reading(corpus, {"--output": release, "--metrics_output": apart}, ledger)
-    return release, apart
+    release, metrics = release_and_metrics(output, metrics_output)
+    keep_out(release, {"key_uri": key_uri, "ledger": ledger})
+    keep_from_reading(corpus, {"output": release, "metrics_output": metrics}, ledger)
+    return release, metrics
 
 
 def release_and_metrics(output: str, metrics_output: str | None) -> tuple[str, str]:
     """Where a release goes, and what is computed from the raw text.
 
     Args:
-      output: from the flag.
-      metrics_output: from the flag; by default OUTPUT-metrics.
+      output: as it was given.
+      metrics_output: as it was given; by default OUTPUT-metrics.
 
     Raises:
       ConfigurationError: the second is within the first, or lies nowhere by default.
     """
-    release = output_place("--output", output)
-    apart = output_place("--metrics_output", metrics_output or _beside(release))
-    if is_within(apart, release):
+    release = output_place("output", output)
+    metrics = output_place("metrics_output", metrics_output or _beside(release))
+    if is_within(metrics, release):
         raise ConfigurationError(
-            f"--metrics_output {apart} is within --output {release}: metrics and dead letters are "
-            "computed from the raw text and must not be released with it; choose another place"
+            f"`metrics_output` {metrics} is within `output` {release}: metrics and dead letters "
+            "are computed from the raw text and must not be released with it; choose another place"
         )
-    return release, apart
+    return release, metrics
 
 
 def _beside(release: str) -> str:
@@ -107,8 +107,8 @@ def _beside(release: str) -> str:
         return f"{named or os.path.realpath(release)}-metrics"
     if "/" not in release[len(_CLOUD) :]:
         raise ConfigurationError(
-            f"--output {release} is a whole bucket, and {release}-metrics would be another one: "
-            f"write to a prefix such as {release}/release, or name --metrics_output"
+            f"`output` {release} is a whole bucket, and {release}-metrics would be another one: "
+            f"write to a prefix such as {release}/release, or name `metrics_output`"
         )
     return f"{release}-metrics"
 
@@ -118,16 +118,16 @@ def keep_out(release: str, given: Mapping[str, str | None]) -> None:
 
     Args:
       release: where the release goes.
-      given: flag -> the place that was given, if one was.
+      given: parameter -> the place that was given, if one was.
 
     Raises:
-      ConfigurationError: names the flag and the place.
+      ConfigurationError: names the parameter and the place.
     """
-    for flag, place in given.items():
+    for parameter, place in given.items():
         if place and not place.startswith("env:") and is_within(place, release):
             raise ConfigurationError(
-                f"{flag} is within --output {release} and would be handed on with the release; "
-                "keep it in another place"
+                f"`{parameter}` is within `output` {release} and would be handed on with the "
+                "release; keep it in another place"
             )
 
 
@@ -136,19 +136,19 @@ def keep_from_reading(pattern: str, directories: Mapping[str, str], ledger: str 
 
     Args:
       pattern: of the corpus files.
-      directories: flag -> the place that files are written below.
+      directories: parameter -> the place that files are written below.
       ledger: the ledger's file, if there is one.
 
     Raises:
-      ConfigurationError: names the flag and the place.
+      ConfigurationError: names the parameter and the place.
     """
     taken_in = [place for place in directories.items() if may_match_below(pattern, place[1])]
     if ledger and may_match(pattern, ledger):
-        taken_in.append(("--ledger", ledger))
-    for flag, place in taken_in:
+        taken_in.append(("ledger", ledger))
+    for parameter, place in taken_in:
         raise ConfigurationError(
-            f"--input {pattern} takes in what the job itself writes to {flag} {place}; write to "
-            "another place, or name the corpus more closely"
+            f"`input` {pattern} takes in what the job itself writes to `{parameter}` {place}; "
+            "write to another place, or name the corpus more closely"
         )
 
 

@@ -1,12 +1,12 @@
-"""What a run would do, promise and take: the text of --dry_run."""
+"""What a run would do, what it would guarantee, and how long it would take: for --dry_run."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from dxbeam.corpus.files import CorpusFile, is_compressed
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.documents import Document
 from dxbeam.errors import CorpusError
-from dxbeam.release.context import in_context
+from dxbeam.release.context import Pair
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
-from dxbeam.text.configuration import Configuration
+from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
 from dxbeam.text.repair import Repair
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tokenization import words
@@ -28,15 +28,15 @@ _TIMED_WORDS = 1024
 
 
 class Estimate(NamedTuple):
-    """A forecast from a sample: words to be released, and words a second of one search thread."""
+    """A forecast from a sample: words to be released, and words per second of one search thread."""
 
     tokens: int
-    tokens_a_second: float
+    tokens_per_second: float
 
     @property
     def core_seconds(self) -> float:
         """Time for one core."""
-        return self.tokens / self.tokens_a_second
+        return self.tokens / self.tokens_per_second
 
 
 def estimate(
@@ -45,7 +45,7 @@ def estimate(
     vocabulary: Vocabulary,
     configuration: Configuration,
 ) -> Estimate:
-    """Counts words in a sample of the first file and times a search with a throw-away key."""
+    """Counts words in a sample of the largest file and times a search with a key of zeros."""
     file = max(files, key=lambda file: file.size)
     documents = list(itertools.islice(_documents(file, corpus_format), _SAMPLED_DOCUMENTS))
     sampled = sum(
@@ -77,40 +77,64 @@ def describe(
     files: Sequence[CorpusFile],
     configuration: Configuration,
     vocabulary: Vocabulary,
+    context: Sequence[Pair],
     forecast: Estimate,
     output: str,
     metrics_output: str,
     repair: Repair | None = None,
 ) -> str:
-    """The plan as a person reads it."""
+    """The plan as a person reads it.
+
+    Args:
+      files: of the corpus.
+      configuration: what is run.
+      vocabulary: with what words.
+      context: what epsilon means in this vocabulary.
+      forecast: how much there is to do.
+      output: where the release goes.
+      metrics_output: where metrics and dead letters go.
+      repair: the language model that rewrites the sanitized text, or None.
+    """
     guarantee = configuration.guarantee().with_caveats(*(repair.caveats if repair else ()))
-    search = NeighborSearch(vocabulary)
     parameters = configuration.as_dict()
     size = sum(file.size for file in files)
     unit = "words to release" if configuration.bag else "tokens"
+    approximately = ", searched approximately" if vocabulary.index is not None else ""
+    resampling, bag = parameters["rank_resampling"], parameters.get("bag_of_words")
+    planned = {
+        "read": f"{len(files):,} file(s), {size:,} bytes, about {forecast.tokens:,} {unit}",
+        "mechanism": _listed(parameters["mechanism"]),
+        "resampling": f"among neighbours, {_listed(resampling)}" if resampling else "none",
+        "vocabulary": f"{len(vocabulary):,} words in {vocabulary.dimensions} dimensions"
+        + approximately,
+        "other words": UNKNOWN_WORDS[configuration.unknown_words],
+        **({"bag": _listed(bag)} if bag else {}),
+        **({"repair": _listed(repair.as_dict())} if repair else {}),
+        "write": f"{output} (metrics and dead letters: {metrics_output})",
+    }
     lines = [
         "Plan",
-        f"  read      {len(files):,} file(s), {size:,} bytes, about {forecast.tokens:,} {unit}",
-        f"  mechanism {parameters['mechanism']}",
-        f"  resample  {parameters['rank_resampling'] or 'no'}",
-        f"  words     {len(vocabulary):,} words in {vocabulary.dimensions} dimensions; "
-        f"others: {configuration.unknown_words}"
-        + ("; the nearest are looked for approximately" if vocabulary.index is not None else ""),
-        *([f"  bag       {parameters['bag_of_words']}"] if configuration.bag else []),
-        *([f"  repair    {repair.as_dict()}"] if repair else []),
-        f"  write     {output} (metrics: {metrics_output})",
+        *(f"  {name:<11} {value}" for name, value in planned.items()),
         "Guarantee",
         f"  {guarantee.sentence}",
         *(f"  {name:<11} {value}" for name, value in guarantee.table),
-        *(f"  In context: {neighbor.sentence}." for neighbor in in_context(guarantee, search)),
+        *(f"  In context: {pair.sentence}." for pair in context),
         *(f"  Note: {caveat}" for caveat in guarantee.caveats),
         "Estimate",
         f"  about {_duration(forecast.core_seconds)} of one core "
-        f"({forecast.tokens_a_second:,.0f} tokens a second), less with more cores"
+        f"({forecast.tokens_per_second:,.0f} tokens per second), less with more cores"
         + ("; the language model takes further time" if repair else ""),
         "Nothing was written (--dry_run).",
     ]
     return "\n".join(lines)
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    """Names and values as a person reads them; of what has a name, the name first."""
+    rest = ", ".join(
+        f"{name.replace('_', ' ')} {value}" for name, value in values.items() if name != "name"
+    )
+    return f"{values['name']}, {rest}" if "name" in values else rest
 
 
 def _duration(seconds: float) -> str:

@@ -93,7 +93,7 @@ class Repair:
 
     def __post_init__(self) -> None:
         if not self.model.strip() or not self.prompt.strip():
-            raise ConfigurationError("--repair_model and the text of --repair_prompt: not empty")
+            raise ConfigurationError("`repair_model` and the text of `repair_prompt`: not empty")
         try:
             url = urlsplit(self.endpoint)
             hidden = url.username or url.password or url.query or url.fragment or url.port == 0
@@ -101,22 +101,22 @@ class Repair:
             hidden = True
         if hidden or url.scheme not in ("http", "https") or not url.hostname:
             raise ConfigurationError(  # not quoted, as there may be a password in it
-                "--repair_endpoint is a URL such as https://host/v1, without user, password or "
-                "query; a key goes into an environment variable, see --repair_api_key_env"
+                "`repair_endpoint` is a URL such as https://host/v1, without user, password or "
+                "query; a key goes into an environment variable, see `repair_api_key_env`"
             )
         if self.api_key_variable is not None:
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.api_key_variable):
                 raise ConfigurationError(  # not quoted, as it may be the key itself
-                    "--repair_api_key_env is the name of an environment variable that holds the "
+                    "`repair_api_key_env` is the name of an environment variable that holds the "
                     "key, never the key"
                 )
             if url.scheme == "http" and url.hostname not in _LOCAL:
                 raise ConfigurationError(
-                    "--repair_endpoint: a key is sent over https alone, or to this machine"
+                    "`repair_endpoint`: a key is sent over https alone, or to this machine"
                 )
         if self.failures not in FAILURES:
             raise ConfigurationError(
-                f"--repair_failures is one of {', '.join(FAILURES)}, not {self.failures!r}"
+                f"`repair_failures` is one of {', '.join(FAILURES)}, not {self.failures!r}"
             )
 
     @property
@@ -154,7 +154,7 @@ class Repair:
         key = os.environ.get(self.api_key_variable, "").strip()
         if not key or not key.isascii() or not key.isprintable():
             raise ConfigurationError(
-                f"--repair_api_key_env {self.api_key_variable}: this environment variable is not "
+                f"`repair_api_key_env` {self.api_key_variable}: this environment variable is not "
                 "set, or what it holds is no key"
             )
         return key
@@ -170,10 +170,10 @@ def read_prompt(source: str) -> str:
         return storage.read(source).decode().strip()
     except OSError as error:
         raise ConfigurationError(
-            f"--repair_prompt {source}: cannot be read ({type(error).__name__})"
+            f"`repair_prompt` {source}: cannot be read ({type(error).__name__})"
         ) from None
     except UnicodeDecodeError:
-        raise ConfigurationError(f"--repair_prompt {source}: not a text in UTF-8") from None
+        raise ConfigurationError(f"`repair_prompt` {source}: not a text in UTF-8") from None
 
 
 class ChatModel:

@@ -25,8 +25,8 @@ from dxbeam.space import artifact
 from dxbeam.space.artifact import WordsAndVectors
 from dxbeam.space.neighbors import NeighborSearch
 
-_WORDS_A_PIECE = 512
-_SECONDS_A_REPORT = 10.0
+_WORDS_PER_PIECE = 512
+_SECONDS_PER_REPORT = 10.0
 _LOG = logging.getLogger(__name__)
 
 Piece = tuple[int, str, str]
@@ -41,7 +41,7 @@ class WriteNeighborTable(beam.PTransform):
     Args:
       uri: where ``artifact.write_words_and_vectors`` put its files, as every worker sees it.
       shape: N and n.
-      depth: K, neighbours a word.
+      depth: K, neighbours per word.
       search_threads: threads a search uses in each worker process.
     """
 
@@ -56,7 +56,8 @@ class WriteNeighborTable(beam.PTransform):
         """Spreads words over workers, then joins."""
         pieces = (
             begin
-            | "Pieces" >> beam.Create(range(0, self._shape.words, _WORDS_A_PIECE), reshuffle=False)
+            | "Pieces"
+            >> beam.Create(range(0, self._shape.words, _WORDS_PER_PIECE), reshuffle=False)
             | "Spread" >> beam.Reshuffle()
             | "Search"
             >> beam.ParDo(_SearchPiece(self._uri, self._shape, self._depth, self._search_threads))
@@ -89,11 +90,11 @@ class _SearchPiece(beam.DoFn):
         )
 
     def process(self, first: int) -> Iterator[Piece]:
-        ids = np.arange(first, min(first + _WORDS_A_PIECE, self._shape.words))
+        ids = np.arange(first, min(first + _WORDS_PER_PIECE, self._shape.words))
         neighbors, radii = self._search.neighbor_table(ids, self._depth)
         self._words.inc(len(ids))
         self._done += len(ids)
-        if time.monotonic() - self._reported >= _SECONDS_A_REPORT:
+        if time.monotonic() - self._reported >= _SECONDS_PER_REPORT:
             self._reported = time.monotonic()
             _LOG.info("this worker: neighbours of %s words", f"{self._done:,}")
         # A name of its own for each attempt: a bundle may run twice at the same time.

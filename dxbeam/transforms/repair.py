@@ -7,7 +7,7 @@ when the pipeline is built, so raw text has no way to a model.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 from apache_beam import pvalue, typehints
@@ -24,7 +24,7 @@ from dxbeam.text.repair import FAILURES, PatientModel, Repair, RepairError, usab
 from dxbeam.transforms.sanitize import is_sanitized
 from dxbeam.transforms.sources import REJECTED
 
-OUTCOMES = "outcomes"
+_OUTCOMES = "outcomes"
 REPAIRED, BLANK, KEPT, WITHHELD = "repaired", "blank", "kept", "withheld"
 """What became of a document: rewritten; without a word to rewrite; failed and released as it was;
 failed and not released."""
@@ -58,13 +58,28 @@ class ChatCompletions(ModelHandler[str, PredictionResult, PatientModel]):
         return [PredictionResult(text, model.rewrite(text), self._settings.model) for text in batch]
 
     def batch_elements_kwargs(self) -> dict[str, int]:
-        """One text a request, so that one failure concerns one document."""
+        """One text per request, so that one failure concerns one document."""
         return {"min_batch_size": 1, "max_batch_size": 1}
 
 
 def text_of(prediction: Any) -> Any:
     """The rewritten text of a prediction: a PredictionResult's inference, or the prediction."""
     return prediction.inference if isinstance(prediction, PredictionResult) else prediction
+
+
+class RepairedDocuments(NamedTuple):
+    """What ``RepairGrammar`` returns.
+
+    Attributes:
+      documents: the same rows as came in, with the rewritten text.
+      rejected: PCollection[Rejected], documents that were withheld.
+      outcomes: PCollection[tuple[str, int]], how many documents were repaired, blank, kept,
+        withheld; they add up to the documents that came in.
+    """
+
+    documents: pvalue.PCollection
+    rejected: pvalue.PCollection
+    outcomes: pvalue.PCollection
 
 
 class RepairGrammar(beam.PTransform):
@@ -76,11 +91,7 @@ class RepairGrammar(beam.PTransform):
         "reject" sends it to the dead letters.
       text_of: the text in a prediction, for handlers whose predictions are something else.
 
-    Takes the ``"documents"`` of SanitizeDocuments and returns a dictionary:
-      ``"documents"``: the same rows, with the rewritten text.
-      ``"rejected"``: ``Rejected``, documents that were withheld.
-      ``"outcomes"``: ``tuple[str, int]``, how many documents were repaired, blank, kept, withheld;
-        they add up to the documents that came in.
+    Takes the ``documents`` of SanitizeDocuments and returns ``RepairedDocuments``.
 
     Raises:
       ConfigurationError: no such rule for failures.
@@ -96,14 +107,14 @@ class RepairGrammar(beam.PTransform):
         super().__init__()
         if failures not in FAILURES:
             raise ConfigurationError(
-                f"--repair_failures is one of {', '.join(FAILURES)}, not {failures!r}"
+                f"`repair_failures` is one of {', '.join(FAILURES)}, not {failures!r}"
             )
         self._model = model
         self._failures = failures
         self._text_of = text_of
 
-    def expand(self, rows: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
-        """Asks the model, one text a document, and gathers what failed."""
+    def expand(self, rows: pvalue.PCollection) -> RepairedDocuments:
+        """Asks the model once per document, and gathers what failed."""
         if not is_sanitized(rows):
             raise TypeError(
                 "RepairGrammar takes the documents that SanitizeDocuments returns, as they come "
@@ -111,37 +122,34 @@ class RepairGrammar(beam.PTransform):
             )
         row_type = rows.element_type
         result_type = typehints.Tuple[str, str, row_type]
-        posed = rows | "Pose" >> beam.ParDo(_pose).with_outputs(BLANK, main="posed")
-        posed["posed"].element_type = typehints.Tuple[row_type, str]
-        posed[BLANK].element_type = result_type
+        texts = rows | "SkipBlank" >> beam.ParDo(_skip_blank).with_outputs(BLANK, main="to_rewrite")
+        texts["to_rewrite"].element_type = typehints.Tuple[row_type, str]
+        texts[BLANK].element_type = result_type
         answers, failures = (
-            posed["posed"]
+            texts["to_rewrite"]
             | "Ask" >> RunInference(KeyedModelHandler(self._model)).with_exception_handling()
         )
         answered = answers | "Answer" >> beam.Map(_answer, self._text_of)
         unanswered = failures.failed_inferences | "NoAnswer" >> beam.FlatMap(_no_answer)
         answered.element_type = unanswered.element_type = result_type
         settled = (
-            (posed[BLANK], answered, unanswered)
+            (texts[BLANK], answered, unanswered)
             | "All" >> beam.Flatten()
             # What the model said is settled here: nothing that fails later asks it again, and what
             # is counted is what is written.
             | "Settle" >> beam.Reshuffle()
         )
         results = settled | "Release" >> beam.ParDo(_release, self._failures).with_outputs(
-            REJECTED, OUTCOMES, main="documents"
+            REJECTED, _OUTCOMES, main="documents"
         )
         results["documents"].element_type = row_type
         results[REJECTED].element_type = Rejected
-        results[OUTCOMES].element_type = str
-        return {
-            "documents": results["documents"],
-            REJECTED: results[REJECTED],
-            OUTCOMES: results[OUTCOMES] | "Count" >> beam.combiners.Count.PerElement(),
-        }
+        results[_OUTCOMES].element_type = str
+        outcomes = results[_OUTCOMES] | "Count" >> beam.combiners.Count.PerElement()
+        return RepairedDocuments(results["documents"], results[REJECTED], outcomes)
 
 
-def _pose(row: Any) -> Iterator[Any]:
+def _skip_blank(row: Any) -> Iterator[Any]:
     if row.text.strip():
         yield row, row.text
     else:
@@ -158,10 +166,12 @@ def _answer(answered: tuple[Any, Any], text_of: Callable[[Any], Any]) -> tuple[s
 
 
 def _no_answer(failed: tuple[Any, tuple[Any, ...]]) -> Iterator[tuple[str, str, Any]]:
-    """Each document of a batch that failed; reasons of our own are told, others by their kind."""
+    """Each document of a batch that failed: our own errors with their reason, others by name."""
     batch, (kind, _, trace) = failed
-    ours = isinstance(kind, type) and issubclass(kind, RepairError)
-    reason = trace[-1].partition(": ")[2].strip() if ours else str(getattr(kind, "__name__", kind))
+    is_our_own = isinstance(kind, type) and issubclass(kind, RepairError)
+    reason = str(getattr(kind, "__name__", kind))
+    if is_our_own:
+        reason = trace[-1].partition(": ")[2].strip()
     for row, _ in batch:
         yield _FAILED, reason, row
 
@@ -170,7 +180,7 @@ def _release(result: tuple[str, str, Any], failures: str) -> Iterator[Any]:
     outcome, reason, row = result
     if outcome == _FAILED:
         outcome = WITHHELD if failures == "reject" else KEPT
-    yield pvalue.TaggedOutput(OUTCOMES, outcome)
+    yield pvalue.TaggedOutput(_OUTCOMES, outcome)
     if outcome == WITHHELD:
         letter = Rejected(row.id, f"the language model did not repair this document: {reason}")
         yield pvalue.TaggedOutput(REJECTED, letter)

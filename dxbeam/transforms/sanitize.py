@@ -7,7 +7,6 @@ side input, the vocabulary is opened once per process and memory-mapped.
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
 import time
@@ -20,7 +19,6 @@ import faiss
 import threadpoolctl
 from apache_beam import pvalue, typehints
 from apache_beam.metrics import Metrics
-from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
 from apache_beam.utils.shared import Shared
 from apache_beam.utils.windowed_value import WindowedValue
@@ -35,25 +33,46 @@ from dxbeam.documents import (
     text_problem,
 )
 from dxbeam.errors import ConfigurationError
-from dxbeam.keys import check_key_uri, draw_key, fingerprint, read_key
-from dxbeam.randomness import NO_TAGS, add_tags, document_key, document_tag, layout_key
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
+from dxbeam.text.tally import Tally
+from dxbeam.transforms.corpus_digest import DigestCorpus
+from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
 from dxbeam.transforms.sources import REJECTED, repeated_ids
 
 _LOG = logging.getLogger(__name__)
-_SECONDS_A_REPORT = 10.0
+_SECONDS_PER_REPORT = 10.0
 
 TALLIES = "tallies"
-FINGERPRINT = "fingerprint"
-LAYOUT_KEY = "layout_key"
-CORPUS_DIGEST = "corpus_digest"
+"""Tag of the counts of each document beside a transform's main output."""
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
+
+
+class SanitizedDocuments(NamedTuple):
+    """What ``SanitizeDocuments`` returns.
+
+    Attributes:
+      documents: rows of id, sanitized text and the kept fields.
+      rejected: PCollection[Rejected], records that could not be used; where and why, never the
+        text.
+      tallies: PCollection[tuple[str, Tally]], the group and the counts of each document.
+      key_fingerprint: PCollection[str], one element that names the key.
+      layout_key: PCollection[bytes], one element for WriteShards, which needs it for bags of words.
+      corpus_digest: PCollection[str], if it was asked for, else None: one element that names the
+        corpus under this key and configuration, however it is ordered and divided. It is a sum of
+        keyed digests, so without the key it says nothing of the corpus.
+    """
+
+    documents: pvalue.PCollection
+    rejected: pvalue.PCollection
+    tallies: pvalue.PCollection
+    key_fingerprint: pvalue.PCollection
+    layout_key: pvalue.PCollection
+    corpus_digest: pvalue.PCollection | None
 
 
 class SanitizeDocuments(beam.PTransform):
@@ -66,25 +85,17 @@ class SanitizeDocuments(beam.PTransform):
 
     Args:
       configuration: mechanism, rank resampling and the treatment of unknown words.
-      vocabulary: URI of a vocabulary artifact that every worker can read, or ``"demo"``.
+      vocabulary: URI or handle of a vocabulary artifact that every worker can read, or ``"demo"``.
       key_uri: where the secret key lies (see ``keys.read_key``); by default a new key is
         drawn inside the job, broadcast, and forgotten.
       keep_fields: further attributes of the rows to pass on as they are.
-      group_by: an attribute whose values are counted apart, or None.
+      group_by: an attribute by whose values the counts are grouped, or None.
       search_threads: threads a search uses in each worker process.
       digest_corpus: whether to name the corpus as well; for bounded input only.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
         are not compared, and no row has to wait for another.
 
-    Takes a PCollection of rows (``beam.Row`` or a NamedTuple) and returns a dictionary:
-      ``"documents"``: rows of id, sanitized text and the kept fields.
-      ``"rejected"``: ``Rejected``, records that could not be used; where and why, never the text.
-      ``"tallies"``: ``tuple[str, Tally]``, the group and the counts of each document.
-      ``"fingerprint"``: str, one element that names the key.
-      ``"layout_key"``: bytes, one element for WriteShards, which needs it for bags of words.
-      ``"corpus_digest"``, if asked for: str, one element that names the corpus under this key and
-        configuration, however it is ordered and divided. It is a sum of keyed digests, so without
-        the key it says nothing of the corpus.
+    Takes a PCollection of rows (``beam.Row`` or a NamedTuple), returns ``SanitizedDocuments``.
 
     Raises:
       ConfigurationError: ``keep_fields`` or ``group_by`` name what may not be kept or counted by,
@@ -94,7 +105,7 @@ class SanitizeDocuments(beam.PTransform):
     def __init__(
         self,
         configuration: Configuration,
-        vocabulary: str,
+        vocabulary: str | VocabularyHandle,
         key_uri: str | None = None,
         keep_fields: Sequence[str] = (),
         group_by: str | None = None,
@@ -113,23 +124,25 @@ class SanitizeDocuments(beam.PTransform):
         self._unique_ids = unique_ids
         self._digest_corpus = digest_corpus
         self._configuration = configuration
-        self._handle = artifact.handle(vocabulary)
+        if not isinstance(vocabulary, VocabularyHandle):
+            vocabulary = artifact.handle(vocabulary)
+        self._handle = vocabulary
         self._key_uri = key_uri
         self._keep_fields = tuple(keep_fields)
         self._group_by = group_by
         self._search_threads = search_threads
 
-    def expand(self, documents: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
+    def expand(self, documents: pvalue.PCollection) -> SanitizedDocuments:
         """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
         pipeline = documents.pipeline
-        key = agreed_key(pipeline, self._key_uri)
+        secret_key = obtain_secret_key(pipeline, self._key_uri)
         handle = pipeline | "VocabularyHandle" >> beam.Create([self._handle])
         sanitize = _SanitizeDoFn(
             self._configuration, self._keep_fields, self._group_by, self._search_threads
         )
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize,
-            pvalue.AsSingleton(key),
+            pvalue.AsSingleton(secret_key),
             pvalue.AsSingleton(handle),
             {} if self._unique_ids else repeated_ids(documents),
         ).with_outputs(REJECTED, TALLIES, main="documents")
@@ -137,20 +150,22 @@ class SanitizeDocuments(beam.PTransform):
         results["documents"].element_type = row_type
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
-        outputs = {
-            "documents": results["documents"]
-            | "PassDocuments" >> beam.ParDo(_PassOn()).with_output_types(row_type),
-            REJECTED: results[REJECTED],
-            TALLIES: results[TALLIES]
-            | "PassTallies" >> beam.ParDo(_PassOn()).with_output_types(typehints.Tuple[str, Tally]),
-            FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
-            LAYOUT_KEY: key | "LayoutKey" >> beam.Map(layout_key).with_output_types(bytes),
-        }
+        corpus_digest = None
         if self._digest_corpus:
-            outputs[CORPUS_DIGEST] = documents | "DigestCorpus" >> DigestCorpus(
-                key, self._configuration.digest(self._handle.digest)
+            corpus_digest = documents | "DigestCorpus" >> DigestCorpus(
+                secret_key, self._configuration.digest(self._handle.digest)
             )
-        return outputs
+        return SanitizedDocuments(
+            documents=results["documents"]
+            | "PassDocuments" >> beam.ParDo(_Unchanged()).with_output_types(row_type),
+            rejected=results[REJECTED],
+            tallies=results[TALLIES]
+            | "PassTallies"
+            >> beam.ParDo(_Unchanged()).with_output_types(typehints.Tuple[str, Tally]),
+            key_fingerprint=key_fingerprint(secret_key),
+            layout_key=layout_key_of(secret_key),
+            corpus_digest=corpus_digest,
+        )
 
     def _row_type(self, element_type: Any) -> RowTypeConstraint:
         given = RowTypeConstraint.from_user_type(element_type)
@@ -171,86 +186,16 @@ class SanitizeDocuments(beam.PTransform):
 
 def is_sanitized(rows: pvalue.PCollection) -> bool:
     """Whether these are the documents of SanitizeDocuments, with no transform in between."""
-    passed_on = rows.producer
-    if not isinstance(getattr(passed_on.transform, "fn", None), _PassOn):
+    last = rows.producer
+    if not isinstance(getattr(last.transform, "fn", None), _Unchanged):
         return False
-    [given] = passed_on.inputs
+    [given] = last.inputs
     made_by = getattr(given.producer, "transform", None)
     return isinstance(getattr(made_by, "fn", None), _SanitizeDoFn) and given.tag is None
 
 
-def agreed_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollection:
-    """One element, the secret key: read where it lies, or drawn inside the job.
-
-    Raises:
-      ConfigurationError: ``key_uri`` is a key itself, which must not get into the pipeline.
-    """
-    if key_uri:
-        check_key_uri(key_uri)
-    # The reshuffle makes runners agree on one key before anything uses it.
-    return (
-        pipeline
-        | "KeyUri" >> beam.Create([key_uri or ""])
-        | "ObtainKey" >> beam.Map(_obtain_key).with_output_types(bytes)
-        | "AgreeOnKey" >> beam.Reshuffle()
-    )
-
-
-def _obtain_key(uri: str) -> bytes:
-    return read_key(uri) if uri else draw_key()
-
-
-class DigestCorpus(beam.PTransform):
-    """Names a corpus under a key and a configuration: rows of id and text -> PCollection[str].
-
-    One element, however the corpus is ordered and divided: the sum of keyed digests of the usable
-    documents, 64 hexadecimal digits.
-
-    Args:
-      key: PCollection[bytes], the secret key.
-      configuration: digest of all else that determines the noise.
-    """
-
-    def __init__(self, key: pvalue.PCollection, configuration: str):
-        super().__init__()
-        self._key = key
-        self._configuration = configuration
-
-    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
-        """Digests each document, and adds up."""
-        return (
-            documents
-            | "DigestDocuments"
-            >> beam.ParDo(_DigestDocuments(self._configuration), pvalue.AsSingleton(self._key))
-            | "AllWindows" >> beam.WindowInto(GlobalWindows())
-            | "AddDigests" >> beam.CombineGlobally(_sum_of_tags).with_output_types(bytes)
-            | "ToHex" >> beam.Map(bytes.hex).with_output_types(str)
-        )
-
-
-@beam.typehints.with_output_types(bytes)
-class _DigestDocuments(beam.DoFn):
-    def __init__(self, configuration: str):
-        self._configuration = configuration
-
-    def start_bundle(self) -> None:
-        self._sum = NO_TAGS
-
-    def process(self, row: Any, key: bytes) -> None:
-        if id_problem(row.id) is None and text_problem(row.text) is None:
-            document = document_key(key, self._configuration, row.id, row.text)
-            self._sum = add_tags(self._sum, document_tag(document))
-
-    def finish_bundle(self) -> Iterator[WindowedValue]:
-        yield GlobalWindows.windowed_value(self._sum)
-
-
-def _sum_of_tags(tags: Iterable[bytes]) -> bytes:
-    return functools.reduce(add_tags, tags, NO_TAGS)
-
-
-class _PassOn(beam.DoFn):
-    """Hands on what it is given.
+class _Unchanged(beam.DoFn):
+    """Emits what it takes, unchanged.
 
     Beam 2.77 flushes what waits for a DoFn with ``process_batch`` before it calls the
     ``finish_bundle`` of the DoFn in front, so what that one emits there would be lost: all the
@@ -281,7 +226,7 @@ class _SanitizeDoFn(beam.DoFn):
         self._keep_fields = keep_fields
         self._group_by = group_by
         self._search_threads = search_threads
-        self._shared = Shared()  # made here, so that the threads of a process share one
+        self._shared = Shared()  # made here, so that all instances in a process share one search
         self._documents = Metrics.counter("dxbeam", "documents")
         self._tokens = Metrics.counter("dxbeam", "tokens")
         self._rejected = Metrics.counter("dxbeam", "rejected")
@@ -299,7 +244,7 @@ class _SanitizeDoFn(beam.DoFn):
     def process(
         self,
         row: Any,
-        key: bytes,
+        secret_key: bytes,
         handle: VocabularyHandle,
         repeated: Mapping[str, bool],
         timestamp: Any = beam.DoFn.TimestampParam,
@@ -313,7 +258,9 @@ class _SanitizeDoFn(beam.DoFn):
             yield pvalue.TaggedOutput(REJECTED, Rejected(printable_id(row.id), reason))
             return
         if self._batch is None:
-            self._batch = Batch(self._open(key, handle))
+            if self._sanitizer is None:
+                self._sanitizer = Sanitizer(self._search(handle), self._configuration, secret_key)
+            self._batch = Batch(self._sanitizer)
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
         self._origins.append(_Origin(WindowedValue(None, timestamp, (window,)), group, kept))
@@ -324,18 +271,15 @@ class _SanitizeDoFn(beam.DoFn):
         if self._batch is not None:
             yield from self._emit(self._batch.finish())
 
-    def _open(self, key: bytes, handle: VocabularyHandle) -> Sanitizer:
-        """The sanitizer, made once per DoFn instance over the process's one vocabulary."""
-        if self._sanitizer is None:
-            search: NeighborSearch = self._shared.acquire(
-                lambda: self._opened(handle), tag=handle.digest
-            )
-            self._sanitizer = Sanitizer(search, self._configuration, key)
-        return self._sanitizer
+    def _search(self, handle: VocabularyHandle) -> NeighborSearch:
+        """A search in the vocabulary, which is opened once per process."""
 
-    def _opened(self, handle: VocabularyHandle) -> NeighborSearch:
-        _LOG.info("process %d opens a vocabulary of %s words", os.getpid(), f"{handle.words:,}")
-        return NeighborSearch(artifact.open_vocabulary(handle), self._search_threads)
+        def search() -> NeighborSearch:
+            _LOG.info("process %d opens a vocabulary of %s words", os.getpid(), f"{handle.words:,}")
+            return NeighborSearch(artifact.open_vocabulary(handle), self._search_threads)
+
+        shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
+        return shared
 
     def _emit(self, results: Iterable[Sanitized]) -> Iterator[Any]:
         for document, tally in results:
@@ -359,7 +303,7 @@ class _Progress:
         self._documents += tally.documents
         self._tokens += tally.tokens
         now = time.monotonic()
-        if now - self._last >= _SECONDS_A_REPORT:
+        if now - self._last >= _SECONDS_PER_REPORT:
             self._last = now
             rate = self._tokens / (now - self._start)
             _LOG.info(

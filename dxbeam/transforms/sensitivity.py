@@ -16,11 +16,22 @@ from apache_beam.utils.shared import Shared
 from dxbeam import storage
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.vectors.projections import Projection
 from dxbeam.vectors.sensitivity import ROWS_PER_BLOCK, LargestRatio, PairScan, sensitivity_of_scan
 
 Part = tuple[float, float, int, int]
 """The fields of a ``LargestRatio``."""
+
+_OPENED = Shared()
+"""One for all steps of a process, so that it opens the vocabulary once."""
+
+
+def _vocabulary(handle: VocabularyHandle) -> Vocabulary:
+    opened: Vocabulary = _OPENED.acquire(
+        lambda: artifact.open_vocabulary(handle), tag=handle.digest
+    )
+    return opened
 
 
 class WriteExactSensitivity(beam.PTransform):
@@ -43,7 +54,7 @@ class WriteExactSensitivity(beam.PTransform):
         self._threads = threads
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
-        """Spreads blocks of rows, scans each, and writes the widest of all."""
+        """Spreads blocks of rows, scans each, and writes the pair that is stretched most."""
         rows = self._vocabulary.words + 1  # the unknown word's too
         parts = (
             begin
@@ -72,7 +83,7 @@ class _Scan(beam.DoFn):
     def setup(self) -> None:
         threadpoolctl.threadpool_limits(self._threads)
         self._scan: PairScan = self._shared.acquire(
-            lambda: PairScan(artifact.open_vocabulary(self._vocabulary), self._projection),
+            lambda: PairScan(_vocabulary(self._vocabulary), self._projection),
             tag=self._vocabulary.digest,
         )
         self._found = LargestRatio()  # what this worker has found before spares it work
@@ -86,8 +97,8 @@ class _Scan(beam.DoFn):
 def _write(
     path: str, parts: Iterable[Part], vocabulary: VocabularyHandle, projection: Projection
 ) -> str:
-    widest = (LargestRatio(*part) for part in parts)
-    found = sensitivity_of_scan(widest, artifact.open_vocabulary(vocabulary), projection)
+    results = (LargestRatio(*part) for part in parts)
+    found = sensitivity_of_scan(results, _vocabulary(vocabulary), projection)
     with storage.open_write(path) as file:
         file.write((json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n").encode())
     return path

@@ -5,7 +5,7 @@ first step after the second, as Flink does when a worker is lost at that moment,
 nobody can write again. Here every bundle writes a piece under a name that no other has, below
 ``manifest.PIECES``; a committed piece is moved to the release under that same name, and moving it
 again changes nothing. Pieces of bundles that were given up are never committed, and
-``manifest.write`` deletes them.
+``claim.complete`` deletes them.
 
 Which document lies in which file, and at which place, is released too. A bundle holds about a
 mebibyte of raw text, so one file per bundle would show how long the texts are. Where their lengths
@@ -34,7 +34,7 @@ from dxbeam.corpus.encoding import Encoding, OutputFile
 from dxbeam.corpus.formats import FORMATS
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.randomness import layout_order
-from dxbeam.release import manifest
+from dxbeam.release import claim, manifest
 from dxbeam.release.manifest import Shard
 
 beam.coders.registry.register_coder(Shard, beam.coders.RowCoder)
@@ -78,11 +78,11 @@ class WriteShards(beam.PTransform):
         super().__init__()
         if output_format not in FORMATS:
             raise ConfigurationError(
-                f"--output_format is one of {', '.join(FORMATS)}, not {output_format!r}"
+                f"`output_format` is one of {', '.join(FORMATS)}, not {output_format!r}"
             )
         encoding = FORMATS[output_format].encoding(kept, compression)
         if num_shards < 0:
-            raise ConfigurationError(f"--num_shards must not be negative, as {num_shards} is")
+            raise ConfigurationError(f"`num_shards` must not be negative, as {num_shards} is")
         self._prefix = prefix
         self._encoding = encoding
         self._num_shards = num_shards
@@ -271,7 +271,7 @@ def _publish(
 ) -> Shard:
     """Moves a piece into the release, unless it is there, and describes it as it lies there."""
     if run is not None:
-        manifest.check_claim(prefix, run)
+        claim.check(prefix, run)
     name = piece.rpartition("/")[2]
     path = storage.join(prefix, name)
     if storage.exists(piece):

@@ -8,7 +8,7 @@ compared; and for its documents. Reading costs a thousandth of sanitizing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 from apache_beam import pvalue
@@ -23,19 +23,30 @@ from dxbeam.errors import CorpusError, RunError
 REJECTED = "rejected"
 """Tag of the rejected records beside a transform's main output."""
 
-UNREADABLE = "unreadable"
-"""Tag of the files that were left out because they cannot be read to their end."""
+_UNREADABLE = "unreadable"
+"""Tag of the files that are left out because they cannot be read to their end."""
 
 for _row in (CorpusFile, Document, Rejected, Split, UnreadableFile):
     beam.coders.registry.register_coder(_row, beam.coders.RowCoder)
 
 
-class ReadDocuments(beam.PTransform):
-    """Reads a corpus: PBegin -> a dictionary of PCollections.
+class CorpusRead(NamedTuple):
+    """What ``ReadDocuments`` returns.
 
-      ``"documents"``: Document, of which no two have the same id.
-      REJECTED: Rejected, the records that cannot be used, and all whose id occurs more than once.
-      UNREADABLE: UnreadableFile; the result is that of a corpus without these files.
+    Attributes:
+      documents: PCollection[Document], of which no two have the same id.
+      rejected: PCollection[Rejected], the records that cannot be used, and all whose id occurs more
+        than once.
+      unreadable: PCollection[UnreadableFile]; the result is that of a corpus without these files.
+    """
+
+    documents: pvalue.PCollection
+    rejected: pvalue.PCollection
+    unreadable: pvalue.PCollection
+
+
+class ReadDocuments(beam.PTransform):
+    """Reads a corpus: PBegin -> CorpusRead.
 
     Files are divided into splits of about a mebibyte, which are spread over the workers. Neither
     ids nor what is rejected depends on how.
@@ -53,10 +64,11 @@ class ReadDocuments(beam.PTransform):
         self._format = corpus_format
         self._allow_unreadable = allow_unreadable
 
-    def expand(self, begin: pvalue.PBegin) -> dict[str, pvalue.PCollection]:
+    def expand(self, begin: pvalue.PBegin) -> CorpusRead:
         """Divides and counts, finds the repeated ids, reads."""
-        survey = begin | "Survey" >> _Survey(self._pattern, self._format, self._allow_unreadable)
-        splits = survey["splits"]
+        splits, unreadable = begin | "Survey" >> _Survey(
+            self._pattern, self._format, self._allow_unreadable
+        )
         repeated = (
             splits
             | "ReadIds" >> beam.FlatMap(_ids, self._format).with_output_types(str)
@@ -66,15 +78,11 @@ class ReadDocuments(beam.PTransform):
             _ReadSplit(self._format), as_set(repeated)
         ).with_outputs(REJECTED, main="documents")
         read[REJECTED].element_type = Rejected  # Beam takes tagged outputs for Any
-        return {
-            "documents": read["documents"],
-            REJECTED: read[REJECTED],
-            UNREADABLE: survey[UNREADABLE],
-        }
+        return CorpusRead(read["documents"], read[REJECTED], unreadable)
 
 
 class _Survey(beam.PTransform):
-    """Reads every file to its end: PBegin -> numbered splits, and UnreadableFiles."""
+    """Reads every file to its end: PBegin -> (numbered splits, UnreadableFiles)."""
 
     def __init__(self, pattern: str, corpus_format: CorpusFormat, allow_unreadable: bool):
         super().__init__()
@@ -82,31 +90,31 @@ class _Survey(beam.PTransform):
         self._format = corpus_format
         self._allow_unreadable = allow_unreadable
 
-    def expand(self, begin: pvalue.PBegin) -> dict[str, pvalue.PCollection]:
+    def expand(self, begin: pvalue.PBegin) -> tuple[pvalue.PCollection, pvalue.PCollection]:
         """Counts the records of each split, and adds up those of each file."""
         splits = (
             begin
             | "Pattern" >> beam.Create([self._pattern])
             | "Match" >> beam.FlatMap(matching_files)
             | "Split"
-            >> beam.ParDo(_SplitFile(self._format)).with_outputs(UNREADABLE, main="splits")
+            >> beam.ParDo(_SplitFile(self._format)).with_outputs(_UNREADABLE, main="splits")
         )
         counted = (
             splits["splits"]
             | "SpreadCounting" >> beam.Reshuffle()
             | "CountRecords"
-            >> beam.ParDo(_CountRecords(self._format)).with_outputs(UNREADABLE, main="counted")
+            >> beam.ParDo(_CountRecords(self._format)).with_outputs(_UNREADABLE, main="counted")
         )
         for results in (splits, counted):
-            results[UNREADABLE].element_type = UnreadableFile
+            results[_UNREADABLE].element_type = UnreadableFile
         unreadable = (
-            (splits[UNREADABLE], counted[UNREADABLE])
+            (splits[_UNREADABLE], counted[_UNREADABLE])
             | "AllUnreadable" >> beam.Flatten()
             | "ToPair" >> beam.Map(tuple).with_output_types(tuple[str, str])
             | "OneReason" >> beam.CombinePerKey(min).with_output_types(tuple[str, str])
             | "Together" >> beam.combiners.ToList()
             | "Refuse"
-            >> beam.FlatMap(_refused_unless, self._allow_unreadable).with_output_types(
+            >> beam.FlatMap(_refused_unless_allowed, self._allow_unreadable).with_output_types(
                 UnreadableFile
             )
         )
@@ -118,7 +126,7 @@ class _Survey(beam.PTransform):
             | "Number" >> beam.FlatMap(_numbered, left_out).with_output_types(Split)
             | "Spread" >> beam.Reshuffle()
         )
-        return {"splits": numbered, UNREADABLE: unreadable}
+        return numbered, unreadable
 
 
 @beam.typehints.with_output_types(Split)
@@ -130,7 +138,7 @@ class _SplitFile(beam.DoFn):
         try:
             yield from reading.splits(file, self._format)
         except CorpusError as error:
-            yield pvalue.TaggedOutput(UNREADABLE, UnreadableFile(file.name, str(error)))
+            yield pvalue.TaggedOutput(_UNREADABLE, UnreadableFile(file.name, str(error)))
 
 
 @beam.typehints.with_output_types(tuple[str, tuple[Split, int]])
@@ -142,10 +150,10 @@ class _CountRecords(beam.DoFn):
         try:
             yield split.name, (split, reading.count_records(split, self._format))
         except CorpusError as error:
-            yield pvalue.TaggedOutput(UNREADABLE, UnreadableFile(split.name, str(error)))
+            yield pvalue.TaggedOutput(_UNREADABLE, UnreadableFile(split.name, str(error)))
 
 
-def _refused_unless(pairs: list[tuple[str, str]], allowed: bool) -> list[UnreadableFile]:
+def _refused_unless_allowed(pairs: list[tuple[str, str]], allowed: bool) -> list[UnreadableFile]:
     files = [UnreadableFile(*pair) for pair in pairs]
     if not allowed:
         reading.refuse_unreadable(files)

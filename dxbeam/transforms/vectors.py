@@ -6,7 +6,7 @@ As in sanitize.py, the key arrives as a side input and the vocabulary is opened 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 import numpy as np
@@ -20,29 +20,40 @@ from apache_beam.utils.shared import Shared
 from dxbeam.corpus import parquet
 from dxbeam.documents import REPEATED_ID, Document, Rejected, printable_id
 from dxbeam.errors import ConfigurationError
-from dxbeam.keys import fingerprint
-from dxbeam.randomness import layout_key
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.tally import Tally
-from dxbeam.transforms.sanitize import (
-    CORPUS_DIGEST,
-    FINGERPRINT,
-    LAYOUT_KEY,
-    TALLIES,
-    DigestCorpus,
-    agreed_key,
-)
+from dxbeam.text.tally import Tally
+from dxbeam.transforms.corpus_digest import DigestCorpus
+from dxbeam.transforms.sanitize import TALLIES
+from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
 from dxbeam.transforms.shards import WritePieces
 from dxbeam.transforms.sources import REJECTED, repeated_ids
 from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.release import VectorReleaser
 
-VECTORS = "vectors"
-
-
 ROW = RowTypeConstraint.from_fields([("id", str), ("vector", bytes), ("fields", str)])
 """A vector on its way to a file: little-endian float32 [m], and the kept fields as JSON."""
+
+
+class ReleasedVectors(NamedTuple):
+    """What ``ReleaseVectors`` returns.
+
+    Attributes:
+      vectors: PCollection of rows of ``ROW``.
+      rejected: PCollection[Rejected].
+      tallies: PCollection[tuple[str, Tally]], one document each and nothing else: how many words a
+        text has is not released.
+      key_fingerprint: PCollection[str], one element that names the key.
+      layout_key: PCollection[bytes], one element for WriteVectorShards.
+      corpus_digest: PCollection[str], one element that names the corpus, see ``DigestCorpus``.
+    """
+
+    vectors: pvalue.PCollection
+    rejected: pvalue.PCollection
+    tallies: pvalue.PCollection
+    key_fingerprint: pvalue.PCollection
+    layout_key: pvalue.PCollection
+    corpus_digest: pvalue.PCollection
 
 
 class ReleaseVectors(beam.PTransform):
@@ -56,14 +67,7 @@ class ReleaseVectors(beam.PTransform):
       key_uri: where the secret key lies; by default a new one is drawn inside the job.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are.
 
-    Takes a PCollection[Document] and returns a dictionary:
-      ``"vectors"``: rows of ``ROW``.
-      ``"rejected"``: ``Rejected``.
-      ``"tallies"``: ``tuple[str, Tally]``, one document each and nothing else: how many words a
-      text has is not released.
-      ``"fingerprint"``: str, one element that names the key.
-      ``"layout_key"``: bytes, one element for WriteVectorShards.
-      ``"corpus_digest"``: str, one element that names the corpus, see ``DigestCorpus``.
+    Takes a PCollection[Document] and returns ``ReleasedVectors``.
     """
 
     def __init__(
@@ -79,27 +83,26 @@ class ReleaseVectors(beam.PTransform):
         self._vocabulary = vocabulary
         self._key_uri = key_uri
 
-    def expand(self, documents: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
+    def expand(self, documents: pvalue.PCollection) -> ReleasedVectors:
         """Draws the key, broadcasts it, releases."""
-        key = agreed_key(documents.pipeline, self._key_uri)
+        secret_key = obtain_secret_key(documents.pipeline, self._key_uri)
         results = documents | "Release" >> beam.ParDo(
             _ReleaseDoFn(self._configuration, self._vocabulary),
-            pvalue.AsSingleton(key),
+            pvalue.AsSingleton(secret_key),
             {} if self._unique_ids else repeated_ids(documents),
-        ).with_outputs(REJECTED, TALLIES, main=VECTORS)
-        results[VECTORS].element_type = ROW
+        ).with_outputs(REJECTED, TALLIES, main="vectors")
+        results["vectors"].element_type = ROW
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
-        vocabulary = self._vocabulary.digest if self._vocabulary else ""
-        configuration = self._configuration.digest(vocabulary)
-        return {
-            VECTORS: results[VECTORS],
-            REJECTED: results[REJECTED],
-            TALLIES: results[TALLIES],
-            FINGERPRINT: key | "Fingerprint" >> beam.Map(fingerprint).with_output_types(str),
-            LAYOUT_KEY: key | "LayoutKey" >> beam.Map(layout_key).with_output_types(bytes),
-            CORPUS_DIGEST: documents | "DigestCorpus" >> DigestCorpus(key, configuration),
-        }
+        digest = self._configuration.digest(self._vocabulary.digest if self._vocabulary else "")
+        return ReleasedVectors(
+            vectors=results["vectors"],
+            rejected=results[REJECTED],
+            tallies=results[TALLIES],
+            key_fingerprint=key_fingerprint(secret_key),
+            layout_key=layout_key_of(secret_key),
+            corpus_digest=documents | "DigestCorpus" >> DigestCorpus(secret_key, digest),
+        )
 
 
 class _ReleaseDoFn(beam.DoFn):
@@ -113,12 +116,12 @@ class _ReleaseDoFn(beam.DoFn):
         self._releaser: VectorReleaser | None = None
 
     def process(
-        self, document: Document, key: bytes, repeated: Mapping[str, bool]
+        self, document: Document, secret_key: bytes, repeated: Mapping[str, bool]
     ) -> Iterator[Any]:
         if isinstance(document.id, str) and document.id in repeated:
             yield pvalue.TaggedOutput(REJECTED, Rejected(printable_id(document.id), REPEATED_ID))
             return
-        for result in self._open(key).release([document]):
+        for result in self._open(secret_key).release([document]):
             if isinstance(result, Rejected):
                 yield pvalue.TaggedOutput(REJECTED, result)
                 continue
@@ -127,14 +130,14 @@ class _ReleaseDoFn(beam.DoFn):
             yield beam.Row(id=document.id, vector=vector, fields=document.fields)
             yield pvalue.TaggedOutput(TALLIES, ("", Tally(documents=1)))
 
-    def _open(self, key: bytes) -> VectorReleaser:
+    def _open(self, secret_key: bytes) -> VectorReleaser:
         if self._releaser is None:
             handle, self._vocabulary = self._handle, None
             if handle is not None:
                 self._vocabulary = self._shared.acquire(
                     lambda: artifact.open_vocabulary(handle), tag=handle.digest
                 )
-            self._releaser = VectorReleaser(self._vocabulary, self._configuration, key)
+            self._releaser = VectorReleaser(self._vocabulary, self._configuration, secret_key)
         return self._releaser
 
 
@@ -163,7 +166,7 @@ class WriteVectorShards(beam.PTransform):
     ):
         super().__init__()
         if num_shards < 0:
-            raise ConfigurationError(f"--num_shards must not be negative, as {num_shards} is")
+            raise ConfigurationError(f"`num_shards` must not be negative, as {num_shards} is")
         self._run = run
         self._prefix = prefix
         self._dimensions = dimensions

@@ -21,15 +21,14 @@ from dxbeam.documents import field_names
 from dxbeam.errors import ArtifactError, ConfigurationError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.release import manifest, places
+from dxbeam.release import claim, places
 from dxbeam.space import artifact
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
 from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
-from dxbeam.transforms.manifest import NOT_COVERED
-from dxbeam.transforms.sanitize import TALLIES, SanitizeDocuments
-from dxbeam.transforms.sources import REJECTED
+from dxbeam.text.tally import Tally
+from dxbeam.transforms.metrics import NOT_COVERED
+from dxbeam.transforms.sanitize import SanitizeDocuments
 
 
 class SanitizeRows(beam.PTransform):
@@ -83,9 +82,9 @@ class SanitizeRows(beam.PTransform):
         """Rows in, rows out."""
         results = rows | "Sanitize" >> self._sanitize
         return {
-            "documents": results["documents"],
-            "rejected": results[REJECTED],
-            "tallies": results[TALLIES] | "Counts" >> beam.Map(_counts).with_output_types(_COUNTS),
+            "documents": results.documents,
+            "rejected": results.rejected,
+            "tallies": results.tallies | "Counts" >> beam.Map(_counts).with_output_types(_COUNTS),
         }
 
 
@@ -131,7 +130,7 @@ class BuildVocabulary(beam.PTransform):
         Raises:
           OutputError: the output is not empty.
         """
-        manifest.check_empty(self._build.output)
+        claim.check_empty(self._build.output)
         return begin | "Once" >> beam.Create([None]) | "Build" >> beam.ParDo(self._build)
 
 
@@ -179,7 +178,7 @@ class _Build(beam.DoFn):
 
     def _publish(self, local: Path) -> None:
         """Copies an artifact to the output, its manifest last."""
-        manifest.claim(self.output, self._run)
+        claim.take_fresh(self.output, self._run)
         try:
             for path in local.iterdir():
                 if path.name != artifact.MANIFEST:
@@ -190,4 +189,4 @@ class _Build(beam.DoFn):
             artifact.abandon(self.output)
             raise
         finally:
-            manifest.give_up_claim(self.output)
+            claim.let_go(self.output)

@@ -9,7 +9,7 @@ import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam import storage
-from pipelines.sanitize import build
+from pipelines.sanitize import build, read_options
 from tests.cloud.conftest import names
 from tests.cloud.front import BUCKET, Front
 from tests.support import tiny
@@ -55,7 +55,7 @@ def translated(cloud: Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             ),
         )
     )
-    pipeline = build(options)
+    pipeline = build(read_options(options))
     try:
         DataflowRunner().run_pipeline(pipeline, options)
     except Exception:

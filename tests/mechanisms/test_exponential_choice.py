@@ -34,6 +34,8 @@ from tests.support.distributions import (
     random_numbers,
 )
 
+pytestmark = pytest.mark.slow
+
 ROWS = 40_000
 WORDS = 180
 ORIGINALS = (0, 50, WORDS - 1, UNKNOWN)

@@ -117,6 +117,7 @@ def test_the_formula_is_what_samples_show(calibration: str) -> None:
             assert delta > 0.5
 
 
+@pytest.mark.slow
 def test_delta_is_true_of_the_noise_as_it_is_computed() -> None:
     """Epsilon 10, delta 1e-6, a ball of radius 5, one dimension: rate * limit is above 100.
 

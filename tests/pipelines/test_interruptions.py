@@ -15,7 +15,7 @@ import pytest
 
 from dxbeam import stopping
 from dxbeam.errors import OutputError
-from dxbeam.release import manifest
+from dxbeam.release import claim, manifest
 from tests.support import stopped, tiny
 
 MOMENTS, KILLED = 6, 3
@@ -63,7 +63,7 @@ def test_a_run_that_is_told_to_stop_says_so_and_leaves_nothing(
             assert _whole(output)
         else:
             assert ending.said.endswith("dxbeam: interrupted; nothing was released\n")
-            manifest.claim(str(output), "another")  # so there is nothing
+            claim.take_fresh(str(output), "another")  # so there is nothing
 
 
 @pytest.mark.parametrize("mode", ["in_memory", "multi_processing"])
@@ -84,7 +84,7 @@ def test_a_run_that_is_killed_has_released_nothing_or_all(
             assert _whole(output)
         elif output.exists() and any(output.iterdir()):
             with pytest.raises(OutputError, match="if none is under way, delete the directory"):
-                manifest.claim(str(output), "another")
+                claim.take_fresh(str(output), "another")
 
 
 STUCK = {
@@ -146,7 +146,7 @@ def test_a_run_that_is_stuck_can_be_stopped(
         ending = stopped.stop(launcher, signal.SIGTERM, times=2)
     assert (ending.code, ending.late) == (1, False), ending
     assert _is_one_sentence(ending), ending.said
-    manifest.claim(str(output), "another")
+    claim.take_fresh(str(output), "another")
 
 
 def test_ctrl_c_in_a_worker_makes_it_say_nothing() -> None:
@@ -166,11 +166,11 @@ def test_ctrl_c_in_a_worker_makes_it_say_nothing() -> None:
     ("undo", "said"),
     [
         (
-            "lambda halt: halt()",
+            "lambda stop_writers: stop_writers()",
             "the job is cancelled\ndxbeam: interrupted; nothing was released\n",
         ),
-        ("lambda halt: threading.Event().wait()", "there was no time to tidy up"),
-        ("lambda halt: 1 / 0", "there was no time to tidy up"),
+        ("lambda stop_writers: threading.Event().wait()", "there was no time to tidy up"),
+        ("lambda stop_writers: 1 / 0", "there was no time to tidy up"),
     ],
     ids=["cancels", "hangs", "fails"],
 )
@@ -252,8 +252,8 @@ def test_of_two_runs_that_start_at_once_one_releases(
 
 
 def test_a_prefix_that_two_runs_claim_belongs_to_the_first(tmp_path: Path) -> None:
-    manifest.claim(str(tmp_path), "one")
+    claim.take_fresh(str(tmp_path), "one")
     with pytest.raises(OutputError, match="under way or did not finish"):
-        manifest.claim(str(tmp_path), "two")
-    manifest.abandon(str(tmp_path), "two")
-    assert manifest.holds(str(tmp_path), "one"), "who has not claimed it gives nothing up"
+        claim.take_fresh(str(tmp_path), "two")
+    claim.abandon(str(tmp_path), "two")
+    assert claim.holds(str(tmp_path), "one"), "who has not claimed it gives nothing up"

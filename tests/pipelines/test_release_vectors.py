@@ -322,3 +322,29 @@ def test_files_fields_and_dead_letters_as_in_sanitize(
         _run(corpus, tmp_path / "four", words, "--keep_fields=label")
     with pytest.raises(ConfigurationError, match="id_field names 'id'"):
         _run(corpus, tmp_path / "four", words, "--unit=vector", "--vector_field=id")
+
+
+@pytest.mark.parametrize("dry", [True, False], ids=["dry run", "run"])
+def test_the_vocabulary_is_opened_once_by_the_launcher_and_once_by_the_workers_process(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: bool
+) -> None:
+    """Opening is hashing every file, which takes a minute where a vocabulary is large."""
+    opened, read, hashed = (
+        tiny.counted(monkeypatch, artifact, name)
+        for name in ("open_vocabulary", "read_manifest", "_check_file")
+    )
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    release_vectors(
+        [
+            f"--vocabulary={uri}",
+            f"--input={corpus}",
+            f"--output={tmp_path / 'out'}",
+            "--epsilon=5",
+            "--projected_dimensions=3",
+            *["--dry_run"] * dry,
+        ]
+    )
+    opens = 1 if dry else 2
+    assert len(opened) == opens
+    assert len(hashed) == opens * len(artifact.read_manifest(uri)["files"])
+    assert len(read) - 1 == opens + 1, "the launcher reads it for the handle, too"

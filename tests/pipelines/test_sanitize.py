@@ -212,7 +212,7 @@ def test_a_dry_run_says_what_would_be_and_writes_nothing(
     sanitize([*(f"--{name}={value}" for name, value in given.items()), "--dry_run"])
     said = capsys.readouterr().out
     assert "exp(5 * d(x, x'))" in said
-    assert "tokens a second" in said
+    assert "tokens per second" in said
     assert set(tmp_path.rglob("*")) == before
 
 
@@ -232,3 +232,28 @@ def test_the_demo_is_worth_looking_at(tmp_path: Path) -> None:
     said = show(corpus, tmp_path / "out", tmp_path / "out-metrics")
     for part in ("Maria Gonzalez", "Before", "After", "release.json", "Guarantee", "close"):
         assert part in said
+
+
+@pytest.mark.parametrize("dry", [True, False], ids=["dry run", "run"])
+def test_the_vocabulary_is_opened_once_by_the_launcher_and_once_by_the_workers_process(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: bool
+) -> None:
+    """Opening is hashing every file, which takes a minute where a vocabulary is large."""
+    opened, read, hashed = (
+        tiny.counted(monkeypatch, artifact, name)
+        for name in ("open_vocabulary", "read_manifest", "_check_file")
+    )
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    sanitize(
+        [
+            f"--vocabulary={uri}",
+            f"--input={corpus}",
+            f"--output={tmp_path / 'out'}",
+            "--epsilon=5",
+            *["--dry_run"] * dry,
+        ]
+    )
+    opens = 1 if dry else 2
+    assert len(opened) == opens
+    assert len(hashed) == opens * len(artifact.read_manifest(uri)["files"])
+    assert len(read) - 1 == opens + 1, "the launcher reads it for the handle, too"

@@ -54,7 +54,6 @@ from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.transforms import shards
-from dxbeam.vectors.configuration import VectorConfiguration
 from pipelines import release_vectors, sanitize
 from tests.support import tiny
 
@@ -233,7 +232,7 @@ def _write(folder: Path, mode: Mode, word: Any) -> None:
             plain.unlink()
 
 
-_TIME = r"[\d,]+ tokens a second|in \d+ seconds"
+_TIME = r"[\d,]+ tokens per second|in \d+ seconds"
 
 
 class Job:
@@ -289,7 +288,7 @@ class Job:
         except DxbeamError as error:
             return type(error), str(error)
         said = re.sub(
-            r"[\d,]+ (?=tokens a second)|(?<=, in )\d+ (?=seconds)", "", capsys.readouterr().out
+            r"[\d,]+ (?=tokens per second)|(?<=, in )\d+ (?=seconds)", "", capsys.readouterr().out
         )
         return said, _public(self._output, self._mode)
 
@@ -299,12 +298,7 @@ class Job:
         shutil.rmtree(f"{self._output}-metrics", ignore_errors=True)
 
     def _built(self, options: PipelineOptions) -> Any:
-        if self._launcher is sanitize:
-            return sanitize.build(options)
-        projection = release_vectors.read_projection(options)
-        own = options.view_as(release_vectors.ReleaseVectorsOptions)
-        bound = release_vectors.quick_sensitivity(own, projection)
-        return release_vectors.build(options, VectorConfiguration(own.unit, 5.0, projection, bound))
+        return self._launcher.build(self._launcher.read_options(options))
 
 
 def _public(output: Path, mode: Mode) -> Any:

@@ -96,6 +96,7 @@ def test_beyond_the_cap_only_a_copy_may_be_released(path: str) -> None:
     assert _spent(path) == (10.0, 0)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_change_is_noticed(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -119,6 +120,7 @@ def test_any_change_is_noticed(
         ledger.read(str(path))
 
 
+@pytest.mark.slow
 def test_a_line_that_was_cut_short_is_replaced(path: str) -> None:
     """Its writer never learnt that it had begun, so nothing was released."""
     released(path, "1", "d1")
@@ -169,7 +171,7 @@ def test_what_is_no_ledger_is_refused_and_left_as_it_is(
 @pytest.mark.parametrize("cap", [float("nan"), float("inf"), -1.0, 0.0, -0.0])
 def test_a_cap_that_caps_nothing_is_refused(path: str, cap: float) -> None:
     for act in (ledger.begin, ledger.check):
-        with pytest.raises(ConfigurationError, match="--max_epsilon must be a positive number"):
+        with pytest.raises(ConfigurationError, match="`max_epsilon` must be a positive number"):
             act(path, entry("1"), cap)
     assert not Path(path).exists()
 
@@ -179,7 +181,7 @@ def test_whether_a_run_may_begin_can_be_asked_before(path: str) -> None:
     before = Path(path).read_bytes()
     ledger.check(path, entry("2", key="k2"), 20.0)
     ledger.check(path, entry("2"), 10.0)
-    with pytest.raises(OutputError, match="pass --max_epsilon 15"):
+    with pytest.raises(OutputError, match="pass `max_epsilon` 15"):
         ledger.check(path, entry("2", key="k2"), 15.0)
     assert Path(path).read_bytes() == before
 
@@ -193,6 +195,7 @@ def _begin(arguments: tuple[str, int]) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_of_many_at_once_as_many_begin_as_the_cap_allows(path: str) -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         begun = pool.map(_begin, [(path, number) for number in range(16)])

@@ -33,7 +33,7 @@ APART = ["out-metrics", "out2", "ou", "link-metrics", "HERE/m", "out/../m", "gs:
 def test_metrics_within_a_release_are_found_however_they_are_named(here: Path, output: str) -> None:
     release = output.replace("HERE", str(here))
     for place in (*SAME, *WITHIN):
-        with pytest.raises(ConfigurationError, match="is within --output"):
+        with pytest.raises(ConfigurationError, match="is within `output`"):
             places.release_and_metrics(release, place.replace("HERE", str(here)))
     for place in APART:
         places.release_and_metrics(release, place.replace("HERE", str(here)))
@@ -50,7 +50,7 @@ def test_so_they_are_in_a_bucket(output: str) -> None:
         "gs://b/x/../out/m",
         "gs://b/out/./",
     ):
-        with pytest.raises(ConfigurationError, match="is within --output"):
+        with pytest.raises(ConfigurationError, match="is within `output`"):
             places.release_and_metrics(output, place)
     for place in ("gs://b/out2", "gs://b/out/../m", "gs://c/out", "out", "gs://b"):
         places.release_and_metrics(output, place)
@@ -96,10 +96,10 @@ def test_places_that_cannot_be_written_to_are_refused(place: str) -> None:
 
 
 def test_key_and_ledger_are_kept_out_of_a_release() -> None:
-    places.keep_out("out", {"--ledger": "ledger", "--key_uri": "env:out", "--x": None, "--y": ""})
+    places.keep_out("out", {"ledger": "ledger", "key_uri": "env:out", "x": None, "y": ""})
     for place in ("out/ledger", "./link/ledger", "out"):
-        with pytest.raises(ConfigurationError, match="--ledger is within --output out"):
-            places.keep_out("out", {"--key_uri": "key", "--ledger": place})
+        with pytest.raises(ConfigurationError, match="`ledger` is within `output` out"):
+            places.keep_out("out", {"key_uri": "key", "ledger": place})
 
 
 @pytest.mark.parametrize(
@@ -134,17 +134,17 @@ def test_a_corpus_that_takes_in_what_is_written(
     pattern, place = (name.replace("HERE", str(here)) for name in (pattern, place))
     assert places.may_match_below(pattern, place) is taken_in
     if taken_in:
-        with pytest.raises(ConfigurationError, match="takes in what the job itself writes to --o"):
-            places.keep_from_reading(pattern, {"--output": place}, None)
+        with pytest.raises(ConfigurationError, match="takes in what the job itself writes to `o"):
+            places.keep_from_reading(pattern, {"output": place}, None)
     else:
-        places.keep_from_reading(pattern, {"--output": place}, "")
+        places.keep_from_reading(pattern, {"output": place}, "")
 
 
 def test_a_corpus_that_takes_in_the_ledger() -> None:
     for pattern in ("*", "ledger", "link/../l*r", "**", "?edger"):
-        with pytest.raises(ConfigurationError, match=r"writes to --ledger \./ledger"):
+        with pytest.raises(ConfigurationError, match=r"writes to `ledger` \./ledger"):
             places.keep_from_reading(pattern, {}, "./ledger")
-    places.keep_from_reading("*.jsonl", {"--output": "out"}, "ledger")
+    places.keep_from_reading("*.jsonl", {"output": "out"}, "ledger")
 
 
 def test_what_a_glob_matches_below_a_place_is_found(here: Path) -> None:

@@ -35,8 +35,8 @@ def test_words_are_counted_in_a_sample(tmp_path: Path) -> None:
     path.write_text("\n".join(TEXTS))
     forecast = _estimate(path, "text")
     assert forecast.tokens == pytest.approx(TOKENS, rel=0.15)
-    assert forecast.tokens_a_second > 0
-    assert forecast.core_seconds == forecast.tokens / forecast.tokens_a_second
+    assert forecast.tokens_per_second > 0
+    assert forecast.core_seconds == forecast.tokens / forecast.tokens_per_second
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "parquet"])
@@ -62,15 +62,17 @@ def test_the_plan_names_what_is_run_on_what_and_what_is_promised(tmp_path: Path)
         matching_files(str(path)),
         settings,
         tiny.vocabulary(),
+        [],
         Estimate(12_345, 100.0),
         "here",
         "there",
     )
     assert "1 file(s), 15 bytes, about 12,345 tokens" in said
-    assert "300 words in 8 dimensions; others: mask" in said
-    assert "here (metrics: there)" in said
-    assert "7.5" in said
-    assert "0.02" in said
+    assert "300 words in 8 dimensions" in said
+    assert "replaced by <unk>, so a reader sees which words are not in the vocabulary" in said
+    assert "here (metrics and dead letters: there)" in said
+    assert "laplace, epsilon 7.5" in said
+    assert "among neighbours, c 0.02" in said
     guarantee = settings.guarantee()
     assert all(part in said for part in (guarantee.sentence, *guarantee.caveats))
     for name, value in settings.guarantee().table:
@@ -84,9 +86,9 @@ def test_a_plan_for_bags_counts_the_words_that_are_drawn(tmp_path: Path) -> None
     forecast = _estimate(path, "jsonl", settings)
     assert forecast.tokens == pytest.approx(40 * 9, rel=0.3)  # the file's size is not all text
     files = matching_files(str(path))
-    said = plan.describe(files, settings, tiny.vocabulary(), forecast, "here", "there")
+    said = plan.describe(files, settings, tiny.vocabulary(), [], forecast, "here", "there")
     assert f"about {forecast.tokens} words to release" in said
-    assert "'length': 9" in said
+    assert "length 9, sampling without replacement" in said
     assert settings.guarantee().sentence in said
 
 
@@ -100,5 +102,5 @@ def test_durations_are_said_in_a_unit_one_can_picture(
     forecast = Estimate(seconds * 10, 10.0)
     files = matching_files(str(path))
     assert f"about {said} of one core" in plan.describe(
-        files, PLAIN, tiny.vocabulary(), forecast, "here", "there"
+        files, PLAIN, tiny.vocabulary(), [], forecast, "here", "there"
     )

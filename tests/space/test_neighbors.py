@@ -59,6 +59,7 @@ def test_nearest_is_exact_with_ties_to_the_lower_id(case: tuple[Vocabulary, np.n
     assert found.tolist() == [_brute(vocabulary, query)[0] for query in queries]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=_ONE_PATH_A_TEST)
 @given(_vocabulary_and_queries(), st.integers(0, 10))
 def test_every_rank_is_exact_with_and_without_a_table(
@@ -166,6 +167,7 @@ def test_nearest_is_exact_whatever_the_tiles(
     assert found.tolist() == [_brute(vocabulary, query)[0] for query in queries]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [1, 2, 3, 2047, 2048, 2049, 4097])
 def test_nearest_is_exact_at_the_borders_of_real_tiles(words: int) -> None:
     vectors = np.random.default_rng(words).normal(size=(words, 4))

@@ -11,6 +11,7 @@ from typing import Any
 
 import apache_beam as beam
 import numpy as np
+import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline
 
@@ -101,6 +102,18 @@ def released(output: Path) -> dict[str, str]:
     """Text by id of a release in JSON Lines."""
     lines = [line for shard in sorted(output.glob("part-*")) for line in shard.open()]
     return {record["id"]: record["text"] for record in map(json.loads, lines)}
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
+    """Lets a function keep a list of the first arguments it was called with, from now on."""
+    calls, plain = [], getattr(owner, name)
+
+    def counting(*arguments: Any) -> Any:
+        calls.append(arguments[0])
+        return plain(*arguments)
+
+    monkeypatch.setattr(owner, name, counting)
+    return calls
 
 
 def dead_letters(output: Path) -> list[dict[str, str]]:

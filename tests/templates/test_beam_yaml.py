@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dxbeam.space import artifact
-from dxbeam.transforms.manifest import NOT_COVERED
+from dxbeam.transforms.metrics import NOT_COVERED
 from tests.support import tiny
 
 TEMPLATES = Path(__file__).parent.parent.parent / "templates" / "beam_yaml"

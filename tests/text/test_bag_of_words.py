@@ -230,6 +230,7 @@ def _p_value(text: str, document: Bag) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "document"), LAWS)
 def test_released_bags_follow_the_enumerated_law(text: str, document: Bag) -> None:
     """False alarms: 1e-6 each; the documents' noise is fixed by the key, so never on a whim."""
@@ -252,6 +253,7 @@ def _filled_by_repeating(self: BagOfWords, key: bytes, ids: Iterable[int]) -> ob
     return np.resize(sorted(listed)[::-1], self.length), len(listed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "broken",
     [_drawn_with_replacement, _first_words, _filled_by_repeating],

@@ -17,10 +17,10 @@ from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.tally import Tally, total
 from dxbeam.text import sanitizer as module
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import MASK, Sanitized, Sanitizer
+from dxbeam.text.tally import Tally, total
 from dxbeam.text.tokenization import PUNCTUATION, WHITE_SPACE, split, words
 from tests.support import tiny
 
@@ -64,6 +64,7 @@ def test_white_space_and_punctuation_stay_and_words_are_of_the_vocabulary() -> N
         assert {word for _, word in after} <= vocabulary | {""}
 
 
+@pytest.mark.slow
 def test_order_batches_and_slices_have_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _texts(_sanitizer(), DOCUMENTS)
     shuffled = random.Random(1).sample(DOCUMENTS, len(DOCUMENTS))
@@ -322,6 +323,7 @@ def test_each_outcome_is_counted_as_what_it_is(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
+@pytest.mark.slow
 def test_a_long_document_is_the_same_in_slices_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """One longer than a search, with unknown words that take no noise between the others."""
     long = Document("long", "w1 strange, w2 " * 3000 + "…")

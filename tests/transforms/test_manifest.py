@@ -22,12 +22,13 @@ from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.randomness import layout_order
 from dxbeam.release import manifest
-from dxbeam.release.manifest import Shard
+from dxbeam.release.manifest import ReleaseJob, Shard
 from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.tally import Tally
 from dxbeam.transforms import shards
-from dxbeam.transforms.manifest import NOT_COVERED, WriteManifest, WriteMetrics
+from dxbeam.transforms.manifest import Counted, WriteManifest
+from dxbeam.transforms.metrics import NOT_COVERED, WriteMetrics
 from dxbeam.transforms.shards import WriteShards, _publish
 from dxbeam.transforms.vectors import WriteVectorShards
 from tests.support import tiny
@@ -186,10 +187,10 @@ def test_a_release_without_documents_has_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (("csv",), "--output_format is one of"),
-        (("jsonl", NO_FIELDS, "bzip2"), "--compression is one of"),
+        (("csv",), "`output_format` is one of"),
+        (("jsonl", NO_FIELDS, "bzip2"), "`compression` is one of"),
         (("parquet", NO_FIELDS, "gzip"), "Parquet is always compressed with zstd"),
-        (("jsonl", NO_FIELDS, "none", -1), "--num_shards must not be negative"),
+        (("jsonl", NO_FIELDS, "none", -1), "`num_shards` must not be negative"),
     ],
 )
 def test_shards_that_cannot_be_written(settings: tuple[Any, ...], said: str) -> None:
@@ -198,7 +199,7 @@ def test_shards_that_cannot_be_written(settings: tuple[Any, ...], said: str) -> 
 
 
 def test_vectors_are_not_written_to_a_negative_number_of_files() -> None:
-    with pytest.raises(ConfigurationError, match="--num_shards must not be negative"):
+    with pytest.raises(ConfigurationError, match="`num_shards` must not be negative"):
         WriteVectorShards("out", 3, None, NO_FIELDS, -1)
 
 
@@ -266,17 +267,15 @@ def _release(output: Path, released: Sequence[tuple[str, str, Any]]) -> None:
             | WriteShards(str(output), "jsonl")
             | WriteManifest(
                 str(output),
-                Configuration(Laplace(5.0)),
-                VocabularyHandle("somewhere", "00", 10, 2),
-                False,
-                {"kept_fields": ["n"]},
-                tallies=tallies,
-                rejected=rejected,
-                fingerprint=fingerprint,
-                corpus_digest=digest,
-                source="corpus/*",
-                dead_letters="letters",
-                written=written,
+                ReleaseJob(
+                    Configuration(Laplace(5.0)),
+                    VocabularyHandle("somewhere", "00", 10, 2),
+                    False,
+                    source="corpus/*",
+                    dead_letters="letters",
+                    facts={"kept_fields": ["n"]},
+                ),
+                Counted(tallies, rejected, fingerprint, written, digest),
             )
         )
 

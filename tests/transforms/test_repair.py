@@ -19,9 +19,9 @@ from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError, RunError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.text.configuration import Configuration
-from dxbeam.transforms.repair import OUTCOMES, RepairGrammar
+from dxbeam.transforms.repair import RepairGrammar
 from dxbeam.transforms.sanitize import SanitizeDocuments
-from dxbeam.transforms.sources import REJECTED, ReadDocuments
+from dxbeam.transforms.sources import ReadDocuments
 from tests.support import chat_stub, tiny
 
 RECORDS = [
@@ -229,7 +229,7 @@ def test_a_program_whose_model_repairs_nothing_fails_in_a_sentence(
 
 def _raw(pipeline: beam.Pipeline, kind: str, corpus: Path) -> beam.PCollection:
     if kind == "documents":
-        return (pipeline | ReadDocuments(str(corpus), CorpusFormat("jsonl")))["documents"]
+        return (pipeline | ReadDocuments(str(corpus), CorpusFormat("jsonl"))).documents
     made = pipeline | beam.Create([Document("a", "secret")])
     rows = made | beam.Map(lambda row: beam.Row(id=row.id, text=row.text))
     return {"rows": rows, "named": made}[kind]
@@ -254,7 +254,7 @@ def test_what_is_done_to_sanitized_rows_elsewhere_is_not_sanitized_any_more(uri:
 def _sanitized(pipeline: beam.Pipeline, uri: str) -> beam.PCollection:
     made = pipeline | beam.Create([Document("a", "w1"), Document("b", "w2 w3"), Document("c", "")])
     settings = Configuration(Laplace(5000.0))
-    return (made | SanitizeDocuments(settings, uri, keep_fields=("fields",)))["documents"]
+    return (made | SanitizeDocuments(settings, uri, keep_fields=("fields",))).documents
 
 
 class _Loud(ModelHandler[str, str, Callable[[str], str]]):
@@ -282,10 +282,10 @@ class _Loud(ModelHandler[str, str, Callable[[str], str]]):
 def test_any_model_handler_will_do(uri: str) -> None:
     with beam.Pipeline(runner=LOCAL_RUNNER) as pipeline:
         repaired = _sanitized(pipeline, uri) | RepairGrammar(_Loud())
-        texts = repaired["documents"] | beam.Map(lambda row: (row.id, row.text, row.fields))
+        texts = repaired.documents | beam.Map(lambda row: (row.id, row.text, row.fields))
         assert_that(texts, equal_to([("a", "W1", "{}"), ("b", "W2 W3", "{}"), ("c", "", "{}")]))
-        assert_that(repaired[OUTCOMES], equal_to([("repaired", 2), ("blank", 1)]), "outcomes")
-        assert_that(repaired[REJECTED], equal_to([]), "rejected")
+        assert_that(repaired.outcomes, equal_to([("repaired", 2), ("blank", 1)]), "outcomes")
+        assert_that(repaired.rejected, equal_to([]), "rejected")
 
 
 def test_a_model_handler_that_fails_or_answers_something_else(uri: str) -> None:
@@ -293,16 +293,16 @@ def test_a_model_handler_that_fails_or_answers_something_else(uri: str) -> None:
     with beam.Pipeline(runner=LOCAL_RUNNER) as pipeline:
         rows = _sanitized(pipeline, uri)
         first = rows | "First" >> RepairGrammar(handlers["fails"], "reject")
-        letters = first[REJECTED] | "Letters" >> beam.Map(tuple)
+        letters = first.rejected | "Letters" >> beam.Map(tuple)
         reason = "the language model did not repair this document: RuntimeError"
         assert_that(letters, equal_to([("a", reason)]), "letters")
         outcomes = [("repaired", 1), ("blank", 1), ("withheld", 1)]
-        assert_that(first[OUTCOMES], equal_to(outcomes), "outcomes")
+        assert_that(first.outcomes, equal_to(outcomes), "outcomes")
         second = rows | "Second" >> RepairGrammar(handlers["list"])
-        assert_that(second[OUTCOMES], equal_to([("kept", 2), ("blank", 1)]), "no text")
+        assert_that(second.outcomes, equal_to([("kept", 2), ("blank", 1)]), "no text")
         third = rows | "Third" >> RepairGrammar(handlers["list"], text_of=lambda made: made[0])
         outcomes = [("repaired", 1), ("kept", 1), ("blank", 1)]
-        assert_that(third[OUTCOMES], equal_to(outcomes), "read")
+        assert_that(third.outcomes, equal_to(outcomes), "read")
 
 
 def test_an_unknown_rule_for_failures() -> None:

@@ -24,13 +24,12 @@ from dxbeam.keys import fingerprint
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release.manifest import Shard
 from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
+from dxbeam.text.tally import Tally
 from dxbeam.transforms import yaml as declarative
-from dxbeam.transforms.sanitize import FINGERPRINT, TALLIES, SanitizeDocuments
-from dxbeam.transforms.sources import REJECTED
-from pipelines.sanitize import build
+from dxbeam.transforms.sanitize import SanitizeDocuments
+from pipelines.sanitize import build, read_options
 from tests.support import tiny
 
 # Noise far smaller than the words' distances: what comes out is known, the way there is the same.
@@ -65,17 +64,17 @@ def test_rows_keep_their_id_and_the_fields_that_are_asked_for(uri: str) -> None:
     with tiny.pipeline() as pipeline:
         rows = pipeline | beam.Create(reviews).with_output_types(Review)
         result = rows | SanitizeDocuments(QUIET, uri, keep_fields=["stars"], group_by="stars")
-        fields = result["documents"].element_type._fields
+        fields = result.documents.element_type._fields
         assert [(name, kind) for name, kind in fields] == [
             ("id", str),
             ("text", str),
             ("stars", int),
         ]
         assert_that(
-            result["documents"] | beam.Map(lambda row: (row.id, row.text, row.stars)),
+            result.documents | beam.Map(lambda row: (row.id, row.text, row.stars)),
             equal_to([("a", "w1, w2!", 5), ("b", "", 1)]),
         )
-        counts = result[TALLIES] | beam.MapTuple(lambda group, tally: (group, tally.original))
+        counts = result.tallies | beam.MapTuple(lambda group, tally: (group, tally.original))
         assert_that(counts, equal_to([("5", 2), ("1", 0)]), label="tallies")
 
 
@@ -83,7 +82,7 @@ def test_beam_rows_serve_as_well(uri: str) -> None:
     with tiny.pipeline() as pipeline:
         rows = pipeline | beam.Create(["w1", "w2"]) | beam.Map(lambda w: beam.Row(id=w, text=w))
         result = rows | SanitizeDocuments(QUIET, uri)
-        texts = result["documents"] | beam.Map(lambda row: row.text)
+        texts = result.documents | beam.Map(lambda row: row.text)
         assert_that(texts, equal_to(["w1", "w2"]))
 
 
@@ -92,7 +91,7 @@ def test_nothing_is_lost_in_front_of_a_dofn_that_takes_batches(uri: str) -> None
     convert = pytest.importorskip("apache_beam.dataframe.convert")
     with tiny.pipeline() as pipeline:
         rows = pipeline | beam.Create([Document(f"d{i}", "w1 w2") for i in range(25)])
-        documents = (rows | SanitizeDocuments(QUIET, uri))["documents"]
+        documents = (rows | SanitizeDocuments(QUIET, uri)).documents
         again = convert.to_pcollection(convert.to_dataframe(documents))
         ids = again | beam.Map(lambda row: row.id)
         assert_that(ids, equal_to([f"d{i}" for i in range(25)]))
@@ -111,11 +110,11 @@ def test_rejected_rows_say_why_and_not_what(uri: str) -> None:
     with tiny.pipeline() as pipeline:
         rows = pipeline | beam.Create([Review("a", "secret\0", 5)]).with_output_types(Review)
         result = rows | SanitizeDocuments(QUIET, uri)
-        assert_that(result["documents"], equal_to([]))
-        said = result[REJECTED] | beam.Map(lambda r: (r.where, "null byte" in r.reason))
+        assert_that(result.documents, equal_to([]))
+        said = result.rejected | beam.Map(lambda r: (r.where, "null byte" in r.reason))
         assert_that(said, equal_to([("a", True)]), label="rejected")
         assert_that(
-            result[REJECTED] | beam.Filter(lambda r: "secret" in str(r)), equal_to([]), label="no"
+            result.rejected | beam.Filter(lambda r: "secret" in str(r)), equal_to([]), label="no"
         )
 
 
@@ -140,7 +139,7 @@ def test_each_document_keeps_its_window_and_timestamp(uri: str) -> None:
         )
         result = rows | SanitizeDocuments(QUIET, uri)
         expected = [(f"w{t}", t, t // 10 * 10) for t in range(0, 100, 7)]
-        assert_that(result["documents"] | beam.ParDo(Where()), equal_to(expected))
+        assert_that(result.documents | beam.ParDo(Where()), equal_to(expected))
 
 
 def test_a_document_in_several_windows_comes_out_in_each(uri: str) -> None:
@@ -154,12 +153,12 @@ def test_a_document_in_several_windows_comes_out_in_each(uri: str) -> None:
             | beam.WindowInto(SlidingWindows(20, 10))
         )
         result = rows | SanitizeDocuments(QUIET, uri)
-        counted = result["documents"] | beam.Map(lambda row: (row.text, 1))
+        counted = result.documents | beam.Map(lambda row: (row.text, 1))
         windows = counted | beam.CombinePerKey(sum) | beam.ParDo(_Start())
         assert_that(
             windows, equal_to([("w5", 1, -10), ("w5", 1, 0), ("w25", 1, 10), ("w25", 1, 20)])
         )
-        tallies = result[TALLIES] | beam.MapTuple(lambda group, tally: ("", tally.tokens))
+        tallies = result.tallies | beam.MapTuple(lambda group, tally: ("", tally.tokens))
         sums = tallies | "Sum" >> beam.CombinePerKey(sum) | "Where" >> beam.ParDo(_Start())
         assert_that(sums, equal_to([("", 1, start) for start in (-10, 0, 10, 20)]), label="tallies")
 
@@ -187,9 +186,9 @@ def test_ids_that_are_not_strings_are_rejected(uri: str) -> None:
     with tiny.pipeline() as pipeline:
         rows = pipeline | beam.Create([7]) | beam.Map(lambda n: beam.Row(id=n, text="w1"))
         result = rows | SanitizeDocuments(QUIET, uri)
-        assert_that(result["documents"], equal_to([]))
+        assert_that(result.documents, equal_to([]))
         rejected = [Rejected("7", "the id is not a string")]
-        assert_that(result[REJECTED], equal_to(rejected), label="rejected")
+        assert_that(result.rejected, equal_to(rejected), label="rejected")
 
 
 @pytest.mark.parametrize("texts", [("w1", "w1"), ("w1", "w2"), ("w1", "\0")])
@@ -200,8 +199,8 @@ def test_rows_with_one_id_are_all_rejected_whatever_their_texts_are(
     rows = [Document("a", texts[0]), Document("b", "w3"), Document("a", texts[1])]
     with tiny.pipeline() as pipeline:
         result = pipeline | beam.Create(rows) | SanitizeDocuments(QUIET, uri)
-        assert_that(result["documents"] | beam.Map(lambda row: row.id), equal_to(["b"]))
-        where = result[REJECTED] | beam.Map(lambda rejected: rejected.where)
+        assert_that(result.documents | beam.Map(lambda row: row.id), equal_to(["b"]))
+        where = result.rejected | beam.Map(lambda rejected: rejected.where)
         assert_that(where, equal_to(["a", "a"]), label="rejected")
 
 
@@ -213,7 +212,7 @@ def test_no_row_of_a_stream_waits_for_another(uri: str) -> None:
     stream = stream.add_elements([Document("a", "w1"), Document("a", "w2")])
     with test_pipeline.TestPipeline("BundleBasedDirectRunner") as pipeline:
         result = pipeline | stream.advance_watermark_to_infinity() | SanitizeDocuments(QUIET, uri)
-        texts = result["documents"] | beam.Map(lambda row: row.text)
+        texts = result.documents | beam.Map(lambda row: row.text)
         assert_that(texts, equal_to(["w1", "w2"]))
 
 
@@ -247,8 +246,8 @@ def test_an_id_that_cannot_be_written_is_not_quoted(uri: str, own_id: Any) -> No
             | beam.Map(lambda _: beam.Row(id=own_id, text="w1")).with_output_types(Any)
         )
         result = rows | SanitizeDocuments(QUIET, uri)
-        assert_that(result["documents"], equal_to([]))
-        said = result[REJECTED] | beam.Map(lambda rejected: rejected.reason.split(" ")[:2])
+        assert_that(result.documents, equal_to([]))
+        said = result.rejected | beam.Map(lambda rejected: rejected.reason.split(" ")[:2])
         assert_that(said, equal_to([["the", "id"]]), label="rejected")
 
 
@@ -259,8 +258,8 @@ def test_without_a_key_nobody_draws_the_same_noise_again(uri: str, tmp_path: Pat
             rows = pipeline | beam.Create([Document("a", "w1 w2 w3 " * 30)])
             result = rows | SanitizeDocuments(Configuration(Laplace(1.0)), uri)
             for name, lines in {
-                "print": result[FINGERPRINT],
-                "text": result["documents"] | beam.Map(lambda row: row.text),
+                "print": result.key_fingerprint,
+                "text": result.documents | beam.Map(lambda row: row.text),
             }.items():
                 lines | f"Write{name}" >> beam.io.WriteToText(
                     f"{tmp_path}/{name}{number}", shard_name_template="", num_shards=1
@@ -280,7 +279,7 @@ def test_the_key_is_named_and_never_carried(uri: str, key_uri: str) -> None:
     with tiny.pipeline() as pipeline:
         rows = pipeline | beam.Create([Review("a", "w1", 5)]).with_output_types(Review)
         result = rows | SanitizeDocuments(QUIET, uri, key_uri)
-        assert_that(result[FINGERPRINT], equal_to([fingerprint(tiny.KEY)]))
+        assert_that(result.key_fingerprint, equal_to([fingerprint(tiny.KEY)]))
         graph = pipeline.to_runner_api().SerializeToString()
     assert tiny.KEY not in graph
     assert tiny.KEY.hex().encode() not in graph
@@ -301,7 +300,7 @@ def test_the_job_is_small_builds_without_a_warning_and_holds_no_text(
         "--group_by=label",
     ]
     with caplog.at_level(logging.WARNING):
-        graph = build(PipelineOptions(arguments)).to_runner_api().SerializeToString()
+        graph = build(read_options(PipelineOptions(arguments))).to_runner_api().SerializeToString()
     assert not caplog.records
     assert len(graph) < 300_000
     assert b"secret" not in graph

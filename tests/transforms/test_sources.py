@@ -17,7 +17,7 @@ from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.splits import number_splits
 from dxbeam.documents import Document, Rejected, UnreadableFile
 from dxbeam.errors import CorpusError
-from dxbeam.transforms.sources import REJECTED, UNREADABLE, ReadDocuments, RepeatedIds
+from dxbeam.transforms.sources import ReadDocuments, RepeatedIds
 from tests.support import tiny
 
 
@@ -80,9 +80,9 @@ def test_a_pipeline_reads_what_is_read_without_one(
     assert unreadable
     with tiny.pipeline() as pipeline:
         reading = pipeline | ReadDocuments(f"file://{pattern}", read_as, allow_unreadable=True)
-        assert_that(reading["documents"], equal_to(documents))
-        assert_that(reading[REJECTED], equal_to(rejected), label="rejected")
-        names = reading[UNREADABLE] | beam.Map(lambda file: file.file)
+        assert_that(reading.documents, equal_to(documents))
+        assert_that(reading.rejected, equal_to(rejected), label="rejected")
+        names = reading.unreadable | beam.Map(lambda file: file.file)
         assert_that(names, equal_to(unreadable), label="unreadable")
 
 
@@ -93,7 +93,7 @@ def test_a_file_that_cannot_be_read_to_its_end_fails_the_run(tmp_path: Path, wri
     _, _, unreadable = _read_without_beam(pattern, read_as)
     pipeline = tiny.pipeline()
     reading = pipeline | ReadDocuments(pattern, read_as)
-    reading["documents"] | beam.Map(_fail)
+    reading.documents | beam.Map(_fail)
     with pytest.raises(Exception, match="--allow_unreadable_files") as failed:
         pipeline.run()
     for name in unreadable:
@@ -108,14 +108,14 @@ def _fail(_: Document) -> None:
 def test_documents_travel_as_rows(tmp_path: Path) -> None:
     tiny.write_jsonl(tmp_path / "a.jsonl", [{"text": "a"}])
     reading = tiny.pipeline() | ReadDocuments(str(tmp_path / "*"), CorpusFormat("jsonl"))
-    assert reading["documents"].element_type == Document
+    assert reading.documents.element_type == Document
 
 
 def test_rejected_records_and_unreadable_files_travel_as_rows(tmp_path: Path) -> None:
     tiny.write_jsonl(tmp_path / "a.jsonl", [{"text": "a"}])
     reading = tiny.pipeline() | ReadDocuments(str(tmp_path / "*"), CorpusFormat("jsonl"))
-    assert reading[REJECTED].element_type == Rejected
-    assert reading[UNREADABLE].element_type == UnreadableFile
+    assert reading.rejected.element_type == Rejected
+    assert reading.unreadable.element_type == UnreadableFile
 
 
 TWICE: dict[str, list[bytes]] = {
@@ -137,8 +137,8 @@ def test_what_becomes_of_a_repeated_id_depends_on_ids_alone(
     path = tiny.write_jsonl(tmp_path / "c.jsonl", [*records, {"id": "alone", "text": "one"}])
     with tiny.pipeline() as pipeline:
         reading = pipeline | ReadDocuments(str(path), CorpusFormat("jsonl"))
-        assert_that(reading["documents"], equal_to([Document("alone", "one")]))
-        places = reading[REJECTED] | beam.Map(lambda rejected: rejected.where)
+        assert_that(reading.documents, equal_to([Document("alone", "one")]))
+        places = reading.rejected | beam.Map(lambda rejected: rejected.where)
         assert_that(places, equal_to(["c.jsonl:1", "c.jsonl:2"]), label="rejected")
 
 
@@ -147,8 +147,8 @@ def test_a_repeated_id_in_parquet_whatever_the_text_is(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "c.parquet", row_group_size=1)
     with tiny.pipeline() as pipeline:
         reading = pipeline | ReadDocuments(f"{tmp_path}/*", CorpusFormat("parquet"))
-        assert_that(reading["documents"], equal_to([Document("b", "one")]))
-        places = reading[REJECTED] | beam.Map(lambda rejected: rejected.where)
+        assert_that(reading.documents, equal_to([Document("b", "one")]))
+        places = reading.rejected | beam.Map(lambda rejected: rejected.where)
         assert_that(places, equal_to(["c.parquet:1", "c.parquet:2"]), label="rejected")
 
 
@@ -158,7 +158,7 @@ def test_a_made_id_that_another_file_gives_to_a_row_of_its_own(tmp_path: Path) -
     pq.write_table(table, tmp_path / "b.parquet")
     with tiny.pipeline() as pipeline:
         reading = pipeline | ReadDocuments(f"{tmp_path}/*", CorpusFormat("parquet"))
-        ids = reading["documents"] | beam.Map(lambda document: document.id)
+        ids = reading.documents | beam.Map(lambda document: document.id)
         assert_that(ids, equal_to(["a.parquet:1", "b"]))
 
 
@@ -170,7 +170,7 @@ def test_a_file_that_is_left_out_repeats_no_ids(tmp_path: Path) -> None:
         reading = pipeline | ReadDocuments(
             f"{tmp_path}/*", CorpusFormat("jsonl"), allow_unreadable=True
         )
-        assert_that(reading["documents"], equal_to([Document("a", "one")]))
+        assert_that(reading.documents, equal_to([Document("a", "one")]))
 
 
 def test_ids_that_stand_more_than_once() -> None:
@@ -183,4 +183,4 @@ def test_a_corpus_of_no_documents(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("\n\n")
     with tiny.pipeline() as pipeline:
         reading = pipeline | ReadDocuments(f"{tmp_path}/*", CorpusFormat("jsonl"))
-        assert_that(reading["documents"], equal_to([]))
+        assert_that(reading.documents, equal_to([]))

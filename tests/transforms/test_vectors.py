@@ -12,8 +12,7 @@ from apache_beam.testing.util import assert_that, equal_to
 
 from dxbeam.documents import Document
 from dxbeam.space import artifact
-from dxbeam.transforms.sources import REJECTED
-from dxbeam.transforms.vectors import VECTORS, ReleaseVectors
+from dxbeam.transforms.vectors import ReleaseVectors
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import make_projection
@@ -32,6 +31,6 @@ def test_documents_with_one_id_are_all_rejected_whatever_their_texts_are(
     pipeline = test_pipeline.TestPipeline(runner="FnApiRunner", options=PipelineOptions([]))
     with pipeline:
         result = pipeline | beam.Create(documents) | ReleaseVectors(settings, handle)
-        assert_that(result[VECTORS] | beam.Map(lambda row: row.id), equal_to(["b"]))
-        where = result[REJECTED] | beam.Map(lambda rejected: rejected.where)
+        assert_that(result.vectors | beam.Map(lambda row: row.id), equal_to(["b"]))
+        where = result.rejected | beam.Map(lambda rejected: rejected.where)
         assert_that(where, equal_to(["a", "a"]), label="rejected")

@@ -58,6 +58,7 @@ def _coordinate_p(settings: VectorConfiguration, epsilon: float, released: np.nd
     return chi_square_p(counts, law)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "m"), [("gaussian", 3), ("pca", 1), ("none", 8)])
 def test_the_law_of_a_coordinate(kind: str, m: int) -> None:
     """Exact over the grid; false-alarm rate 1e-6. An epsilon 5 % off is seen."""
@@ -385,6 +386,7 @@ def test_float64_noise_is_as_near_to_the_exact_one_as_the_proof_says(m: int) -> 
     assert error[ordinary].max() > 2.0**-56  # so the comparison sees something
 
 
+@pytest.mark.slow
 def test_released_words_are_spread_as_far_as_the_noise() -> None:
     settings = _settings("word")
     released = np.stack(

@@ -36,6 +36,7 @@ def _agrees(vocabulary: Vocabulary, projection: Projection) -> sensitivity.Sensi
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [1, 2, 511, 512, 1500, 3000])
 def test_exact_is_the_largest_over_all_pairs(words: int) -> None:
     vocabulary = vocabularies.random_vocabulary(words=words, n=20, seed=words)

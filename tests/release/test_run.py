@@ -1,4 +1,4 @@
-"""An attempt at a release holds its places and its ledger, and gives back what it took."""
+"""A run holds its places and its line of the ledger, and gives back what it took."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from dxbeam.errors import OutputError
-from dxbeam.release import ledger, manifest
-from dxbeam.release.attempt import Attempt
+from dxbeam.release import claim, ledger, manifest
 from dxbeam.release.ledger import Account, Entry
+from dxbeam.release.run import Run
 
 MINE = ("metrics.json", "metrics.parquet", "dead_letters.jsonl")
 
@@ -25,23 +25,23 @@ def output(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def apart(tmp_path: Path) -> Path:
+def metrics(tmp_path: Path) -> Path:
     return tmp_path / "out[1]-metrics"
 
 
-def _attempt(output: Path, apart: Path) -> Attempt:
-    return Attempt(str(output), f"file://{apart}")
+def _run(output: Path, metrics: Path) -> Run:
+    return Run(str(output), f"file://{metrics}")
 
 
-def _account(tmp_path: Path, attempt: Attempt, cap: float | None = None) -> Account:
-    entry = Entry("begun", attempt.run, "t", "notes", "out", 5.0, 0.0, "d", "m", "c", "v", "k")
+def _account(tmp_path: Path, run: Run, cap: float | None = None) -> Account:
+    entry = Entry("begun", run.name, "t", "notes", "out", 5.0, 0.0, "d", "m", "c", "v", "k")
     return Account(str(tmp_path / "ledger"), entry, cap)
 
 
-def _release(output: Path, attempt: Attempt) -> None:
+def _release(output: Path, run: Run) -> None:
     """What the last worker of a run does, in short."""
-    content = {"format": manifest.FORMAT, "run": attempt.run, "corpus_digest": "dd"}
-    manifest.write(str(output), {**content, "documents_out": 3, "shards": []})
+    content = {"format": manifest.FORMAT, "run": run.name, "corpus_digest": "dd"}
+    claim.complete(str(output), {**content, "documents_out": 3, "shards": []})
 
 
 def _contents(folder: Path) -> dict[str, str]:
@@ -52,75 +52,75 @@ def _states(tmp_path: Path) -> list[str]:
     return [entry.state for entry in ledger.read(str(tmp_path / "ledger"))]
 
 
-def _ends_by(attempt: Attempt, error: BaseException, done: Callable[[], object]) -> None:
-    with attempt:
+def _ends_by(run: Run, error: BaseException, done: Callable[[], object]) -> None:
+    with run:
         done()
         raise error
 
 
 def test_a_run_that_releases_keeps_its_metrics_and_is_entered(
-    tmp_path: Path, output: Path, apart: Path
+    tmp_path: Path, output: Path, metrics: Path
 ) -> None:
-    with _attempt(output, apart) as attempt:
-        assert attempt.begin(_account(tmp_path, attempt)) == ""
+    with _run(output, metrics) as run:
+        assert run.enter(_account(tmp_path, run)) == ""
         for name in MINE:
-            (apart / name).write_text("x")
-        _release(output, attempt)
-    assert set(_contents(apart)) == set(MINE)
+            (metrics / name).write_text("x")
+        _release(output, run)
+    assert set(_contents(metrics)) == set(MINE)
     assert set(_contents(output)) == {"release.json"}
-    assert attempt.release["documents_out"] == 3
+    assert run.release["documents_out"] == 3
     assert _states(tmp_path) == ["begun", "released"]
     assert ledger.read(str(tmp_path / "ledger"))[-1].corpus_digest == "dd"
 
 
 def test_a_run_that_fails_leaves_its_dead_letters_under_its_own_name(
-    tmp_path: Path, output: Path, apart: Path
+    tmp_path: Path, output: Path, metrics: Path
 ) -> None:
     names = []
 
-    def work(attempt: Attempt, letters: str) -> None:
-        attempt.begin(_account(tmp_path, attempt))
+    def work(run: Run, letters: str) -> None:
+        run.enter(_account(tmp_path, run))
         for name in MINE:
-            (apart / name).write_text(letters)
+            (metrics / name).write_text(letters)
         (output / "part-0").touch()
         (output / "projection.npy").touch()
 
     for letters in ("one\n", "two\n", ""):
-        attempt = _attempt(output, apart)
+        run = _run(output, metrics)
         with pytest.raises(ZeroDivisionError):
-            _ends_by(attempt, ZeroDivisionError(), partial(work, attempt, letters))
-        names += [f"dead_letters-{attempt.run}.jsonl"]
-    assert _contents(apart) == {names[0]: "one\n", names[1]: "two\n"}
+            _ends_by(run, ZeroDivisionError(), partial(work, run, letters))
+        names += [f"dead_letters-{run.name}.jsonl"]
+    assert _contents(metrics) == {names[0]: "one\n", names[1]: "two\n"}
     assert _contents(output) == {}
     assert _states(tmp_path) == ["begun", "abandoned"] * 3
-    with _attempt(output, apart) as attempt:  # a scheduler tries again
-        _release(output, attempt)
+    with _run(output, metrics) as run:  # a scheduler tries again
+        _release(output, run)
 
 
 @pytest.mark.parametrize("name", MINE)
 def test_files_of_an_earlier_run_are_never_written_over(
-    output: Path, apart: Path, name: str
+    output: Path, metrics: Path, name: str
 ) -> None:
-    apart.mkdir()
-    (apart / name).write_text("earlier")
-    attempt = _attempt(output, apart)
-    for act in (attempt.check, attempt.__enter__):
+    metrics.mkdir()
+    (metrics / name).write_text("earlier")
+    run = _run(output, metrics)
+    for act in (run.check, run.__enter__):
         with pytest.raises(OutputError, match=f"holds the metrics of another run .{name}"):
             act()
-        assert _contents(apart) == {name: "earlier"}
+        assert _contents(metrics) == {name: "earlier"}
         assert _contents(output) == {}
 
 
-def test_two_runs_do_not_share_a_place_for_metrics(tmp_path: Path, apart: Path) -> None:
-    with _attempt(tmp_path / "one", apart) as one:
-        other = _attempt(tmp_path / "two", apart)
+def test_two_runs_do_not_share_a_place_for_metrics(tmp_path: Path, metrics: Path) -> None:
+    with _run(tmp_path / "one", metrics) as one:
+        other = _run(tmp_path / "two", metrics)
         for act in (other.check, other.__enter__):
             with pytest.raises(OutputError, match="a run is under way there"):
                 act()
-        (apart / "metrics.json").write_text("one")
+        (metrics / "metrics.json").write_text("one")
         assert not _contents(tmp_path / "two")
         _release(tmp_path / "one", one)
-    assert _contents(apart) == {"metrics.json": "one"}
+    assert _contents(metrics) == {"metrics.json": "one"}
 
 
 @pytest.mark.parametrize("place", ["out", "metrics"])
@@ -129,95 +129,95 @@ def test_a_place_that_cannot_be_made_is_said_before_work_starts(tmp_path: Path, 
     places = {"out": tmp_path / "out", "metrics": tmp_path / "metrics"}
     places[place] = tmp_path / "file" / place
     with pytest.raises(OutputError, match=f"file/{place} cannot be written"):
-        _attempt(places["out"], places["metrics"]).__enter__()
+        _run(places["out"], places["metrics"]).__enter__()
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "file"]
 
 
 def test_who_is_refused_the_output_touches_nothing(tmp_path: Path, output: Path) -> None:
-    with _attempt(output, tmp_path / "one") as attempt:
+    with _run(output, tmp_path / "one") as run:
         (output / "part-0").touch()
         with pytest.raises(OutputError, match="under way or did not finish"):
-            _attempt(output, tmp_path / "two").__enter__()
+            _run(output, tmp_path / "two").__enter__()
         assert set(_contents(output)) == {"part-0", "unfinished-run"}
         assert not (tmp_path / "two").exists()
         (output / "part-0").unlink()
-        _release(output, attempt)
+        _release(output, run)
 
 
 def test_a_run_that_is_stopped_just_after_its_release_has_released(
-    tmp_path: Path, output: Path, apart: Path
+    tmp_path: Path, output: Path, metrics: Path
 ) -> None:
-    attempt = _attempt(output, apart)
+    run = _run(output, metrics)
 
     def work() -> None:
-        attempt.begin(_account(tmp_path, attempt))
+        run.enter(_account(tmp_path, run))
         for name in MINE:
-            (apart / name).write_text("x")
+            (metrics / name).write_text("x")
         (output / "projection.npy").touch()
-        _release(output, attempt)
+        _release(output, run)
 
     with pytest.raises(OutputError, match="so it is released"):
-        _ends_by(attempt, KeyboardInterrupt(), work)
+        _ends_by(run, KeyboardInterrupt(), work)
     assert set(_contents(output)) == {"projection.npy", "release.json"}
-    assert set(_contents(apart)) == set(MINE)
+    assert set(_contents(metrics)) == set(MINE)
     assert _states(tmp_path) == ["begun", "released"]
 
 
 def test_who_is_refused_by_the_ledger_has_nothing_to_take_back(
-    tmp_path: Path, output: Path, apart: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, output: Path, metrics: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "ledger").write_bytes(b"a key")
-    attempt = _attempt(output, apart)
-    for act in (attempt.check, attempt.begin):
+    run = _run(output, metrics)
+    for act in (run.check, run.enter):
         with pytest.raises(OutputError, match="this is no ledger"):
-            act(_account(tmp_path, attempt))
+            act(_account(tmp_path, run))
     with pytest.raises(OutputError, match="this is no ledger"):
-        _ends_by(attempt, SystemExit(), lambda: attempt.begin(_account(tmp_path, attempt)))
+        _ends_by(run, SystemExit(), lambda: run.enter(_account(tmp_path, run)))
     assert (tmp_path / "ledger").read_bytes() == b"a key"
     assert not caplog.records
 
 
 def test_a_ledger_that_is_lost_on_the_way_does_not_hide_why_a_run_failed(
-    tmp_path: Path, output: Path, apart: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, output: Path, metrics: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    attempt = _attempt(output, apart)
+    run = _run(output, metrics)
 
     def work() -> None:
-        attempt.begin(_account(tmp_path, attempt))
+        run.enter(_account(tmp_path, run))
         (tmp_path / "ledger").write_bytes(b"another file")
 
     with caplog.at_level(logging.WARNING), pytest.raises(ZeroDivisionError):
-        _ends_by(attempt, ZeroDivisionError(), work)
+        _ends_by(run, ZeroDivisionError(), work)
     assert "has released nothing, and yet counts" in caplog.text
     assert (tmp_path / "ledger").read_bytes() == b"another file"
 
 
-def test_nothing_is_written_by_asking(tmp_path: Path, output: Path, apart: Path) -> None:
-    attempt = _attempt(output, apart)
-    attempt.check(_account(tmp_path, attempt, 5.0))
+def test_nothing_is_written_by_asking(tmp_path: Path, output: Path, metrics: Path) -> None:
+    run = _run(output, metrics)
+    run.check(_account(tmp_path, run, 5.0))
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(OutputError, match="pass --max_epsilon 4"):
-        attempt.check(_account(tmp_path, attempt, 4.0))
+    with pytest.raises(OutputError, match="pass `max_epsilon` 4"):
+        run.check(_account(tmp_path, run, 4.0))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_worker_that_outlives_its_run_writes_no_metrics(output: Path, apart: Path) -> None:
-    from dxbeam.transforms.manifest import _write_letters, _write_metrics
+def test_a_worker_that_outlives_its_run_writes_no_metrics(output: Path, metrics: Path) -> None:
+    from dxbeam.transforms.metrics import _write_letters, _write_metrics
 
-    late = _attempt(output, apart)
+    late = _run(output, metrics)
     with pytest.raises(ZeroDivisionError):
         _ends_by(late, ZeroDivisionError(), list)
-    with _attempt(output, apart) as attempt:
+    with _run(output, metrics) as run:
         acts: list[Any] = [
-            lambda run: _write_letters((None, [b"x"]), str(apart), run),
-            lambda run: _write_metrics(str(apart), [], 0, 0, True, [], run),
+            lambda run: _write_letters((None, [b"x"]), str(metrics), run),
+            lambda run: _write_metrics(str(metrics), [], 0, 0, True, [], run),
         ]
         for act in acts:
             with pytest.raises(OutputError, match="has ended and given the prefix up"):
-                act(late.run)
-        assert set(_contents(apart)) == {"unfinished-run"}
+                act(late.name)
+        assert set(_contents(metrics)) == {"unfinished-run"}
         for act in acts:
-            act(attempt.run)
-        _release(output, attempt)
-    assert json.loads((apart / "metrics.json").read_text())["dead_letters"] == 0
-    assert (apart / "dead_letters.jsonl").read_text() == "x"
+            act(run.name)
+        _release(output, run)
+    assert json.loads((metrics / "metrics.json").read_text())["dead_letters"] == 0
+    assert (metrics / "dead_letters.jsonl").read_text() == "x"

@@ -1,0 +1,139 @@
+"""What is asked for of every release, of words or of vectors: places, key, corpus and ledger."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+from dxbeam import keys
+from dxbeam.corpus.files import CorpusFile, matching_files
+from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.reading import check_readable
+from dxbeam.documents import dead_letter_cap
+from dxbeam.release import ledger
+from dxbeam.release.ledger import Account
+from dxbeam.release.manifest import ReleaseJob, Settings
+from dxbeam.release.run import dead_letters_after_failure
+from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.text.repair import Repair
+
+
+@dataclass(frozen=True)
+class ReleaseRequest:
+    """A release as it is asked for, apart from what noise is added to what.
+
+    Attributes:
+      corpus: glob of the corpus files, local or gs://.
+      corpus_format: how they are read.
+      allow_unreadable_files: whether to leave out files that cannot be read to their end.
+      output: where the release goes.
+      output_format: "jsonl", "parquet" or "text".
+      metrics_output: where metrics and dead letters go.
+      key_uri: where a kept secret key lies; None for a new one, drawn inside the job.
+      max_dead_letters: with more of them nothing is released: "100" or "0.5%"; None for no cap.
+      ledger: the ledger's file; None for none.
+      corpus_id: what the ledger calls the corpus.
+      max_epsilon: what all releases of the corpus may add up to; None for no cap.
+
+    Raises:
+      ConfigurationError: ``max_dead_letters`` is no cap.
+    """
+
+    corpus: str
+    corpus_format: CorpusFormat
+    allow_unreadable_files: bool
+    output: str
+    output_format: str
+    metrics_output: str
+    key_uri: str | None = None
+    max_dead_letters: str | None = None
+    ledger: str | None = None
+    corpus_id: str | None = None
+    max_epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        dead_letter_cap(self.max_dead_letters)  # refuses what is no cap
+
+    def check(self) -> list[CorpusFile]:
+        """Refuses a corpus or a key that cannot be read; writes nothing.
+
+        Returns:
+          the corpus files.
+
+        Raises:
+          CorpusError: there is no corpus, or one of its files cannot be read.
+          ConfigurationError: there is no such key.
+        """
+        files = matching_files(self.corpus)
+        check_readable(files, self.corpus_format, self.allow_unreadable_files)
+        if self.key_uri:
+            keys.read_key(self.key_uri)
+        return files
+
+    def account(
+        self, settings: Settings, mechanism: str, vocabulary: VocabularyHandle | None, run: str
+    ) -> Account | None:
+        """The run's account in the ledger; None where no ledger is asked for.
+
+        Args:
+          settings: what is run.
+          mechanism: its name.
+          vocabulary: with what words; None where there are none.
+          run: the run's name.
+
+        Raises:
+          ConfigurationError: as ``ledger.account``.
+        """
+        return ledger.account(
+            self.ledger,
+            self.corpus_id,
+            self.max_epsilon,
+            settings,
+            mechanism=mechanism,
+            vocabulary=vocabulary.digest if vocabulary else "",
+            key_uri=self.key_uri,
+            run=run,
+            output=self.output,
+        )
+
+    def job(
+        self,
+        settings: Settings,
+        vocabulary: VocabularyHandle | None,
+        run: str | None,
+        required_digest: str,
+        repair: Repair | None = None,
+        **facts: Any,
+    ) -> ReleaseJob:
+        """What is known of the release before it is run.
+
+        Args:
+          settings: what is run.
+          vocabulary: with what words; None where there are none.
+          run: the run's name, if it claims its places.
+          required_digest: what the corpus digest must be; "" for anything.
+          repair: the language model that rewrites the sanitized text, or None.
+          **facts: further entries of the manifest.
+        """
+        return ReleaseJob(
+            settings,
+            vocabulary,
+            key_kept=bool(self.key_uri),
+            source=self.corpus,
+            dead_letters=dead_letters_after_failure(self.metrics_output, run),
+            facts={
+                "run": run,
+                **facts,
+                "started": _now(),
+                "kept_fields": list(self.corpus_format.keep_fields),
+                "output_format": self.output_format,
+            },
+            repair=repair,
+            dead_letter_cap=dead_letter_cap(self.max_dead_letters),
+            required_digest=required_digest,
+        )
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,66 @@
+"""DigestCorpus: a name for a corpus, by which the ledger knows a release that repeats another."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import apache_beam as beam
+from apache_beam import pvalue
+from apache_beam.transforms.window import GlobalWindows
+from apache_beam.utils.windowed_value import WindowedValue
+
+from dxbeam.documents import id_problem, text_problem
+from dxbeam.randomness import NO_TAGS, add_tags, document_key, document_tag
+
+
+class DigestCorpus(beam.PTransform):
+    """Names a corpus under a key and a configuration: rows of id and text -> PCollection[str].
+
+    One element, however the corpus is ordered and divided: the sum of keyed digests of the usable
+    documents, 64 hexadecimal digits.
+
+    Args:
+      secret_key: PCollection[bytes], one element.
+      configuration_digest: of all else that determines the noise.
+    """
+
+    def __init__(self, secret_key: pvalue.PCollection, configuration_digest: str):
+        super().__init__()
+        self._secret_key = secret_key
+        self._configuration_digest = configuration_digest
+
+    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
+        """Digests each document, and adds up."""
+        return (
+            documents
+            | "DigestDocuments"
+            >> beam.ParDo(
+                _DigestDocuments(self._configuration_digest), pvalue.AsSingleton(self._secret_key)
+            )
+            | "AllWindows" >> beam.WindowInto(GlobalWindows())
+            | "AddDigests" >> beam.CombineGlobally(_sum_of_tags).with_output_types(bytes)
+            | "ToHex" >> beam.Map(bytes.hex).with_output_types(str)
+        )
+
+
+@beam.typehints.with_output_types(bytes)
+class _DigestDocuments(beam.DoFn):
+    def __init__(self, configuration_digest: str):
+        self._configuration_digest = configuration_digest
+
+    def start_bundle(self) -> None:
+        self._sum = NO_TAGS
+
+    def process(self, row: Any, secret_key: bytes) -> None:
+        if id_problem(row.id) is None and text_problem(row.text) is None:
+            key = document_key(secret_key, self._configuration_digest, row.id, row.text)
+            self._sum = add_tags(self._sum, document_tag(key))
+
+    def finish_bundle(self) -> Iterator[WindowedValue]:
+        yield GlobalWindows.windowed_value(self._sum)
+
+
+def _sum_of_tags(tags: Iterable[bytes]) -> bytes:
+    return functools.reduce(add_tags, tags, NO_TAGS)
