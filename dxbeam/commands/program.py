@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import logging
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from dxbeam import stopping
 from dxbeam.errors import ConfigurationError, DxbeamError
+
+_PARAMETER = re.compile(r"`([a-z][a-z_]*)`")
 
 FAILURE, MISTAKE = 1, 2
 """Exit codes: what was looked at is not as it should be; what was asked for cannot be done."""
@@ -49,7 +52,8 @@ def main(command: Command, argv: Sequence[str] | None = None) -> NoReturn:
     try:
         code = command(sys.argv[1:] if argv is None else argv)
     except DxbeamError as error:
-        sentence = " ".join(str(error).split("\n"))  # a path may hold a line break
+        # The library names parameters; a path may hold a line break.
+        sentence = _PARAMETER.sub(r"--\1", " ".join(str(error).split("\n")))
     except SystemExit:  # after --help
         code = 0
     except BrokenPipeError:  # whoever read the output has seen enough

@@ -22,7 +22,7 @@ import stat
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -269,8 +269,10 @@ def open_vocabulary(vocabulary: str | os.PathLike[str] | VocabularyHandle) -> Vo
     """
     if isinstance(vocabulary, os.PathLike):
         vocabulary = os.fspath(vocabulary)
-    opened = vocabulary if isinstance(vocabulary, VocabularyHandle) else handle(vocabulary)
-    return _open(opened)
+    # In a process of its own, a worker gets the handle as a tuple of a class that Beam made.
+    if getattr(vocabulary, "_fields", None) == VocabularyHandle._fields:
+        return _open(VocabularyHandle(*cast(VocabularyHandle, vocabulary)))
+    return _open(handle(cast(str, vocabulary)))
 
 
 def _open(handle: VocabularyHandle) -> Vocabulary:

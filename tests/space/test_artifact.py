@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import namedtuple
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -121,6 +122,15 @@ def test_a_handle_needs_the_manifest_alone(folder: Path) -> None:
     for name in FILES:
         (folder / name).unlink()
     assert artifact.handle(f"file://{folder}")[1:] == handle[1:]
+
+
+def test_a_handle_is_known_by_its_fields(folder: Path) -> None:
+    """Beam gives worker processes a tuple of a class of its own."""
+    handle = artifact.handle(str(folder))
+    beams = namedtuple("BeamSchema", handle._fields)(*handle)  # type: ignore[misc]
+    assert len(artifact.open_vocabulary(beams)) == handle.words  # type: ignore[arg-type]
+    with pytest.raises(ArtifactError, match="named by the text of its URI"):
+        artifact.open_vocabulary(("a", "b"))  # type: ignore[arg-type]
 
 
 def test_a_handle_does_not_open_what_took_the_place_of_its_artifact(folder: Path) -> None:
