@@ -321,6 +321,6 @@ def test_a_dry_run_names_the_model_and_asks_it_nothing(
             [*(f"--{name}={value}" for name, value in given.items()), "--dry_run", *_flags(stub)]
         )
     said = capsys.readouterr().out
-    assert "'model': 'm'" in said
+    assert "repair      model m, endpoint" in said
     assert "language model m, which was given sanitized text alone" in said
     assert not stub.bodies
