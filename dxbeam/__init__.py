@@ -34,10 +34,10 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.release.manifest import verify as verify_release
     from dxbeam.space.artifact import open_vocabulary
     from dxbeam.space.vocabulary import Vocabulary
-    from dxbeam.tally import Tally
     from dxbeam.text.bag_of_words import BagOfWords
     from dxbeam.text.configuration import Configuration
     from dxbeam.text.sanitizer import Sanitized, Sanitizer
+    from dxbeam.text.tally import Tally
     from dxbeam.vectors.configuration import VectorConfiguration
     from dxbeam.vectors.release import ReleasedVector, VectorReleaser
 

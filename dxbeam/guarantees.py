@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
@@ -27,7 +28,7 @@ class Metric:
 
     name: str
     sentence: str
-    euclidean: bool = False
+    euclidean: bool = field(default=False, compare=False)
 
     def limited(self, limit: str) -> Metric:
         """The same distance up to a limit: how far, and what it is beyond."""
@@ -41,12 +42,13 @@ NO_METRIC = Metric("none", "none")
 
 LEFT_OUT = (
     "A record that cannot be used because of what it holds, such as a null character or too much "
-    "text, is missing from the release, and that shows."
+    "text, is missing from the release, and a reader may notice that."
 )
 """A caveat of every release."""
 
 SEVERAL = (
-    "A person's several documents, and one text under several ids, cost the sum of what each costs."
+    "Several documents of one person, and one text under several ids, cost the sum of what each "
+    "of them costs."
 )
 """What every composition of documents says."""
 
@@ -69,14 +71,17 @@ class Guarantee:
         exponent never exceeds, whatever the metric; for a bag of words the factor of the same sum
         of distances; None where there is none to name.
       unprotected: words that may be released as they are, or show that they were there.
-      longest: it holds for words at most so far apart, in Euclidean distance; None if for all.
+      longest: the guarantee holds for words at most so far apart, in Euclidean distance; None if
+        it holds for all.
       cap: what the exponent never exceeds, however far apart words are; None where nothing caps
         it, or what does depends on the vocabulary.
       far_odds: with N words in the vocabulary the exponent of one word never exceeds
         2 ln(far_odds (N - 1)); None where there is no such cap.
-      covers: what it holds between any two of, in the plural; all units if "".
-      covered_share: share of the vocabulary, from its end, whose words it covers.
-      arithmetic: how near to its proof, which is for exact numbers, what is computed comes.
+      covers: between any two of what the guarantee holds, in the plural; between any two units
+        if "".
+      covered_share: share of the vocabulary, from its end, whose words the guarantee covers.
+      arithmetic: how near the computation, in floating point, comes to the proof, which is for
+        exact numbers.
       bag_length: how many words are released for a document, where a document is the unit and its
         words come without their order; None otherwise.
     """
@@ -107,7 +112,7 @@ class Guarantee:
 
     @property
     def covered(self) -> str:
-        """What it holds between any two of, in the plural."""
+        """Between any two of what the guarantee holds, in the plural."""
         return self.covers or f"{self.unit}s"
 
     @property
@@ -190,7 +195,7 @@ class Guarantee:
         return min(round(words * (1 - self.covered_share)), words - 1)
 
     def one_word(self, words: int) -> tuple[float, float]:
-        """What one changed word may cost at most, however far it changes, and with what slack.
+        """The largest exponent that one changed word can cost, however far it moves, and its slack.
 
         Args:
           words: how many the vocabulary has.
@@ -218,6 +223,25 @@ class Guarantee:
             "caveats": list(self.caveats),
             "unprotected": list(self.unprotected),
         }
+
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> Guarantee:
+        """The guarantee of which ``as_dict`` wrote this: its ``as_dict`` is the same again.
+
+        Raises:
+          KeyError, TypeError: a field is missing, or of another type.
+        """
+        fields = {each.name: written[each.name] for each in dataclasses.fields(cls)}
+        return cls(
+            **{
+                **fields,
+                "metric": Metric(written["metric_name"], written["metric"]),
+                "epsilon": math.inf if written["epsilon"] is None else written["epsilon"],
+                "covers": written["covers"] or "",
+                "caveats": tuple(written["caveats"]),
+                "unprotected": tuple(written["unprotected"]),
+            }
+        )
 
 
 def at_most(value: float, digits: int = 6) -> str:

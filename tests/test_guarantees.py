@@ -8,7 +8,9 @@ import json
 import pytest
 
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, Metric, at_most
+from dxbeam.mechanisms import MECHANISMS, make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.text.bag_of_words import BagOfWords
 
 PURE = Laplace(10.0).guarantee()
 
@@ -42,6 +44,16 @@ def test_all_of_it_is_written() -> None:
     assert written["metric"] == PURE.metric.sentence
     assert written["metric_name"] == "euclidean"
     assert written["epsilon"] == 10.0
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_what_is_written_can_be_read_again(name: str) -> None:
+    promise = make_mechanism(name, epsilon=0.3).guarantee()
+    for guarantee in (promise, BagOfWords(5).guarantee(promise), promise.narrowed("some", "all")):
+        written = json.loads(json.dumps(guarantee.as_dict(), allow_nan=False))
+        assert Guarantee.from_dict(written).as_dict() == written
+        with pytest.raises(KeyError):
+            Guarantee.from_dict({field: written[field] for field in written if field != "unit"})
 
 
 def test_a_guarantee_cannot_be_changed() -> None:

@@ -100,6 +100,23 @@ def test_a_package_called_pipelines_is_not_in_the_way(tmp_path: Path) -> None:
     assert (tmp_path / "audit.json").exists()
 
 
+def test_commands_that_only_read_do_without_beam(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['apache_beam'] = None\n")
+    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", [{"id": "a", "text": "w1 w2"}])
+    uri = tiny.write_artifact(tmp_path / "vocabulary")
+    ledger = [f"--ledger={tmp_path / 'ledger'}", "--corpus_id=notes"]
+    tiny.run(uri, corpus, tmp_path / "out", "--compression=gzip", *ledger)
+    ended = _dxbeam(tmp_path, "verify", "out")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "out: the release is whole and unchanged\n" in ended.stdout
+    ended = _dxbeam(tmp_path, "ledger", "ledger")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "notes" in ended.stdout
+    ended = _dxbeam(tmp_path, "verify", "ledger")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("dxbeam: ledger: there is no release.json")
+
+
 STUCK = """
 import os, sys, threading
 class Stuck:

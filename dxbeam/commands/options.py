@@ -36,6 +36,7 @@ from dxbeam.commands.arguments import (
 from dxbeam.commands.audit_options import AuditOptions
 from dxbeam.commands.build_vocabulary_options import BuildVocabularyOptions
 from dxbeam.commands.flag_groups import flag_group
+from dxbeam.commands.measure_options import MeasureOptions
 from dxbeam.commands.release_vectors_options import ReleaseVectorsOptions
 from dxbeam.commands.sanitize_options import LedgerOptions, SanitizeOptions
 from dxbeam.errors import ConfigurationError
@@ -46,6 +47,7 @@ __all__ = [
     "BuildVocabularyOptions",
     "CommonOptions",
     "LedgerOptions",
+    "MeasureOptions",
     "ReleaseVectorsOptions",
     "SanitizeOptions",
     "launcher_flags",
@@ -86,7 +88,13 @@ class CommonOptions(PipelineOptions):
         )
 
 
-_LAUNCHERS = (AuditOptions, BuildVocabularyOptions, ReleaseVectorsOptions, SanitizeOptions)
+_LAUNCHERS = (
+    AuditOptions,
+    BuildVocabularyOptions,
+    MeasureOptions,
+    ReleaseVectorsOptions,
+    SanitizeOptions,
+)
 _WITH_LEDGER = (ReleaseVectorsOptions, SanitizeOptions)
 _OURS = (*_LAUNCHERS, LedgerOptions, CommonOptions)
 

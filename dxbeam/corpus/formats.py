@@ -1,7 +1,9 @@
-"""The formats of corpora and releases. To add one: its file, its line in ``FORMATS``, its tests.
+"""The formats of corpora and releases.
 
 A format is a file: a module of this folder with the functions of ``Format``, which say how files
-are divided among workers, how records are read, and how released rows are written.
+are divided among workers, how records are read, and how released rows are written. To add one,
+write its file, name it in ``FORMATS``, and test what is particular to it in a file of its own;
+tests/corpus/test_formats.py checks what every format must do, for those named in ``FORMATS``.
 """
 
 from __future__ import annotations

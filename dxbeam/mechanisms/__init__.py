@@ -81,6 +81,24 @@ class AddsNoise(Protocol):
         ...
 
 
+@runtime_checkable
+class ScalesNoise(AddsNoise, Protocol):
+    """A mechanism whose noise at any epsilon is a scaled copy of one distribution.
+
+    So one draw of noise says what is released at every epsilon: the word nearest to
+    ``noise_starts`` plus ``noise``.
+    """
+
+    @property
+    def noise_scale(self) -> float:
+        """What the noise at this epsilon is a multiple of, for one and the same ``random``."""
+        ...
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The vectors that the noise is added to: float64 [B, n]."""
+        ...
+
+
 DEFAULT = "laplace"
 """The mechanism that is used where none is named."""
 
@@ -138,7 +156,7 @@ def make_mechanism(name: str, **parameters: float | str | None) -> Mechanism:
     """
     if name not in MECHANISMS:
         raise ConfigurationError(
-            f"--mechanism {name}: there is no such mechanism; choose from {', '.join(MECHANISMS)}"
+            f"`mechanism` {name}: there is no such mechanism; choose from {', '.join(MECHANISMS)}"
         )
     made = MECHANISMS[name]
     fields = {field.name: field for field in dataclasses.fields(made)}  # type: ignore[arg-type]
@@ -146,11 +164,11 @@ def make_mechanism(name: str, **parameters: float | str | None) -> Mechanism:
     for key in given:
         if key not in fields:
             raise ConfigurationError(
-                f"--mechanism {name} has no parameter {key}; it has {', '.join(fields)}"
+                f"`mechanism` {name} has no parameter {key}; it has {', '.join(fields)}"
             )
     for key, field in fields.items():
         if key not in given and field.default is dataclasses.MISSING:
-            raise ConfigurationError(f"--mechanism {name} needs the parameter {key}")
+            raise ConfigurationError(f"`mechanism` {name} needs the parameter {key}")
     return made(**{key: _number(key, value) for key, value in given.items()})
 
 
@@ -165,7 +183,7 @@ def parse_parameters(text: str) -> dict[str, str]:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not (name and equals and value) or name in parameters:
             raise ConfigurationError(
-                f"--parameters {text}: write it as name=value,name=value, each name once"
+                f"`parameters` {text}: write it as name=value,name=value, each name once"
             )
         parameters[name] = value
     return parameters

@@ -74,6 +74,15 @@ class CoordinateLaplace:
         n = search.vocabulary.dimensions
         return coordinate_laplace(random, n, self.epsilon / math.sqrt(n))
 
+    @property
+    def noise_scale(self) -> float:
+        """1 / epsilon: the noise is a multiple of it."""
+        return 1 / self.epsilon
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The clipped vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
+        return clipped(search.vocabulary.vectors_of(ids), self.clip)
+
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's clipped vector plus noise: int64 [B] -> int64 [B]."""
         start = clipped(search.vocabulary.vectors_of(ids), self.clip)

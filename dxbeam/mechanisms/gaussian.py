@@ -61,6 +61,15 @@ class Gaussian:
         """Normal noise: uint64 [B, draws] -> float64 [B, n]."""
         return gaussian(random, search.vocabulary.dimensions, self.sigma)
 
+    @property
+    def noise_scale(self) -> float:
+        """The standard deviation, of which the noise is a multiple."""
+        return self.sigma
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
+        return search.vocabulary.vectors_of(ids)
+
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
         noisy = self.noise(random, search)

@@ -44,6 +44,15 @@ class Laplace:
         """Multidimensional Laplace noise: uint64 [B, draws] -> float64 [B, n]."""
         return laplace(random, search.vocabulary.dimensions, self.epsilon)
 
+    @property
+    def noise_scale(self) -> float:
+        """1 / epsilon: the noise is a multiple of it."""
+        return 1 / self.epsilon
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
+        return search.vocabulary.vectors_of(ids)
+
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
         noisy = self.noise(random, search)

@@ -43,7 +43,7 @@ class TrLaplacePublished(TrLaplace):
             raise ConfigurationError(
                 f"epsilon = {self.epsilon:g}: the published calibration of TrLaplace is undefined "
                 f"from epsilon = {largest:g} on in {dimensions} dimensions with clip "
-                f"{self.clip:g}; choose less, or --mechanism trlaplace"
+                f"{self.clip:g}; choose less, or the mechanism trlaplace"
             )
         return -math.log1p(-share) / rate
 

@@ -3,8 +3,8 @@
 exp(epsilon * d) says little before one knows how far apart words are. For a word and its nearest
 neighbour, its 100th, or any other word, it bounds the likelihood ratio by which a released word can
 tell the two apart. Near e^0 it can hardly tell them apart; e^30 is no protection by itself, and
-what protects then is only how the noise happens to fall. Neighbours are the best case: most pairs
-of words are as far apart as the typical one.
+what protection is left lies in what the noise makes likely. Neighbours are the best case: most
+pairs of words are as far apart as the typical one.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from dxbeam.documents import DeadLetterCap, UnreadableFile
 from dxbeam.errors import CorpusError, OutputError, RunError
 from dxbeam.guarantees import Guarantee
 from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.tally import Tally, total
 from dxbeam.text.repair import Repair
+from dxbeam.text.tally import Tally, total
 
 RELEASE = "release.json"
 FORMAT = "dxbeam-release"

@@ -24,13 +24,15 @@ import pyarrow.parquet as pq
 
 from dxbeam import storage
 from dxbeam.errors import OutputError
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, Metric
 from dxbeam.release import manifest
 from dxbeam.text import recorded_configuration
 
 _BLOCK = 1 << 20
 _COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
-_WORDS = ("sentence", "notion", "metric", "unit", "composition", "evidence", "citation")
+_WORDS = (
+    "sentence", "notion", "metric", "metric_name", "unit", "composition", "evidence", "citation",
+)  # fmt: skip
 """Fields of a guarantee that say something in words."""
 
 
@@ -202,6 +204,7 @@ def _check_guarantee(path: str, release: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _as_guarantee(said: Mapping[str, Any]) -> Guarantee:
     fields = {name: value for name, value in said.items() if name != "sentence"}
+    fields["metric"] = Metric(said["metric_name"], said["metric"])
     fields["epsilon"] = math.inf if said["epsilon"] is None else said["epsilon"]
     fields["covers"] = said.get("covers") or ""
     for name in ("caveats", "unprotected"):

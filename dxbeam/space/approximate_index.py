@@ -39,14 +39,14 @@ def check_index(factory: str, parameters: str, dimensions: int) -> None:
         index = faiss.index_factory(dimensions, factory)
     except RuntimeError:
         raise ConfigurationError(
-            f"--index_factory {factory}: FAISS knows no such index for {dimensions} dimensions; "
+            f"`index_factory` {factory}: FAISS knows no such index for {dimensions} dimensions; "
             "Flat is exact, IVF256,Flat is an example of an approximate one"
         ) from None
     try:
         _set_parameters(index, parameters)
     except RuntimeError:
         raise ConfigurationError(
-            f"--index_parameters {parameters}: the index {factory} has no such parameters; an "
+            f"`index_parameters` {parameters}: the index {factory} has no such parameters; an "
             "example is nprobe=32 for IVF256,Flat"
         ) from None
 

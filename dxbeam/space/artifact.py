@@ -187,7 +187,7 @@ def read_manifest(uri: str) -> dict[str, Any]:
         manifest = json.loads(storage.read(path))
     except OSError as error:
         raise ArtifactError(
-            f"--vocabulary {uri}: no vocabulary here ({MANIFEST} cannot be read: "
+            f"`vocabulary` {uri}: no vocabulary here ({MANIFEST} cannot be read: "
             f"{type(error).__name__}); {rebuild}"
         ) from None
     except (ValueError, RecursionError):
@@ -277,7 +277,7 @@ def _open(handle: VocabularyHandle) -> Vocabulary:
     manifest = read_manifest(handle.uri)
     if manifest["digest"] != handle.digest:
         raise ArtifactError(
-            f"--vocabulary {handle.uri}: this is not the vocabulary that the job was started "
+            f"`vocabulary` {handle.uri}: this is not the vocabulary that the job was started "
             "with; it was replaced in between, start the job again"
         )
     directory = resolve(handle.uri)
@@ -289,12 +289,12 @@ def _open(handle: VocabularyHandle) -> Vocabulary:
         vocabulary = _load(Path(directory), manifest)
     except (OSError, ValueError, KeyError, RuntimeError, pa.ArrowException, DxbeamError) as error:
         raise ArtifactError(
-            f"--vocabulary {handle.uri}: the files are whole but do not fit together "
+            f"`vocabulary` {handle.uri}: the files are whole but do not fit together "
             f"({type(error).__name__}); build it again with pipelines.build_vocabulary"
         ) from None
     if any(map(UNWRITABLE.search, vocabulary.words)):
         raise ArtifactError(
-            f"--vocabulary {handle.uri}: a word is empty or holds a null byte or the end of a "
+            f"`vocabulary` {handle.uri}: a word is empty or holds a null byte or the end of a "
             "line, so a release would not be a text; build it again with pipelines.build_vocabulary"
         )
     return vocabulary
@@ -326,7 +326,7 @@ def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
         raise ValueError("the neighbour table names words that are not there")
     index = None
     if INDEX in manifest["files"]:
-        import faiss  # slow to import, and few vocabularies have an index
+        import faiss  # a tenth of a second that exact vocabularies do not need
 
         index = faiss.read_index(str(directory / INDEX), faiss.IO_FLAG_MMAP_IFC)
     return Vocabulary(

@@ -27,9 +27,9 @@ from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-from dxbeam.tally import Tally
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration, as_configuration
+from dxbeam.text.tally import Tally
 from dxbeam.text.tokenization import split
 
 MASK = "<unk>"

@@ -16,7 +16,7 @@ from dxbeam import storage
 from dxbeam.documents import Rejected, UnreadableFile
 from dxbeam.release import claim, manifest
 from dxbeam.release.run import DEAD_LETTERS, GROUPS, METRICS
-from dxbeam.tally import Tally, total
+from dxbeam.text.tally import Tally, total
 
 beam.coders.registry.register_coder(Tally, beam.coders.RowCoder)
 

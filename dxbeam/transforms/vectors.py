@@ -22,7 +22,7 @@ from dxbeam.documents import REPEATED_ID, Document, Rejected, printable_id
 from dxbeam.errors import ConfigurationError
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.tally import Tally
+from dxbeam.text.tally import Tally
 from dxbeam.transforms.corpus_digest import DigestCorpus
 from dxbeam.transforms.sanitize import TALLIES
 from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key

@@ -25,8 +25,8 @@ from dxbeam.release import claim, places
 from dxbeam.space import artifact
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
 from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.tally import Tally
 from dxbeam.transforms.metrics import NOT_COVERED
 from dxbeam.transforms.sanitize import SanitizeDocuments
 

@@ -14,9 +14,9 @@ from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space import artifact
-from dxbeam.tally import Tally, total
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.tally import Tally, total
 from tests.support import tiny
 
 FLAGS = ("--epsilon=10", "--rank_c=0.02", "--group_by=label", "--search_threads=1")

@@ -17,8 +17,8 @@ from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import claim, manifest
 from dxbeam.release.manifest import ReleaseJob, RunOutcome, Shard
 from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.tally import Tally
 
 CONFIGURATION = Configuration(Laplace(5.0), RankResampling(0.02))
 HANDLE = VocabularyHandle("/private/place", "00", 10, 2)

@@ -25,12 +25,12 @@ def output(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def apart(tmp_path: Path) -> Path:
+def metrics(tmp_path: Path) -> Path:
     return tmp_path / "out[1]-metrics"
 
 
-def _run(output: Path, apart: Path) -> Run:
-    return Run(str(output), f"file://{apart}")
+def _run(output: Path, metrics: Path) -> Run:
+    return Run(str(output), f"file://{metrics}")
 
 
 def _account(tmp_path: Path, run: Run, cap: float | None = None) -> Account:
@@ -59,14 +59,14 @@ def _ends_by(run: Run, error: BaseException, done: Callable[[], object]) -> None
 
 
 def test_a_run_that_releases_keeps_its_metrics_and_is_entered(
-    tmp_path: Path, output: Path, apart: Path
+    tmp_path: Path, output: Path, metrics: Path
 ) -> None:
-    with _run(output, apart) as run:
+    with _run(output, metrics) as run:
         assert run.enter(_account(tmp_path, run)) == ""
         for name in MINE:
-            (apart / name).write_text("x")
+            (metrics / name).write_text("x")
         _release(output, run)
-    assert set(_contents(apart)) == set(MINE)
+    assert set(_contents(metrics)) == set(MINE)
     assert set(_contents(output)) == {"release.json"}
     assert run.release["documents_out"] == 3
     assert _states(tmp_path) == ["begun", "released"]
@@ -74,53 +74,53 @@ def test_a_run_that_releases_keeps_its_metrics_and_is_entered(
 
 
 def test_a_run_that_fails_leaves_its_dead_letters_under_its_own_name(
-    tmp_path: Path, output: Path, apart: Path
+    tmp_path: Path, output: Path, metrics: Path
 ) -> None:
     names = []
 
     def work(run: Run, letters: str) -> None:
         run.enter(_account(tmp_path, run))
         for name in MINE:
-            (apart / name).write_text(letters)
+            (metrics / name).write_text(letters)
         (output / "part-0").touch()
         (output / "projection.npy").touch()
 
     for letters in ("one\n", "two\n", ""):
-        run = _run(output, apart)
+        run = _run(output, metrics)
         with pytest.raises(ZeroDivisionError):
             _ends_by(run, ZeroDivisionError(), partial(work, run, letters))
         names += [f"dead_letters-{run.name}.jsonl"]
-    assert _contents(apart) == {names[0]: "one\n", names[1]: "two\n"}
+    assert _contents(metrics) == {names[0]: "one\n", names[1]: "two\n"}
     assert _contents(output) == {}
     assert _states(tmp_path) == ["begun", "abandoned"] * 3
-    with _run(output, apart) as run:  # a scheduler tries again
+    with _run(output, metrics) as run:  # a scheduler tries again
         _release(output, run)
 
 
 @pytest.mark.parametrize("name", MINE)
 def test_files_of_an_earlier_run_are_never_written_over(
-    output: Path, apart: Path, name: str
+    output: Path, metrics: Path, name: str
 ) -> None:
-    apart.mkdir()
-    (apart / name).write_text("earlier")
-    run = _run(output, apart)
+    metrics.mkdir()
+    (metrics / name).write_text("earlier")
+    run = _run(output, metrics)
     for act in (run.check, run.__enter__):
         with pytest.raises(OutputError, match=f"holds the metrics of another run .{name}"):
             act()
-        assert _contents(apart) == {name: "earlier"}
+        assert _contents(metrics) == {name: "earlier"}
         assert _contents(output) == {}
 
 
-def test_two_runs_do_not_share_a_place_for_metrics(tmp_path: Path, apart: Path) -> None:
-    with _run(tmp_path / "one", apart) as one:
-        other = _run(tmp_path / "two", apart)
+def test_two_runs_do_not_share_a_place_for_metrics(tmp_path: Path, metrics: Path) -> None:
+    with _run(tmp_path / "one", metrics) as one:
+        other = _run(tmp_path / "two", metrics)
         for act in (other.check, other.__enter__):
             with pytest.raises(OutputError, match="a run is under way there"):
                 act()
-        (apart / "metrics.json").write_text("one")
+        (metrics / "metrics.json").write_text("one")
         assert not _contents(tmp_path / "two")
         _release(tmp_path / "one", one)
-    assert _contents(apart) == {"metrics.json": "one"}
+    assert _contents(metrics) == {"metrics.json": "one"}
 
 
 @pytest.mark.parametrize("place", ["out", "metrics"])
@@ -145,29 +145,29 @@ def test_who_is_refused_the_output_touches_nothing(tmp_path: Path, output: Path)
 
 
 def test_a_run_that_is_stopped_just_after_its_release_has_released(
-    tmp_path: Path, output: Path, apart: Path
+    tmp_path: Path, output: Path, metrics: Path
 ) -> None:
-    run = _run(output, apart)
+    run = _run(output, metrics)
 
     def work() -> None:
         run.enter(_account(tmp_path, run))
         for name in MINE:
-            (apart / name).write_text("x")
+            (metrics / name).write_text("x")
         (output / "projection.npy").touch()
         _release(output, run)
 
     with pytest.raises(OutputError, match="so it is released"):
         _ends_by(run, KeyboardInterrupt(), work)
     assert set(_contents(output)) == {"projection.npy", "release.json"}
-    assert set(_contents(apart)) == set(MINE)
+    assert set(_contents(metrics)) == set(MINE)
     assert _states(tmp_path) == ["begun", "released"]
 
 
 def test_who_is_refused_by_the_ledger_has_nothing_to_take_back(
-    tmp_path: Path, output: Path, apart: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, output: Path, metrics: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "ledger").write_bytes(b"a key")
-    run = _run(output, apart)
+    run = _run(output, metrics)
     for act in (run.check, run.enter):
         with pytest.raises(OutputError, match="this is no ledger"):
             act(_account(tmp_path, run))
@@ -178,9 +178,9 @@ def test_who_is_refused_by_the_ledger_has_nothing_to_take_back(
 
 
 def test_a_ledger_that_is_lost_on_the_way_does_not_hide_why_a_run_failed(
-    tmp_path: Path, output: Path, apart: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, output: Path, metrics: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run = _run(output, apart)
+    run = _run(output, metrics)
 
     def work() -> None:
         run.enter(_account(tmp_path, run))
@@ -192,8 +192,8 @@ def test_a_ledger_that_is_lost_on_the_way_does_not_hide_why_a_run_failed(
     assert (tmp_path / "ledger").read_bytes() == b"another file"
 
 
-def test_nothing_is_written_by_asking(tmp_path: Path, output: Path, apart: Path) -> None:
-    run = _run(output, apart)
+def test_nothing_is_written_by_asking(tmp_path: Path, output: Path, metrics: Path) -> None:
+    run = _run(output, metrics)
     run.check(_account(tmp_path, run, 5.0))
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(OutputError, match="pass `max_epsilon` 4"):
@@ -201,23 +201,23 @@ def test_nothing_is_written_by_asking(tmp_path: Path, output: Path, apart: Path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_worker_that_outlives_its_run_writes_no_metrics(output: Path, apart: Path) -> None:
+def test_a_worker_that_outlives_its_run_writes_no_metrics(output: Path, metrics: Path) -> None:
     from dxbeam.transforms.metrics import _write_letters, _write_metrics
 
-    late = _run(output, apart)
+    late = _run(output, metrics)
     with pytest.raises(ZeroDivisionError):
         _ends_by(late, ZeroDivisionError(), list)
-    with _run(output, apart) as run:
+    with _run(output, metrics) as run:
         acts: list[Any] = [
-            lambda run: _write_letters((None, [b"x"]), str(apart), run),
-            lambda run: _write_metrics(str(apart), [], 0, 0, True, [], run),
+            lambda run: _write_letters((None, [b"x"]), str(metrics), run),
+            lambda run: _write_metrics(str(metrics), [], 0, 0, True, [], run),
         ]
         for act in acts:
             with pytest.raises(OutputError, match="has ended and given the prefix up"):
                 act(late.name)
-        assert set(_contents(apart)) == {"unfinished-run"}
+        assert set(_contents(metrics)) == {"unfinished-run"}
         for act in acts:
             act(run.name)
         _release(output, run)
-    assert json.loads((apart / "metrics.json").read_text())["dead_letters"] == 0
-    assert (apart / "dead_letters.jsonl").read_text() == "x"
+    assert json.loads((metrics / "metrics.json").read_text())["dead_letters"] == 0
+    assert (metrics / "dead_letters.jsonl").read_text() == "x"

@@ -33,9 +33,9 @@ from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN
-from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.tally import Tally
 from dxbeam.vectors.release import VectorReleaser, to_grid
 
 Floats = Any

@@ -17,10 +17,10 @@ from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.tally import Tally, total
 from dxbeam.text import sanitizer as module
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import MASK, Sanitized, Sanitizer
+from dxbeam.text.tally import Tally, total
 from dxbeam.text.tokenization import PUNCTUATION, WHITE_SPACE, split, words
 from tests.support import tiny
 

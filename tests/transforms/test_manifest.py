@@ -24,8 +24,8 @@ from dxbeam.randomness import layout_order
 from dxbeam.release import manifest
 from dxbeam.release.manifest import ReleaseJob, Shard
 from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.tally import Tally
 from dxbeam.transforms import shards
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import NOT_COVERED, WriteMetrics

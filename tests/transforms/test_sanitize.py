@@ -24,9 +24,9 @@ from dxbeam.keys import fingerprint
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release.manifest import Shard
 from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.tally import Tally
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
+from dxbeam.text.tally import Tally
 from dxbeam.transforms import yaml as declarative
 from dxbeam.transforms.sanitize import SanitizeDocuments
 from pipelines.sanitize import build, read_options

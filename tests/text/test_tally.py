@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxbeam.tally import Tally, total
+from dxbeam.text.tally import Tally, total
 
 TALLIES = st.builds(Tally, *[st.integers(0, 10**12)] * len(Tally._fields))
 

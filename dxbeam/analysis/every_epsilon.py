@@ -1,0 +1,172 @@
+"""The released word at every epsilon at once, from one draw of the noise.
+
+Where the noise at epsilon is a scaled copy t u of one vector u (multidimensional Laplace noise with
+t = 1 / epsilon, say), the word nearest to w + t u is the x with the largest score
+
+    s_x(t) = <w, x> - |x|^2 / 2 + t <u, x>,
+
+since |w + t u - x|^2 = |w + t u|^2 - 2 s_x(t). Every word is a line in t, so the released word as a
+function of t is the upper envelope of N lines, and two rows of products, <w, X> and <u, X>, hold
+the answer for every t.
+
+Let p be best at the smallest t and q at the largest, and let p and q cross at t*. If x is best
+at some t between, x - max(p, q) is at least 0 there. It is linear on either side of t*, so it is at
+least 0 at the smallest t, at t* or at the largest t. Three passes over the N lines in float32 with
+a bound on their rounding therefore find all words that can be the answer at any t; a few are
+left, whose lines are computed again in float64 and compared at every t.
+
+The distribution of the answer at each t is exact. Answers at different t share one draw of noise,
+so curves over epsilon are smooth, and intervals hold at each epsilon alone, not for all together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int64]
+
+_UNIT_ROUNDOFF = 2.0**-24
+_SCORES_PER_BLOCK = 1 << 22  # of float32: 16 MiB, twice
+_MOST_CANDIDATES = 1024  # with more, the interval of t is halved first
+
+
+class Lines(NamedTuple):
+    """What is computed once for a vocabulary.
+
+    Attributes:
+      vectors: float32 [N, n].
+      half_squares: float64 [N], half the squared length of each vector.
+      longest: the largest length.
+    """
+
+    vectors: Singles
+    half_squares: Floats
+    longest: float
+
+
+def lines(vectors: Singles) -> Lines:
+    """Prepares a vocabulary: float32 [N, n]."""
+    squares = np.empty(len(vectors))
+    for start in range(0, len(vectors), 1 << 16):
+        block = vectors[start : start + (1 << 16)].astype(np.float64)
+        squares[start : start + len(block)] = np.einsum("ij,ij->i", block, block)
+    return Lines(vectors, squares / 2, float(np.sqrt(squares.max())))
+
+
+def released(starts: Floats, noise: Floats, scales: Floats, words: Lines, threads: int = 2) -> Ids:
+    """The word nearest to start + scale * noise, for every row and every scale.
+
+    Args:
+      starts: float64 [B, n], where the noise is added.
+      noise: float64 [B, n], the noise at scale 1.
+      scales: float64 [E], in increasing order, none below 0.
+      words: from ``lines``.
+      threads: blocks of rows that are computed side by side.
+
+    Returns:
+      int64 [B, E]: word ids, equal to those of a search in float64 at each scale; of equally near
+      words the one with the lowest id.
+    """
+    answers = np.empty((len(starts), len(scales)), np.int64)
+    with (
+        threadpool_limits(1, "blas"),
+        ThreadPoolExecutor(threads) as pool,
+    ):
+        for rows, found in pool.map(
+            lambda rows: (rows, _block(starts[rows], noise[rows], scales, words)),
+            _blocks(len(starts), len(words.vectors)),
+        ):
+            answers[rows] = found
+    return answers
+
+
+def _blocks(rows: int, words: int) -> Iterator[slice]:
+    step = max(1, _SCORES_PER_BLOCK // words)
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
+
+
+def _block(starts: Floats, noise: Floats, scales: Floats, words: Lines) -> Ids:
+    half = words.half_squares.astype(np.float32)
+    at_zero = starts.astype(np.float32) @ words.vectors.T
+    at_zero -= half
+    slopes = noise.astype(np.float32) @ words.vectors.T
+    lengths = np.sqrt(np.square(starts).sum(axis=1)), np.sqrt(np.square(noise).sum(axis=1))
+    answers = np.empty((len(starts), len(scales)), np.int64)
+    for row in range(len(starts)):
+        error = _error(words, lengths[0][row], lengths[1][row] * scales)
+        candidates = _candidates(at_zero[row], slopes[row], scales, error)
+        answers[row] = _settled(starts[row], noise[row], scales, words, candidates)
+    return answers
+
+
+def _error(words: Lines, start: float, noise: Floats) -> Floats:
+    """A bound on the rounding of a score in float32 at each scale, float64 [E].
+
+    A product of n terms computed in float32, in any order, is off by at most n u / (1 - n u) times
+    the product of the lengths (Higham: Accuracy and stability of numerical algorithms, 2002,
+    section 3.1); rounding the factors to float32, half the square, and the two further operations
+    add a few u each.
+    """
+    n = words.vectors.shape[1]
+    relative = (n + 8) * _UNIT_ROUNDOFF / (1 - (n + 8) * _UNIT_ROUNDOFF)
+    lengths = (start + noise) * words.longest + words.longest**2
+    return np.asarray(relative * lengths)
+
+
+def _candidates(at_zero: Singles, slopes: Singles, scales: Floats, error: Floats) -> Ids:
+    """Ids in increasing order of all words that may be the answer at one of the scales."""
+    found: list[Ids] = []
+    best: dict[int, int] = {}
+
+    def look(index: int) -> int:
+        if index not in best:
+            scores = at_zero + np.float32(scales[index]) * slopes
+            best[index] = int(scores.argmax())
+            limit = scores[best[index]] - np.float32(2.1 * error[index])
+            found.append(np.flatnonzero(scores >= limit))
+        return best[index]
+
+    intervals = [(0, len(scales) - 1)]
+    while intervals:
+        first, last = intervals.pop()
+        p, q = look(first), look(last)
+        if p == q or last - first < 2:  # p is best in between as well
+            continue
+        crossing = _crossing(at_zero, slopes, p, q, scales[first], scales[last])
+        scores = at_zero + np.float32(crossing) * slopes
+        limit = max(scores[p], scores[q]) - np.float32(2.1 * error[last])
+        above = np.flatnonzero(scores >= limit)
+        if len(above) > _MOST_CANDIDATES:
+            middle = min(max(int(np.searchsorted(scales, crossing)), first + 1), last - 1)
+            intervals += [(first, middle), (middle, last)]
+        else:
+            found.append(above)
+    return np.unique(np.concatenate(found))
+
+
+def _crossing(
+    at_zero: Singles, slopes: Singles, p: int, q: int, first: float, last: float
+) -> float:
+    """Where the lines of p and q meet, within the interval."""
+    difference = float(slopes[q]) - float(slopes[p])
+    if difference <= 0:
+        return (first + last) / 2
+    meeting = (float(at_zero[p]) - float(at_zero[q])) / difference
+    return min(max(meeting, first), last)
+
+
+def _settled(start: Floats, noise: Floats, scales: Floats, words: Lines, candidates: Ids) -> Ids:
+    """The best of few words at every scale, in float64: int64 [E]."""
+    vectors = words.vectors[candidates].astype(np.float64)
+    scores = (vectors @ start - words.half_squares[candidates])[:, None]
+    scores = scores + (vectors @ noise)[:, None] * scales
+    return np.asarray(candidates[scores.argmax(axis=0)])

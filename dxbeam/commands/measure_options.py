@@ -1,0 +1,66 @@
+"""Flags of dxbeam measure."""
+
+from __future__ import annotations
+
+import argparse
+from typing import ClassVar
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from dxbeam.commands import flag_groups
+from dxbeam.commands.arguments import count
+from dxbeam.commands.flag_groups import flag_group
+
+
+class MeasureOptions(PipelineOptions):
+    """Flags of dxbeam measure, besides those that it shares with dxbeam sanitize.
+
+    Attributes:
+      command: the launcher's name.
+      needed: flags, without dashes, that must be given.
+      shared: flags of dxbeam sanitize that it takes too.
+    """
+
+    command: ClassVar[str] = "measure"
+    needed: ClassVar[tuple[str, ...]] = ("vocabulary", "output")
+    shared: ClassVar[tuple[str, ...]] = ("--vocabulary",)
+
+    @classmethod
+    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
+        group = flag_group(parser, flag_groups.MEASURE)
+        group.add_argument(
+            "--mechanisms",
+            default="laplace",
+            metavar="NAMES",
+            help="mechanisms to measure, such as laplace,santext, or all; with parameters, such as "
+            "gaussian:delta=1e-6:distance=5 (default laplace)",
+        )
+        group.add_argument(
+            "--epsilons",
+            default="auto",
+            metavar="GRID",
+            help="1:70 or 0.5:6:0.1 (first, last, step) or 1,2,5, the same for all mechanisms; "
+            "auto finds for each the range in which words begin to come out as themselves "
+            "(default auto)",
+        )
+        group.add_argument(
+            "--rank_cs",
+            default="",
+            metavar="NUMBERS",
+            help="values of c of rank resampling, such as 0.02,0.04, each measured besides none",
+        )
+        group.add_argument(
+            "--words",
+            type=count,
+            default=5000,
+            metavar="N",
+            help="how many words of the vocabulary are tried (default 5000)",
+        )
+        group.add_argument(
+            "--seed",
+            type=int,
+            default=0,
+            metavar="N",
+            help="of the sample of public words and of their noise; nothing is released (default "
+            "0)",
+        )
