@@ -83,7 +83,7 @@ _MODULES = {
     "mechanisms.resampling": ("RankResampling",),
     "space.artifact": ("open_vocabulary",),
     "space.vocabulary": ("Vocabulary",),
-    "tally": ("Tally",),
+    "text.tally": ("Tally",),
     "text.bag_of_words": ("BagOfWords",),
     "text.configuration": ("Configuration",),
     "text.sanitizer": ("Sanitized", "Sanitizer"),

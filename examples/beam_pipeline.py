@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> None:
         rows = pipeline | "Read" >> beam.io.ReadFromText(flags.input) | "Parse" >> beam.Map(to_row)
         sanitized = rows | "Sanitize" >> SanitizeDocuments(settings, flags.vocabulary)
         (
-            sanitized["documents"]
+            sanitized.documents
             | "ToLine" >> beam.Map(to_line)
             | "Write" >> beam.io.WriteToText(flags.output, ".jsonl")
         )
@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> None:
             | "WriteCounts" >> beam.io.WriteToText(flags.counts, ".counts.jsonl", num_shards=1)
         )
         (
-            sanitized["rejected"]
+            sanitized.rejected
             | "RejectedToLine" >> beam.Map(lambda rejected: json.dumps(rejected._asdict()))
             | "WriteRejected" >> beam.io.WriteToText(flags.counts, ".rejected.jsonl", num_shards=1)
         )

@@ -40,9 +40,9 @@ def matching_files(pattern: str) -> list[CorpusFile]:
     """
     files = [CorpusFile(path, name_below(pattern, path), size) for path, size in _match(pattern)]
     if not files:
-        raise CorpusError(f"--input {pattern}: no file matches; check the path and quote the glob")
+        raise CorpusError(f"`input` {pattern}: no file matches; check the path and quote the glob")
     if not any(file.size for file in files):
-        raise CorpusError(f"--input {pattern}: the corpus is empty ({len(files)} files of 0 bytes)")
+        raise CorpusError(f"`input` {pattern}: the corpus is empty ({len(files)} files of 0 bytes)")
     return files
 
 
@@ -51,7 +51,7 @@ def _match(pattern: str) -> list[tuple[str, int]]:
         return storage.match(pattern)
     except OSError as error:
         raise CorpusError(
-            f"--input {pattern}: cannot be listed ({type(error).__name__}); check the path"
+            f"`input` {pattern}: cannot be listed ({type(error).__name__}); check the path"
         ) from None
 
 

@@ -86,7 +86,7 @@ FORMATS: dict[str, Format] = {
     "parquet": parquet,
     "text": plain_text,
 }
-"""Every format, by the name that --input_format and --output_format give it."""
+"""Every format, by the name that `input_format` and `output_format` give it."""
 
 
 @dataclass(frozen=True)
@@ -100,20 +100,20 @@ class CorpusFormat(ReadSettings):
     def __post_init__(self) -> None:
         if self.name not in FORMATS:
             raise ConfigurationError(
-                f"--input_format is one of {', '.join(FORMATS)}, not {self.name!r}"
+                f"`input_format` is one of {', '.join(FORMATS)}, not {self.name!r}"
             )
         if self.document_per not in UNITS:
             raise ConfigurationError(
-                f"--document_per is one of {', '.join(UNITS)}, not {self.document_per!r}"
+                f"`document_per` is one of {', '.join(UNITS)}, not {self.document_per!r}"
             )
         if self.document_per == "file" and self.format.HAS_FIELDS:
             raise ConfigurationError(
-                f"--document_per file is for --input_format text, and this is {self.name}; leave "
+                f"`document_per` file is for `input_format` text, and this is {self.name}; leave "
                 "it out"
             )
         if self.largest_document < 1:
             raise ConfigurationError(
-                f"--largest_document must be a positive number of bytes, as "
+                f"`largest_document` must be a positive number of bytes, as "
                 f"{self.largest_document} is not"
             )
         if not self.format.HAS_FIELDS:
@@ -123,12 +123,12 @@ class CorpusFormat(ReadSettings):
     def _check_plain_text(self) -> None:
         if self.vector_dimensions:
             raise ConfigurationError(
-                "plain text holds no vectors; use --input_format jsonl or parquet"
+                "plain text holds no vectors; use `input_format` jsonl or parquet"
             )
         if self.keep_fields or self.group_by:
             raise ConfigurationError(
-                "plain text has no fields: leave --keep_fields and --group_by out, or use "
-                "--input_format jsonl"
+                "plain text has no fields: leave `keep_fields` and `group_by` out, or use "
+                "`input_format` jsonl"
             )
 
     @property

@@ -140,7 +140,7 @@ def encoding(suffix: str, encode: Callable[[Any], bytes], compression: str) -> E
     """
     if compression not in COMPRESSIONS:
         raise ConfigurationError(
-            f"--compression is one of {', '.join(COMPRESSIONS)}, not {compression!r}"
+            f"`compression` is one of {', '.join(COMPRESSIONS)}, not {compression!r}"
         )
     return Encoding(suffix + COMPRESSIONS[compression], encode, _LineFile, _count_lines)
 

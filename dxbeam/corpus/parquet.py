@@ -214,7 +214,7 @@ def encoding(kept: pa.Schema, compression: str) -> Encoding:
     """Columns id and text, both strings, and the kept fields."""
     if compression != "none":
         raise ConfigurationError(
-            f"--compression {compression} is for files of lines; Parquet is always compressed with "
+            f"`compression` {compression} is for files of lines; Parquet is always compressed with "
             "zstd, so leave it out"
         )
     return encoding_of("text", pa.string(), kept)
@@ -297,7 +297,7 @@ def _column(field: pa.Field, values: list[Any]) -> pa.Array:
         return pa.array(values, field.type)
     except (pa.ArrowException, OverflowError):
         raise CorpusError(
-            f"--keep_fields {field.name}: a document's value is not {field.type}, the type of this "
+            f"`keep_fields` {field.name}: a document's value is not {field.type}, the type of this "
             "column in the corpus's first Parquet file; give it one type in all files"
         ) from None
 

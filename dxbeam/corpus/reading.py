@@ -71,8 +71,8 @@ def _why_not_plain_text(path: str, corpus: CorpusFormat) -> str | None:
         suffix = next((end for end in form.SUFFIXES if plain.endswith(end)), None)
         if form.HAS_FIELDS and suffix is not None:
             return (
-                f"--input_format {corpus.name} would sanitize a {suffix} file whole and not only "
-                f"the texts in it; use --input_format {name}, or rename the file if it is plain "
+                f"`input_format` {corpus.name} would sanitize a {suffix} file whole and not only "
+                f"the texts in it; use `input_format` {name}, or rename the file if it is plain "
                 "text"
             )
     return None
@@ -162,7 +162,7 @@ def refuse_unreadable(files: Sequence[UnreadableFile]) -> None:
     if files:
         raise RunError(
             f"{name_unreadable(files)}; nothing is released: mend or remove what is wrong, or add "
-            "--allow_unreadable_files to release the rest"
+            "`allow_unreadable_files` to release the rest"
         )
 
 

@@ -190,7 +190,7 @@ def test_workers_can_be_sent_how_to_write(tmp_path: Path, name: str, encoding: E
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_there_is_no_other_compression(name: str) -> None:
-    with pytest.raises(ConfigurationError, match="--compression"):
+    with pytest.raises(ConfigurationError, match="`compression`"):
         FORMATS[name].encoding(KEPT, "bzip2")
 
 
@@ -251,31 +251,40 @@ def test_a_file_with_fields_is_not_read_as_plain_text(
     plain_text = [name for name in FORMATS if name not in WITH_FIELDS]
     for name in plain_text:
         read_as = CorpusFormat(name, document_per=unit)
-        with pytest.raises(CorpusError, match=f"use --input_format {proper}"):
+        with pytest.raises(CorpusError, match=f"use `input_format` {proper}"):
             reading.check_readable(files, read_as)
-        with pytest.raises(CorpusError, match=f"use --input_format {proper}"):
+        with pytest.raises(CorpusError, match=f"use `input_format` {proper}"):
             list(reading.splits(files[0], read_as))
 
 
 @pytest.mark.parametrize("name", WITH_FIELDS)
 def test_only_a_file_without_fields_can_be_a_document(name: str) -> None:
-    with pytest.raises(ConfigurationError, match="is for --input_format text"):
+    with pytest.raises(ConfigurationError, match="is for `input_format` text"):
         CorpusFormat(name, document_per="file")
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"name": "csv"}, "--input_format is one of"),
-        ({"name": "text", "document_per": "page"}, "--document_per is one of"),
+        ({"name": "csv"}, "`input_format` is one of"),
+        ({"name": "text", "document_per": "page"}, "`document_per` is one of"),
         ({"name": "text", "keep_fields": ("a",)}, "plain text has no fields"),
         ({"name": "text", "group_by": "a"}, "plain text has no fields"),
         ({"name": "jsonl", "keep_fields": ("text",)}, "the text is never kept"),
         ({"name": "jsonl", "keep_fields": ("id",)}, "the text is never kept"),
-        ({"name": "jsonl", "text_field": "body", "keep_fields": ("text",)}, "a field of its own"),
-        ({"name": "jsonl", "id_field": "key", "keep_fields": ("id",)}, "a field of its own"),
-        ({"name": "parquet", "text_field": "body", "keep_fields": ("text",)}, "a field of its own"),
-        ({"name": "jsonl", "keep_fields": ("vector",)}, "a field of its own"),
+        (
+            {"name": "jsonl", "text_field": "body", "keep_fields": ("text",)},
+            "a name that the release uses itself",
+        ),
+        (
+            {"name": "jsonl", "id_field": "key", "keep_fields": ("id",)},
+            "a name that the release uses itself",
+        ),
+        (
+            {"name": "parquet", "text_field": "body", "keep_fields": ("text",)},
+            "a name that the release uses itself",
+        ),
+        ({"name": "jsonl", "keep_fields": ("vector",)}, "a name that the release uses itself"),
         ({"name": "jsonl", "text_field": "body", "keep_fields": ("body",)}, "is never kept"),
         ({"name": "jsonl", "keep_fields": ("a", "b", "a")}, "names a field twice"),
         ({"name": "jsonl", "keep_fields": ("a", "")}, "the name of a field is empty"),
@@ -294,9 +303,9 @@ def test_only_a_file_without_fields_can_be_a_document(name: str) -> None:
             {"name": "jsonl", "text_field": "v", "vector_dimensions": 2, "id_field": "v"},
             "id_field names 'v'",
         ),
-        ({"name": "jsonl", "largest_document": 0}, "--largest_document must be a positive"),
-        ({"name": "jsonl", "largest_document": -5}, "--largest_document must be a positive"),
-        ({"name": "jsonl", "document_per": "file"}, "is for --input_format text"),
+        ({"name": "jsonl", "largest_document": 0}, "`largest_document` must be a positive"),
+        ({"name": "jsonl", "largest_document": -5}, "`largest_document` must be a positive"),
+        ({"name": "jsonl", "document_per": "file"}, "is for `input_format` text"),
     ],
 )
 def test_formats_that_cannot_be_read(settings: dict[str, Any], said: str) -> None:

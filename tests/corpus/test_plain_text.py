@@ -37,7 +37,7 @@ def test_what_stands_around_texts_is_not_read_as_text(
 ) -> None:
     (tmp_path / name).write_bytes(b'{"text": "a"}\n')
     files = matching_files(str(tmp_path / "*"))
-    with pytest.raises(CorpusError, match=f"use --input_format {proper}"):
+    with pytest.raises(CorpusError, match=f"use `input_format` {proper}"):
         reading.check_readable(files, CorpusFormat("text", document_per=unit))
-    with pytest.raises(CorpusError, match=f"use --input_format {proper}"):
+    with pytest.raises(CorpusError, match=f"use `input_format` {proper}"):
         list(reading.splits(files[0], CorpusFormat("text", document_per=unit)))
