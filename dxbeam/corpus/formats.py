@@ -86,7 +86,7 @@ FORMATS: dict[str, Format] = {
     "parquet": parquet,
     "text": plain_text,
 }
-"""Every format, by the name that `input_format` and `output_format` give it."""
+"""Every format, by the name that --input_format and --output_format give it."""
 
 
 @dataclass(frozen=True)

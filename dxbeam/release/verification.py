@@ -8,7 +8,6 @@ its own digest is reported, to be noted elsewhere.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import io
 import json
@@ -24,7 +23,7 @@ import pyarrow.parquet as pq
 
 from dxbeam import storage
 from dxbeam.errors import OutputError
-from dxbeam.guarantees import Guarantee, Metric
+from dxbeam.guarantees import Guarantee
 from dxbeam.release import manifest
 from dxbeam.text import recorded_configuration
 
@@ -194,23 +193,13 @@ def _check_guarantee(path: str, release: Mapping[str, Any]) -> tuple[str, ...]:
     if (other := _other_version(release)) is not None:
         return (f"Whether the sentence follows from the numbers: {other}.",)
     try:
-        follows = _as_guarantee(said).as_dict() == said
-    except (TypeError, ValueError, ArithmeticError):  # a field is missing or of another type
+        follows = Guarantee.from_dict(said).as_dict() == said
+    # A field is missing, or of another type.
+    except (KeyError, TypeError, ValueError, ArithmeticError):
         follows = False
     if not follows:
         raise _damaged(path, "the guarantee's sentence does not follow from its other fields")
     return ()
-
-
-def _as_guarantee(said: Mapping[str, Any]) -> Guarantee:
-    fields = {name: value for name, value in said.items() if name != "sentence"}
-    fields["metric"] = Metric(said["metric_name"], said["metric"])
-    fields["epsilon"] = math.inf if said["epsilon"] is None else said["epsilon"]
-    fields["covers"] = said.get("covers") or ""
-    for name in ("caveats", "unprotected"):
-        fields[name] = tuple(said[name])
-    known = {field.name for field in dataclasses.fields(Guarantee)}
-    return Guarantee(**{name: value for name, value in fields.items() if name in known})
 
 
 def _check_configuration(path: str, release: Mapping[str, Any]) -> tuple[str, ...]:

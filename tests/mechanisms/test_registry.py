@@ -69,6 +69,8 @@ def test_what_a_new_mechanism_lacks_is_named_with_its_place(folder: Path) -> Non
         "mechanism made_up: no section '### `made_up`' in docs/mechanisms.md",
         "mechanism made_up: no parameter `half_life` with its default (2.0) in its section of "
         "docs/mechanisms.md",
+        "mechanism made_up: no public name in dxbeam/__init__.py (__all__, and the import for "
+        "type checkers)",
         "mechanism made_up: no row in the table of README.md",
         "mechanism made_up: no sentence in docs/choosing-a-mechanism.md",
         "mechanism made_up: no reference distribution in dxbeam/audit/references.py",

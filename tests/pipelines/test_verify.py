@@ -24,11 +24,6 @@ RECORDS += [b"not JSON"]
 
 
 @pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
-
-
-@pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.write_jsonl(tmp_path_factory.mktemp("corpus") / "corpus.jsonl", RECORDS)
 

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import dxbeam
 from dxbeam.audit.references import REFERENCES
 from tests.mechanisms import test_noise_rule
 from tests.release import test_promised_losses
@@ -33,6 +34,9 @@ def missing(mechanism: type[Any]) -> list[str]:
             "docs/mechanisms.md": _states_default(_section(page, name), field)
             for field in fields
         },
+        "public name in dxbeam/__init__.py (__all__, and the import for type checkers)": (
+            mechanism.__name__ in dxbeam.__all__
+        ),
         "row in the table of README.md": f" | `{name}` | " in readme,
         "sentence in docs/choosing-a-mechanism.md": f"`{name}`" in choosing,
         "reference distribution in dxbeam/audit/references.py": name in REFERENCES,

@@ -142,7 +142,7 @@ def test_a_kept_field_that_changes_its_type_is_refused_in_a_sentence(
     tmp_path: Path, kind: pa.DataType, value: Any
 ) -> None:
     released = [("a", "w1", {"n": None}), ("b", "w2", {"n": value})]
-    said = rf"--keep_fields n: a document's value is not {re.escape(str(kind))}, the type of this"
+    said = rf"`keep_fields` n: a document's value is not {re.escape(str(kind))}, the type of this"
     with pytest.raises(Exception, match=said):
         _write(tmp_path / "out", "parquet", pa.schema([("n", kind)]), released=released)
 

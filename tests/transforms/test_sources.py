@@ -94,7 +94,7 @@ def test_a_file_that_cannot_be_read_to_its_end_fails_the_run(tmp_path: Path, wri
     pipeline = tiny.pipeline()
     reading = pipeline | ReadDocuments(pattern, read_as)
     reading.documents | beam.Map(_fail)
-    with pytest.raises(Exception, match="--allow_unreadable_files") as failed:
+    with pytest.raises(Exception, match="`allow_unreadable_files`") as failed:
         pipeline.run()
     for name in unreadable:
         assert name in str(failed.value)
