@@ -11,7 +11,7 @@ RUN := $(VENV)/bin/python
 
 # Folders of tests that run whole jobs or draw large samples; "make quick" leaves them out, and with
 # them every test marked "slow". A new folder is in until it is named here.
-LONG_TESTS := analysis audit cloud commands engines pipelines statistical templates transforms
+LONG_TESTS := analysis audit cloud commands engines examples pipelines statistical templates transforms
 QUICK := -m "not slow" $(LONG_TESTS:%=--ignore=tests/%)
 
 .PHONY: demo test quick test-pythons lint docs clean

@@ -1,8 +1,8 @@
 """Pages of the docs site that are no files in ``docs/``: a hook of mkdocs, see ``mkdocs.yml``.
 
 The Python API has a page for each folder of the package, so a new module is there without being
-listed. ``README.md``, ``CONTRIBUTING.md``, ``SECURITY.md`` and ``CHANGELOG.md`` lie in the root
-folder, where people and repository hosts look for them.
+listed. ``README.md``, ``CONTRIBUTING.md`` and their like lie where people and repository hosts look
+for them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ PROJECT_PAGES = {
     "contributing.md": ("Contributing", "CONTRIBUTING.md"),
     "security.md": ("Security", "SECURITY.md"),
     "changelog.md": ("Changelog", "CHANGELOG.md"),
+    "examples.md": ("Examples", "examples/README.md"),
 }
-"""Files of the root folder by their place in the site, each with its title in the navigation."""
+"""Pages outside ``docs/`` by their place in the site, each with its title in the navigation."""
 
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 """A link within the repository: text, path, anchor. Those with a colon lead elsewhere."""
@@ -92,7 +93,7 @@ def with_links_of_the_site(text: str, folder: Path) -> str:
         for page, (_, source) in PROJECT_PAGES.items():
             if target == ROOT / source:
                 return f"[{label}]({page}{anchor})"
-        if target.is_relative_to(ROOT / "docs"):
+        if target.is_relative_to(ROOT / "docs") and target.suffix == ".md":
             return f"[{label}]({target.relative_to(ROOT / 'docs')}{anchor})"
         return label
 
@@ -126,4 +127,5 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return markdown
     if path == "command-line.md":
         markdown += manuals_of_commands()
-    return with_links_of_the_site(markdown, ROOT if path in PROJECT_PAGES else ROOT / "docs")
+    source = ROOT / (PROJECT_PAGES[path][1] if path in PROJECT_PAGES else f"docs/{path}")
+    return with_links_of_the_site(markdown, source.parent)

@@ -16,7 +16,6 @@ import pytest
 import yaml
 
 import dxbeam
-from dxbeam.mechanisms import MECHANISMS
 from tests import test_architecture as architecture
 
 ROOT = Path(__file__).parent.parent
@@ -125,12 +124,10 @@ def test_the_house_is_drawn_as_it_is() -> None:
     assert text == with_the_house_as_it_is(text), "draw it again: python -m tests.test_docs"
 
 
-def test_the_citation_is_of_this_version_and_of_every_mechanisms_paper() -> None:
+def test_the_citation_is_of_this_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert citation["version"] == dxbeam.__version__
-    notes = set(re.findall(r"\w+", " ".join(paper["notes"] for paper in citation["references"])))
-    ours = {"trlaplace", "trlaplace_published"}  # docs/trlaplace.md
-    assert set(MECHANISMS) - ours <= notes
+    assert all(paper["authors"] and paper["title"] for paper in citation["references"])
 
 
 def test_commits_are_checked_as_make_lint_checks() -> None:

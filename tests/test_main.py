@@ -74,6 +74,7 @@ def test_an_unknown_command_gets_a_sentence(
     assert "Evelyn" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["release-vectors", "release_vectors"])
 def test_mistakes_are_told_as_by_the_launcher(command: str, tmp_path: Path) -> None:
     ended = _dxbeam(tmp_path, command, "--epsilom=5")
@@ -81,6 +82,7 @@ def test_mistakes_are_told_as_by_the_launcher(command: str, tmp_path: Path) -> N
     assert ended.stderr == "dxbeam: unknown flag --epsilom; did you mean --epsilon?\n"
 
 
+@pytest.mark.slow
 def test_a_package_called_pipelines_is_not_in_the_way(tmp_path: Path) -> None:
     """Neither of the launcher nor of Beam's workers, which have this folder on their path too."""
     (tmp_path / "pipelines").mkdir()

@@ -125,6 +125,7 @@ def test_a_text_is_sanitized_without_beam() -> None:
     assert printed.endswith(".\n")
 
 
+@pytest.mark.slow
 def test_vectors_are_released_and_releases_verified_without_beam(tmp_path: Path) -> None:
     corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", [{"id": "a", "text": "good morning"}])
     tiny.run("demo", corpus, tmp_path / "release")

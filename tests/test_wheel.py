@@ -14,6 +14,8 @@ import pytest
 
 import dxbeam
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 OWN_PIPELINES = 'raise ImportError("this is somebody else\'s package")\n'
 
