@@ -41,5 +41,5 @@ def test_dead_letters_up_to_a_cap(given: str, dead: int, records: int, passes: b
 
 @pytest.mark.parametrize("given", ["", "-1", "1.5", "%", "101%", "-1%", "nan%", "many", "٣"])
 def test_a_cap_is_a_number_or_a_percentage(given: str) -> None:
-    with pytest.raises(ConfigurationError, match="--max_dead_letters"):
+    with pytest.raises(ConfigurationError, match="`max_dead_letters`"):
         dead_letter_cap(given)
