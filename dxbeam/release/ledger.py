@@ -139,8 +139,8 @@ def account(
     promise = settings.guarantee()
     if not promise.sound or promise.unprotected:
         raise ConfigurationError(
-            "`ledger` adds up what is guaranteed, and this mechanism guarantees nothing, or "
-            "nothing for some words; choose another mechanism, or leave the ledger out"
+            "`ledger` adds up what is guaranteed; this release guarantees nothing, or nothing for "
+            "some words, so there is nothing to add up; change the settings, or leave it out"
         )
     entry = Entry(
         state=BEGUN,
