@@ -1,6 +1,6 @@
 r"""Releases vectors: one noisy, projected, rounded vector per word, text or given vector.
 
-    python -m pipelines.release_vectors --input 'corpus/*.jsonl' --vocabulary demo --epsilon 10 \
+    dxbeam release-vectors --input 'corpus/*.jsonl' --vocabulary demo --epsilon 10 \
         --projected_dimensions 25 --output vectors
 
 writes Parquet shards (id, and a list of float32 on a public grid), the public projection.npy, and

@@ -1,6 +1,6 @@
 r"""Sanitizes a corpus: every word goes through a differentially private mechanism.
 
-    python -m pipelines.sanitize --input 'corpus/*.jsonl' --vocabulary demo --epsilon 10 \
+    dxbeam sanitize --input 'corpus/*.jsonl' --vocabulary demo --epsilon 10 \
         --output release
 
 writes sanitized shards and release.json, which says what is promised, to release/, and metrics and

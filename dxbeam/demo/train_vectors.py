@@ -4,7 +4,7 @@
     apt-get install wordnet-base            # or any other copy of WordNet 3.0's data files
     python -m dxbeam.demo.train_vectors --corpora DIR --wordnet /usr/share/wordnet \
         --output demo.bin
-    python -m pipelines.build_vocabulary --embeddings demo.bin --lowercase --neighbors 32 \
+    dxbeam build-vocabulary --embeddings demo.bin --lowercase --neighbors 32 \
         --vector_dtype float16 --output dxbeam/demo/vocabulary
 
 Sources. DIR holds gzip JSONL files with a field ``text``: the Brown corpus, US inaugural and State

@@ -182,7 +182,7 @@ def read_manifest(uri: str) -> dict[str, Any]:
         say what it must, or names files that are none of an artifact's.
     """
     path = storage.join(resolve(uri), MANIFEST)
-    rebuild = "build it with pipelines.build_vocabulary"
+    rebuild = "build it with dxbeam build-vocabulary"
     try:
         manifest = json.loads(storage.read(path))
     except OSError as error:
@@ -292,12 +292,12 @@ def _open(handle: VocabularyHandle) -> Vocabulary:
     except (OSError, ValueError, KeyError, RuntimeError, pa.ArrowException, DxbeamError) as error:
         raise ArtifactError(
             f"`vocabulary` {handle.uri}: the files are whole but do not fit together "
-            f"({type(error).__name__}); build it again with pipelines.build_vocabulary"
+            f"({type(error).__name__}); build it again with dxbeam build-vocabulary"
         ) from None
     if any(map(UNWRITABLE.search, vocabulary.words)):
         raise ArtifactError(
             f"`vocabulary` {handle.uri}: a word is empty or holds a null byte or the end of a "
-            "line, so a release would not be a text; build it again with pipelines.build_vocabulary"
+            "line, so a release would not be a text; build it again with dxbeam build-vocabulary"
         )
     return vocabulary
 
@@ -349,7 +349,7 @@ def _check_files(directory: str, files: dict[str, Any]) -> None:
 
 
 def _check_file(path: Path, expected: dict[str, Any]) -> None:
-    rebuild = "build the vocabulary again with pipelines.build_vocabulary"
+    rebuild = "build the vocabulary again with dxbeam build-vocabulary"
     try:
         digest, size = storage.sha256(str(path))
     except OSError as error:

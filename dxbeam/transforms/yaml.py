@@ -98,7 +98,7 @@ def _counts(of: tuple[str, Tally]) -> beam.Row:
 class BuildVocabulary(beam.PTransform):
     """Turns an embedding file into a vocabulary artifact, on one worker.
 
-    For a large vocabulary use pipelines.build_vocabulary, which spreads the neighbour table over
+    For a large vocabulary use dxbeam build-vocabulary, which spreads the neighbour table over
     workers. Output: one row of uri, digest, words and dimensions.
 
     Args:
