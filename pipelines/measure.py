@@ -54,6 +54,8 @@ def named_mechanisms(text: str) -> list[tuple[str, dict[str, str]]]:
         parameters = dict(pair.partition("=")[::2] for pair in given)
         if "epsilon" in parameters:
             raise ConfigurationError("`mechanisms`: epsilon is what is measured; leave it out")
+        if (name, parameters) in listed:
+            raise ConfigurationError(f"`mechanisms` {text} names {name} twice")
         listed.append((name, parameters))
     return listed
 

@@ -31,7 +31,7 @@ def parse(text: str) -> list[float]:
       ConfigurationError: not of this form, not above 0, not in increasing order, or above 1,000.
     """
     wrong = ConfigurationError(
-        f"epsilons: {text} is neither a range, as 1:70 or 0.5:6:0.1, nor a list of increasing "
+        f"`epsilons` {text} is neither a range, as 1:70 or 0.5:6:0.1, nor a list of increasing "
         "numbers above 0, as 1,2,5, nor auto"
     )
     try:
@@ -45,7 +45,7 @@ def parse(text: str) -> list[float]:
         if not (0 < first <= last < math.inf and 0 < step < math.inf):
             raise wrong
         if (last - first) / step > 1000:
-            raise ConfigurationError(f"epsilons: {text} are more than 1,000; take a larger step")
+            raise ConfigurationError(f"`epsilons` {text} are more than 1,000; take a larger step")
         numbers = [first + step * index for index in range(int((last - first) / step + 1e-9) + 1)]
     if not all(0 < a < math.inf for a in numbers) or sorted(set(numbers)) != numbers:
         raise wrong

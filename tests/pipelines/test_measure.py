@@ -1,0 +1,141 @@
+"""What settings do to words, as dxbeam measure tells it: tables, a page, and refusals."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from dxbeam.analysis.measure import UNIFORM
+from dxbeam.errors import DxbeamError
+from pipelines.measure import measure_settings
+
+FLAGS = ["--mechanisms=laplace,santext", "--epsilons=1:5", "--rank_cs=0.05", "--words=100"]
+
+
+def _measured(uri: str, output: Path, *flags: str) -> list[dict[str, Any]]:
+    measure_settings([f"--vocabulary={uri}", f"--output={output}", *(flags or FLAGS)])
+    rows: list[dict[str, Any]] = pq.read_table(output / "proportions.parquet").to_pylist()
+    return rows
+
+
+@pytest.fixture(scope="module")
+def output(uri: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("measured") / "out"
+    _measured(uri, folder)
+    return folder
+
+
+def test_a_row_per_mechanism_epsilon_and_c(output: Path) -> None:
+    rows = pq.read_table(output / "proportions.parquet").to_pylist()
+    settings = [(row["mechanism"], row["rank_c"], row["epsilon"]) for row in rows]
+    assert settings == [
+        (name, c, float(epsilon))
+        for name in ("laplace", "santext")
+        for c in (None, 0.05)
+        for epsilon in range(1, 6)
+    ]
+    for row in rows:
+        assert row["words"] == 100
+        assert row["weighting"] == UNIFORM
+        assert sum(row[name] for name in ("original", "close", "distant")) == pytest.approx(1)
+        for name in ("original", "close", "distant"):
+            assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+
+
+def test_words_come_out_as_themselves_more_often_at_a_larger_epsilon(output: Path) -> None:
+    rows = pq.read_table(output / "proportions.parquet").to_pylist()
+    santext = [row["original"] for row in rows if row["mechanism"] == "santext"][:5]
+    assert santext == sorted(santext)
+    assert santext[-1] > 0.5
+
+
+def test_the_same_seed_measures_the_same_and_another_does_not(
+    uri: str, output: Path, tmp_path: Path
+) -> None:
+    before = pq.read_table(output / "proportions.parquet").to_pylist()
+    assert _measured(uri, tmp_path / "again") == before
+    assert _measured(uri, tmp_path / "other", *FLAGS, "--seed=1") != before
+
+
+def test_the_geometry_of_the_vocabulary_is_told(output: Path) -> None:
+    rows = pq.read_table(output / "geometry.parquet").to_pylist()
+    assert [row["pair"] for row in rows] == ["z(w, x1)", "z(x1, x2)", "z(x1, x101)"]
+    assert all(row["low"] < row["mean"] < row["high"] for row in rows)
+
+
+class _Page(HTMLParser):
+    """What a page loads, and the texts that stand for its pictures."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.alternatives: list[str] = []
+        self.pictures = 0
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        if tag in ("script", "img", "iframe", "link"):
+            self.loaded.append(tag)
+        self.loaded += [given[name] or "" for name in ("src", "href") if name in given]
+        self.pictures += tag == "svg"
+        if given.get("role") == "img":
+            self.alternatives.append(given.get("aria-label") or "")
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_says_what_it_shows(output: Path) -> None:
+    text = (output / "report.html").read_text()
+    page = _Page()
+    page.feed(text)
+    assert not [place for place in page.loaded if not place.startswith("#")]
+    assert not re.search(r"url\((?!#)|@import", text)
+    assert page.pictures == len(page.alternatives) == 5
+    assert all("epsilon" in alternative for alternative in page.alternatives)
+    assert "any two original words" in text  # what is promised
+    assert "95 % intervals" in text
+    assert "dxbeam measure --vocabulary" in text  # how to make it again
+
+
+def test_each_mechanism_gets_a_grid_of_its_own(uri: str, tmp_path: Path) -> None:
+    flags = ["--mechanisms=laplace,santext", "--words=20"]
+    rows = _measured(uri, tmp_path / "out", *flags)
+    for name in ("laplace", "santext"):
+        own = [row for row in rows if row["mechanism"] == name]
+        assert len(own) >= 20
+        assert own[0]["original"] < 0.2
+        assert own[-1]["original"] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--epsilons=0:3", "--epsilons 0:3 is neither"),
+        ("--epsilons=5,1", "--epsilons 5,1 is neither"),
+        ("--epsilons=1:2:3:4", "is neither"),
+        ("--epsilons=1:1e9", "more than 1,000"),
+        ("--epsilons=nan", "is neither"),
+        ("--rank_cs=-1", "--rank_cs -1: write numbers above 0"),
+        ("--rank_cs=few", "--rank_cs few: write numbers above 0"),
+        ("--mechanisms=lapalce", "there is no such mechanism"),
+        ("--mechanisms=laplace:epsilon=3", "leave it out"),
+        ("--mechanisms=laplace:delta=3", "has no parameter delta"),
+        ("--mechanisms=", "there is no such mechanism"),
+        ("--mechanisms=laplace,laplace", "twice"),
+        ("--words=0", "--words"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(uri: str, tmp_path: Path, flag: str, said: str) -> None:
+    with pytest.raises(DxbeamError, match=re.escape(said)):
+        _measured(uri, tmp_path / "out", flag)
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_written_where_something_lies(uri: str, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(DxbeamError, match=re.escape("is not empty")):
+        _measured(uri, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
