@@ -1,7 +1,7 @@
 """What is promised against what happens: exact losses of every mechanism in every mode.
 
-Four words and the unknown word on a line, whose laws are exact; documents of up to three words are
-all enumerated. The numbers of a promise are read from its sentences, as a reader would.
+Four words and the unknown word on a line, whose distributions are exact; documents of up to three
+words are all enumerated. The numbers of a promise are read from its sentences, as a reader would.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ def _vocabulary(dimensions: int) -> Vocabulary:
 
 @dataclass(frozen=True)
 class Word:
-    """A mechanism's exact law, and its distance written down a second time."""
+    """A mechanism's exact distribution, and its distance written down a second time."""
 
     mechanism: Mechanism
     vocabulary: Vocabulary
 
     @cached_property
-    def law(self) -> Floats:
+    def distribution(self) -> Floats:
         """P(released | original), [5, 4]; the last row is the unknown word's."""
         reference = REFERENCES[self.mechanism.name].reference(self.mechanism, self.vocabulary)
         assert reference.released is not None
@@ -137,7 +137,7 @@ class Said:
         )
 
     def kept(self, p: Floats, q: Floats, own: float, euclidean: float) -> bool:
-        """Whether two laws at these distances are no further apart than is said."""
+        """Whether two distributions at these distances are no further apart than is said."""
         times = self.euclidean * euclidean if euclidean else 0.0
         exponent = min(self.epsilon * own if own else 0.0, times, self.cap)
         return _kept(p, q, exponent, self.delta)
@@ -163,13 +163,13 @@ ROW = [*range(WORDS), PAD, PAD]
 
 def _ordered(word: Word, rule: str) -> Floats:
     """P(what stands at a word's place | word), [6, 8]: a word, <unk>, nothing, odd or strange."""
-    law = np.zeros((WORDS + 2, WORDS + 4))
-    law[:, :WORDS] = word.law[ROW]
+    distribution = np.zeros((WORDS + 2, WORDS + 4))
+    distribution[:, :WORDS] = word.distribution[ROW]
     if rule != "noise":
-        law[[ODD, STRANGE]] = 0
+        distribution[[ODD, STRANGE]] = 0
         column = {"mask": [4, 4], "drop": [5, 5], "keep": [6, 7]}[rule]
-        law[[ODD, STRANGE], [WORDS + c - 4 for c in column]] = 1
-    return law
+        distribution[[ODD, STRANGE], [WORDS + c - 4 for c in column]] = 1
+    return distribution
 
 
 def _covered(promise: Guarantee, sensitive: int) -> list[int]:
@@ -192,7 +192,7 @@ def test_of_ordered_text_every_sentence_holds(
     word = _word(name, parameters)
     settings = Configuration(word.mechanism, unknown_words=rule, allow_unsound=True)
     promise = settings.guarantee()
-    law = _ordered(word, rule)
+    distribution = _ordered(word, rule)
     if not promise.sound:
         assert promise.sentence == "Nothing is guaranteed for a word."
         assert not any("exponent" in caveat or "factor" in caveat for caveat in promise.caveats)
@@ -201,12 +201,14 @@ def test_of_ordered_text_every_sentence_holds(
     covered = _covered(promise, round(WORDS * 0.5) if name == "santext_plus" else 0)
     for x, y in itertools.combinations(covered, 2):
         i, j = ROW[x], ROW[y]
-        assert said.kept(law[x], law[y], metric[i, j], apart[i, j]), (x, y)
+        assert said.kept(distribution[x], distribution[y], metric[i, j], apart[i, j]), (x, y)
     others = sorted(set(range(WORDS + 2)) - set(covered))
     assert bool(others) == bool(promise.unprotected) == ("nothing is promised" in promise.sentence)
     for x in others:
         worst = any(
-            not said.kept(law[x], law[y], metric[ROW[x], ROW[y]], apart[ROW[x], ROW[y]])
+            not said.kept(
+                distribution[x], distribution[y], metric[ROW[x], ROW[y]], apart[ROW[x], ROW[y]]
+            )
             for y in range(WORDS + 2)
         )
         assert worst, "a word is left out for a reason"
@@ -218,7 +220,7 @@ def test_of_ordered_text_every_sentence_holds(
     for x, y in itertools.combinations(itertools.product(range(WORDS + 2), repeat=2), 2):
         changed = [(a, b) for a, b in zip(x, y, strict=True) if a != b]
         if {a for pair in changed for a in pair} <= set(covered):
-            p, q = (np.outer(law[d[0]], law[d[1]]).ravel() for d in (x, y))
+            p, q = (np.outer(distribution[d[0]], distribution[d[1]]).ravel() for d in (x, y))
             cost = sum(said.epsilon * metric[ROW[a], ROW[b]] for a, b in changed)
             assert _kept(p, q, cost, said.delta * len(changed)), (x, y)
 
@@ -236,13 +238,13 @@ def _filled(document: Document, n: int) -> Document:
     return document + (PAD,) * (n - len(document))
 
 
-def _law_of(document: Document, n: int, law: Floats) -> Floats:
-    """The law of the bag of n words, over all sorted outputs."""
+def _distribution_of(document: Document, n: int, distribution: Floats) -> Floats:
+    """The distribution of the bag of n words, over all sorted outputs."""
     total: Counter[Document] = Counter()
     draws = list(itertools.combinations(_filled(document, n), n))
     for draw in draws:
         for outputs in itertools.product(range(WORDS), repeat=n):
-            mass = math.prod(law[w, o] for w, o in zip(draw, outputs, strict=True))
+            mass = math.prod(distribution[w, o] for w, o in zip(draw, outputs, strict=True))
             total[tuple(sorted(outputs))] += mass / len(draws)
     every = itertools.combinations_with_replacement(range(WORDS), n)
     return np.array([total[output] for output in every])
@@ -272,18 +274,20 @@ def test_of_bags_every_sentence_holds(name: str, parameters: dict[str, float], n
     said, metric, apart = Said.by(promise), word.metric, word.euclidean
     assert said.delta == pytest.approx(n * of_a_word.delta)
     assert f"any two documents at most epsilon * {n} * D" in promise.composition
-    laws = {document: _law_of(document, n, word.law) for document in DOCUMENTS}
+    distributions = {
+        document: _distribution_of(document, n, word.distribution) for document in DOCUMENTS
+    }
     for x, y in itertools.combinations(DOCUMENTS, 2):
         own, euclidean = _cost(x, y, n, metric), _cost(x, y, n, apart)
-        assert said.kept(laws[x], laws[y], own, euclidean), (x, y)
+        assert said.kept(distributions[x], distributions[y], own, euclidean), (x, y)
         largest = said.epsilon * float(metric.max())
-        assert _kept(laws[x], laws[y], n * largest, said.delta)
+        assert _kept(distributions[x], distributions[y], n * largest, said.delta)
         if len(y) == len(x) + 1 and not Counter(x) - Counter(y):
-            assert _kept(laws[x], laws[y], largest, said.delta), (x, y)
+            assert _kept(distributions[x], distributions[y], largest, said.delta), (x, y)
         old, new = (list((a - b).elements()) for a, b in _both_ways(x, y))
         if len(old) == len(new) == 1:
             cost = said.epsilon * metric[old[0], new[0]]
-            assert _kept(laws[x], laws[y], cost, said.delta), (x, y)
+            assert _kept(distributions[x], distributions[y], cost, said.delta), (x, y)
 
 
 def _both_ways(x: Document, y: Document) -> list[tuple[Counter[int], Counter[int]]]:
@@ -305,7 +309,7 @@ def test_slacks_that_add_up_to_one_promise_nothing() -> None:
 def test_the_word_movers_distance_of_documents_as_they_were_is_no_bound() -> None:
     """ "a" against "a a": their distance is 0, and bags of two words tell them apart."""
     word = _word("laplace", {})
-    short, long = (_law_of(document, 2, word.law) for document in ((0,), (0, 0)))
+    short, long = (_distribution_of(document, 2, word.distribution) for document in ((0,), (0, 0)))
     assert np.abs(np.log(short) - np.log(long)).max() > 1
     caveats = Configuration(word.mechanism, bag=BagOfWords(2)).guarantee().caveats
     [said] = [caveat for caveat in caveats if "Word Mover" in caveat]

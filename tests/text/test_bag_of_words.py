@@ -1,7 +1,7 @@
 """Bags of words: the theorem by exact enumeration, and what the sanitizer makes of documents.
 
-The laws are exact: five words on a line, Laplace noise in one dimension, the nearest word; bags are
-summed over all draws and all outputs. Nothing here is sampled but where a test says so.
+The distributions are exact: five words on a line, Laplace noise in one dimension, the nearest word;
+bags are summed over all draws and all outputs. Nothing here is sampled but where a test says so.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PLACES = np.append(POSITIONS, POSITIONS.mean())
 LARGEST = float(np.ptp(PLACES))
 
 Bag = tuple[int, ...]
-Law = dict[Bag, float]
+Distribution = dict[Bag, float]
 
 
 def _words() -> npt.NDArray[np.float64]:
@@ -54,36 +54,36 @@ def _filled(document: Bag, n: int) -> Bag:
 
 
 @cache
-def _noised(bag: Bag) -> Law:
-    """The law of the sorted outputs of the words of a bag."""
-    law: Counter[Bag] = Counter()
+def _noised(bag: Bag) -> Distribution:
+    """The distribution of the sorted outputs of the words of a bag."""
+    distribution: Counter[Bag] = Counter()
     for outputs in itertools.product(range(5), repeat=len(bag)):
-        law[tuple(sorted(outputs))] += math.prod(
+        distribution[tuple(sorted(outputs))] += math.prod(
             WORDS[word, output] for word, output in zip(bag, outputs, strict=True)
         )
-    return law
+    return distribution
 
 
-def _mixed(draws: Iterable[Bag]) -> Law:
-    law: Counter[Bag] = Counter()
+def _mixed(draws: Iterable[Bag]) -> Distribution:
+    distribution: Counter[Bag] = Counter()
     draws = list(draws)
     for draw in draws:
         for output, probability in _noised(tuple(sorted(draw))).items():
-            law[output] += probability / len(draws)
-    return law
+            distribution[output] += probability / len(draws)
+    return distribution
 
 
 @cache
-def _without_replacement(document: Bag, n: int) -> Law:
+def _without_replacement(document: Bag, n: int) -> Distribution:
     return _mixed(itertools.combinations(_filled(document, n), n))
 
 
 @cache
-def _with_replacement(document: Bag, n: int) -> Law:
+def _with_replacement(document: Bag, n: int) -> Distribution:
     return _mixed(itertools.product(document, repeat=n))
 
 
-def _loss(first: Law, second: Law) -> float:
+def _loss(first: Distribution, second: Distribution) -> float:
     return max(abs(math.log(first[output] / second[output])) for output in first)
 
 
@@ -169,7 +169,7 @@ def test_documents_that_fit_the_bag_have_the_papers_theorem() -> None:
 
 @pytest.mark.parametrize("sampled", [_without_replacement, _with_replacement])
 def test_the_papers_theorem_is_false_for_documents_that_are_sampled(
-    sampled: Callable[[Bag, int], Law],
+    sampled: Callable[[Bag, int], Distribution],
 ) -> None:
     x, y = (0, 0, 0, 0, 0, 4), (0, 0, 0, 0, 0, 0)
     claimed = EPSILON * 2 * _movers(x, y)[0]
@@ -211,16 +211,19 @@ def _released(
     return results  # type: ignore[return-value]
 
 
-LAWS: list[tuple[str, Bag]] = [("w0 w4, w4; w2 the W9", (0, 4, 4, 2, PAD, PAD)), ("w3", (3,))]
+DISTRIBUTIONS: list[tuple[str, Bag]] = [
+    ("w0 w4, w4; w2 the W9", (0, 4, 4, 2, PAD, PAD)),
+    ("w3", (3,)),
+]
 
 
 def _p_value(text: str, document: Bag) -> float:
-    """Chi-squared test of 20,000 released bags of two words against the exact law."""
+    """Chi-squared test of 20,000 released bags of two words against the exact distribution."""
     count = 20_000
     documents = [Document(str(number), text) for number in range(count)]
     found = Counter(r.document.text for r in _released(documents, BagOfWords(2, frozenset())))
-    law = _without_replacement(document, 2)
-    expected = {" ".join(f"w{word}" for word in bag): p * count for bag, p in law.items()}
+    distribution = _without_replacement(document, 2)
+    expected = {" ".join(f"w{word}" for word in bag): p * count for bag, p in distribution.items()}
     assert set(found) <= set(expected)
     rare = [text for text, number in expected.items() if number < 5]
     groups = [[text] for text in expected if text not in rare] + ([rare] if rare else [])
@@ -231,7 +234,7 @@ def _p_value(text: str, document: Bag) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("text", "document"), LAWS)
+@pytest.mark.parametrize(("text", "document"), DISTRIBUTIONS)
 def test_released_bags_follow_the_enumerated_law(text: str, document: Bag) -> None:
     """False alarms: 1e-6 each; the documents' noise is fixed by the key, so never on a whim."""
     assert _p_value(text, document) > 1e-6
@@ -263,7 +266,7 @@ def test_the_law_test_fails_on_broken_draws(
     broken: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BagOfWords, "draw", broken)
-    assert min(_p_value(text, document) for text, document in LAWS) < 1e-9
+    assert min(_p_value(text, document) for text, document in DISTRIBUTIONS) < 1e-9
 
 
 def test_every_document_has_the_same_number_of_sorted_words() -> None:

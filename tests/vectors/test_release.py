@@ -1,4 +1,4 @@
-"""What a released vector is: its law on the grid, what it depends on, what is promised of it."""
+"""Released vectors: their distribution on the grid, what it depends on, what is promised."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def _one(settings: VectorConfiguration, text: str, name: str = "d") -> np.ndarra
 
 
 def _coordinate_p(settings: VectorConfiguration, epsilon: float, released: np.ndarray) -> float:
-    """Of the first coordinate of releases of w0, against the exact law over grid points."""
+    """Of the first coordinate of releases of w0, against its exact distribution on the grid."""
     centre = _projected(settings, VOCABULARY.vectors[0])[0]
     steps = np.rint(released[:, 0] / settings.step).astype(int)
     lowest, highest = steps.min() - 200, steps.max() + 200
     borders = (np.arange(lowest, highest + 2) - 0.5) * settings.step - centre
     scale = settings.sensitivity.value / epsilon
-    law = np.diff(theory.cdf(borders, settings.projection.projected, 1 / scale))
-    counts = np.bincount(steps - lowest, minlength=len(law))
-    return chi_square_p(counts, law)
+    distribution = np.diff(theory.cdf(borders, settings.projection.projected, 1 / scale))
+    counts = np.bincount(steps - lowest, minlength=len(distribution))
+    return chi_square_p(counts, distribution)
 
 
 @pytest.mark.slow
@@ -393,5 +393,5 @@ def test_released_words_are_spread_as_far_as_the_noise() -> None:
         [_releaser(settings).release_one(Document(str(i), "w0")) for i in range(4000)]
     )
     distances = np.linalg.norm(released - _projected(settings, VOCABULARY.vectors[0]), axis=1)
-    law = stats.gamma(3, scale=settings.scale)
-    assert stats.kstest(distances, law.cdf).pvalue > ALPHA
+    distribution = stats.gamma(3, scale=settings.scale)
+    assert stats.kstest(distances, distribution.cdf).pvalue > ALPHA
