@@ -45,7 +45,15 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # editable dxbeam, are not read.
     shared = [path for path in sys.path if path.endswith("site-packages")]
     (packages / "shared.pth").write_text("\n".join(shared) + "\n")
-    _pip("--python", folder / "bin" / "python", "install", "--no-deps", "--no-index", wheel)
+    _pip(
+        "--python",
+        folder / "bin" / "python",
+        "install",
+        "--ignore-installed",
+        "--no-deps",
+        "--no-index",
+        wheel,
+    )
     return folder / "bin"
 
 
@@ -74,6 +82,7 @@ def test_it_holds_launchers_demo_data_and_types_and_no_name_but_dxbeam(wheel: Pa
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"dxbeam"}
     launchers = {f"dxbeam/pipelines/{path.name}" for path in (ROOT / "pipelines").glob("*.py")}
     demo = {"dxbeam/py.typed", "dxbeam/demo/sample_corpus.jsonl"}
+    demo |= {"dxbeam/analysis/report.html.jinja"}
     demo |= {
         f"dxbeam/demo/vocabulary/{path.name}"
         for path in (ROOT / "dxbeam" / "demo" / "vocabulary").iterdir()

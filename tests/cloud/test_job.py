@@ -35,7 +35,7 @@ RECORDS = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(20)
 RUN_OFF_LINE = (
     "import sys; from apache_beam.internal.gcp import auth; "
     "auth._Credentials._credentials_init = True; "
-    "from dxbeam.transforms import launch; from pipelines.sanitize import sanitize; "
+    "from dxbeam.commands import launch; from pipelines.sanitize import sanitize; "
     "launch.main(sanitize)"
 )
 

@@ -101,7 +101,7 @@ def test_a_ledger_takes_each_line_once(cloud: Front, failure: str) -> None:
     ledger.begin(path, entry("2", key="k2"), 30.0)
     ledger.begin(path, entry("3", key="k3"), 30.0)
     assert [e.run for e in ledger.read(path)] == ["1", "2", "3"]
-    with pytest.raises(OutputError, match="pass --max_epsilon"):
+    with pytest.raises(OutputError, match="pass `max_epsilon`"):
         ledger.begin(path, entry("4", key="k4"), 30.0)
 
 
