@@ -29,7 +29,7 @@ quick: $(VENV)/installed-for-tests lint
 	$(RUN) -m pytest --quiet --numprocesses auto --maxprocesses 4 --durations-min=2 $(QUICK)
 
 test-pythons:
-	.ci/test_pythons 3.10 3.13 -- --quiet -m "not slow" tests/test_*.py tests/text tests/mechanisms
+	.ci/test_pythons 3.10 3.13 -- --quiet -m "not slow" tests/test_public_names.py tests/text tests/mechanisms
 
 docs: $(VENV)/installed-for-tests
 	$(RUN) -m mkdocs build --quiet
