@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
@@ -41,8 +41,8 @@ try:
     from dxbeam.analysis.report import REPORT, Measurement, WriteReport
 except ImportError:
     sys.exit(
-        "dxbeam: measuring needs scipy, matplotlib and jinja2; install them with: pip install "
-        " 'dxbeam[report]'"
+        "dxbeam: measuring needs scipy, matplotlib and jinja2; install them with: "
+        "pip install 'dxbeam[report]'"
     )
 
 
@@ -115,6 +115,15 @@ def measure_settings(argv: Sequence[str]) -> None:
     started = time.monotonic()
     ids = measure.sample(own.words, len(search.vocabulary), own.seed)
     chosen = settings(own, search)
+    if options.view_as(TestOptions).dry_run:
+        for setting in chosen:
+            first, *_, last = (*setting.epsilons, setting.epsilons[-1])
+            print(
+                f"Would measure {setting.mechanism} on {len(ids):,} words at "
+                f"{len(setting.epsilons)} values of epsilon, {first:g} to {last:g}"
+            )
+        print("Nothing was written (--dry_run).")
+        return
     thresholds = geometry.thresholds(ids, search)
     laplace = next((s for s in chosen if s.mechanism == "laplace"), None)
     measured = Measurement(

@@ -139,3 +139,12 @@ def test_nothing_is_written_where_something_lies(uri: str, tmp_path: Path) -> No
     with pytest.raises(DxbeamError, match=re.escape("is not empty")):
         _measured(uri, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
+
+
+def test_a_dry_run_says_what_it_would_measure(
+    uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measure_settings([f"--vocabulary={uri}", f"--output={tmp_path}/out", *FLAGS, "--dry_run"])
+    told = capsys.readouterr().out
+    assert "Would measure laplace on 100 words at 5 values of epsilon, 1 to 5" in told
+    assert not (tmp_path / "out").exists()
