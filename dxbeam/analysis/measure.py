@@ -14,6 +14,7 @@ import apache_beam as beam
 import numpy as np
 from apache_beam import pvalue
 from apache_beam.metrics import Metrics
+from apache_beam.utils.shared import Shared
 
 from dxbeam.analysis.every_epsilon import Ids
 from dxbeam.analysis.proportions import Shares, Sums, measure, shares_of
@@ -119,10 +120,14 @@ class _Measure(beam.DoFn):
         self._vocabulary = vocabulary
         self._seed = seed
         self._threads = threads
+        self._shared = Shared()  # made here, so that the threads of a process share one
         self._words = Metrics.counter("dxbeam", "measured_words")
 
     def setup(self) -> None:
-        self._search = NeighborSearch(artifact.open_vocabulary(self._vocabulary))
+        self._search: NeighborSearch = self._shared.acquire(
+            lambda: NeighborSearch(artifact.open_vocabulary(self._vocabulary)),
+            tag=self._vocabulary.digest,
+        )
 
     def process(self, task: Task) -> Iterator[tuple[int, Sums]]:
         task = Task(*task)
