@@ -16,7 +16,7 @@ SERIES = {
 }
 """Colour and dash of each share (Okabe and Ito's colours for all kinds of sight)."""
 
-_INK = "#808080"  # readable on white and on black
+_INK = "#858585"  # readable on white and on black
 
 
 def shares_figure(rows: Sequence[dict[str, Any]]) -> str:

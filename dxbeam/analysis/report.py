@@ -141,7 +141,7 @@ def _part(setting: Setting, rows: Sequence[Row]) -> dict[str, Any]:
     return {
         "mechanism": setting.mechanism,
         "parameters": parameters,
-        "promise": f"At epsilon = {setting.epsilons[0]:g}: {guarantee.sentence}",
+        "promise": f"At epsilon = {setting.epsilons[0]:g}, for example: {guarantee.sentence}",
         "unprotected": "; ".join(guarantee.unprotected),
         "figures": figures,
     }
