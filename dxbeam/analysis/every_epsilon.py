@@ -9,11 +9,12 @@ since |w + t u - x|^2 = |w + t u|^2 - 2 s_x(t). Every word is a line in t, so th
 function of t is the upper envelope of N lines, and two rows of products, <w, X> and <u, X>, hold
 the answer for every t.
 
-Let p be best at the smallest t and q at the largest, and let p and q cross at t*. If x is best
-at some t between, x - max(p, q) is at least 0 there. It is linear on either side of t*, so it is at
-least 0 at the smallest t, at t* or at the largest t. Three passes over the N lines in float32 with
-a bound on their rounding therefore find all words that can be the answer at any t; a few are
-left, whose lines are computed again in float64 and compared at every t.
+Let p be best at the smallest t and q at the largest, and t* any t between. If x is best at some t
+up to t*, the line x - p is at least 0 there, so it is at least 0 at the smallest t or at t*; from
+t* on, the same holds of x - q at t* or at the largest t. Three passes over the N lines in float32
+with a bound on their rounding therefore find all words that can be the answer at any t, and fewest
+others where t* is about where p and q cross. The lines of these few are computed again in float64
+and compared at every t.
 
 The distribution of the answer at each t is exact. Answers at different t share one draw of noise,
 so curves over epsilon are smooth, and intervals hold at each epsilon alone, not for all together.
@@ -143,7 +144,7 @@ def _candidates(at_zero: Singles, slopes: Singles, scales: Floats, error: Floats
             continue
         crossing = _crossing(at_zero, slopes, p, q, scales[first], scales[last])
         scores = at_zero + np.float32(crossing) * slopes
-        limit = max(scores[p], scores[q]) - np.float32(2.1 * error[last])
+        limit = min(scores[p], scores[q]) - np.float32(2.1 * error[last])
         above = np.flatnonzero(scores >= limit)
         if len(above) > _MOST_CANDIDATES:
             middle = min(max(int(np.searchsorted(scales, crossing)), first + 1), last - 1)

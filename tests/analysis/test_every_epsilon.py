@@ -107,3 +107,16 @@ def test_broken_copies_are_found(
 def test_intervals_with_many_candidates_are_halved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(every_epsilon, "_MOST_CANDIDATES", 1)
     assert wrong_answers("laplace", random_vocabulary(500, 20), words=50)[0] == 0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_answers_do_not_depend_on_where_an_interval_is_looked_into(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So no rounding of where two lines cross can lose a word."""
+    monkeypatch.setattr(
+        every_epsilon,
+        "_crossing",
+        lambda *given: given[-2] + share * (given[-1] - given[-2]),
+    )
+    assert wrong_answers("laplace", random_vocabulary(500, 20), words=50)[0] == 0
