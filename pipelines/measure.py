@@ -3,16 +3,19 @@ r"""Measures what settings do to words: how many stay, come close or go far, for
     dxbeam measure --vocabulary demo --mechanisms laplace,santext \
         --rank_cs 0.02,0.04 --output measured
 
-writes report.html, a page to read and to hand on, and the figures behind it: proportions.parquet
-(a row per mechanism, epsilon and c, with intervals) and geometry.parquet, to measured/. No text is
-read and none is released: words of the public vocabulary are tried.
+writes report.html, a page to read and to hand on, and the tables behind it to measured/:
+proportions.parquet (a row per mechanism, epsilon and c, with intervals), ranks.parquet,
+words.parquet (single words) and geometry.parquet. No text is read and none is released: words of
+the public vocabulary are tried, each as likely as any other.
 
+    --input 'corpus/*.jsonl'      words as frequent as in these texts, instead
     --epsilons 1:70               a grid of your own; by default each mechanism gets its own
     --words 5000                  how many words are tried
     --mechanisms gaussian:delta=1e-6:distance=5    parameters of a mechanism
 
-Runs locally by default, on all cores with --direct_running_mode=multi_processing
---direct_num_workers=0, and on any Beam runner with --runner.
+What is measured by --input is computed from raw text: keep it with the corpus. Runs locally by
+default, on all cores with --direct_running_mode=multi_processing --direct_num_workers=0, and on any
+Beam runner with --runner.
 """
 
 from __future__ import annotations
@@ -20,8 +23,8 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
@@ -29,16 +32,21 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.options import CommonOptions, MeasureOptions, SanitizeOptions, parse, require
-from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.commands.request import corpus_format
+from dxbeam.corpus import reading
+from dxbeam.corpus.files import matching_files
 from dxbeam.release import claim
 from dxbeam.space import artifact
+from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.transforms.count_words import CountWords
 
 try:
-    from dxbeam.analysis import geometry, grids, measure
-    from dxbeam.analysis.measure import MeasureShares, Setting
-    from dxbeam.analysis.report import REPORT, Measurement, WriteReport
+    from dxbeam.analysis import grids, measurement
+    from dxbeam.analysis.measure import MeasureShares, PlanMeasurement, RepeatWords, Task, tasks
+    from dxbeam.analysis.measurement import Plan, Question, plan
+    from dxbeam.analysis.report import REPORT, Heading, WriteReport
+    from dxbeam.analysis.word_sample import sample_by_frequency, uniform_sample
 except ImportError:
     sys.exit(
         "dxbeam: measuring needs scipy, matplotlib and jinja2; install them with: "
@@ -46,98 +54,121 @@ except ImportError:
     )
 
 
-def named_mechanisms(text: str) -> list[tuple[str, dict[str, str]]]:
-    """``"laplace,gaussian:delta=1e-6"`` as names and parameters; ``all`` for every mechanism."""
-    listed = []
-    for entry in (",".join(MECHANISMS) if text == "all" else text).split(","):
-        name, *given = entry.strip().split(":")
-        parameters = dict(pair.partition("=")[::2] for pair in given)
-        if "epsilon" in parameters:
-            raise ConfigurationError("`mechanisms`: epsilon is what is measured; leave it out")
-        if (name, parameters) in listed:
-            raise ConfigurationError(f"`mechanisms` {text} names {name} twice")
-        listed.append((name, parameters))
-    return listed
+class MeasureJob(NamedTuple):
+    """A measurement, as the flags ask for it.
+
+    Attributes:
+      options: the flags.
+      question: what is asked.
+      vocabulary: the vocabulary's handle.
+      heading: what the report begins with.
+    """
+
+    options: PipelineOptions
+    question: Question
+    vocabulary: VocabularyHandle
+    heading: Heading
 
 
-def rank_cs(text: str) -> tuple[float, ...]:
-    """``"0.02,0.04"`` as increasing numbers above 0."""
-    try:
-        found = sorted({float(part) for part in text.split(",") if part.strip()} - {0.0})
-    except ValueError:
-        found = [-1.0]
-    if not all(0 < c < float("inf") for c in found):
-        raise ConfigurationError(f"`rank_cs` {text}: write numbers above 0, as 0.02,0.04")
-    return tuple(found)
+def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
+    """The measurement that the flags ask for; of files it reads the vocabulary's manifest alone.
+
+    Raises:
+      DxbeamError: a flag that is needed and missing, or flags that do not go together.
+    """
+    own, shared = options.view_as(MeasureOptions), options.view_as(SanitizeOptions)
+    require(shared, "vocabulary")
+    require(options.view_as(CommonOptions), "output")
+    launch.refuse_quoting(options)
+    vocabulary = artifact.handle(shared.vocabulary)
+    epsilons = None if own.epsilons == "auto" else tuple(grids.parse(own.epsilons))
+    mechanisms = measurement.named_mechanisms(own.mechanisms)
+    measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions)
+    question = Question(mechanisms, epsilons, measurement.rank_cs(own.rank_cs), own.repeats)
+    named = {
+        "name": shared.vocabulary,
+        "words": vocabulary.words,
+        "dimensions": vocabulary.dimensions,
+    }
+    command = shlex.join(["dxbeam", "measure", *argv])
+    return MeasureJob(options, question, vocabulary, Heading(named, shared.input or "", command))
 
 
-def settings(options: MeasureOptions, search: NeighborSearch) -> list[Setting]:
-    """What the flags ask for, with each mechanism's own grid where none is given."""
-    made = []
-    for name, parameters in named_mechanisms(options.mechanisms):
-        mechanism = make_mechanism(name, epsilon=0.1, **parameters)
-        epsilons = (
-            grids.automatic(mechanism, search)
-            if options.epsilons == "auto"
-            else grids.parse(options.epsilons)
-        )
-        for epsilon in epsilons:
-            make_mechanism(name, epsilon=epsilon, **parameters).draws(search.vocabulary.dimensions)
-        given = tuple(sorted(parameters.items()))
-        made.append(Setting(name, given, tuple(epsilons), rank_cs(options.rank_cs)))
-    return made
-
-
-def build(
-    options: PipelineOptions, measured: Measurement, ids: Any, vocabulary: Any
-) -> beam.Pipeline:
+def build(job: MeasureJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
-    own, output = options.view_as(MeasureOptions), options.view_as(CommonOptions).output
-    pipeline = beam.Pipeline(options=options)
-    sums = pipeline | "MeasureShares" >> MeasureShares(
-        measured.settings, ids, vocabulary, own.seed, launch.search_threads(options)
-    )
-    _ = sums | "WriteReport" >> WriteReport(output, measured)
+    own, shared = job.options.view_as(MeasureOptions), job.options.view_as(SanitizeOptions)
+    pipeline = beam.Pipeline(options=job.options)
+    if shared.input:
+        read = pipeline | "CountWords" >> CountWords(
+            shared.input, corpus_format(shared), shared.allow_unreadable_files, job.vocabulary
+        )
+        sample = read.counts | "Sample" >> beam.Map(sample_by_frequency, own.words, own.seed)
+        left_out = read.left_out
+    else:
+        sample = pipeline | "Sample" >> beam.Create(
+            [uniform_sample(own.words, job.vocabulary.words, own.seed)]
+        )
+        left_out = pipeline | "LeftOut" >> beam.Create([0])
+    planned = sample | "PlanMeasurement" >> PlanMeasurement(job.question, job.vocabulary)
+    noise = job.vocabulary, own.seed, launch.search_threads(job.options)
+    sums = planned | "Batches" >> beam.FlatMap(_once) | "MeasureShares" >> MeasureShares(*noise)
+    repeated = planned | "Repeats" >> beam.FlatMap(_again) | "RepeatWords" >> RepeatWords(*noise)
+    output = job.options.view_as(CommonOptions).output
+    _ = planned | "WriteReport" >> WriteReport(output, job.heading, sums, repeated, left_out)
     return pipeline
+
+
+def _once(planned: Plan) -> Iterator[Task]:
+    for part, setting in enumerate(planned.settings):
+        yield from tasks(part, setting, planned.sample.ids)
+
+
+def _again(planned: Plan) -> Iterator[Task]:
+    for part, setting in enumerate(planned.settings):
+        yield from tasks(part, setting, planned.repeated, planned.repeats)
 
 
 @launch.naming_flags
 def measure_settings(argv: Sequence[str]) -> None:
     """Checks the flags, measures, and says where the report lies."""
     options = parse(argv, MeasureOptions, __doc__ or "")
-    own, shared = options.view_as(MeasureOptions), options.view_as(SanitizeOptions)
-    output = options.view_as(CommonOptions).output
-    require(shared, "vocabulary")
-    require(options.view_as(CommonOptions), "output")
+    shared, output = options.view_as(SanitizeOptions), options.view_as(CommonOptions).output
+    job = read_options(options, argv)
     claim.check_empty(output)
-    handle = artifact.handle(shared.vocabulary)
-    search = NeighborSearch(artifact.open_vocabulary(handle))
-    started = time.monotonic()
-    ids = measure.sample(own.words, len(search.vocabulary), own.seed)
-    chosen = settings(own, search)
+    if shared.input:
+        files = matching_files(shared.input)
+        reading.check_readable(files, corpus_format(shared), shared.allow_unreadable_files)
+    pipeline = build(job)
     if options.view_as(TestOptions).dry_run:
-        for setting in chosen:
-            first, *_, last = (*setting.epsilons, setting.epsilons[-1])
-            print(
-                f"Would measure {setting.mechanism} on {len(ids):,} words at "
-                f"{len(setting.epsilons)} values of epsilon, {first:g} to {last:g}"
-            )
-        print("Nothing was written (--dry_run).")
+        print(_described(job))
         return
-    thresholds = geometry.thresholds(ids, search)
-    laplace = next((s for s in chosen if s.mechanism == "laplace"), None)
-    measured = Measurement(
-        chosen,
-        thresholds,
-        geometry.nearer(thresholds, handle.dimensions, laplace.epsilons) if laplace else [],
-        {"name": shared.vocabulary, "words": handle.words, "dimensions": handle.dimensions},
-        shlex.join(["dxbeam", "measure", *argv]),
-    )
-    launch.run(build(options, measured, ids, handle))
-    answers = len(ids) * sum(len(s.epsilons) * (1 + len(s.rank_cs)) for s in chosen)
+    started = time.monotonic()
+    launch.run(pipeline)
     print(
-        f"Measured {len(chosen)} mechanisms on {len(ids):,} words, {answers:,} answers, in "
+        f"Measured {len(job.question.mechanisms)} mechanisms in "
         f"{time.monotonic() - started:.0f} seconds. Report: {storage.join(output, REPORT)}"
+    )
+
+
+def _described(job: MeasureJob) -> str:
+    """What would be measured."""
+    own, question, corpus = job.options.view_as(MeasureOptions), job.question, job.heading.corpus
+    if corpus and question.epsilons is None:
+        grid = ["a grid of epsilon that its words decide"] * len(question.mechanisms)
+    else:
+        search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
+        sample = uniform_sample(own.words, job.vocabulary.words, own.seed)
+        found = [setting.epsilons for setting in plan(question, sample, search).settings]
+        grid = [f"{len(e)} values of epsilon, {e[0]:g} to {e[-1]:g}" for e in found]
+    words = f"{own.words:,} words of {corpus or 'the vocabulary'}"
+    return "\n".join(
+        [
+            *(
+                f"Would measure {name} on {words} at {epsilons}"
+                for (name, _), epsilons in zip(question.mechanisms, grid, strict=True)
+            ),
+            "Nothing was written (--dry_run).",
+        ]
     )
 
 

@@ -31,8 +31,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam.commands import launch
 from dxbeam.commands.options import CommonOptions, SanitizeOptions, parse, require
-from dxbeam.commands.request import release_request
-from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.commands.request import corpus_format, release_request
 from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
@@ -92,19 +91,6 @@ def repair_of(options: SanitizeOptions) -> Repair | None:
     )
 
 
-def corpus_format(options: SanitizeOptions) -> CorpusFormat:
-    """How the corpus is read."""
-    return CorpusFormat(
-        options.input_format,
-        options.text_field,
-        options.id_field,
-        field_names(options.keep_fields),
-        options.group_by,
-        options.document_per,
-        options.largest_document,
-    )
-
-
 class SanitizeJob(NamedTuple):
     """A release of sanitized text, as the flags ask for it.
 
@@ -133,7 +119,8 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
     require(flags, "input", "vocabulary", "epsilon")
     require(options.view_as(CommonOptions), "output")
     launch.refuse_quoting(options)
-    settings, read_as, repair = configuration(flags), corpus_format(flags), repair_of(flags)
+    settings, repair = configuration(flags), repair_of(flags)
+    read_as = corpus_format(flags, field_names(flags.keep_fields), flags.group_by)
     output_format = flags.output_format or (
         "jsonl" if read_as.document_per == "file" else read_as.name
     )

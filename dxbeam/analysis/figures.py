@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
 
 SERIES = {
@@ -16,10 +18,12 @@ SERIES = {
 }
 """Colour and dash of each share (Okabe and Ito's colours for all kinds of sight)."""
 
+Row = dict[str, Any]
+
 _INK = "#858585"  # readable on white and on black
 
 
-def shares_figure(rows: Sequence[dict[str, Any]]) -> str:
+def shares_figure(rows: Sequence[Row]) -> str:
     """Original, close and distant against epsilon with their intervals, for one setting: SVG.
 
     Args:
@@ -59,6 +63,161 @@ def nearer_figure(points: Sequence[Any]) -> str:
         axes.plot(epsilons, [point.mean for point in own], color=colour, linestyle="dotted")
     axes.set(xlabel="epsilon", ylabel="probability", ylim=(0.48, 1.02))
     return _as_svg(figure, axes)
+
+
+def ranks_figure(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
+    """How many released words are among the first neighbours, at three epsilons: SVG.
+
+    Args:
+      shares: of proportions.parquet, without rank resampling.
+      ranks: of ranks.parquet, for the same mechanism.
+    """
+    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    axes = figure.add_subplot()
+    for row, (colour, dash) in zip(_telling(shares), SERIES.values(), strict=False):
+        own = [rank for rank in ranks if rank["epsilon"] == row["epsilon"]]
+        axes.plot(
+            [rank["last_rank"] + 1 for rank in own],
+            list(itertools.accumulate(rank["share"] for rank in own)),
+            color=colour,
+            linestyle=dash,
+            drawstyle="steps-post",
+            label=f"epsilon = {row['epsilon']:g}",
+        )
+    axes.set(
+        xscale="log",
+        xlabel="nearest words, the original first",
+        ylabel="share released from among them",
+        ylim=(-0.02, 1.02),
+    )
+    return _as_svg(figure, axes)
+
+
+def ranks_in_words(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
+    """What ``ranks_figure`` shows."""
+    told = []
+    for row in _telling(shares):
+        within = sum(
+            rank["share"]
+            for rank in ranks
+            if rank["epsilon"] == row["epsilon"] and rank["last_rank"] <= 1000
+        )
+        told.append(
+            f"at epsilon = {row['epsilon']:g}, {row['original']:.0%} are the original and "
+            f"{within:.0%} are among its 1,000 nearest words"
+        )
+    return "Of the released words, " + "; ".join(told)
+
+
+def _telling(shares: Sequence[Row]) -> list[Row]:
+    """The rows at which a tenth, half and nine tenths of the words stay, as far as there are."""
+    found = [
+        next((row for row in shares if row["original"] >= share), shares[-1])
+        for share in (0.1, 0.5, 0.9)
+    ]
+    return [row for i, row in enumerate(found) if row not in found[:i]]
+
+
+def words_figure(rows: Sequence[Row]) -> str:
+    """N_w and S_w against epsilon: the median over words, and the middle 80 % of words: SVG.
+
+    Args:
+      rows: of words.parquet, for one mechanism.
+    """
+    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    axes = figure.add_subplot()
+    for name, label, (colour, dash) in (
+        ("n_w", "came out as itself (N_w)", SERIES["original"]),
+        ("s_w", "different words that came out (S_w)", SERIES["distant"]),
+    ):
+        epsilons, low, middle, high = _over_words(rows, name)
+        axes.plot(epsilons, middle, color=colour, linestyle=dash, label=label)
+        axes.fill_between(epsilons, low, high, color=colour, alpha=0.25, linewidth=0)
+    axes.set(xlabel="epsilon", ylabel=f"of {rows[0]['repeats']} releases", ylim=(0, None))
+    return _as_svg(figure, axes)
+
+
+def words_in_words(rows: Sequence[Row]) -> str:
+    """What ``words_figure`` shows."""
+    turns = {row["word"]: row["transition_epsilon"] for row in rows}
+    known = [turn for turn in turns.values() if turn is not None]
+    shown = (
+        f"Each of {len(turns)} words was released {rows[0]['repeats']} times at each epsilon; "
+        "lines are the median over words, bands hold the middle 80 % of words"
+    )
+    if len(known) < len(turns) / 2:
+        return f"{shown}; most words turn outside these epsilons"
+    low, middle, high = np.quantile(known, [0.1, 0.5, 0.9])
+    return (
+        f"{shown}. A word comes out as itself in half of its releases from epsilon = {middle:.3g} "
+        f"on (median); for a tenth of the words that is below {low:.3g}, for a tenth above "
+        f"{high:.3g}"
+    )
+
+
+def _over_words(rows: Sequence[Row], name: str) -> tuple[list[float], Any, Any, Any]:
+    epsilons = sorted({row["epsilon"] for row in rows})
+    values = [[row[name] for row in rows if row["epsilon"] == epsilon] for epsilon in epsilons]
+    low, middle, high = np.quantile(np.array(values), [0.1, 0.5, 0.9], axis=1)
+    return epsilons, low, middle, high
+
+
+def bounds_figure(rows: Sequence[Row]) -> str:
+    """Bounds on how often words release themselves or their neighbour, and measured shares: SVG.
+
+    Args:
+      rows: of geometry.parquet, bounds and shares.
+    """
+    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    axes = figure.add_subplot()
+    for released, label, (colour, _) in (
+        ("w", "the word itself", SERIES["original"]),
+        ("x1", "its nearest neighbour", SERIES["close"]),
+    ):
+        for quantity, dash in (("bound on the share released", "dotted"), ("share released", "-")):
+            own = [r for r in rows if (r["between"], r["quantity"]) == (released, quantity)]
+            axes.plot(
+                [row["epsilon"] for row in own],
+                [row["value"] for row in own],
+                color=colour,
+                linestyle=dash,
+                label=f"{label}, {'at most' if dash == 'dotted' else 'measured'}",
+            )
+    axes.set(xlabel="epsilon", ylabel="share of releases", ylim=(-0.02, 1.02))
+    return _as_svg(figure, axes)
+
+
+def bounds_in_words(rows: Sequence[Row]) -> str:
+    """What ``bounds_figure`` shows."""
+    at = {(row["quantity"], row["between"], row["epsilon"]): row["value"] for row in rows}
+    epsilons = sorted({row["epsilon"] for row in rows})
+    middle = min(epsilons, key=lambda epsilon: abs(at["share released", "w", epsilon] - 0.5))
+    bound, share = "bound on the share released", "share released"
+    return (
+        f"Means over {rows[0]['words']} words. At epsilon = {middle:g} a word can come out as "
+        f"itself in at most {at[bound, 'w', middle]:.0%} of releases, as one neighbour alone "
+        f"allows, and does in {at[share, 'w', middle]:.0%}, as all the others stand in its way "
+        f"too; its nearest neighbour comes out in at most {at[bound, 'x1', middle]:.0%}, and does "
+        f"in {at[share, 'x1', middle]:.1%}"
+    )
+
+
+def shares_in_words(rows: Sequence[Row]) -> str:
+    """What ``shares_figure`` shows."""
+    first, last = rows[0], rows[-1]
+    half = next((row for row in rows if row["original"] >= 0.5), None)
+    closest = max(rows, key=lambda row: row["close"])
+    turns = (
+        f"half of the words come out as themselves from epsilon = {half['epsilon']:g} on"
+        if half
+        else "less than half of the words come out as themselves throughout"
+    )
+    return (
+        f"From epsilon = {first['epsilon']:g} ({first['original']:.0%} original, "
+        f"{first['close']:.0%} close, {first['distant']:.0%} distant) to {last['epsilon']:g} "
+        f"({last['original']:.0%}, {last['close']:.0%}, {last['distant']:.0%}); {turns}; close "
+        f"words are commonest at {closest['epsilon']:g}, with {closest['close']:.0%}"
+    )
 
 
 def _as_svg(figure: Figure, axes: Any) -> str:

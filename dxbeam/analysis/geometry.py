@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dxbeam.analysis.every_epsilon import Floats, Ids
-from dxbeam.analysis.noisy_dot_product import cdf, threshold
+from dxbeam.analysis.noisy_dot_product import cdf, least_threshold, survival, threshold
 from dxbeam.space.neighbors import CLOSE_RANK, NeighborSearch
 
 PAIRS = {"z(w, x1)": (0, 1), "z(x1, x2)": (1, 2), f"z(x1, x{CLOSE_RANK + 1})": (1, CLOSE_RANK + 1)}
@@ -99,3 +99,40 @@ def nearer(rows: Sequence[Threshold], n: int, epsilons: Sequence[float]) -> list
         for row in rows
         for epsilon in epsilons
     ]
+
+
+class Bounds(NamedTuple):
+    """How probable it is at most that a word releases itself, or its nearest neighbour.
+
+    Attributes:
+      word: its id.
+      original: float64 [E], an upper bound on the probability of the word itself (Eq. 20).
+      nearest: float64 [E], on that of its nearest neighbour (Eqs 20 and 21).
+    """
+
+    word: int
+    original: Floats
+    nearest: Floats
+
+
+def bounds(ids: Ids, epsilons: Sequence[float], search: NeighborSearch) -> list[Bounds]:
+    """Bounds for multidimensional Laplace noise, from a word and its first 100 neighbours.
+
+    Words with a neighbour at their own place are left out.
+
+    Args:
+      ids: int64 [B].
+      epsilons: E values.
+      search: the vocabulary, of at least two words.
+    """
+    n, grid = search.vocabulary.dimensions, np.asarray(epsilons, np.float64)
+    made = []
+    for group in search.nearest_neighbors(ids, min(CLOSE_RANK + 1, len(search.vocabulary))):
+        words = np.unique(search.vocabulary.vectors_of(group), axis=0, return_index=True)[1]
+        vectors = search.vocabulary.vectors_of(group[np.sort(words)])
+        if not np.array_equal(np.sort(words)[:2], [0, 1]):
+            continue
+        # F_Z(z) = P(Z > -z), and F_Z at epsilon is F_Z at 1 of epsilon z.
+        original, nearest = (survival(-grid * least_threshold(vectors, i), n, 1.0) for i in (0, 1))
+        made.append(Bounds(int(group[0]), original, nearest))
+    return made

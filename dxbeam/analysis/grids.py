@@ -14,7 +14,7 @@ import numpy as np
 from dxbeam.analysis import proportions
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import Mechanism, make_mechanism
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.neighbors import Ids, NeighborSearch
 
 POINTS = 40
 LEAST, MOST = 0.01, 0.99
@@ -52,7 +52,7 @@ def parse(text: str) -> list[float]:
     return [float(f"{number:.12g}") for number in numbers]
 
 
-def automatic(mechanism: Mechanism, search: NeighborSearch) -> list[float]:
+def automatic(mechanism: Mechanism, ids: Ids, search: NeighborSearch) -> list[float]:
     """An even grid over the range in which words begin to come out as themselves.
 
     200 words are tried at 49 values of epsilon; the grid runs from where 1 % come out as themselves
@@ -60,12 +60,13 @@ def automatic(mechanism: Mechanism, search: NeighborSearch) -> list[float]:
 
     Args:
       mechanism: with any epsilon.
+      ids: int64 [B], the words that are measured, in random order.
       search: the vocabulary, with its neighbour table.
     """
-    generator = np.random.default_rng(0)  # a trial of public words: protects nothing
-    ids = generator.integers(0, len(search.vocabulary), _PILOT_WORDS)
+    generator = np.random.default_rng(0)  # a trial: nothing is released
+    ids = ids[:_PILOT_WORDS]
     draws = mechanism.draws(search.vocabulary.dimensions)
-    random = generator.integers(0, 2**64, (_PILOT_WORDS, draws), dtype=np.uint64)
+    random = generator.integers(0, 2**64, (len(ids), draws), dtype=np.uint64)
     defined = _defined(mechanism, _PILOT_EPSILONS, search.vocabulary.dimensions)
     sums = proportions.measure(mechanism, defined, [], ids, random, search)
     original = sums.totals[0, :, 0] / sums.words

@@ -1,8 +1,8 @@
-"""MeasureShares: words -> shares of original, close and distant words, as a Beam transform.
+"""Measures what settings do to words, as Beam transforms.
 
 Words are dealt out in batches, each measured by whichever worker takes it, and the sums added up;
-so a cluster measures vocabularies of millions of words. Random numbers follow from the seed and
-the number of the batch: however the work is divided, the result is the same.
+so a cluster measures vocabularies of millions of words. Random numbers follow from the seed, the
+part and the number of the batch: however the work is divided, the result is the same.
 """
 
 from __future__ import annotations
@@ -16,112 +16,111 @@ from apache_beam import pvalue
 from apache_beam.metrics import Metrics
 from apache_beam.utils.shared import Shared
 
-from dxbeam.analysis.every_epsilon import Ids
-from dxbeam.analysis.proportions import Shares, Sums, measure, shares_of
-from dxbeam.mechanisms import make_mechanism
+from dxbeam.analysis import proportions
+from dxbeam.analysis.measurement import Plan, Question, Setting, plan
+from dxbeam.analysis.plausible_deniability import Repeated, repeat
+from dxbeam.analysis.proportions import Sums
+from dxbeam.analysis.word_sample import WordSample
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
 
-UNIFORM = "uniform over the vocabulary"
-"""What the sampled words stand for: every word of the vocabulary counts alike."""
+_RELEASES_PER_TASK = 256
 
-_WORDS_PER_BATCH = 256
-
-
-class Setting(NamedTuple):
-    """A mechanism and the grid it is measured on.
-
-    Attributes:
-      mechanism: its name.
-      parameters: its parameters other than epsilon, as (name, value).
-      epsilons: in increasing order.
-      rank_cs: of rank resampling; without it is always measured as well.
-    """
-
-    mechanism: str
-    parameters: tuple[tuple[str, str], ...]
-    epsilons: tuple[float, ...]
-    rank_cs: tuple[float, ...]
-
-    def made(self) -> Any:
-        """The mechanism at the first epsilon."""
-        return make_mechanism(self.mechanism, epsilon=self.epsilons[0], **dict(self.parameters))
+_ONCE, _AGAIN = 0, 1  # apart in the seed, so that no two measurements share noise
 
 
 class Task(NamedTuple):
-    """A batch of words to be measured under one setting."""
+    """A batch of words to be measured under one setting.
 
-    setting: int
+    Attributes:
+      part: a number under which results are added up.
+      batch: which batch of the part this is.
+      setting: what is measured.
+      ids: the words.
+      repeats: how often each word is released.
+    """
+
+    part: int
     batch: int
+    setting: Setting
     ids: list[int]
+    repeats: int
 
 
-def sample(words: int, vocabulary: int, seed: int) -> Ids:
-    """Ids of different words, all equally likely: int64 [min(words, vocabulary)].
+def tasks(part: int, setting: Setting, ids: list[int], repeats: int = 1) -> Iterator[Task]:
+    """All batches of a part."""
+    step = max(1, _RELEASES_PER_TASK // repeats)
+    for batch, start in enumerate(range(0, len(ids), step)):
+        yield Task(part, batch, setting, ids[start : start + step], repeats)
+
+
+class PlanMeasurement(beam.PTransform):
+    """Decides what is measured: PCollection[WordSample] -> PCollection[Plan], of one each.
 
     Args:
-      words: how many.
-      vocabulary: N.
-      seed: of the sample, which is of public words and protects nothing.
+      question: what is asked.
+      vocabulary: the handle of the artifact.
     """
-    chosen = np.random.default_rng(seed).permutation(vocabulary)[:words]
-    return np.sort(chosen)
 
+    def __init__(self, question: Question, vocabulary: VocabularyHandle):
+        super().__init__()
+        self._plan = _Plan(question, vocabulary)
 
-def tasks(settings: Iterable[Setting], ids: Ids) -> list[Task]:
-    """All batches of all settings."""
-    return [
-        Task(number, batch, ids[start : start + _WORDS_PER_BATCH].tolist())
-        for number, _ in enumerate(settings)
-        for batch, start in enumerate(range(0, len(ids), _WORDS_PER_BATCH))
-    ]
+    def expand(self, sample: pvalue.PCollection) -> pvalue.PCollection:
+        """Plans."""
+        return sample | "Plan" >> beam.ParDo(self._plan)
 
 
 class MeasureShares(beam.PTransform):
-    """Measures every setting: PBegin -> PCollection[tuple[int, Sums]], one element per setting.
+    """Adds up what becomes of words: PCollection[Task] -> PCollection[tuple[int, Sums]].
+
+    One element for each part, under its number.
 
     Args:
-      settings: what is measured.
-      ids: int64 [k], the words.
       vocabulary: the handle of the artifact.
-      seed: of the noise. The figures are of public words, and nothing is released.
+      seed: of the noise. The figures are of words, and nothing is released.
       threads: of one worker.
     """
 
-    def __init__(
-        self,
-        settings: list[Setting],
-        ids: Ids,
-        vocabulary: VocabularyHandle,
-        seed: int,
-        threads: int = 1,
-    ):
+    def __init__(self, vocabulary: VocabularyHandle, seed: int, threads: int = 1):
         super().__init__()
-        self._tasks = tasks(settings, ids)
-        self._measure = _Measure(settings, vocabulary, seed, threads)
+        self._measure = _MeasureShares(vocabulary, seed, threads)
 
-    def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
-        """Deals the batches out and adds the sums up per setting."""
+    def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
+        """Spreads the batches over workers and adds the sums up per part."""
         return (
-            begin
-            | "Batches" >> beam.Create(self._tasks)
+            tasks
             | "Spread" >> beam.Reshuffle()
             | "Measure" >> beam.ParDo(self._measure)
             | "AddUp" >> beam.CombinePerKey(_AddUp())
         )
 
 
-class _Measure(beam.DoFn):
-    def __init__(
-        self, settings: list[Setting], vocabulary: VocabularyHandle, seed: int, threads: int
-    ):
-        self._settings = settings
+class RepeatWords(beam.PTransform):
+    """Releases words again and again: PCollection[Task] -> PCollection[tuple[int, Repeated]].
+
+    An element for each word of each part, under the part's number.
+
+    Args:
+      vocabulary: the handle of the artifact.
+      seed: of the noise. The figures are of words, and nothing is released.
+      threads: of one worker.
+    """
+
+    def __init__(self, vocabulary: VocabularyHandle, seed: int, threads: int = 1):
+        super().__init__()
+        self._repeat = _RepeatWords(vocabulary, seed, threads)
+
+    def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
+        """Spreads the batches over workers."""
+        return tasks | "Spread" >> beam.Reshuffle() | "Repeat" >> beam.ParDo(self._repeat)
+
+
+class _Searching(beam.DoFn):
+    def __init__(self, vocabulary: VocabularyHandle):
         self._vocabulary = vocabulary
-        self._seed = seed
-        self._threads = threads
         self._shared = Shared()  # made here, so that the threads of a process share one
-        self._words = Metrics.counter("dxbeam", "measured_words")
 
     def setup(self) -> None:
         self._search: NeighborSearch = self._shared.acquire(
@@ -129,27 +128,59 @@ class _Measure(beam.DoFn):
             tag=self._vocabulary.digest,
         )
 
+
+class _Plan(_Searching):
+    def __init__(self, question: Question, vocabulary: VocabularyHandle):
+        super().__init__(vocabulary)
+        self._question = question
+
+    def process(self, sample: WordSample) -> Iterator[Plan]:
+        yield plan(self._question, WordSample(*sample), self._search)
+
+
+class _Noisy(_Searching):
+    def __init__(self, vocabulary: VocabularyHandle, seed: int, threads: int):
+        super().__init__(vocabulary)
+        self._seed = seed
+        self._threads = threads
+        self._words = Metrics.counter("dxbeam", "measured_words")
+
+    def _random(self, task: Task, kind: int) -> Any:
+        draws = task.setting.made().draws(self._search.vocabulary.dimensions)
+        generator = np.random.default_rng((self._seed, kind, task.part, task.batch))
+        shape = (len(task.ids) * task.repeats, draws)
+        return generator.integers(0, 2**64, shape, dtype=np.uint64)
+
+
+class _MeasureShares(_Noisy):
     def process(self, task: Task) -> Iterator[tuple[int, Sums]]:
-        task = Task(*task)
-        setting = self._settings[task.setting]
-        mechanism = setting.made()
-        generator = np.random.default_rng((self._seed, task.setting, task.batch))
-        draws = mechanism.draws(self._search.vocabulary.dimensions)
-        random = generator.integers(0, 2**64, (len(task.ids), draws), dtype=np.uint64)
-        ids = np.array(task.ids, np.int64)
-        self._words.inc(len(ids))
-        yield (
-            task.setting,
-            measure(
-                mechanism,
-                setting.epsilons,
-                setting.rank_cs,
-                ids,
-                random,
-                self._search,
-                self._threads,
-            ),
+        self._words.inc(len(task.ids))
+        sums = proportions.measure(
+            task.setting.made(),
+            task.setting.epsilons,
+            task.setting.rank_cs,
+            np.array(task.ids, np.int64),
+            self._random(task, _ONCE),
+            self._search,
+            self._threads,
         )
+        yield task.part, sums
+
+
+class _RepeatWords(_Noisy):
+    def process(self, task: Task) -> Iterator[tuple[int, Repeated]]:
+        self._words.inc(len(task.ids))
+        repeated = repeat(
+            task.setting.made(),
+            task.setting.epsilons,
+            np.array(task.ids, np.int64),
+            task.repeats,
+            self._random(task, _AGAIN),
+            self._search,
+            self._threads,
+        )
+        for word in repeated:
+            yield task.part, word
 
 
 class _AddUp(beam.CombineFn):
@@ -168,21 +199,3 @@ class _AddUp(beam.CombineFn):
 
     def extract_output(self, accumulator: Sums | None) -> Sums | None:
         return accumulator
-
-
-def rows(setting: Setting, sums: Sums) -> Iterator[dict[str, Any]]:
-    """The lines of proportions.parquet for a setting."""
-    found: Iterable[Shares] = shares_of(sums, setting.made(), setting.epsilons, setting.rank_cs)
-    for shares in found:
-        row: dict[str, Any] = {
-            "mechanism": setting.mechanism,
-            "parameters": ",".join(f"{name}={value}" for name, value in setting.parameters),
-            "weighting": UNIFORM,
-            "epsilon": shares.epsilon,
-            "rank_c": shares.rank_c,
-            "words": shares.words,
-        }
-        for name in ("original", "close", "distant"):
-            share, low, high = getattr(shares, name)
-            row |= {name: share, f"{name}_low": low, f"{name}_high": high}
-        yield row

@@ -394,11 +394,20 @@ def release_bounds(words: npt.ArrayLike, epsilon: float) -> Floats:
       epsilon: of the mechanism.
     """
     words = np.asarray(words, np.float64)
-    least = np.full(len(words), np.inf)
-    for i, word in enumerate(words):
-        to_beat = np.delete(words, i, axis=0)
-        least[i] = threshold(words[0], word, to_beat).min(initial=np.inf)
+    least = np.array([least_threshold(words, i) for i in range(len(words))])
     # F_Z(z) = P(Z > -z), which keeps its relative accuracy where it is small.
     bounds = np.ones(len(words))
     bounds[np.isfinite(least)] = survival(-least[np.isfinite(least)], words.shape[1], epsilon)
     return bounds
+
+
+def least_threshold(words: npt.ArrayLike, i: int) -> float:
+    """The least threshold(w, x_i, x_j) over j, [k, n] -> float; infinite for a word alone.
+
+    Args:
+      words: distinct vectors, that of the original w first.
+      i: which of them is to be released.
+    """
+    words = np.asarray(words, np.float64)
+    to_beat = np.delete(words, i, axis=0)
+    return float(threshold(words[0], words[i], to_beat).min(initial=np.inf))

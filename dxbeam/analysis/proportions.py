@@ -18,23 +18,19 @@ are different questions with different answers, so whoever asks says which it wa
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import beta
 
-from dxbeam.analysis import every_epsilon
+from dxbeam.analysis import every_epsilon, rank_histogram
 from dxbeam.analysis.every_epsilon import Floats, Ids
+from dxbeam.analysis.exponential_shares import exponential_shares, is_exact
+from dxbeam.analysis.intervals import count_interval, mean_interval
 from dxbeam.mechanisms import Mechanism, ScalesNoise
-from dxbeam.mechanisms.santext import SanText
-from dxbeam.mechanisms.tem import TEM
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import CLOSE_RANK, NeighborSearch
-
-CONFIDENCE = 0.95
 
 LARGEST_ERROR = 1e-3
 """Shares with rank resampling are off by so much at most, apart from the sampling of words."""
@@ -69,16 +65,22 @@ class Sums(NamedTuple):
       totals: float64 [1 + C, E, 3]: original, close and distant words, or the sums of their
         probabilities, without rank resampling and then with each c.
       squares: float64 [1 + C, E, 3]: the sums of the squared probabilities.
+      ranks: float64 [E, bins]: how many released words have a rank in each bin, without rank
+        resampling (rank_histogram.py).
     """
 
     words: int
     totals: Floats
     squares: Floats
+    ranks: Floats
 
     def plus(self, other: Sums) -> Sums:
         """The sums over the words of both."""
         return Sums(
-            self.words + other.words, self.totals + other.totals, self.squares + other.squares
+            self.words + other.words,
+            self.totals + other.totals,
+            self.squares + other.squares,
+            self.ranks + other.ranks,
         )
 
 
@@ -105,19 +107,16 @@ def measure(
     shares = np.empty((1 + len(rank_cs), len(ids), len(epsilons), 3))
     exact = is_exact(mechanism)
     if exact:
-        shares[0] = exponential_shares(mechanism, epsilons, ids, search)
+        shares[0], ranks = exponential_shares(mechanism, epsilons, ids, search)
     if rank_cs or not exact:
         released = released_words(mechanism, epsilons, ids, random, search, threads)
         if not exact:
-            shares[0] = np.eye(3)[outcomes(ids, released, search)]
+            kinds = outcomes(ids, released, search)
+            shares[0] = np.eye(3)[kinds]
+            ranks = rank_histogram.histogram(ids, released, kinds, search)
         grid = np.asarray(epsilons, np.float64)
         shares[1:] = resampled_shares(ids, released, grid, rank_cs, search)
-    return Sums(len(ids), shares.sum(axis=1), np.square(shares).sum(axis=1))
-
-
-def is_exact(mechanism: Mechanism) -> bool:
-    """Whether the mechanism's own shares are computed, and not counted among draws."""
-    return isinstance(mechanism, (SanText, TEM))
+    return Sums(len(ids), shares.sum(axis=1), np.square(shares).sum(axis=1), ranks)
 
 
 def shares_of(
@@ -285,93 +284,3 @@ class _Ranks:
             ranks[row] = np.searchsorted(np.sort(scores), scores[group])
         widest = int(np.isfinite(ranks[:, 1:]).sum(axis=1).max(initial=0))
         return np.concatenate([ranks[:, :1], np.sort(ranks[:, 1:], axis=1)[:, :widest]], axis=1)
-
-
-def exponential_shares(
-    mechanism: Mechanism, epsilons: Sequence[float], ids: Ids, search: NeighborSearch
-) -> Floats:
-    """Exact shares of santext or tem for each word: float64 [B, E, 3].
-
-    The weight of a word at distance d is exp(-epsilon min(d, gamma) / 2). On an evenly spaced grid
-    the weights of the next epsilon are those of the last times exp(-step d / 2).
-    """
-    vectors = search.vocabulary.vectors
-    squares = np.einsum("ij,ij->i", vectors, vectors)
-    radii = search.close_radius(ids)
-    shares = np.empty((len(ids), len(epsilons), 3))
-    for start in range(0, len(ids), _WORDS_PER_BLOCK):
-        rows = slice(start, start + _WORDS_PER_BLOCK)
-        block = vectors[ids[rows]]
-        squared = squares - 2 * (block @ vectors.T) + squares[ids[rows], None]
-        distances = np.sqrt(np.maximum(squared, 0))
-        for row, lengths in enumerate(distances):
-            near = search.nearest_neighbors(
-                ids[rows][row : row + 1], min(CLOSE_RANK + 1, len(vectors))
-            )
-            exact = search.distances(ids[rows][row : row + 1], near)[0]
-            lengths[near[0]] = exact
-            close = lengths <= np.float32(radii[start + row] * (1 + 1e-6))
-            close[ids[start + row]] = False
-            shares[start + row] = _of_weights(mechanism, epsilons, lengths, close, exact[0])
-    return shares
-
-
-def _of_weights(
-    mechanism: Mechanism,
-    epsilons: Sequence[float],
-    lengths: every_epsilon.Singles,
-    close: Any,
-    own: float,
-) -> Floats:
-    made = np.empty((len(epsilons), 3))
-    near = lengths[close].astype(np.float64)
-    for index, (epsilon, weights) in enumerate(_weights(epsilons, lengths)):
-        gamma = np.inf
-        total = float(weights.sum(dtype=np.float64))
-        if isinstance(mechanism, TEM):
-            gamma = _at(mechanism, epsilon).gamma(len(lengths))
-            far = lengths > gamma
-            total += np.count_nonzero(far) * np.exp(-epsilon * gamma / 2)
-            total -= float(weights[far].sum(dtype=np.float64))
-        original = np.exp(-epsilon * min(own, gamma) / 2) / total
-        beside = float(np.exp(-epsilon * np.minimum(near, gamma) / 2).sum()) / total
-        made[index] = original, beside, max(0.0, 1 - original - beside)
-    return made
-
-
-def _weights(
-    epsilons: Sequence[float], lengths: every_epsilon.Singles
-) -> Iterator[tuple[float, every_epsilon.Singles]]:
-    """exp(-epsilon d / 2) for each epsilon, by one multiplication each on an even grid."""
-    steps = np.diff(epsilons)
-    even = len(steps) > 1 and np.allclose(steps, steps[0], rtol=1e-9)
-    weights = np.exp(np.float32(-epsilons[0] / 2) * lengths)
-    factor = np.exp(np.float32(-steps[0] / 2) * lengths) if even else None
-    for index, epsilon in enumerate(epsilons):
-        if index and factor is not None:
-            weights *= factor
-        elif index:
-            weights = np.exp(np.float32(-epsilon / 2) * lengths)
-        yield epsilon, weights
-
-
-def count_interval(count: int, words: int) -> tuple[float, float, float]:
-    """A share and its Clopper-Pearson interval at CONFIDENCE."""
-    tail = (1 - CONFIDENCE) / 2
-    low = beta.ppf(tail, count, words - count + 1) if count > 0 else 0.0
-    high = beta.ppf(1 - tail, count + 1, words - count) if count < words else 1.0
-    return count / words, float(low), float(high)
-
-
-def mean_interval(total: float, squares: float, words: int) -> tuple[float, float, float]:
-    """The mean of independent values between 0 and 1, and 1.96 standard errors on either side.
-
-    Args:
-      total: the sum of the values.
-      squares: the sum of their squares.
-      words: how many there are.
-    """
-    mean = float(total / words)
-    variance = max(0.0, float(squares / words) - mean * mean) * words / max(1, words - 1)
-    spread = 1.96 * math.sqrt(variance / words) if words > 1 else 1.0
-    return mean, max(0.0, mean - spread), min(1.0, mean + spread)

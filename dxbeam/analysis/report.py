@@ -16,150 +16,257 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dxbeam import storage
-from dxbeam.analysis.figures import nearer_figure, shares_figure
-from dxbeam.analysis.geometry import Nearer, Threshold
-from dxbeam.analysis.measure import UNIFORM, Setting
-from dxbeam.analysis.measure import rows as rows_of
+from dxbeam.analysis import figures, tables
+from dxbeam.analysis.measurement import Plan, Setting
+from dxbeam.analysis.plausible_deniability import Repeated
 from dxbeam.analysis.proportions import Sums
+from dxbeam.analysis.tables import Row
+from dxbeam.analysis.word_sample import BY_FREQUENCY
 
-REPORT, PROPORTIONS, GEOMETRY = "report.html", "proportions.parquet", "geometry.parquet"
-
-Row = dict[str, Any]
+REPORT = "report.html"
 
 
-class Measurement(NamedTuple):
+class Heading(NamedTuple):
     """What is known before anything is measured.
 
     Attributes:
-      settings: what is measured.
-      thresholds: the rows of geometry.parquet.
-      points: of the plot of the geometry; empty for none.
       vocabulary: its ``name``, ``words`` and ``dimensions``.
+      corpus: the files whose words were measured; "" for words of the vocabulary.
       command: by which it is measured.
     """
 
-    settings: list[Setting]
-    thresholds: list[Threshold]
-    points: list[Nearer]
     vocabulary: dict[str, Any]
+    corpus: str
     command: str
 
 
 class WriteReport(beam.PTransform):
-    """Writes tables and page: PCollection[tuple[int, Sums]] -> PCollection[str], the page's name.
+    """Writes tables and page: PCollection[Plan] of one -> PCollection[str], the page's name.
 
     Args:
       output: an empty directory or gs:// prefix.
-      measurement: what was measured; the numbers of the sums are places in its settings.
+      heading: what is known before.
+      sums: PCollection[tuple[int, Sums]]; the numbers are places in the plan's settings.
+      repeated: PCollection[tuple[int, Repeated]], likewise.
+      left_out: PCollection[int] of one, how many records of the corpus could not be read.
     """
 
-    def __init__(self, output: str, measurement: Measurement):
+    def __init__(
+        self,
+        output: str,
+        heading: Heading,
+        sums: pvalue.PCollection,
+        repeated: pvalue.PCollection,
+        left_out: pvalue.PCollection,
+    ):
         super().__init__()
         self._output = output
-        self._measurement = measurement
+        self._heading = heading
+        self._sums = sums
+        self._repeated = repeated
+        self._left_out = left_out
 
-    def expand(self, sums: pvalue.PCollection) -> pvalue.PCollection:
-        """Writes when all sums are there."""
-        return (
-            sums.pipeline
-            | "Once" >> beam.Create([self._output])
-            | "Write" >> beam.Map(_write, self._measurement, pvalue.AsIter(sums))
+    def expand(self, plan: pvalue.PCollection) -> pvalue.PCollection:
+        """Writes when everything is there."""
+        return plan | "Write" >> beam.Map(
+            _write,
+            self._output,
+            self._heading,
+            pvalue.AsIter(self._sums),
+            pvalue.AsIter(self._repeated),
+            pvalue.AsSingleton(self._left_out),
         )
 
 
-def _write(output: str, measurement: Measurement, sums: Iterable[tuple[int, Sums]]) -> str:
-    rows = [
-        row
-        for number, found in sorted(sums, key=lambda pair: pair[0])
-        for row in rows_of(measurement.settings[number], found)
-    ]
-    geometry = [
-        {name: value for name, value in threshold._asdict().items() if name != "values"}
-        for threshold in measurement.thresholds
-    ]
-    _write_table(storage.join(output, PROPORTIONS), rows)
-    _write_table(storage.join(output, GEOMETRY), geometry)
+class Found(NamedTuple):
+    """The rows of the tables.
+
+    Attributes:
+      proportions, ranks, words, geometry: of the table of that name.
+    """
+
+    proportions: list[Row]
+    ranks: list[Row]
+    words: list[Row]
+    geometry: list[Row]
+
+
+def _write(
+    plan: Plan,
+    output: str,
+    heading: Heading,
+    sums: Iterable[tuple[int, Sums]],
+    repeated: Iterable[tuple[int, Repeated]],
+    left_out: int,
+) -> str:
+    rows = found(plan, heading, dict(sums), sorted(repeated, key=lambda pair: pair[1].id))
+    for name, table in (
+        (tables.PROPORTIONS, rows.proportions),
+        (tables.RANKS, rows.ranks),
+        (tables.WORDS, rows.words),
+        (tables.GEOMETRY, rows.geometry),
+    ):
+        if table:
+            write_table(storage.join(output, name), table)
     path = storage.join(output, REPORT)
-    storage.create_once(path, page(measurement, rows).encode())
+    storage.create_once(path, page(plan, heading, rows, left_out).encode())
     return path
 
 
-def _write_table(path: str, rows: list[Row]) -> None:
+def found(
+    plan: Plan,
+    heading: Heading,
+    sums: dict[int, Sums],
+    repeated: Sequence[tuple[int, Repeated]],
+) -> Found:
+    """The rows of all tables."""
+    weighting, words = plan.sample.weighting, heading.vocabulary["words"]
+    with_noise = [word for part, word in repeated if plan.settings[part].mechanism == "laplace"]
+    settings = list(enumerate(plan.settings))
+    return Found(
+        [
+            row
+            for part, setting in settings
+            for row in tables.proportion_rows(setting, weighting, sums[part])
+        ],
+        [
+            row
+            for part, setting in settings
+            for row in tables.rank_rows(setting, weighting, sums[part], words)
+        ],
+        [row for part, word in repeated for row in tables.word_rows(plan.settings[part], word)],
+        list(tables.geometry_rows(plan.thresholds, plan.points, plan.bounds, with_noise)),
+    )
+
+
+def write_table(path: str, rows: Sequence[Row]) -> None:
+    """Writes rows, which all have the same columns, as Parquet."""
     buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows), buffer)
+    pq.write_table(pa.Table.from_pylist(list(rows)), buffer)
     storage.create_once(path, buffer.getvalue())
 
 
-def page(measurement: Measurement, rows: Sequence[Row]) -> str:
-    """The page as HTML.
-
-    Args:
-      measurement: what was measured.
-      rows: of proportions.parquet.
-    """
+def render(template: str, **values: Any) -> str:
+    """A page from a template of this folder."""
     environment = Environment(
         loader=PackageLoader("dxbeam.analysis", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return environment.get_template("report.html.jinja").render(
-        version=metadata.version("dxbeam"),
-        vocabulary=measurement.vocabulary,
-        words=max((row["words"] for row in rows), default=0),
-        weighting=UNIFORM,
-        parts=[_part(setting, rows) for setting in measurement.settings],
-        thresholds=measurement.thresholds,
-        nearer_svg=Markup(nearer_figure(measurement.points)) if measurement.points else "",
-        nearer_alt="How probable it is, at each epsilon, that the nearer of two words wins: at the "
-        "mean threshold (solid, as the paper draws it) and as a mean over words (dotted)",
-        command=measurement.command,
+    return environment.get_template(template).render(version=metadata.version("dxbeam"), **values)
+
+
+def page(plan: Plan, heading: Heading, rows: Found, left_out: int) -> str:
+    """The page as HTML.
+
+    Args:
+      plan: what was measured.
+      heading: on what.
+      rows: what was found.
+      left_out: records of the corpus that could not be read.
+    """
+    return render(
+        "report.html.jinja",
+        heading=heading,
+        sample=plan.sample,
+        by_frequency=plan.sample.weighting == BY_FREQUENCY,
+        left_out=left_out,
+        parts=[_part(setting, heading, rows) for setting in plan.settings],
+        repeats=plan.repeats,
+        repeated=len(plan.repeated),
+        thresholds=plan.thresholds,
+        geometry_figures=_geometry_figures(plan, rows),
+        files=[
+            name
+            for name, table in (
+                (tables.PROPORTIONS, rows.proportions),
+                (tables.RANKS, rows.ranks),
+                (tables.WORDS, rows.words),
+                (tables.GEOMETRY, rows.geometry),
+            )
+            if table
+        ],
     )
 
 
-def _part(setting: Setting, rows: Sequence[Row]) -> dict[str, Any]:
-    made = setting.made()
-    guarantee = made.guarantee()
-    parameters = ",".join(f"{name}={value}" for name, value in setting.parameters)
-    own = [
-        row
-        for row in rows
-        if (row["mechanism"], row["parameters"]) == (setting.mechanism, parameters)
-    ]
-    figures = []
-    for c, group in itertools.groupby(own, key=lambda row: row["rank_c"]):
+def figure(title: str, svg: str, alternative: str, rows: Sequence[Row] = ()) -> dict[str, Any]:
+    """A picture, what it shows in words, and the rows behind it."""
+    return {"title": title, "svg": Markup(svg), "alt": alternative, "rows": rows}
+
+
+def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
+    guarantee = setting.made().guarantee()
+    shares = _own(setting, rows.proportions)
+    made = []
+    for c, group in itertools.groupby(shares, key=lambda row: row["rank_c"]):
         shown = list(group)
         title = "Without rank resampling" if c is None else f"With rank resampling, c = {c:g}"
-        figures.append(
-            {
-                "title": title,
-                "rows": shown,
-                "alt": _in_words(shown),
-                "svg": Markup(shares_figure(shown)),
-            }
+        made.append(
+            figure(title, figures.shares_figure(shown), figures.shares_in_words(shown), shown)
         )
+    plain = made[0]["rows"]
+    ranks, words = _own(setting, rows.ranks), _own(setting, rows.words)
+    further = [
+        figure(
+            "How far the released words are from the original",
+            figures.ranks_figure(plain, ranks),
+            figures.ranks_in_words(plain, ranks),
+        )
+    ]
+    if words:
+        further.append(
+            figure(
+                "Words differ: each word has an epsilon of its own",
+                figures.words_figure(words),
+                figures.words_in_words(words),
+            )
+        )
+    middle = next((row for row in plain if row["original"] >= 0.5), plain[-1])
     return {
         "mechanism": setting.mechanism,
-        "parameters": parameters,
+        "parameters": setting.parameters_text,
         "promise": f"At epsilon = {setting.epsilons[0]:g}, for example: {guarantee.sentence}",
         "unprotected": "; ".join(guarantee.unprotected),
-        "figures": figures,
+        "figures": made,
+        "further": further,
+        "flags": flags(setting, heading.vocabulary["name"], middle["epsilon"], None),
     }
 
 
-def _in_words(rows: Sequence[Row]) -> str:
-    """What a figure shows, for those who do not see it."""
-    first, last = rows[0], rows[-1]
-    half = next((row for row in rows if row["original"] >= 0.5), None)
-    closest = max(rows, key=lambda row: row["close"])
-    turns = (
-        f"half of the words come out as themselves from epsilon = {half['epsilon']:g} on"
-        if half
-        else "less than half of the words come out as themselves throughout"
-    )
-    return (
-        f"From epsilon = {first['epsilon']:g} ({first['original']:.0%} original, "
-        f"{first['close']:.0%} close, {first['distant']:.0%} distant) to {last['epsilon']:g} "
-        f"({last['original']:.0%}, {last['close']:.0%}, {last['distant']:.0%}); {turns}; close "
-        f"words are commonest at {closest['epsilon']:g}, with {closest['close']:.0%}"
-    )
+def flags(setting: Setting, vocabulary: str, epsilon: float, rank_c: float | None) -> str:
+    """The flags of dxbeam sanitize that choose a setting."""
+    named = f"--vocabulary {vocabulary} --mechanism {setting.mechanism} --epsilon {epsilon:g}"
+    if setting.parameters:
+        named += f" --parameters {setting.parameters_text}"
+    return named if rank_c is None else f"{named} --rank_c {rank_c:g}"
+
+
+def _own(setting: Setting, rows: Iterable[Row]) -> list[Row]:
+    own = setting.mechanism, setting.parameters_text
+    return [row for row in rows if (row["mechanism"], row["parameters"]) == own]
+
+
+def _geometry_figures(plan: Plan, rows: Found) -> list[dict[str, Any]]:
+    made = []
+    if plan.points:
+        made.append(
+            figure(
+                "Which of two words is nearer to the noisy vector",
+                figures.nearer_figure(plan.points),
+                "How probable it is, at each epsilon, that the nearer of two words wins: at the "
+                "mean threshold (solid, as the paper draws it) and as a mean over words (dotted)",
+            )
+        )
+    bounds = [row for row in rows.geometry if row["epsilon"] is not None]
+    bounds = [row for row in bounds if row["quantity"].endswith("share released")]
+    if bounds:
+        made.append(
+            figure(
+                "What the paper's bounds say, and what happens",
+                figures.bounds_figure(bounds),
+                figures.bounds_in_words(bounds),
+            )
+        )
+    return made

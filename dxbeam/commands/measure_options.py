@@ -23,7 +23,16 @@ class MeasureOptions(PipelineOptions):
 
     command: ClassVar[str] = "measure"
     needed: ClassVar[tuple[str, ...]] = ("vocabulary", "output")
-    shared: ClassVar[tuple[str, ...]] = ("--vocabulary",)
+    shared: ClassVar[tuple[str, ...]] = (
+        "--input",
+        "--input_format",
+        "--document_per",
+        "--text_field",
+        "--id_field",
+        "--largest_document",
+        "--allow_unreadable_files",
+        "--vocabulary",
+    )
 
     @classmethod
     def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
@@ -54,13 +63,21 @@ class MeasureOptions(PipelineOptions):
             type=count,
             default=5000,
             metavar="N",
-            help="how many words of the vocabulary are tried (default 5000)",
+            help="how many words are tried (default 5000): different words of the vocabulary, or "
+            "with --input words drawn from the corpus, each as often as it occurs there",
+        )
+        group.add_argument(
+            "--repeats",
+            type=count,
+            default=20,
+            metavar="R",
+            help="how often each of 100 words of the vocabulary is released for N_w and S_w; not "
+            "done with --input, as it names the words (default 20)",
         )
         group.add_argument(
             "--seed",
             type=int,
             default=0,
             metavar="N",
-            help="of the sample of public words and of their noise; nothing is released (default "
-            "0)",
+            help="of the sample of words and of their noise; nothing is released (default 0)",
         )

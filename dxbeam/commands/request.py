@@ -1,4 +1,4 @@
-"""The flags that launchers of releases share -> a ReleaseRequest."""
+"""The flags that launchers share -> how the corpus is read, and a ReleaseRequest."""
 
 from __future__ import annotations
 
@@ -43,4 +43,25 @@ def release_request(
         ledger=ledger.ledger,
         corpus_id=ledger.corpus_id,
         max_epsilon=ledger.max_epsilon,
+    )
+
+
+def corpus_format(
+    flags: SanitizeOptions, keep_fields: tuple[str, ...] = (), group_by: str | None = None
+) -> CorpusFormat:
+    """How the corpus is read.
+
+    Args:
+      flags: those of the corpus.
+      keep_fields: further fields that are read.
+      group_by: a further field that is read.
+    """
+    return CorpusFormat(
+        flags.input_format,
+        flags.text_field,
+        flags.id_field,
+        keep_fields,
+        group_by,
+        flags.document_per,
+        flags.largest_document,
     )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dxbeam.analysis import proportions
+from dxbeam.analysis.intervals import count_interval
 from dxbeam.analysis.proportions import Shares, shares_of
 from dxbeam.audit.choice_references import santext, tem
 from dxbeam.mechanisms import make_mechanism
@@ -125,7 +126,7 @@ def test_a_word_that_comes_out_as_itself_stays_as_often_as_the_papers_say() -> N
 @pytest.mark.parametrize("count", [0, 3, 500, 997, 1000])
 def test_intervals_hold_as_often_as_they_say(count: int) -> None:
     """The probability of a count as extreme is the error that is left on its side."""
-    share, low, high = proportions.count_interval(count, 1000)
+    share, low, high = count_interval(count, 1000)
     assert low <= share <= high
     if count:
         tail = sum(math.comb(1000, k) * low**k * (1 - low) ** (1000 - k) for k in range(count))

@@ -1,0 +1,168 @@
+"""What a measurement is asked for, and what it plans once it knows vocabulary and words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dxbeam.analysis import geometry, grids
+from dxbeam.analysis.geometry import Bounds, Nearer, Threshold
+from dxbeam.analysis.word_sample import UNIFORM, WordSample
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
+from dxbeam.space.neighbors import NeighborSearch
+
+REPEATED_WORDS = 100
+"""How many words are released again and again; fewer where fewer are measured."""
+
+Named = tuple[str, tuple[tuple[str, str], ...]]
+"""A mechanism's name and its parameters other than epsilon."""
+
+
+class Setting(NamedTuple):
+    """A mechanism and the grid it is measured on.
+
+    Attributes:
+      mechanism: its name.
+      parameters: its parameters other than epsilon, as (name, value).
+      epsilons: in increasing order.
+      rank_cs: of rank resampling; without it is always measured as well.
+    """
+
+    mechanism: str
+    parameters: tuple[tuple[str, str], ...]
+    epsilons: tuple[float, ...]
+    rank_cs: tuple[float, ...]
+
+    def made(self) -> Mechanism:
+        """The mechanism at the first epsilon."""
+        return make_mechanism(self.mechanism, epsilon=self.epsilons[0], **dict(self.parameters))
+
+    @property
+    def parameters_text(self) -> str:
+        """The parameters as --parameters takes them."""
+        return ",".join(f"{name}={value}" for name, value in self.parameters)
+
+
+class Question(NamedTuple):
+    """What is asked.
+
+    Attributes:
+      mechanisms: each with its parameters.
+      epsilons: the same for all mechanisms, in increasing order; None gives each its own.
+      rank_cs: of rank resampling, in increasing order; without it is always measured as well.
+      repeats: how often each of a few words is released for N_w and S_w; 0 for not at all.
+    """
+
+    mechanisms: tuple[Named, ...]
+    epsilons: tuple[float, ...] | None
+    rank_cs: tuple[float, ...]
+    repeats: int
+
+
+class Plan(NamedTuple):
+    """What is measured.
+
+    Attributes:
+      sample: the words.
+      settings: what is measured on them.
+      repeats: how often each of the repeated words is released.
+      repeated: ids of these words.
+      thresholds: Table 2 of the sample.
+      points: Figure 6 of the sample over the epsilons of Laplace noise; empty where it is not
+        measured.
+      bounds: of the repeated words, over the same epsilons.
+    """
+
+    sample: WordSample
+    settings: list[Setting]
+    repeats: int
+    repeated: list[int]
+    thresholds: list[Threshold]
+    points: list[Nearer]
+    bounds: list[Bounds]
+
+
+def plan(question: Question, sample: WordSample, search: NeighborSearch) -> Plan:
+    """Gives every mechanism its grid, and computes what needs no noise.
+
+    Words of a corpus are not repeated, as a table of single words would quote the corpus.
+    """
+    ids = np.array(sample.ids, np.int64)
+    settings = [
+        Setting(
+            name,
+            parameters,
+            question.epsilons
+            or tuple(
+                grids.automatic(make_mechanism(name, epsilon=0.1, **dict(parameters)), ids, search)
+            ),
+            question.rank_cs,
+        )
+        for name, parameters in question.mechanisms
+    ]
+    thresholds = geometry.thresholds(ids, search)
+    laplace = next((setting for setting in settings if setting.mechanism == "laplace"), None)
+    repeated = sample.ids[:REPEATED_WORDS]
+    if sample.weighting != UNIFORM or not question.repeats:
+        repeated = []
+    return Plan(
+        sample,
+        settings,
+        question.repeats,
+        repeated,
+        thresholds,
+        geometry.nearer(thresholds, search.vocabulary.dimensions, laplace.epsilons)
+        if laplace
+        else [],
+        geometry.bounds(np.array(repeated, np.int64), laplace.epsilons, search)
+        if laplace and repeated
+        else [],
+    )
+
+
+def named_mechanisms(text: str) -> tuple[Named, ...]:
+    """``"laplace,gaussian:delta=1e-6"`` as names and parameters; ``all`` for every mechanism.
+
+    Raises:
+      ConfigurationError: there is no such mechanism, it has no such parameter, or is named twice.
+    """
+    listed: list[Named] = []
+    for entry in (",".join(MECHANISMS) if text == "all" else text).split(","):
+        name, *given = entry.strip().split(":")
+        parameters = dict(pair.partition("=")[::2] for pair in given)
+        if "epsilon" in parameters:
+            raise ConfigurationError("`mechanisms`: epsilon is what is measured; leave it out")
+        make_mechanism(name, epsilon=0.1, **parameters)
+        if (name, tuple(sorted(parameters.items()))) in listed:
+            raise ConfigurationError(f"`mechanisms` {text} names {name} twice")
+        listed.append((name, tuple(sorted(parameters.items()))))
+    return tuple(listed)
+
+
+def rank_cs(text: str) -> tuple[float, ...]:
+    """``"0.02,0.04"`` as increasing numbers above 0.
+
+    Raises:
+      ConfigurationError: not such numbers.
+    """
+    try:
+        found = sorted({float(part) for part in text.split(",") if part.strip()} - {0.0})
+    except ValueError:
+        found = [-1.0]
+    if not all(0 < c < float("inf") for c in found):
+        raise ConfigurationError(f"`rank_cs` {text}: write numbers above 0, as 0.02,0.04")
+    return tuple(found)
+
+
+def check_defined(mechanisms: Sequence[Named], epsilons: Sequence[float], dimensions: int) -> None:
+    """Refuses a grid on which a mechanism is undefined in so many dimensions.
+
+    Raises:
+      ConfigurationError: says where and why.
+    """
+    for name, parameters in mechanisms:
+        for epsilon in epsilons:
+            make_mechanism(name, epsilon=epsilon, **dict(parameters)).draws(dimensions)

@@ -1,0 +1,65 @@
+"""How far from the original a released word stands: its rank among the original's neighbours.
+
+The rank of a released word is the number of words nearer to the original than it, 0 for the
+original itself. Ranks are counted in bins that grow about twofold, with borders at 1 and at 101, so
+that the shares of original, close and distant words are sums of bins.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from dxbeam.space.neighbors import CLOSE_RANK, Ids, NeighborSearch
+
+Floats = npt.NDArray[np.float64]
+
+_STEPS = (1, 2, 5)
+_WORDS_PER_BLOCK = 64
+
+
+def first_ranks(words: int) -> Ids:
+    """The first rank of each bin, in a vocabulary of N words: 0, 1, 2, 3, 6, 11, 21, 51, 101, …."""
+    ends = [step * 10**power for power in range(len(str(words))) for step in _STEPS]
+    return np.array([0, 1] + [end + 1 for end in ends if end + 1 < words], np.int64)
+
+
+def histogram(ids: Ids, released: Ids, kinds: Ids, search: NeighborSearch) -> Floats:
+    """How many released words have a rank in each bin, at each epsilon.
+
+    Distances are compared in float32, so that of words at nearly equal distances either may come
+    first; whether a word is original, close or distant is taken as given.
+
+    Args:
+      ids: int64 [B], the original words.
+      released: int64 [B, E].
+      kinds: int64 [B, E], 0 for original, 1 for close, 2 for distant.
+      search: the vocabulary.
+
+    Returns:
+      float64 [E, bins].
+    """
+    first = first_ranks(len(search.vocabulary))
+    vectors, half = search.vocabulary.vectors, half_squares(search)
+    columns = np.arange(released.shape[1])
+    counts = np.zeros((released.shape[1], len(first)))
+    for start in range(0, len(ids), _WORDS_PER_BLOCK):
+        rows = slice(start, start + _WORDS_PER_BLOCK)
+        nearness = vectors[ids[rows]] @ vectors.T  # <w, x> - |x|^2 / 2 falls with the distance
+        nearness -= half
+        for row, near in enumerate(nearness, start):
+            outputs, which = np.unique(released[row], return_inverse=True)
+            ranks = np.array([np.count_nonzero(near > near[word]) for word in outputs])[which]
+            ranks = np.where(kinds[row] == 1, np.clip(ranks, 1, CLOSE_RANK), ranks)
+            ranks = np.where(kinds[row] == 2, np.maximum(ranks, CLOSE_RANK + 1), ranks)
+            ranks = np.where(kinds[row] == 0, 0, ranks)
+            counts[columns, np.searchsorted(first, ranks, side="right") - 1] += 1
+    return counts
+
+
+def half_squares(search: NeighborSearch) -> npt.NDArray[np.float32]:
+    """Half the squared length of every vector: float32 [N], computed once."""
+    return search.computed_once(
+        "half_squares",
+        lambda vocabulary: np.einsum("ij,ij->i", vocabulary.vectors, vocabulary.vectors) / 2,
+    )
