@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.analysis.measure import UNIFORM
+from dxbeam.analysis.exponential_shares import exponential_shares
+from dxbeam.analysis.word_sample import BY_FREQUENCY, UNIFORM
 from dxbeam.errors import DxbeamError
+from dxbeam.mechanisms import make_mechanism
+from dxbeam.space.artifact import open_vocabulary
+from dxbeam.space.neighbors import NeighborSearch
 from pipelines.measure import measure_settings
+from tests.support import tiny
 
-FLAGS = ["--mechanisms=laplace,santext", "--epsilons=1:5", "--rank_cs=0.05", "--words=100"]
+FREQUENT, RARE = "w7", "w251"
+
+FLAGS = [
+    "--mechanisms=laplace,santext",
+    "--epsilons=1:5",
+    "--rank_cs=0.05",
+    "--words=100",
+    "--repeats=5",
+]
 
 
 def _measured(uri: str, output: Path, *flags: str) -> list[dict[str, Any]]:
@@ -64,8 +78,91 @@ def test_the_same_seed_measures_the_same_and_another_does_not(
 
 def test_the_geometry_of_the_vocabulary_is_told(output: Path) -> None:
     rows = pq.read_table(output / "geometry.parquet").to_pylist()
-    assert [row["pair"] for row in rows] == ["z(w, x1)", "z(x1, x2)", "z(x1, x101)"]
-    assert all(row["low"] < row["mean"] < row["high"] for row in rows)
+    thresholds = [row for row in rows if row["quantity"] == "threshold"]
+    assert [row["between"] for row in thresholds] == ["z(w, x1)", "z(x1, x2)", "z(x1, x101)"]
+    assert all(row["low"] < row["value"] < row["high"] for row in thresholds)
+    both = {row["quantity"] for row in rows if row["between"] == "z(w, x1)"}
+    assert both == {"threshold", "probability at the mean threshold", "mean probability"}
+    at = {(row["quantity"], row["between"], row["epsilon"]): row for row in rows}
+    for released in ("w", "x1"):
+        for epsilon in range(1, 6):
+            bound = at["bound on the share released", released, epsilon]["value"]
+            measured = at["share released", released, epsilon]
+            assert 0 <= measured["low"] <= measured["value"] <= measured["high"] <= 1
+            assert measured["low"] <= bound <= 1
+
+
+def test_ranks_agree_with_shares(output: Path) -> None:
+    shares = pq.read_table(output / "proportions.parquet").to_pylist()
+    ranks = pq.read_table(output / "ranks.parquet").to_pylist()
+    for row in shares:
+        if row["rank_c"] is not None:
+            continue
+        own = [r for r in ranks if all(r[k] == row[k] for k in ("mechanism", "epsilon"))]
+        assert [r["first_rank"] for r in own][:4] == [0, 1, 2, 3]
+        assert all(a["last_rank"] + 1 == b["first_rank"] for a, b in pairwise(own))
+        assert own[0]["share"] == pytest.approx(row["original"])
+        close = sum(r["share"] for r in own if 1 <= r["last_rank"] <= 100)
+        assert close == pytest.approx(row["close"])
+        assert sum(r["share"] for r in own) == pytest.approx(1)
+
+
+def test_single_words_are_told(output: Path) -> None:
+    rows = pq.read_table(output / "words.parquet").to_pylist()
+    assert len({row["word"] for row in rows}) == 100
+    for row in rows:
+        assert 0 <= row["n_w"] <= row["repeats"] == 5
+        assert 0 <= row["s_w"] <= 5 + 1e-9
+        assert row["n_w"] + row["s_w"] - 1 <= 5 + 1e-9  # what is not itself is another word
+    known = [row for row in rows if row["transition_epsilon"] is not None]
+    assert known
+    for row in known:
+        above = row["epsilon"] > row["transition_epsilon"]
+        assert (row["n_w"] >= 2.5) == above or row["epsilon"] == row["transition_epsilon"]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Texts of one word and another, three to one, and a word that no vocabulary has."""
+    path = tmp_path_factory.mktemp("corpus") / "texts.jsonl"
+    text = f"{FREQUENT} {FREQUENT} {FREQUENT}, {RARE}! qzxqzx"
+    return tiny.write_jsonl(path, [{"id": f"d{i}", "text": text} for i in range(9)])
+
+
+def test_words_as_frequent_as_in_a_corpus(uri: str, corpus: Path, tmp_path: Path) -> None:
+    flags = [f"--input={corpus}", "--mechanisms=santext", "--epsilons=1,3", "--words=4000"]
+    rows = _measured(uri, tmp_path / "out", *flags)
+    assert {row["weighting"] for row in rows} == {BY_FREQUENCY}
+    search = NeighborSearch(open_vocabulary(uri))
+    ids = search.vocabulary.ids_of([FREQUENT, RARE])
+    exact, _ = exponential_shares(make_mechanism("santext", epsilon=1.0), [1.0, 3.0], ids, search)
+    expected = 0.75 * exact[0] + 0.25 * exact[1]
+    for row, (original, _, _) in zip(rows, expected, strict=True):
+        assert row["original_low"] - 0.03 < original < row["original_high"] + 0.03
+
+
+def test_nothing_that_is_written_names_a_word_of_the_corpus(
+    uri: str, corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    flags = [f"--input={corpus}", "--mechanisms=laplace", "--epsilons=1,3", "--words=50"]
+    _measured(uri, tmp_path / "out", *flags)
+    written = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert written == ["geometry.parquet", "proportions.parquet", "ranks.parquet", "report.html"]
+    told = "".join(capfd.readouterr())
+    for path in (tmp_path / "out").iterdir():
+        content = path.read_bytes() + told.encode()
+        for word in (FREQUENT, RARE, "qzxqzx"):
+            assert not re.search(rb"\b" + word.encode() + rb"\b", content)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Computed from raw text" in page
+    assert "36 of its 45 words" in page
+
+
+def test_a_corpus_without_words_of_the_vocabulary_is_refused(uri: str, tmp_path: Path) -> None:
+    path = tiny.write_jsonl(tmp_path / "texts.jsonl", [{"id": "a", "text": "qzxqzx"}])
+    with pytest.raises(DxbeamError, match="no word of the corpus is in the vocabulary"):
+        _measured(uri, tmp_path / "out", f"--input={path}", "--epsilons=1,2")
+    assert not (tmp_path / "out").exists()
 
 
 class _Page(HTMLParser):
@@ -93,7 +190,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_says_what_it_shows(output: Pa
     page.feed(text)
     assert not [place for place in page.loaded if not place.startswith("#")]
     assert not re.search(r"url\((?!#)|@import", text)
-    assert page.pictures == len(page.alternatives) == 5
+    assert page.pictures == len(page.alternatives) == 10
     assert all("epsilon" in alternative for alternative in page.alternatives)
     assert "any two original words" in text  # what is promised
     assert "95 % intervals" in text
@@ -146,5 +243,8 @@ def test_a_dry_run_says_what_it_would_measure(
 ) -> None:
     measure_settings([f"--vocabulary={uri}", f"--output={tmp_path}/out", *FLAGS, "--dry_run"])
     told = capsys.readouterr().out
-    assert "Would measure laplace on 100 words at 5 values of epsilon, 1 to 5" in told
+    assert (
+        "Would measure laplace on 100 words of the vocabulary at 5 values of epsilon, 1 to 5"
+        in told
+    )
     assert not (tmp_path / "out").exists()
