@@ -27,7 +27,7 @@ import numpy as np
 from dxbeam.analysis import every_epsilon, rank_histogram
 from dxbeam.analysis.every_epsilon import Floats, Ids
 from dxbeam.analysis.exponential_shares import exponential_shares, is_exact
-from dxbeam.analysis.intervals import count_interval, mean_interval
+from dxbeam.analysis.intervals import CONFIDENCE, count_interval, mean_interval
 from dxbeam.mechanisms import Mechanism, ScalesNoise
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import CLOSE_RANK, NeighborSearch
@@ -120,9 +120,13 @@ def measure(
 
 
 def shares_of(
-    sums: Sums, mechanism: Mechanism, epsilons: Sequence[float], rank_cs: Sequence[float]
+    sums: Sums,
+    mechanism: Mechanism,
+    epsilons: Sequence[float],
+    rank_cs: Sequence[float],
+    confidence: float = CONFIDENCE,
 ) -> list[Shares]:
-    """Shares with intervals: Clopper-Pearson for counts, 1.96 standard errors for expectations."""
+    """Shares, each with an interval that holds with the given confidence (intervals.py)."""
     made = []
     for row, c in enumerate((None, *rank_cs)):
         for column, epsilon in enumerate(epsilons):
@@ -134,9 +138,9 @@ def shares_of(
                     c,
                     sums.words,
                     *(
-                        count_interval(round(total), sums.words)
+                        count_interval(round(total), sums.words, confidence)
                         if counted
-                        else mean_interval(total, square, sums.words)
+                        else mean_interval(total, square, sums.words, confidence)
                         for total, square in cells
                     ),
                 )
