@@ -139,7 +139,8 @@ def build(job: CalibrateJob) -> beam.Pipeline:
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
         measure.words, job.vocabulary.words, measure.seed, counting
     )
-    samples = sample | "BesideUniform" >> beam.Map(lambda drawn, uniform: [drawn, *uniform], others)
+    # The uniform sample comes first, and so gets the noise that it gets without a corpus.
+    samples = sample | "BesideUniform" >> beam.Map(lambda drawn, uniform: [*uniform, drawn], others)
     _ = samples | "MeasureCurve" >> MeasureCurve(
         job.options.view_as(CommonOptions).output,
         job.grid,
@@ -181,7 +182,7 @@ def calibrate(argv: Sequence[str]) -> None:
 def _found(job: CalibrateJob) -> Calibrated:
     """What the curve says."""
     rows, sampled = read_curve(job.options.view_as(CommonOptions).output)
-    answer, *uniform = calibration.answers(rows, job.targets)
+    *uniform, answer = calibration.answers(rows, job.targets)
     return Calibrated(
         job.heading,
         sampled,
@@ -213,17 +214,16 @@ def _described(job: CalibrateJob) -> str:
     """What would be tried."""
     measure, grid, corpus = job.options.view_as(MeasureOptions), job.grid, job.heading.corpus
     if corpus and grid.epsilons is None:
-        epsilons = "a grid of epsilon that its words decide"
+        tried = "a grid of epsilon that its words decide"
     else:
         search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
         sample = uniform_sample(measure.words, job.vocabulary.words, measure.seed)
-        tried = grid.setting([sample], search).epsilons
-        epsilons = f"{len(tried)} values of epsilon, {tried[0]:g} to {tried[-1]:g}"
+        epsilons = grid.setting([sample], search).epsilons
+        tried = calibration.grid_in_words(epsilons, grid.rank_cs)
     words = f"by frequency in {corpus}" if corpus else UNIFORM
     return (
-        f"Would try {grid.mechanism[0]} at {epsilons}, each with {len(grid.rank_cs)} values of c "
-        f"and without rank resampling, on {measure.words:,} words {words}, and look for "
-        f"{', '.join(target.sentence for target in job.targets)}\n"
+        f"Would try {grid.mechanism[0]} at {tried}, on {measure.words:,} words {words}, and look "
+        f"for {', '.join(target.sentence for target in job.targets)}\n"
         "Nothing was written (--dry_run)."
     )
 

@@ -66,7 +66,7 @@ class Halves(NamedTuple):
 
     Attributes:
       setting: the grid.
-      samples: the words; each is measured half by half.
+      samples: the words, those that the answer is for last; each is measured half by half.
     """
 
     setting: Setting
@@ -159,7 +159,7 @@ def curve(halves: Halves, sums: dict[int, Sums]) -> list[Row]:
 
 def _write(halves: Halves, output: str, sums: Iterable[tuple[int, Sums]], left_out: int) -> str:
     table = pa.Table.from_pylist(curve(halves, dict(sums)))
-    drawn = WordSample(*halves.samples[0])
+    drawn = WordSample(*halves.samples[-1])
     sampled = Sampled(drawn.known, drawn.unknown, left_out)
     buffer = io.BytesIO()
     metadata = {_SAMPLED: json.dumps(sampled._asdict())}

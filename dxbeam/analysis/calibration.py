@@ -41,7 +41,7 @@ One would leave the second half an even chance to confirm it: its share lies low
 about as much as that of the first half. At two it is confirmed in 95 of 100 cases.
 """
 
-TIE = 0.01
+TIE = 0.02
 """By how much more of rank resampling must be better, as it changes words that would stay."""
 
 Row = dict[str, Any]
@@ -118,7 +118,7 @@ class Answer(NamedTuple):
                 + (
                     f"{100 * short:.3g} points short of {target.sentence}"
                     if short > 0
-                    else f"which leaves open whether {target.sentence} is met; more --words "
+                    else f"which leaves open whether {target.sentence} is met; more words "
                     "narrow the interval"
                 )
             )
@@ -241,6 +241,18 @@ def setting_in_words(row: Row) -> str:
     return f"epsilon = {row['epsilon']:g} with {resampling}"
 
 
+def grid_in_words(epsilons: Sequence[float], rank_cs: Sequence[float]) -> str:
+    """Which settings are tried: epsilons and values of c, both in increasing order."""
+
+    def span(name: str, values: Sequence[float]) -> str:
+        if len(values) == 1:
+            return f"{name} = {values[0]:g}"
+        return f"{len(values)} values of {name} from {values[0]:g} to {values[-1]:g}"
+
+    resampling = f" and {span('c', rank_cs)}" if rank_cs else ""
+    return f"{span('epsilon', epsilons)} with no rank resampling{resampling}"
+
+
 def shares_in_words(row: Row, shares: Sequence[str] = SHARES, intervals: bool = True) -> str:
     """Shares of a row, in per cent."""
     return ", ".join(
@@ -266,6 +278,7 @@ def compared(own: Answer, uniform: Answer, rows: Sequence[Row]) -> str:
     return (
         f"The answers {'agree' if agree else 'differ'}: for the vocabulary, where every word "
         f"counts alike, it is {found}. In a text a common word counts as often as it occurs: at "
-        f"{own.setting} its words are {shares_in_words(own.verified, intervals=False)}, and those "
-        f"of the vocabulary {shares_in_words(at_own, intervals=False)}"
+        f"{own.setting} the shares of its words are "
+        f"{shares_in_words(own.verified, intervals=False)}, "
+        f"and those of the vocabulary's words {shares_in_words(at_own, intervals=False)}"
     )

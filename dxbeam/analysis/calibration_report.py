@@ -15,6 +15,8 @@ from dxbeam.analysis.calibration import (
     Row,
     best_at_each_epsilon,
     compared,
+    grid_in_words,
+    least_slack,
     of_half,
     same_setting,
     shares_in_words,
@@ -74,19 +76,19 @@ class Calibrated(NamedTuple):
     @property
     def tried(self) -> str:
         """The grid."""
-        epsilons = sorted({row["epsilon"] for row in self.rows})
-        rank_cs = sorted({row["rank_c"] for row in self.rows if row["rank_c"] is not None})
-        resampling = "no rank resampling"
-        if rank_cs:
-            resampling += f" and {len(rank_cs)} values of c from {rank_cs[0]:g} to {rank_cs[-1]:g}"
-        return (
-            f"{len(epsilons)} values of epsilon from {epsilons[0]:g} to {epsilons[-1]:g}, each "
-            f"with {resampling}"
+        return grid_in_words(
+            sorted({row["epsilon"] for row in self.rows}),
+            sorted({row["rank_c"] for row in self.rows if row["rank_c"] is not None}),
         )
 
     @property
     def failure(self) -> str:
         """Why there is no answer, in a sentence."""
+        if least_slack(self.answer.chosen, self.answer.targets) >= 0:
+            return (
+                f"{self.answer.setting} gave {self.asked} on the words that it was chosen on, but "
+                f"others do not confirm it: {self.answer.missed}"
+            )
         return (
             f"none of the settings that were tried ({self.tried}) is sure to give {self.asked}; "
             f"{self.answer.setting} comes closest, with {self.answer.missed}"
@@ -152,15 +154,17 @@ def _figures(answer: Answer, rows: Sequence[Row]) -> list[dict[str, Any]]:
     across = [row for row in rows if row["epsilon"] == at["epsilon"]]
     resampled = [row for row in across if row["rank_c"] is not None]
     told = {row["rank_c"]: shares_in_words(row, intervals=False) for row in across}
-    made = [
-        figure(
-            f"Shares against epsilon, with {c}",
-            figures.targets_figure(along, "epsilon", at["epsilon"], levels),
-            f"{figures.shares_in_words(along)}. The upright line is at the answer, level lines are "
-            "at what was asked for",
+    made = []
+    if len(along) > 1:
+        made.append(
+            figure(
+                f"Shares against epsilon, with {c}",
+                figures.targets_figure(along, "epsilon", at["epsilon"], levels),
+                f"{figures.shares_in_words(along)}. The upright line is at {at['epsilon']:g}, "
+                "level lines are at what was asked for",
+            )
         )
-    ]
-    if resampled:
+    if len(resampled) > 1:
         made.append(
             figure(
                 f"Shares against c, at epsilon = {at['epsilon']:g}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import re
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from dxbeam.analysis import proportions
-from dxbeam.analysis.calibrate import Grid, Halves, curve
+from dxbeam.analysis.calibrate import Grid, Halves, Sampled, curve
 from dxbeam.analysis.calibration import (
     CHOICE,
     RANK_CS,
@@ -24,7 +25,9 @@ from dxbeam.analysis.calibration import (
     compared,
     parse_targets,
 )
+from dxbeam.analysis.calibration_report import Calibrated, page
 from dxbeam.analysis.measurement import Setting
+from dxbeam.analysis.report import Heading
 from dxbeam.analysis.word_sample import BY_FREQUENCY, UNIFORM, WordSample, uniform_sample
 from dxbeam.audit.choice_references import santext
 from dxbeam.errors import ConfigurationError
@@ -189,6 +192,21 @@ def test_what_the_other_half_does_not_confirm_is_no_answer() -> None:
     assert answer.missed == ""
 
 
+def test_whether_a_choice_failed_or_its_confirmation_is_told_apart() -> None:
+    targets = parse_targets("distant=0.3", "")
+    heading = Heading({"name": "voc", "words": 9, "dimensions": 2}, "", "dxbeam calibrate")
+    for chosen, said in (
+        (_row(2, None, 0.3, 0.5), "epsilon = 2 with no rank resampling gave distant at most"),
+        (_row(2, None, 0.3, 0.35), "none of the settings that were tried (epsilon = 2 with no"),
+    ):
+        rows = [chosen, _row(2, None, 0.3, 0.35, VERIFICATION)]
+        [answer] = answers(rows, targets)
+        found = Calibrated(heading, Sampled(9, 0, 0), rows, answer, None, None)
+        assert found.failure.startswith(said)
+        assert "5 points short of distant at most 30 %" in found.failure
+        assert found.failure in html.unescape(page(found))
+
+
 def test_of_settings_that_all_miss_the_nearest_is_named() -> None:
     rows = [_row(1, None, 0.1, 0.1), _row(2, None, 0.3, 0.2), _row(3, None, 0.5, 0.1)]
     [answer] = answers(_both(rows), parse_targets("", "close=0.5"))
@@ -197,6 +215,7 @@ def test_of_settings_that_all_miss_the_nearest_is_named() -> None:
     assert "30 points short of close at least 50 %" in answer.missed
 
 
+@pytest.mark.slow
 def test_the_smallest_epsilon_is_found_where_everything_is_known() -> None:
     """SanText's shares over all words are known exactly, also after rank resampling.
 
@@ -242,6 +261,7 @@ def test_the_smallest_epsilon_is_found_where_everything_is_known() -> None:
         assert smallest <= answer.chosen["epsilon"] <= smallest + 3 * 0.25
 
 
+@pytest.mark.slow
 def test_intervals_hold_on_words_that_were_not_seen() -> None:
     """20 calibrations with 200 words each, for three targets; 700 other words are the judge.
 
@@ -271,7 +291,6 @@ def test_intervals_hold_on_words_that_were_not_seen() -> None:
                 low <= share[s] <= high for s, (low, high) in zip(SHARES, low_high, strict=True)
             )
             confirmed[number] += answer.confirmed
-    print(held, confirmed)
     assert min(held) >= 17
     assert min(confirmed) >= 15
 
