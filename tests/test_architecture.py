@@ -30,6 +30,8 @@ MAY_SEED = {
     ("analysis.grids", "automatic"),
     ("analysis.measure", "sample"),
     ("analysis.measure", "_Measure"),
+    ("analysis.noise_shape", "draw"),
+    ("analysis.one_dimension", "drawn_shares"),
 }
 """Measurements on public words, which protect nothing. demo.train_vectors is no part of a run."""
 
