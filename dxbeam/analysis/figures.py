@@ -1,4 +1,4 @@
-"""Plots as SVG text, in colours that work on light and dark ground and without colour."""
+"""Plots as SVG text for a page: in its ink, and in colours that work on light and dark ground."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ SERIES = {
 
 Row = dict[str, Any]
 
-_INK = "#858585"  # readable on white and on black
+INK = "#858585"  # replaced by the colour of the text that surrounds the plot
+
+_DOTS_PER_INCH = 150  # of what is an image within a plot
 
 
 def shares_figure(rows: Sequence[Row]) -> str:
@@ -43,7 +45,7 @@ def shares_figure(rows: Sequence[Row]) -> str:
             linewidth=0,
         )
     axes.set(xlabel="epsilon", ylabel="share of words", ylim=(-0.02, 1.02))
-    return _as_svg(figure, axes)
+    return as_svg(figure, axes)
 
 
 def nearer_figure(points: Sequence[Any]) -> str:
@@ -62,7 +64,7 @@ def nearer_figure(points: Sequence[Any]) -> str:
         axes.plot(epsilons, [point.at_mean for point in own], color=colour, label=pair)
         axes.plot(epsilons, [point.mean for point in own], color=colour, linestyle="dotted")
     axes.set(xlabel="epsilon", ylabel="probability", ylim=(0.48, 1.02))
-    return _as_svg(figure, axes)
+    return as_svg(figure, axes)
 
 
 def ranks_figure(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
@@ -90,7 +92,7 @@ def ranks_figure(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
         ylabel="share released from among them",
         ylim=(-0.02, 1.02),
     )
-    return _as_svg(figure, axes)
+    return as_svg(figure, axes)
 
 
 def ranks_in_words(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
@@ -134,7 +136,7 @@ def words_figure(rows: Sequence[Row]) -> str:
         axes.plot(epsilons, middle, color=colour, linestyle=dash, label=label)
         axes.fill_between(epsilons, low, high, color=colour, alpha=0.25, linewidth=0)
     axes.set(xlabel="epsilon", ylabel=f"of {rows[0]['repeats']} releases", ylim=(0, None))
-    return _as_svg(figure, axes)
+    return as_svg(figure, axes)
 
 
 def words_in_words(rows: Sequence[Row]) -> str:
@@ -184,7 +186,7 @@ def bounds_figure(rows: Sequence[Row]) -> str:
                 label=f"{label}, {'at most' if dash == 'dotted' else 'measured'}",
             )
     axes.set(xlabel="epsilon", ylabel="share of releases", ylim=(-0.02, 1.02))
-    return _as_svg(figure, axes)
+    return as_svg(figure, axes)
 
 
 def bounds_in_words(rows: Sequence[Row]) -> str:
@@ -220,19 +222,25 @@ def shares_in_words(rows: Sequence[Row]) -> str:
     )
 
 
-def _as_svg(figure: Figure, axes: Any) -> str:
+def as_svg(figure: Figure, axes: Any) -> str:
+    """A plot as SVG text for the middle of a page: no ground of its own, in the page's ink."""
     figure.patch.set_alpha(0)
     axes.patch.set_alpha(0)
-    axes.grid(color=_INK, alpha=0.25, linewidth=0.6)
-    axes.tick_params(colors=_INK)
+    axes.set_axisbelow(True)
+    axes.grid(color=INK, alpha=0.18, linewidth=0.6)
+    axes.tick_params(which="both", colors=INK)
     for side, spine in axes.spines.items():
-        spine.set_color(_INK)
+        spine.set_color(INK)
         spine.set_visible(side in ("left", "bottom"))
     for label in (axes.xaxis.label, axes.yaxis.label):
-        label.set_color(_INK)
-    axes.legend(frameon=False, labelcolor=_INK)
+        label.set_color(INK)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, labelcolor=INK)
     buffer = io.StringIO()
     # Text stays text, so that it can be searched and read aloud; no date, so that reports repeat.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dxbeam"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return buffer.getvalue()[buffer.getvalue().index("<svg") :]
+        figure.savefig(
+            buffer, format="svg", dpi=_DOTS_PER_INCH, metadata={"Date": None, "Creator": None}
+        )
+    text = buffer.getvalue().replace(INK, "currentColor")
+    return text[text.index("<svg") :]
