@@ -31,7 +31,7 @@ def shares_figure(rows: Sequence[Row]) -> str:
     Args:
       rows: of proportions.parquet, in increasing order of epsilon.
     """
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     axes = figure.add_subplot()
     epsilons = [row["epsilon"] for row in rows]
     for name, (colour, dash) in SERIES.items():
@@ -54,7 +54,7 @@ def nearer_figure(points: Sequence[Any]) -> str:
     Args:
       points: ``geometry.Nearer``.
     """
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     axes = figure.add_subplot()
     for pair, (colour, _) in zip(
         dict.fromkeys(point.pair for point in points), SERIES.values(), strict=False
@@ -74,7 +74,7 @@ def ranks_figure(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
       shares: of proportions.parquet, without rank resampling.
       ranks: of ranks.parquet, for the same mechanism.
     """
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     axes = figure.add_subplot()
     for row, (colour, dash) in zip(_telling(shares), SERIES.values(), strict=False):
         own = [rank for rank in ranks if rank["epsilon"] == row["epsilon"]]
@@ -126,7 +126,7 @@ def words_figure(rows: Sequence[Row]) -> str:
     Args:
       rows: of words.parquet, for one mechanism.
     """
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     axes = figure.add_subplot()
     for name, label, (colour, dash) in (
         ("n_w", "came out as itself (N_w)", SERIES["original"]),
@@ -170,7 +170,7 @@ def bounds_figure(rows: Sequence[Row]) -> str:
     Args:
       rows: of geometry.parquet, bounds and shares.
     """
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     axes = figure.add_subplot()
     for released, label, (colour, _) in (
         ("w", "the word itself", SERIES["original"]),
@@ -243,4 +243,5 @@ def as_svg(figure: Figure, axes: Any) -> str:
             buffer, format="svg", dpi=_DOTS_PER_INCH, metadata={"Date": None, "Creator": None}
         )
     text = buffer.getvalue().replace(INK, "currentColor")
-    return text[text.index("<svg") :]
+    # What it shows is told by the words around it; its single labels would be noise to a reader.
+    return text[text.index("<svg") :].replace("<svg", '<svg aria-hidden="true"', 1)

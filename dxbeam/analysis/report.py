@@ -210,6 +210,13 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
         made.append(
             figure(title, figures.shares_figure(shown), figures.shares_in_words(shown), shown)
         )
+    useful = [
+        (
+            shown["rows"][0]["rank_c"],
+            next((row for row in shown["rows"] if row["distant"] <= 0.5), None),
+        )
+        for shown in made
+    ]
     plain = made[0]["rows"]
     ranks, words = _own(setting, rows.ranks), _own(setting, rows.words)
     further = [
@@ -234,6 +241,7 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
         "promise": f"At epsilon = {setting.epsilons[0]:g}, for example: {guarantee.sentence}",
         "unprotected": "; ".join(guarantee.unprotected),
         "figures": made,
+        "useful": useful,
         "further": further,
         "flags": flags(setting, heading.vocabulary["name"], middle["epsilon"], None),
     }
