@@ -113,9 +113,8 @@ def _svm(vectors: Any, labels: Any, run: int) -> tuple[float, float]:
 def _told(name: str, runs: list[tuple[float, ...]]) -> None:
     values = np.array(runs)
     spread = values.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(values.shape[1])
-    print(
-        f"  {name:24}", "  ".join(f"{v:.3f} ({s:.3f})" for v, s in zip(values.mean(axis=0), spread))
-    )
+    told = (f"{mean:.3f} ({sd:.3f})" for mean, sd in zip(values.mean(axis=0), spread, strict=True))
+    print(f"  {name:24}", "  ".join(told))
 
 
 def sentences(vocabulary: Vocabulary, name: str, path: str, exact: bool) -> None:

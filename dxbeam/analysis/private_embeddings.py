@@ -1,10 +1,9 @@
 """PrivEmb's theory and its first experiments: what noise does to distances and inner products.
 
 Feyisetan, Kasiviswanathan: Private release of text embedding vectors (2021), PrivEmb, releases
-w = P x + kappa, with P a
-Gaussian projection to m dimensions and the density of kappa proportional to
-exp(-epsilon |kappa| / s), s = 1 + beta. Its Claim 6 and Propositions 7 to 9 bound what that costs;
-here they are functions, and the costs are measured, for s as published or computed exactly.
+w = P x + kappa, with P a Gaussian projection to m dimensions and the density of kappa proportional
+to exp(-epsilon |kappa| / s), s = 1 + beta. Its Claim 6 and Propositions 7 to 9 bound what that
+costs; here they are functions, and the costs are measured, for s as published or computed exactly.
 """
 
 from __future__ import annotations
