@@ -1,4 +1,5 @@
-# make demo: sanitizes the sample corpus with the bundled vocabulary and shows what came out.
+# make demo: sanitizes the sample corpus with the bundled vocabulary, shows what came out, and makes
+#   a page of what other settings would do.
 # make test: lints, type-checks and runs every test.
 # make quick: the same in under a minute, without the tests that run jobs or take long.
 # make docs: builds the documentation as a site in build/docs, without network.
@@ -17,10 +18,13 @@ QUICK := -m "not slow" $(LONG_TESTS:%=--ignore=tests/%)
 .PHONY: demo test quick test-pythons lint docs clean
 
 demo: $(VENV)/installed
-	rm -rf build/demo build/demo-metrics
+	rm -rf build/demo build/demo-metrics build/demo-measured
 	$(RUN) -m pipelines.sanitize --input dxbeam/demo/sample_corpus.jsonl --vocabulary demo \
 	  --epsilon 10 --rank_c 0.02 --keep_fields label --group_by label --output build/demo
 	$(RUN) -m dxbeam.demo.show dxbeam/demo/sample_corpus.jsonl build/demo build/demo-metrics
+	$(RUN) -m pipelines.measure --vocabulary demo --mechanisms laplace,santext --rank_cs 0.02 \
+	  --words 1000 --output build/demo-measured
+	@echo 'What other settings would do: open build/demo-measured/report.html'
 
 test: $(VENV)/installed-for-tests lint
 	$(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
@@ -46,7 +50,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed: pyproject.toml | $(VENV)/bin/python
-	$(RUN) -m pip install --quiet --editable .
+	$(RUN) -m pip install --quiet --editable '.[report]'
 	touch $@
 
 $(VENV)/installed-for-tests: pyproject.toml | $(VENV)/bin/python

@@ -22,6 +22,7 @@ The release is whole when release.json is there. Runs locally by default, on all
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
+from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.options import CommonOptions, SanitizeOptions, parse, require
 from dxbeam.commands.request import corpus_format, release_request
@@ -40,7 +42,7 @@ from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import plan
 from dxbeam.release.context import Pair, as_dicts, in_context
 from dxbeam.release.request import ReleaseRequest
-from dxbeam.release.run import Run
+from dxbeam.release.run import METRICS, Run
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
@@ -242,7 +244,29 @@ def _say(run: Run, seconds: float) -> None:
         f"{len(release['shards'])} files below {run.output} ({release['tokens'] / seconds:,.0f} "
         f"tokens per second); {release['dead_letters']:,} dead letters"
         f"{describe_left_out(release['unreadable_files'])}. Metrics: {run.metrics_output}\n"
-        f"{_repairs(release)}{release['guarantee']['sentence']}"
+        f"{_unchanged(run)}{_repairs(release)}{release['guarantee']['sentence']}"
+    )
+
+
+def _unchanged(run: Run) -> str:
+    """A line on how many words came out unchanged, if there were any; from the metrics alone."""
+    path = storage.join(run.metrics_output, METRICS)
+    try:
+        metrics = json.loads(storage.read(path))
+    except OSError as error:  # a launcher need not be able to read what its workers write
+        return (
+            f"How many words came out unchanged is in {path}, which cannot be read from here "
+            f"({type(error).__name__})\n"
+        )
+    unchanged, words = metrics["unchanged"], metrics["tokens"] - metrics["fillers"]
+    if not words:
+        return ""
+    kind = "words drawn for bags" if "bag_of_words" in run.release["configuration"] else "words"
+    repaired = ", before the language model" if "post_processing" in run.release else ""
+    return (
+        f"Of {words:,} {kind} {unchanged:,} ({100 * unchanged / words:.1f} %) came out unchanged"
+        f"{repaired}: computed from the raw text and not covered by the guarantee, as is all of "
+        f"{path}\n"
     )
 
 

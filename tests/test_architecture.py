@@ -31,6 +31,10 @@ MAY_SEED = {
     ("analysis.measure", "_Noisy"),
     ("analysis.word_sample", "uniform_sample"),
     ("analysis.word_sample", "sample_by_frequency"),
+    ("analysis.noise_shape", "draw"),
+    ("analysis.one_dimension", "drawn_shares"),
+    ("analysis.private_embeddings", "PrivateEmbedding"),
+    ("analysis.private_embeddings", "pair_errors"),
 }
 """Measurements, which release nothing. demo.train_vectors is no part of a run."""
 

@@ -21,6 +21,7 @@ from dxbeam.analysis.calibration import (
     same_setting,
     shares_in_words,
 )
+from dxbeam.analysis.calibration_figures import targets_figure
 from dxbeam.analysis.report import Heading, figure, render
 
 SURE = "words that had no part in the choice; the intervals hold together with 95 % confidence"
@@ -159,7 +160,7 @@ def _figures(answer: Answer, rows: Sequence[Row]) -> list[dict[str, Any]]:
         made.append(
             figure(
                 f"Shares against epsilon, with {c}",
-                figures.targets_figure(along, "epsilon", at["epsilon"], levels),
+                targets_figure(along, "epsilon", at["epsilon"], levels),
                 f"{figures.shares_in_words(along)}. The upright line is at {at['epsilon']:g}, "
                 "level lines are at what was asked for",
             )
@@ -168,7 +169,7 @@ def _figures(answer: Answer, rows: Sequence[Row]) -> list[dict[str, Any]]:
         made.append(
             figure(
                 f"Shares against c, at epsilon = {at['epsilon']:g}",
-                figures.targets_figure(resampled, "rank_c", at["rank_c"], levels),
+                targets_figure(resampled, "rank_c", at["rank_c"], levels),
                 f"At epsilon = {at['epsilon']:g}, "
                 + "; ".join(f"with c = {c:g} {told[c]}" for c in _telling(resampled, at))
                 + f"; without rank resampling {told[None]}",

@@ -1,4 +1,4 @@
-"""Plots as SVG text, in colours that work on light and dark ground and without colour."""
+"""Plots as SVG text for a page: in its ink, and in colours that work on light and dark ground."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ SERIES = {
 
 Row = dict[str, Any]
 
-_INK = "#858585"  # readable on white and on black
+INK = "#858585"  # replaced by the colour of the text that surrounds the plot
+
+_DOTS_PER_INCH = 150  # of what is an image within a plot
 
 
 def shares_figure(rows: Sequence[Row]) -> str:
@@ -29,7 +31,7 @@ def shares_figure(rows: Sequence[Row]) -> str:
     Args:
       rows: of proportions.parquet, in increasing order of epsilon.
     """
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     axes = figure.add_subplot()
     epsilons = [row["epsilon"] for row in rows]
     for name, (colour, dash) in SERIES.items():
@@ -43,7 +45,7 @@ def shares_figure(rows: Sequence[Row]) -> str:
             linewidth=0,
         )
     axes.set(xlabel="epsilon", ylabel="share of words", ylim=(-0.02, 1.02))
-    return _as_svg(figure, axes)
+    return as_svg(figure, axes)
 
 
 def nearer_figure(points: Sequence[Any]) -> str:
@@ -52,7 +54,7 @@ def nearer_figure(points: Sequence[Any]) -> str:
     Args:
       points: ``geometry.Nearer``.
     """
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     axes = figure.add_subplot()
     for pair, (colour, _) in zip(
         dict.fromkeys(point.pair for point in points), SERIES.values(), strict=False
@@ -62,7 +64,7 @@ def nearer_figure(points: Sequence[Any]) -> str:
         axes.plot(epsilons, [point.at_mean for point in own], color=colour, label=pair)
         axes.plot(epsilons, [point.mean for point in own], color=colour, linestyle="dotted")
     axes.set(xlabel="epsilon", ylabel="probability", ylim=(0.48, 1.02))
-    return _as_svg(figure, axes)
+    return as_svg(figure, axes)
 
 
 def ranks_figure(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
@@ -72,7 +74,7 @@ def ranks_figure(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
       shares: of proportions.parquet, without rank resampling.
       ranks: of ranks.parquet, for the same mechanism.
     """
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     axes = figure.add_subplot()
     for row, (colour, dash) in zip(_telling(shares), SERIES.values(), strict=False):
         own = [rank for rank in ranks if rank["epsilon"] == row["epsilon"]]
@@ -90,7 +92,7 @@ def ranks_figure(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
         ylabel="share released from among them",
         ylim=(-0.02, 1.02),
     )
-    return _as_svg(figure, axes)
+    return as_svg(figure, axes)
 
 
 def ranks_in_words(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
@@ -124,7 +126,7 @@ def words_figure(rows: Sequence[Row]) -> str:
     Args:
       rows: of words.parquet, for one mechanism.
     """
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     axes = figure.add_subplot()
     for name, label, (colour, dash) in (
         ("n_w", "came out as itself (N_w)", SERIES["original"]),
@@ -134,7 +136,7 @@ def words_figure(rows: Sequence[Row]) -> str:
         axes.plot(epsilons, middle, color=colour, linestyle=dash, label=label)
         axes.fill_between(epsilons, low, high, color=colour, alpha=0.25, linewidth=0)
     axes.set(xlabel="epsilon", ylabel=f"of {rows[0]['repeats']} releases", ylim=(0, None))
-    return _as_svg(figure, axes)
+    return as_svg(figure, axes)
 
 
 def words_in_words(rows: Sequence[Row]) -> str:
@@ -168,7 +170,7 @@ def bounds_figure(rows: Sequence[Row]) -> str:
     Args:
       rows: of geometry.parquet, bounds and shares.
     """
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     axes = figure.add_subplot()
     for released, label, (colour, _) in (
         ("w", "the word itself", SERIES["original"]),
@@ -184,7 +186,7 @@ def bounds_figure(rows: Sequence[Row]) -> str:
                 label=f"{label}, {'at most' if dash == 'dotted' else 'measured'}",
             )
     axes.set(xlabel="epsilon", ylabel="share of releases", ylim=(-0.02, 1.02))
-    return _as_svg(figure, axes)
+    return as_svg(figure, axes)
 
 
 def bounds_in_words(rows: Sequence[Row]) -> str:
@@ -220,48 +222,26 @@ def shares_in_words(rows: Sequence[Row]) -> str:
     )
 
 
-def targets_figure(
-    rows: Sequence[Row], against: str, at: float | None, targets: Sequence[tuple[str, float]]
-) -> str:
-    """Shares against epsilon or c, the levels that were asked for, and the answer's place: SVG.
-
-    Args:
-      rows: of calibration.parquet, in increasing order of what they are drawn against.
-      against: "epsilon" or "rank_c".
-      at: the answer's value of it; None for none.
-      targets: (share, value).
-    """
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
-    axes = figure.add_subplot()
-    places = [row[against] for row in rows]
-    for name, (colour, dash) in SERIES.items():
-        low, high = ([row[f"{name}_{end}"] for row in rows] for end in ("low", "high"))
-        axes.plot(places, [row[name] for row in rows], color=colour, linestyle=dash, label=name)
-        axes.fill_between(places, low, high, color=colour, alpha=0.25, linewidth=0)
-    for share, value in targets:
-        axes.axhline(value, color=SERIES[share][0], linewidth=0.8)
-    if at is not None:
-        axes.axvline(at, color=_INK, linewidth=0.8)
-    if against == "rank_c":
-        axes.set_xscale("log")
-    label = "c of rank resampling" if against == "rank_c" else against
-    axes.set(xlabel=label, ylabel="share of words", ylim=(-0.02, 1.02))
-    return _as_svg(figure, axes)
-
-
-def _as_svg(figure: Figure, axes: Any) -> str:
+def as_svg(figure: Figure, axes: Any) -> str:
+    """A plot as SVG text for the middle of a page: no ground of its own, in the page's ink."""
     figure.patch.set_alpha(0)
     axes.patch.set_alpha(0)
-    axes.grid(color=_INK, alpha=0.25, linewidth=0.6)
-    axes.tick_params(colors=_INK)
+    axes.set_axisbelow(True)
+    axes.grid(color=INK, alpha=0.18, linewidth=0.6)
+    axes.tick_params(which="both", colors=INK)
     for side, spine in axes.spines.items():
-        spine.set_color(_INK)
+        spine.set_color(INK)
         spine.set_visible(side in ("left", "bottom"))
     for label in (axes.xaxis.label, axes.yaxis.label):
-        label.set_color(_INK)
-    axes.legend(frameon=False, labelcolor=_INK)
+        label.set_color(INK)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, labelcolor=INK)
     buffer = io.StringIO()
     # Text stays text, so that it can be searched and read aloud; no date, so that reports repeat.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dxbeam"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return buffer.getvalue()[buffer.getvalue().index("<svg") :]
+        figure.savefig(
+            buffer, format="svg", dpi=_DOTS_PER_INCH, metadata={"Date": None, "Creator": None}
+        )
+    text = buffer.getvalue().replace(INK, "currentColor")
+    # What it shows is told by the words around it; its single labels would be noise to a reader.
+    return text[text.index("<svg") :].replace("<svg", '<svg aria-hidden="true"', 1)

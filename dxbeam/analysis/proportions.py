@@ -113,7 +113,7 @@ def measure(
         if not exact:
             kinds = outcomes(ids, released, search)
             shares[0] = np.eye(3)[kinds]
-            ranks = rank_histogram.histogram(ids, released, kinds, search)
+            ranks = rank_histogram.histogram(ids, released, kinds, search, threads)
         grid = np.asarray(epsilons, np.float64)
         shares[1:] = resampled_shares(ids, released, grid, rank_cs, search)
     return Sums(len(ids), shares.sum(axis=1), np.square(shares).sum(axis=1), ranks)

@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dxbeam import storage
-from dxbeam.analysis import figures, tables
+from dxbeam.analysis import figures, noise_figures, noise_shape, one_dimension, tables
 from dxbeam.analysis.measurement import Plan, Setting
 from dxbeam.analysis.plausible_deniability import Repeated
 from dxbeam.analysis.proportions import Sums
@@ -25,6 +25,9 @@ from dxbeam.analysis.tables import Row
 from dxbeam.analysis.word_sample import BY_FREQUENCY
 
 REPORT = "report.html"
+
+_DRAWS = 10_000
+_NUMBERS = 3_000_000  # of noise that is drawn for one picture
 
 
 class Heading(NamedTuple):
@@ -179,6 +182,7 @@ def page(plan: Plan, heading: Heading, rows: Found, left_out: int) -> str:
         repeated=len(plan.repeated),
         thresholds=plan.thresholds,
         geometry_figures=_geometry_figures(plan, rows),
+        noise_figures=_noise_figures(plan, heading.vocabulary["dimensions"]),
         files=[
             name
             for name, table in (
@@ -207,6 +211,13 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
         made.append(
             figure(title, figures.shares_figure(shown), figures.shares_in_words(shown), shown)
         )
+    useful = [
+        (
+            shown["rows"][0]["rank_c"],
+            next((row for row in shown["rows"] if row["distant"] <= 0.5), None),
+        )
+        for shown in made
+    ]
     plain = made[0]["rows"]
     ranks, words = _own(setting, rows.ranks), _own(setting, rows.words)
     further = [
@@ -231,6 +242,7 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
         "promise": f"At epsilon = {setting.epsilons[0]:g}, for example: {guarantee.sentence}",
         "unprotected": "; ".join(guarantee.unprotected),
         "figures": made,
+        "useful": useful,
         "further": further,
         "flags": flags(setting, heading.vocabulary["name"], middle["epsilon"], None),
     }
@@ -274,3 +286,36 @@ def _geometry_figures(plan: Plan, rows: Found) -> list[dict[str, Any]]:
             )
         )
     return made
+
+
+def _noise_figures(plan: Plan, dimensions: int) -> list[dict[str, Any]]:
+    """The paper's Figures 1 and 4, where its mechanism is measured."""
+    laplace = next((s for s in plan.settings if s.mechanism == "laplace"), None)
+    if laplace is None:
+        return []
+    epsilon = laplace.epsilons[len(laplace.epsilons) // 2]
+    number = one_dimension.drawn_shares(one_dimension.EPSILONS, _DRAWS, seed=0)
+    plane = noise_shape.draw(2, 1.0, _DRAWS, seed=0)
+    here = noise_shape.draw(dimensions, epsilon, min(_DRAWS, _NUMBERS // dimensions), seed=0)
+    return [
+        figure(
+            "Noise on one number",
+            noise_figures.one_dimension_figure(number),
+            noise_figures.one_dimension_in_words(number),
+        ),
+        figure(
+            "Noise in two dimensions",
+            noise_figures.cloud_figure(plane),
+            noise_figures.cloud_in_words(plane),
+        ),
+        figure(
+            "Its directions",
+            noise_figures.directions_figure(plane),
+            noise_figures.directions_in_words(plane),
+        ),
+        figure(
+            f"Its length in {dimensions} dimensions",
+            noise_figures.lengths_figure(here),
+            noise_figures.lengths_in_words(here),
+        ),
+    ]

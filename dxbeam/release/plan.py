@@ -13,14 +13,16 @@ import numpy as np
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import CorpusFile, is_compressed
 from dxbeam.corpus.formats import CorpusFormat
-from dxbeam.documents import Document
+from dxbeam.documents import Document, document_problem
 from dxbeam.errors import CorpusError
+from dxbeam.release import expected_shares
 from dxbeam.release.context import Pair
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
 from dxbeam.text.repair import Repair
 from dxbeam.text.sanitizer import Sanitizer
+from dxbeam.text.tally import Tally
 from dxbeam.text.tokenization import words
 
 _SAMPLED_DOCUMENTS = 200
@@ -28,10 +30,17 @@ _TIMED_WORDS = 1024
 
 
 class Estimate(NamedTuple):
-    """A forecast from a sample: words to be released, and words per second of one search thread."""
+    """A forecast from a sample.
+
+    Attributes:
+      tokens: words to be released.
+      tokens_per_second: of one search thread.
+      sample: what became of the words of a sample that was sanitized.
+    """
 
     tokens: int
     tokens_per_second: float
+    sample: Tally = Tally()
 
     @property
     def core_seconds(self) -> float:
@@ -45,7 +54,10 @@ def estimate(
     vocabulary: Vocabulary,
     configuration: Configuration,
 ) -> Estimate:
-    """Counts words in a sample of the largest file and times a search with a key of zeros."""
+    """Counts and sanitizes words of a sample of the largest file, and times a search.
+
+    What is timed are words of the vocabulary, so a key of zeros is enough for them.
+    """
     file = max(files, key=lambda file: file.size)
     documents = list(itertools.islice(_documents(file, corpus_format), _SAMPLED_DOCUMENTS))
     sampled = sum(
@@ -54,13 +66,16 @@ def estimate(
     )
     read = sum(len(document.text.encode()) for document in documents) or 1
     total = sum(file.size for file in files) * (3 if is_compressed(file.path) else 1)
-    sanitizer = Sanitizer(NeighborSearch(vocabulary, threads=1), configuration)
+    search = NeighborSearch(vocabulary, threads=1)
+    sample = expected_shares.sanitized_sample(documents, search, configuration)
+    sanitizer = Sanitizer(search, configuration)
     ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)
     run = [(bytes(32), 0, len(ids))]
     sanitizer.release(run, ids)  # the first search also sets things up
     start = time.perf_counter()
     sanitizer.release(run, ids)
-    return Estimate(int(total * sampled / read), len(ids) / (time.perf_counter() - start))
+    tokens_per_second = len(ids) / (time.perf_counter() - start)
+    return Estimate(int(total * sampled / read), tokens_per_second, sample)
 
 
 def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> list[Document]:
@@ -68,7 +83,7 @@ def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> list[Document]:
     with contextlib.suppress(CorpusError):  # a file that the run may be allowed to leave out
         for split in itertools.islice(reading.splits(file, corpus_format), 1):
             for record in itertools.islice(reading.read(split, corpus_format), _SAMPLED_DOCUMENTS):
-                if isinstance(record, Document):
+                if isinstance(record, Document) and document_problem(record) is None:
                     found.append(record)
     return found
 
@@ -112,6 +127,7 @@ def describe(
         **({"repair": _listed(repair.as_dict())} if repair else {}),
         "write": f"{output} (metrics and dead letters: {metrics_output})",
     }
+    shares = expected_shares.sentences(forecast.sample, configuration.bag is not None)
     lines = [
         "Plan",
         *(f"  {name:<11} {value}" for name, value in planned.items()),
@@ -124,6 +140,8 @@ def describe(
         f"  about {_duration(forecast.core_seconds)} of one core "
         f"({forecast.tokens_per_second:,.0f} tokens per second), less with more cores"
         + ("; the language model takes further time" if repair else ""),
+        *(f"  {sentence}" for sentence in shares),
+        *(["  What comes out so is what the language model rewrites."] if repair else []),
         "Nothing was written (--dry_run).",
     ]
     return "\n".join(lines)

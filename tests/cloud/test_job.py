@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -78,8 +79,14 @@ def _local(tmp_path: Path) -> dict[str, str]:
     return tiny.released(tmp_path / "here")
 
 
-def test_the_release_is_the_one_made_locally(flags: list[str], tmp_path: Path) -> None:
+def test_the_release_is_the_one_made_locally(
+    flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     sanitize(flags)
+    assert re.search(
+        rf"\([\d.]+ %\) came out unchanged.* {ROOT}/out-metrics/metrics.json\n",
+        capsys.readouterr().out,
+    )
     release = manifest.verify(f"{ROOT}/out")
     assert release["documents_out"] == len(RECORDS)
     assert _released() == _local(tmp_path)

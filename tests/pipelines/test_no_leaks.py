@@ -21,6 +21,7 @@ import zstandard
 
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms.laplace import Laplace
+from pipelines.sanitize import sanitize
 from tests.support import tiny
 
 _RANDOM = random.Random(5)
@@ -108,6 +109,31 @@ def test_no_secret_leaves_a_run(
     assert finished.returncode == 0, finished.stderr
     assert len(tiny.dead_letters(output)) == 12
     assert not _found((finished.stdout + finished.stderr).encode())
+    assert not _leaks(tmp_path, tmp_path / "in")
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("--unknown_words=keep", "--allow_unsound"), ("--bag_of_words=20", "--stop_words=none")],
+    ids=["keep", "bag"],
+)
+def test_no_secret_is_in_a_plan(
+    uri: str,
+    corpus: str,
+    tmp_path: Path,
+    in_fresh_tmpdir: Path,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    flags: tuple[str, ...],
+) -> None:
+    """Though a sample of them is sanitized, and beside texts that cannot be."""
+    sample = f"--input={Path(corpus).parent}/a.jsonl"
+    given = [f"--vocabulary={uri}", f"--output={tmp_path}/out", "--epsilon=5", "--dry_run"]
+    with caplog.at_level(logging.DEBUG, logger="dxbeam"):
+        sanitize([sample, *given, *flags])
+    printed = capfd.readouterr()
+    assert "Expected, measured on a sample of the corpus" in printed.out
+    assert not _found((caplog.text + printed.out + printed.err).encode())
     assert not _leaks(tmp_path, tmp_path / "in")
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
 
+from dxbeam import storage
 from dxbeam.documents import Document
 from dxbeam.errors import CorpusError
 from dxbeam.keys import fingerprint
@@ -214,6 +217,107 @@ def test_a_dry_run_says_what_would_be_and_writes_nothing(
     assert "exp(5 * d(x, x'))" in said
     assert "tokens per second" in said
     assert set(tmp_path.rglob("*")) == before
+
+
+_SHARE = re.compile(
+    r"^  (unchanged|original|close|distant|unknown) +([\d.]+) % \(([\d.]+) % to ([\d.]+) %\)",
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        (),
+        ("--rank_c=0.1",),
+        ("--unknown_words=keep", "--allow_unsound"),
+        ("--bag_of_words=40", "--stop_words=none"),
+    ],
+    ids=["text", "resampled", "keep", "bags"],
+)
+def test_a_dry_run_expects_what_the_run_then_does(
+    uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...]
+) -> None:
+    """Four half-widths of an interval are 7.8 standard errors of the sample. The run has at least
+    as many words, so the difference of the two has a standard error at most √2 times as large: 5.5
+    of its own, or a false alarm in 10^7 shares."""
+    generator = np.random.default_rng(1)
+    texts = [
+        " ".join(
+            f"w{generator.integers(300)}" if generator.random() < 0.7 else f"odd{i}"
+            for _ in range(generator.integers(20, 160))
+        )
+        for i in range(60)
+    ]
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"text": text} for text in texts])
+    flags = ("--epsilon=3", *flags)
+    sanitize(
+        [
+            f"--input={corpus}",
+            f"--vocabulary={uri}",
+            f"--output={tmp_path}/out",
+            "--dry_run",
+            *flags,
+        ]
+    )
+    planned = capsys.readouterr().out
+    assert not re.search(r"\b(w|odd)\d", planned), "no word of the corpus is shown, nor a new one"
+    expected = {name: [float(x) for x in rest] for name, *rest in _SHARE.findall(planned)}
+    assert len(expected) == 5
+    tiny.run(uri, corpus, tmp_path / "out", *flags)
+    metrics = json.loads((tmp_path / "out-metrics" / "metrics.json").read_text())
+    known = metrics["original"] + metrics["close"] + metrics["distant"]
+    words = metrics["tokens"] - metrics["fillers"]
+    for name, (share, low, high) in expected.items():
+        actual = 100 * metrics[name] / (words if name in ("unchanged", "unknown") else known)
+        assert low <= share <= high
+        assert abs(actual - share) < 2 * (high - low), name
+    said = capsys.readouterr().out
+    assert f"{metrics['unchanged']:,} ({100 * metrics['unchanged'] / words:.1f} %)" in said
+
+
+@pytest.mark.parametrize("bags", [False, True], ids=["text", "bags"])
+def test_a_run_ends_with_the_share_of_words_that_came_out_unchanged(
+    uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], bags: bool
+) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"text": "w1 W2"}, {"text": "w3 odd?"}])
+    flags = ("--bag_of_words=3", "--stop_words=none") if bags else ()
+    release = tiny.run(uri, corpus, tmp_path / "out", "--epsilon=1000", *flags)
+    said = capsys.readouterr().out
+    kind = "words drawn for bags" if bags else "words"
+    assert f"Of 4 {kind} 3 (75.0 %) came out unchanged: computed from the raw text" in said
+    assert f"{tmp_path}/out-metrics/metrics.json" in said
+    assert "unchanged" not in json.dumps(release)
+
+
+@pytest.mark.parametrize("flags", [(), ("--bag_of_words=3",)], ids=["text", "bags"])
+def test_a_run_without_a_word_ends_without_a_share(
+    uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...]
+) -> None:
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"text": "..."}, {"text": ""}])
+    tiny.run(uri, corpus, tmp_path / "out", *flags)
+    said = capsys.readouterr().out
+    assert "Released 2 documents" in said
+    assert "unchanged" not in said
+
+
+def test_a_release_is_made_also_where_its_metrics_cannot_be_read(
+    uri: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    read = storage.read
+
+    def refuse(path: str) -> bytes:
+        if path.endswith("metrics.json"):
+            raise PermissionError
+        return read(path)
+
+    monkeypatch.setattr(storage, "read", refuse)
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
+    tiny.run(uri, corpus, tmp_path / "out")
+    assert "which cannot be read from here (PermissionError)" in capsys.readouterr().out
 
 
 def test_help_names_every_flag_of_ours(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,9 @@ is compared:
   or follows from what noise covers: corpus_digest, the shards' names, bytes and SHA-256, and the
   fingerprint of a key that is drawn anew;
 * of a text its gaps and number of words where the mode releases those, else its number of words;
-* for some modes also what a whole run prints, but for time, or the error it ends with.
+* for some modes also what a whole run prints, but for time and for the share of words that came out
+  unchanged, which is computed from the raw text, says so, and is no part of a release; or the error
+  it ends with.
 
 What a mode releases besides is said in the table and nowhere else. Not compared is what is no part
 of a release (metrics, dead letters), and texts that cannot be used (null bytes, half of a surrogate
@@ -232,7 +234,8 @@ def _write(folder: Path, mode: Mode, word: Any) -> None:
             plain.unlink()
 
 
-_TIME = r"[\d,]+ tokens per second|in \d+ seconds"
+_TIME = r"[\d,]+ (?=tokens per second)|(?<=, in )\d+ (?=seconds)"
+_SHARE = r"Of .+ came out unchanged(?=: computed from the raw text and not covered)"
 
 
 class Job:
@@ -287,9 +290,7 @@ class Job:
             launcher(self.arguments)
         except DxbeamError as error:
             return type(error), str(error)
-        said = re.sub(
-            r"[\d,]+ (?=tokens per second)|(?<=, in )\d+ (?=seconds)", "", capsys.readouterr().out
-        )
+        said = re.sub(f"{_TIME}|{_SHARE}", "", capsys.readouterr().out)
         return said, _public(self._output, self._mode)
 
     def _prepare(self, word: Any) -> None:

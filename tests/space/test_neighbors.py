@@ -213,3 +213,19 @@ def test_no_queries_no_words() -> None:
     assert search.nearest(np.empty((0, 8))).tolist() == []
     assert search.neighbor(nothing, nothing).tolist() == []
     assert search.neighbor_table(nothing, 5)[0].shape == (0, 5)
+
+
+def test_the_neighbour_rank_is_no_metric() -> None:
+    """Figure 7 of arXiv 2411.13784: a guarantee in ranks would have no triangle inequality."""
+    places = {"x1": (0, 0), "x2": (10, 0), "w": (5.2, 0), "further": (16, 0), "another": (10, 7)}
+    search = NeighborSearch(of(list(places.values())))
+
+    def rank(around: str, word: str) -> int:
+        ids = [list(places).index(name) for name in (around, word)]
+        [order] = search.nearest_neighbors(np.array(ids[:1]), len(places))
+        return order.tolist().index(ids[1])
+
+    assert rank("x1", "x2") == 2
+    assert rank("x2", "x1") == 4  # not symmetric
+    assert rank("x2", "w") == 1
+    assert rank("w", "x1") == 2  # and 4 > 1 + 2

@@ -212,8 +212,9 @@ def test_an_endpoint_that_dies_leaves_the_rest_unrepaired_and_says_how_many(
     outcomes = release["post_processing"]["grammar_repair"]
     unrepaired = len(RECORDS) - BLANK - 7
     assert (outcomes["repaired"], outcomes["kept"]) == (7, unrepaired)
-    said = f"repaired 7 texts; of those that it did not, {unrepaired} were released as they were"
-    assert said in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"7 texts; of those that it did not, {unrepaired} were released as they were" in said
+    assert " %) came out unchanged, before the language model: computed from the raw text" in said
 
 
 def test_a_program_whose_model_repairs_nothing_fails_in_a_sentence(
@@ -323,4 +324,5 @@ def test_a_dry_run_names_the_model_and_asks_it_nothing(
     said = capsys.readouterr().out
     assert "repair      model m, endpoint" in said
     assert "language model m, which was given sanitized text alone" in said
+    assert "What comes out so is what the language model rewrites." in said
     assert not stub.bodies

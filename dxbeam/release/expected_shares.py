@@ -1,0 +1,107 @@
+"""What a setting does to the words of a corpus, expected from a sample: for --dry_run."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Sequence
+from secrets import SystemRandom
+
+from dxbeam.documents import Document
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.tally import Tally, total
+from dxbeam.text.tokenization import words
+
+MOST_WORDS = 2000
+"""So many words are sanitized at most."""
+
+_NORMAL_QUANTILE = 1.959964  # of 0.975
+
+
+def sanitized_sample(
+    documents: Sequence[Document], search: NeighborSearch, configuration: Configuration
+) -> Tally:
+    """What becomes of words of some documents, or of the bags of some of them.
+
+    Words are drawn at random from all documents, as those of one text are alike. Bags are taken
+    whole, so that a document counts as much as it does in a release.
+
+    Args:
+      documents: none that ``document_problem`` has something against.
+      search: the vocabulary.
+      configuration: what is run.
+    """
+    # The key is a new one, as for any Sanitizer without one: under a key that others know, such as
+    # one of zeros, whoever reads the shares could compare them with those of a guessed corpus.
+    if configuration.bag is None:
+        text = " ".join(_some_words(documents))
+        results = Sanitizer(search, configuration).sanitize([text])
+    else:
+        # A smaller bag is the same draw, so words of it come out alike.
+        length = min(configuration.bag.length, MOST_WORDS)
+        bag = dataclasses.replace(configuration.bag, length=length)
+        some = SystemRandom().sample(documents, min(len(documents), MOST_WORDS // length))
+        results = Sanitizer(search, dataclasses.replace(configuration, bag=bag)).sanitize(some)
+    return total(result.tally for result in results if isinstance(result, Sanitized))
+
+
+def _some_words(documents: Sequence[Document]) -> list[str]:
+    counts = [len(words(document.text)) for document in documents]
+    count = sum(counts)
+    places = set(SystemRandom().sample(range(count), min(count, MOST_WORDS)))
+    every = itertools.chain.from_iterable(words(document.text) for document in documents)
+    return [word for place, word in enumerate(every) if place in places]
+
+
+def interval(count: int, whole: int) -> tuple[float, float]:
+    """The 95 % interval of a share, count / whole: its lower and upper end, from 0 to 1.
+
+    Wilson: Probable inference, the law of succession, and statistical inference (1927): the shares
+    from which the observed one is no more than 1.96 of their own standard errors away.
+    """
+    square = _NORMAL_QUANTILE**2
+    centre = count + square / 2
+    spread = _NORMAL_QUANTILE * math.sqrt(count * (whole - count) / whole + square / 4)
+    low, high = (centre - spread) / (whole + square), (centre + spread) / (whole + square)
+    return max(0.0, low), min(1.0, high)
+
+
+def sentences(sample: Tally, bags: bool) -> list[str]:
+    """The expected shares as a person reads them, a line each; never a word of the sample.
+
+    Args:
+      sample: counts of the sample. Words that fill up bags are no words of the corpus, so shares
+        are of all others.
+      bags: whether documents are released as bags of words.
+    """
+    known = sample.original + sample.close + sample.distant
+    whole = sample.tokens - sample.fillers
+    if not whole:
+        return ["There is no word in a sample of the corpus, so no shares are expected."]
+    kind = "words drawn for bags" if bags else "words"
+    shares = [
+        ("unchanged", sample.unchanged, whole, "all words come out unchanged, casing aside"),
+        ("original", sample.original, known, "words of the vocabulary come out as they were"),
+        ("close", sample.close, known, "them come out as one of their 100 nearest neighbours"),
+        ("distant", sample.distant, known, "them come out as another word"),
+        ("unknown", sample.unknown, whole, "all words are not in the vocabulary"),
+    ]
+    return [
+        f"Expected, measured on a sample of the corpus: {whole:,} {kind}, {known:,} of them in the "
+        "vocabulary.",
+        *(
+            f"{name:<11} {_with_interval(count, of)} of {what}"
+            for name, count, of, what in shares
+            if of
+        ),
+        "In brackets are 95 % intervals, approximate, as other texts of the corpus may differ.",
+        "Shares are computed from the raw text; the guarantee does not cover them.",
+    ]
+
+
+def _with_interval(count: int, whole: int) -> str:
+    low, high = interval(count, whole)
+    return f"{count / whole:.1%} ({low:.1%} to {high:.1%})".replace("%", " %")

@@ -1,0 +1,156 @@
+"""Pages as a browser shows them: whole, offline, in light and dark, narrow and wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.calibrate import calibrate
+from pipelines.measure import measure_settings
+from tests.support import browser
+from tests.support.browser import Page
+
+pytestmark = pytest.mark.skipif(browser.PROGRAM is None, reason=browser.MISSING)
+
+INTERACTIVE = "a[href], button, input, select, textarea, summary, [tabindex], [onclick]"
+
+CONTRASTS = """
+(() => {
+  const parts = text => text.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [r, g, b].map(part => part / 255)
+    .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, part, place) => sum + part * [0.2126, 0.7152, 0.0722][place], 0);
+  const ground = element => {
+    for (; element; element = element.parentElement) {
+      const [r, g, b, opacity = 1] = parts(getComputedStyle(element).backgroundColor);
+      if (opacity > 0) return [r, g, b];
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const element of document.body.querySelectorAll('*:not(style)')) {
+    const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+    if (!own || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element);
+    const drawn = element instanceof SVGElement ? style.fill : style.color;
+    const [low, high] = [luminance(parts(drawn)), luminance(ground(element))].sort((a, b) => a - b);
+    found.push([(high + 0.05) / (low + 0.05), element.textContent.trim().slice(0, 40)]);
+  }
+  return found;
+})()
+"""
+
+
+@pytest.fixture(scope="module", params=["measure", "calibrate"])
+def report(
+    uri: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Path:
+    output = tmp_path_factory.mktemp(request.param) / "out"
+    flags = [f"--vocabulary={uri}", f"--output={output}", "--epsilons=1:5"]
+    if request.param == "measure":
+        own = ["--mechanisms=laplace,santext", "--rank_cs=0.05", "--words=50"]
+        measure_settings(flags + own)
+    else:
+        own = ["--at_most=distant=0.5", "--rank_cs=0.05,0.2", "--words=200"]
+        calibrate(flags + own)
+    return output / "report.html"
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser.browser(tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(opened: Page, report: Path, request: pytest.FixtureRequest) -> Page:
+    opened.open(report, dark=request.param == "dark")
+    assert opened.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == (
+        request.param == "dark"
+    )
+    return opened
+
+
+def test_the_page_is_shown_whole_and_without_a_complaint(page: Page, report: Path) -> None:
+    page.pdf()  # which has the browser lay out everything
+    assert page.messages == []
+    assert page.failures == []
+    assert page.requests == [report.as_uri()]
+    assert page.evaluate("document.querySelectorAll('h1, h2').length") >= 4
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('svg')].map(svg => svg.getBoundingClientRect().width)"
+    )
+    assert len(sizes) >= (5 if "measure" in report.parent.parent.name else 2)
+    assert min(sizes) > 200
+
+
+def test_every_picture_has_words_for_those_who_do_not_see_it(page: Page) -> None:
+    alternatives = page.images()
+    assert len(alternatives) == page.evaluate("document.querySelectorAll('svg').length")
+    assert all(len(alternative) > 40 for alternative in alternatives)
+
+
+def test_text_stands_out_from_its_ground(page: Page) -> None:
+    """4.5 to 1, level AA of the Web Content Accessibility Guidelines."""
+    found = page.evaluate(CONTRASTS)
+    assert len(found) > 50
+    assert [pair for pair in found if pair[0] < 4.5] == []
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nothing_reaches_beyond_the_window(opened: Page, report: Path, width: int) -> None:
+    opened.open(report, width=width)
+    opened.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert opened.evaluate("innerWidth") == width
+    beyond = opened.evaluate(
+        "[...document.body.querySelectorAll('*')]"
+        ".filter(part => !part.closest('.wide, pre') "
+        f"&& part.getBoundingClientRect().right > {width})"
+        ".map(part => part.tagName + '.' + (part.getAttribute('class') || ''))"
+    )
+    assert beyond == []
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_whatever_can_be_clicked_is_reached_and_opened_by_keyboard(
+    opened: Page, report: Path
+) -> None:
+    opened.open(report)
+    opened.evaluate(f"parts = [...document.querySelectorAll('{INTERACTIVE}')]; null")
+    count = opened.evaluate("parts.length")
+    assert count > 0
+    assert opened.evaluate("parts.every(part => part.tabIndex === 0)")
+    reached = set()
+    for _ in range(3 * count + 10):
+        opened.press("Tab")
+        reached.add(opened.evaluate("parts.indexOf(document.activeElement)"))
+    assert set(range(count)) <= reached
+    opened.evaluate("document.querySelector('summary').focus()")
+    opened.press("Enter")
+    assert opened.evaluate("document.querySelector('details').open")
+
+
+def test_the_page_can_be_printed(opened: Page, report: Path) -> None:
+    opened.open(report)
+    printed = opened.pdf()
+    assert printed.startswith(b"%PDF")
+    assert len(printed) > 10_000
+
+
+def test_a_page_with_faults_is_noticed(opened: Page, tmp_path: Path) -> None:
+    """Else the tests above would say nothing."""
+    faulty = tmp_path / "faulty.html"
+    faulty.write_text(
+        "<script>console.log('here I am')</script><script src='missing.js'></script>"
+        "<img src='https://dxbeam.example/pixel.png'><svg width='50' height='50'></svg>"
+        "<p style='color: #999; width: 500px'>pale and wide</p>"
+    )
+    opened.open(faulty, width=360)
+    assert any("here I am" in message for message in opened.messages)
+    assert len(opened.requests) == 3
+    assert len(opened.failures) == 2
+    assert "" in opened.images()
+    assert [ratio < 4.5 for ratio, _ in opened.evaluate(CONTRASTS)] == [True]
+    assert opened.evaluate("document.documentElement.scrollWidth") > 360
