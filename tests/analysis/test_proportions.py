@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dxbeam.analysis import proportions
+from dxbeam.analysis import proportions, resampled_shares
 from dxbeam.analysis.proportions import Shares, shares_of
 from dxbeam.audit.choice_references import santext, tem
 from dxbeam.mechanisms import make_mechanism
@@ -85,7 +85,7 @@ def test_expectations_of_resampling_are_sums_over_all_ranks(
     ids = np.arange(0, 300, 7)
     random = _random(len(ids), mechanism.draws(4))
     released = proportions.released_words(mechanism, EPSILONS, ids, random, search)
-    shares = proportions.resampled_shares(ids, released, np.array(EPSILONS), [c], search)[0]
+    shares = resampled_shares.resampled_shares(ids, released, np.array(EPSILONS), [c], search)[0]
     ranked = np.empty((300, 300), np.int64)  # [x*, rank] -> word
     for word in range(300):
         ranked[word] = search.neighbor(np.full(300, word), np.arange(300))
@@ -97,7 +97,9 @@ def test_expectations_of_resampling_are_sums_over_all_ranks(
             chances = np.empty(300)
             chances[ranked[released[row, column]]] = weights / weights.sum()
             expected = chances[word], chances[close].sum()
-            assert shares[row, column, :2] == pytest.approx(expected, abs=proportions.LARGEST_ERROR)
+            assert shares[row, column, :2] == pytest.approx(
+                expected, abs=resampled_shares.LARGEST_ERROR
+            )
 
 
 def test_expectations_of_resampling_are_those_of_draws(search: NeighborSearch) -> None:
@@ -117,7 +119,7 @@ def test_a_word_that_comes_out_as_itself_stays_as_often_as_the_papers_say() -> N
     """Values of the geometric distribution over ranks, at N = 400,000."""
     rates, words = np.array([[0.4], [0.6], [0.04]]), 400_000
     first = -np.expm1(-rates) / -np.expm1(-rates * words)
-    close = first * proportions._geometric(rates, 100)
+    close = first * resampled_shares._geometric(rates, 100)
     assert first[:, 0] == pytest.approx([0.3297, 0.4512, 0.0392], abs=5e-5)
     assert close[:, 0] == pytest.approx([0.6703, 0.5488, 0.9432], abs=5e-5)
 
