@@ -158,9 +158,10 @@ class NeighborSearch:
             near[known, 1:] = self.neighbor_table(ids[known], count - 1)[0]
         else:
             near[known, 1:] = table[ids[known], : count - 1]
-        near[ids == UNKNOWN] = self.computed_once(
-            ("nearest_neighbors", count), self._neighbors_of_unknown(count)
-        )
+        if len(known) < len(ids):
+            near[ids == UNKNOWN] = self.computed_once(
+                ("nearest_neighbors", count), self._neighbors_of_unknown(count)
+            )
         return near
 
     def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
