@@ -110,6 +110,24 @@ def test_ranks_are_exact_as_deep_as_they_are_asked_for(
         assert np.all((found == expected) | (found == words))
 
 
+@pytest.mark.parametrize("place", ["all near", "all far", "anywhere"])
+def test_a_table_is_exact_whichever_words_are_looked_at_first(place: str) -> None:
+    """One score of 16 guesses how low the lowest are: too high, too low and about right."""
+    words = 4000
+    lengths = np.random.default_rng(0).permutation(words)
+    first = {"all near": np.sort(lengths), "all far": np.sort(lengths)[::-1], "anywhere": lengths}
+    positions = np.empty(words)
+    positions[np.argsort(np.arange(words) % 16, kind="stable")] = first[place]
+    vocabulary = of(np.stack([positions, positions % 7], axis=1))
+    ids = np.arange(0, words, 400)
+    table, radii = NeighborSearch(vocabulary).neighbor_table(ids, 120)
+    for row, word in enumerate(ids):
+        expected = _brute(vocabulary, vocabulary.vectors[word].astype(np.float64))[:121]
+        assert table[row].tolist() == [other for other in expected if other != word]
+        difference = vocabulary.vectors[expected[100]] - vocabulary.vectors[word]
+        assert radii[row] == pytest.approx(np.linalg.norm(difference))
+
+
 def test_a_word_is_searched_for_its_neighbours_once() -> None:
     """Without a table: what was found is remembered, however it was asked for."""
     vocabulary = tiny.vocabulary()
