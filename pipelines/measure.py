@@ -43,7 +43,14 @@ from dxbeam.transforms.count_words import CountWords
 
 try:
     from dxbeam.analysis import grids, measurement
-    from dxbeam.analysis.measure import MeasureShares, PlanMeasurement, RepeatWords, Task, tasks
+    from dxbeam.analysis.measure import (
+        MeasureShares,
+        PlanMeasurement,
+        RepeatWords,
+        SharedSearch,
+        Task,
+        tasks,
+    )
     from dxbeam.analysis.measurement import Plan, Question, plan
     from dxbeam.analysis.report import REPORT, Heading, WriteReport
     from dxbeam.analysis.sample_words import SampleWords
@@ -106,8 +113,9 @@ def build(job: MeasureJob) -> beam.Pipeline:
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
         own.words, job.vocabulary.words, own.seed, counting
     )
-    planned = sample | "PlanMeasurement" >> PlanMeasurement(job.question, job.vocabulary)
-    noise = job.vocabulary, own.seed, launch.search_threads(job.options)
+    search = SharedSearch(job.vocabulary)
+    planned = sample | "PlanMeasurement" >> PlanMeasurement(job.question, search)
+    noise = search, own.seed, launch.search_threads(job.options)
     sums = planned | "Batches" >> beam.FlatMap(_once) | "MeasureShares" >> MeasureShares(*noise)
     repeated = planned | "Repeats" >> beam.FlatMap(_again) | "RepeatWords" >> RepeatWords(*noise)
     output = job.options.view_as(CommonOptions).output

@@ -20,7 +20,7 @@ from apache_beam import pvalue
 from dxbeam import storage
 from dxbeam.analysis import grids
 from dxbeam.analysis.calibration import CHOICE, EACH, VERIFICATION
-from dxbeam.analysis.measure import MeasureShares, Searching, Task, tasks
+from dxbeam.analysis.measure import MeasureShares, Searching, SharedSearch, Task, tasks
 from dxbeam.analysis.measurement import Named, Setting
 from dxbeam.analysis.proportions import Sums
 from dxbeam.analysis.tables import Row, proportion_rows
@@ -110,8 +110,9 @@ class MeasureCurve(beam.PTransform):
     ):
         super().__init__()
         self._output = output
-        self._plan = _Plan(grid, vocabulary)
-        self._noise = vocabulary, seed, threads
+        search = SharedSearch(vocabulary)
+        self._plan = _Plan(grid, search)
+        self._noise = search, seed, threads
         self._left_out = left_out
 
     def expand(self, samples: pvalue.PCollection) -> pvalue.PCollection:
@@ -124,8 +125,8 @@ class MeasureCurve(beam.PTransform):
 
 
 class _Plan(Searching):
-    def __init__(self, grid: Grid, vocabulary: VocabularyHandle):
-        super().__init__(vocabulary)
+    def __init__(self, grid: Grid, search: SharedSearch):
+        super().__init__(search)
         self._grid = grid
 
     def process(self, samples: list[WordSample]) -> Iterator[Halves]:

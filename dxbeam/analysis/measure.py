@@ -55,17 +55,37 @@ def tasks(part: int, setting: Setting, ids: list[int], repeats: int = 1) -> Iter
         yield Task(part, batch, setting, ids[start : start + step], repeats)
 
 
+class SharedSearch:
+    """The search of a vocabulary, which all steps that are given it share in each process.
+
+    Args:
+      vocabulary: the handle of the artifact.
+    """
+
+    def __init__(self, vocabulary: VocabularyHandle):
+        self._vocabulary = vocabulary
+        self._shared = Shared()
+
+    def acquire(self) -> NeighborSearch:
+        """Opens the vocabulary, or takes what another step has opened."""
+        opened: NeighborSearch = self._shared.acquire(
+            lambda: NeighborSearch(artifact.open_vocabulary(self._vocabulary)),
+            tag=self._vocabulary.digest,
+        )
+        return opened
+
+
 class PlanMeasurement(beam.PTransform):
     """Decides what is measured: PCollection[WordSample] -> PCollection[Plan], of one each.
 
     Args:
       question: what is asked.
-      vocabulary: the handle of the artifact.
+      search: of the vocabulary.
     """
 
-    def __init__(self, question: Question, vocabulary: VocabularyHandle):
+    def __init__(self, question: Question, search: SharedSearch):
         super().__init__()
-        self._plan = _Plan(question, vocabulary)
+        self._plan = _Plan(question, search)
 
     def expand(self, sample: pvalue.PCollection) -> pvalue.PCollection:
         """Plans."""
@@ -78,14 +98,14 @@ class MeasureShares(beam.PTransform):
     One element for each part, under its number.
 
     Args:
-      vocabulary: the handle of the artifact.
+      search: of the vocabulary.
       seed: of the noise. The figures are of words, and nothing is released.
       threads: of one worker.
     """
 
-    def __init__(self, vocabulary: VocabularyHandle, seed: int, threads: int = 1):
+    def __init__(self, search: SharedSearch, seed: int, threads: int = 1):
         super().__init__()
-        self._measure = _MeasureShares(vocabulary, seed, threads)
+        self._measure = _MeasureShares(search, seed, threads)
 
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Spreads the batches over workers and adds the sums up per part."""
@@ -103,14 +123,14 @@ class RepeatWords(beam.PTransform):
     An element for each word of each part, under the part's number.
 
     Args:
-      vocabulary: the handle of the artifact.
+      search: of the vocabulary.
       seed: of the noise. The figures are of words, and nothing is released.
       threads: of one worker.
     """
 
-    def __init__(self, vocabulary: VocabularyHandle, seed: int, threads: int = 1):
+    def __init__(self, search: SharedSearch, seed: int, threads: int = 1):
         super().__init__()
-        self._repeat = _RepeatWords(vocabulary, seed, threads)
+        self._repeat = _RepeatWords(search, seed, threads)
 
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Spreads the batches over workers."""
@@ -118,26 +138,22 @@ class RepeatWords(beam.PTransform):
 
 
 class Searching(beam.DoFn):
-    """A step that needs the vocabulary, which is opened once in each process.
+    """A step that needs the vocabulary.
 
     Args:
-      vocabulary: the handle of the artifact.
+      search: opens it.
     """
 
-    def __init__(self, vocabulary: VocabularyHandle):
-        self._vocabulary = vocabulary
-        self._shared = Shared()  # made here, so that the threads of a process share one
+    def __init__(self, search: SharedSearch):
+        self._shared = search
 
     def setup(self) -> None:  # noqa: D102
-        self._search: NeighborSearch = self._shared.acquire(
-            lambda: NeighborSearch(artifact.open_vocabulary(self._vocabulary)),
-            tag=self._vocabulary.digest,
-        )
+        self._search = self._shared.acquire()
 
 
 class _Plan(Searching):
-    def __init__(self, question: Question, vocabulary: VocabularyHandle):
-        super().__init__(vocabulary)
+    def __init__(self, question: Question, search: SharedSearch):
+        super().__init__(search)
         self._question = question
 
     def process(self, sample: WordSample) -> Iterator[Plan]:
@@ -145,8 +161,8 @@ class _Plan(Searching):
 
 
 class _Noisy(Searching):
-    def __init__(self, vocabulary: VocabularyHandle, seed: int, threads: int):
-        super().__init__(vocabulary)
+    def __init__(self, search: SharedSearch, seed: int, threads: int):
+        super().__init__(search)
         self._seed = seed
         self._threads = threads
         self._words = Metrics.counter("dxbeam", "measured_words")
