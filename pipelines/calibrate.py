@@ -59,7 +59,7 @@ try:
     from dxbeam.analysis.calibration import RANK_CS, Answer, Target
     from dxbeam.analysis.calibration_report import Calibrated, Release, in_short, page
     from dxbeam.analysis.measurement import Named, Setting
-    from dxbeam.analysis.report import REPORT, Heading, flags
+    from dxbeam.analysis.pages import REPORT, Heading, flags
     from dxbeam.analysis.sample_words import SampleWords
     from dxbeam.analysis.word_sample import UNIFORM, uniform_sample
 except ImportError:

@@ -52,7 +52,8 @@ try:
         tasks,
     )
     from dxbeam.analysis.measurement import Plan, Question, plan
-    from dxbeam.analysis.report import REPORT, Heading, WriteReport
+    from dxbeam.analysis.pages import REPORT, Heading
+    from dxbeam.analysis.report import WriteReport
     from dxbeam.analysis.sample_words import SampleWords
     from dxbeam.analysis.word_sample import uniform_sample
 except ImportError:

@@ -22,7 +22,7 @@ from dxbeam.analysis.calibration import (
     shares_in_words,
 )
 from dxbeam.analysis.calibration_figures import targets_figure
-from dxbeam.analysis.report import Heading, figure, render
+from dxbeam.analysis.pages import Heading, figure, render
 
 SURE = "words that had no part in the choice; the intervals hold together with 95 % confidence"
 

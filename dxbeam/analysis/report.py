@@ -4,44 +4,25 @@ from __future__ import annotations
 
 import io
 import itertools
-import shlex
 from collections.abc import Iterable, Sequence
-from importlib import metadata
 from typing import Any, NamedTuple
 
 import apache_beam as beam
 import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam import pvalue
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from dxbeam import storage
 from dxbeam.analysis import figures, noise_figures, noise_shape, one_dimension, tables
 from dxbeam.analysis.measurement import Plan, Setting
+from dxbeam.analysis.pages import REPORT, Heading, figure, flags, render
 from dxbeam.analysis.plausible_deniability import Repeated
 from dxbeam.analysis.proportions import Sums
 from dxbeam.analysis.tables import Row
 from dxbeam.analysis.word_sample import BY_FREQUENCY
 
-REPORT = "report.html"
-
 _DRAWS = 10_000
 _NUMBERS = 3_000_000  # of noise that is drawn for one picture
-
-
-class Heading(NamedTuple):
-    """What is known before anything is measured.
-
-    Attributes:
-      vocabulary: its ``name``, ``words`` and ``dimensions``.
-      corpus: the files whose words were measured; "" for words of the vocabulary.
-      command: by which it is measured.
-    """
-
-    vocabulary: dict[str, Any]
-    corpus: str
-    command: str
 
 
 class WriteReport(beam.PTransform):
@@ -150,18 +131,6 @@ def write_table(path: str, rows: Sequence[Row]) -> None:
     storage.create_once(path, buffer.getvalue())
 
 
-def render(template: str, **values: Any) -> str:
-    """A page from a template of this folder."""
-    environment = Environment(
-        loader=PackageLoader("dxbeam.analysis", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(template).render(version=metadata.version("dxbeam"), **values)
-
-
 def page(plan: Plan, heading: Heading, rows: Found, left_out: int) -> str:
     """The page as HTML.
 
@@ -194,11 +163,6 @@ def page(plan: Plan, heading: Heading, rows: Found, left_out: int) -> str:
             if table
         ],
     )
-
-
-def figure(title: str, svg: str, alternative: str, rows: Sequence[Row] = ()) -> dict[str, Any]:
-    """A picture, what it shows in words, and the rows behind it."""
-    return {"title": title, "svg": Markup(svg), "alt": alternative, "rows": rows}
 
 
 def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
@@ -246,17 +210,6 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
         "further": further,
         "flags": flags(setting, heading.vocabulary["name"], middle["epsilon"], None),
     }
-
-
-def flags(setting: Setting, vocabulary: str, epsilon: float, rank_c: float | None) -> str:
-    """The flags of dxbeam sanitize that choose a setting."""
-    named = (
-        f"--vocabulary {shlex.quote(vocabulary)} --mechanism {setting.mechanism} "
-        f"--epsilon {epsilon:.12g}"
-    )
-    if setting.parameters:
-        named += f" --parameters {setting.parameters_text}"
-    return named if rank_c is None else f"{named} --rank_c {rank_c:.12g}"
 
 
 def _own(setting: Setting, rows: Iterable[Row]) -> list[Row]:

@@ -27,7 +27,7 @@ from dxbeam.analysis.calibration import (
 )
 from dxbeam.analysis.calibration_report import Calibrated, page
 from dxbeam.analysis.measurement import Setting
-from dxbeam.analysis.report import Heading
+from dxbeam.analysis.pages import Heading
 from dxbeam.analysis.word_sample import BY_FREQUENCY, UNIFORM, WordSample, uniform_sample
 from dxbeam.audit.choice_references import santext
 from dxbeam.errors import ConfigurationError

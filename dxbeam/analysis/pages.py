@@ -1,0 +1,58 @@
+"""What all pages of measurements are made of."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from dxbeam.analysis.measurement import Setting
+from dxbeam.analysis.tables import Row
+
+REPORT = "report.html"
+
+
+class Heading(NamedTuple):
+    """What is known before anything is measured.
+
+    Attributes:
+      vocabulary: its ``name``, ``words`` and ``dimensions``.
+      corpus: the files whose words were measured; "" for words of the vocabulary.
+      command: by which it is measured.
+    """
+
+    vocabulary: dict[str, Any]
+    corpus: str
+    command: str
+
+
+def render(template: str, **values: Any) -> str:
+    """A page from a template of this folder."""
+    environment = Environment(
+        loader=PackageLoader("dxbeam.analysis", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(version=metadata.version("dxbeam"), **values)
+
+
+def figure(title: str, svg: str, alternative: str, rows: Sequence[Row] = ()) -> dict[str, Any]:
+    """A picture, what it shows in words, and the rows behind it."""
+    return {"title": title, "svg": Markup(svg), "alt": alternative, "rows": rows}
+
+
+def flags(setting: Setting, vocabulary: str, epsilon: float, rank_c: float | None) -> str:
+    """The flags of dxbeam sanitize that choose a setting."""
+    named = (
+        f"--vocabulary {shlex.quote(vocabulary)} --mechanism {setting.mechanism} "
+        f"--epsilon {epsilon:.12g}"
+    )
+    if setting.parameters:
+        named += f" --parameters {setting.parameters_text}"
+    return named if rank_c is None else f"{named} --rank_c {rank_c:.12g}"
