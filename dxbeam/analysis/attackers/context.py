@@ -1,0 +1,154 @@
+"""The attacker that reads on: released words of a text in order, and which words follow which.
+
+It knows the channel and prior of the attacker on single words, and a bigram model of public text.
+For each released word it keeps the k words of the largest posterior, and finds the sequence of
+these candidates with the largest
+
+    ln prior(x_1) + sum ln P(x_t | x_(t-1)) + sum ln Pr[x_t -> z_t]
+
+by Viterbi's algorithm, exactly. What it gets beyond the attacker on single words is what a
+word-level guarantee does not speak of: how probable words are after their neighbours. It is no
+bound: a model of language that knows more would get more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dxbeam.analysis.attackers.channel import Channel, most_probable
+from dxbeam.analysis.attackers.word_pairs import WordPairs
+from dxbeam.space.neighbors import Floats, Ids
+
+CANDIDATES = 50
+
+
+class Candidates(NamedTuple):
+    """What each released word may have been.
+
+    Attributes:
+      ids: int64 [T, k], the most probable first.
+      seen_from: float64 [T, k], ln Pr[x -> z] up to a constant for each z.
+      priors: float64 [T, k], ln prior(x).
+    """
+
+    ids: Ids
+    seen_from: Floats
+    priors: Floats
+
+
+class Gain(NamedTuple):
+    """What context adds, over texts; those of parts of the texts can be added.
+
+    Attributes:
+      texts: how many.
+      words: how many words they hold.
+      alone: how many words the attacker on single words got.
+      context: how many this one got.
+      both: how many both got.
+      gain_squares: the sum over texts of (gained words)^2.
+      products: of gained words times words.
+      word_squares: of words^2.
+    """
+
+    texts: int
+    words: int
+    alone: int
+    context: int
+    both: int
+    gain_squares: int
+    products: int
+    word_squares: int
+
+    def plus(self, other: Gain) -> Gain:
+        """The counts over the texts of both."""
+        return Gain(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def gained(self) -> tuple[float, float, float]:
+        """Further words that context gets, as a share of all, and 1.96 standard errors around it.
+
+        Words of a text depend on one another, texts are taken as independent: the standard error is
+        that of a ratio of sums over texts.
+        """
+        share = (self.context - self.alone) / self.words
+        if self.texts < 2:
+            return share, -1.0, 1.0
+        spread = self.gain_squares - 2 * share * self.products + share**2 * self.word_squares
+        spread = max(0.0, spread)
+        error = math.sqrt(spread * self.texts / (self.texts - 1)) / self.words
+        return share, share - 1.96 * error, share + 1.96 * error
+
+
+def candidates_for(channel: Channel, released: Ids, count: int = CANDIDATES) -> Candidates:
+    """The most probable words given each released word alone.
+
+    Args:
+      channel: what is known or estimated.
+      released: int64 [T].
+      count: k; all words of a smaller vocabulary.
+    """
+    shares = channel.prior.shares
+    count = min(count, len(shares))
+    outputs, which = np.unique(released, return_inverse=True)
+    ids, chances = np.empty((len(outputs), count), np.int64), np.empty((len(outputs), count))
+    for part, joint in channel.joint(outputs):
+        ids[part] = [most_probable(row, count) for row in joint]
+        chances[part] = np.take_along_axis(joint, ids[part], axis=1)
+    priors = np.log(shares[ids])
+    with np.errstate(divide="ignore"):  # what cannot have been stays last
+        seen_from = np.log(chances) - priors
+    return Candidates(ids[which], seen_from[which], priors[which])
+
+
+def read_on(candidates: Candidates, pairs: WordPairs) -> Ids:
+    """The most probable sequence of candidates, int64 [T].
+
+    Of equally probable sequences it is one, always the same.
+    """
+    ids, seen_from, priors = candidates
+    if not len(ids):
+        return np.zeros(0, np.int64)
+    back = np.zeros(ids.shape, np.int64)
+    score = priors[0] + seen_from[0]
+    for place in range(1, len(ids)):
+        steps = score[:, None] + pairs.log_following(ids[place - 1][:, None], ids[place])
+        back[place] = steps.argmax(axis=0)
+        score = steps.max(axis=0) + seen_from[place]
+    best = int(score.argmax())
+    sequence = np.empty(len(ids), np.int64)
+    for place in range(len(ids) - 1, -1, -1):
+        sequence[place] = ids[place, best]
+        best = int(back[place, best])
+    return sequence
+
+
+def measure_gain(
+    channel: Channel,
+    pairs: WordPairs,
+    originals: Sequence[Ids],
+    released: Sequence[Ids],
+    count: int = CANDIDATES,
+) -> Gain:
+    """Reads texts with and without context.
+
+    Args:
+      channel: what is known or estimated of single words.
+      pairs: which words follow which.
+      originals: texts, int64 arrays of ids; none empty.
+      released: what was released for them, in the same order.
+      count: candidates for each word.
+    """
+    every = candidates_for(channel, np.concatenate(released), count)
+    ends = np.cumsum([len(text) for text in originals])
+    total = Gain(0, 0, 0, 0, 0, 0, 0, 0)
+    for text, end in zip(originals, ends, strict=True):
+        part = slice(end - len(text), end)
+        own = Candidates(every.ids[part], every.seen_from[part], every.priors[part])
+        alone, context = own.ids[:, 0] == text, read_on(own, pairs) == text
+        counts = int(alone.sum()), int(context.sum()), int((alone & context).sum())
+        gained, words = counts[1] - counts[0], len(text)
+        total = total.plus(Gain(1, words, *counts, gained**2, gained * words, words**2))
+    return total
