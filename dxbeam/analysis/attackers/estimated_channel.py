@@ -6,10 +6,12 @@ all pairs share:
 
     m(x | z) = prior(x) g(d(x, z)) / (the sum of the same over all words),
 
-g being constant on intervals of the distance. Its values are those of the largest likelihood of the
-pairs, found by iterative scaling (Darroch, Ratcliff: Generalized iterative scaling for log-linear
-models, 1972; every word lies in one interval, so a step multiplies g by the share of pairs in an
-interval over the share expected there). With c(x, z) pairs counted,
+g has a value of its own for x = z, and one for each of some intervals of the distance, which hold
+equally many pairs. These values are those of the largest likelihood of the pairs, found by
+iterative scaling (Darroch, Ratcliff: Generalized iterative scaling for log-linear models, 1972;
+every word lies in one interval, so a step multiplies g by the pairs in an interval over those
+expected there). Between the middles of intervals ln g is then taken to be linear, so that words of
+one interval are told apart. With c(x, z) pairs counted,
 
     p(x | z) = (c(x, z) + k m(x | z)) / (c(z) + k),
 
@@ -31,8 +33,10 @@ from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.errors import ConfigurationError
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 
-INTERVALS = 64
-"""Of equal width; one more holds the word itself."""
+CELLS = 4_096
+"""Steps of equal width in which distances are told apart."""
+
+PAIRS_PER_INTERVAL = 25
 
 LAW_PAIRS = 2_000
 """Pairs that the law of distance is fitted to; counts use all."""
@@ -49,8 +53,8 @@ class EstimatedChannel:
 
     Attributes:
       prior: from which the originals were drawn.
-      law: float64 [1 + INTERVALS], g of the word itself and of the intervals of distance.
-      width: of an interval, in units of the embedding.
+      law: float64 [1 + CELLS], g of the word itself and at each distance.
+      width: of a cell, in units of the embedding.
       strength: k.
       pairs: int64 [M, 2], released and original word, in increasing order.
       search: the vocabulary.
@@ -71,7 +75,7 @@ class EstimatedChannel:
         last = np.searchsorted(self.pairs[:, 0], outputs, side="right")
         share = ((last - first) / total + smooth) / (1 + _OUTPUT_STRENGTH)
         for part, rows in distance_rows(outputs, self.search):
-            made = self.law[_interval(rows, outputs[part], self.width)] * shares
+            made = self.law[_cell(rows, outputs[part], self.width)] * shares
             made *= self.strength / made.sum(axis=1, keepdims=True)
             for row, (a, b) in enumerate(zip(first[part], last[part], strict=True)):
                 np.add.at(made[row], self.pairs[a:b, 1], 1.0)
@@ -98,10 +102,10 @@ def estimated_channel(
             "`originals`: a channel is estimated from pairs of original and released words, and "
             "there are none"
         )
-    width = 2.0 * search.vocabulary.longest / INTERVALS * (1 + 1e-6)
+    width = 2.0 * search.vocabulary.longest / CELLS * (1 + 1e-6)
     used = slice(0, min(LAW_PAIRS, len(originals)))
-    own, masses = _intervals_of_pairs(originals[used], released[used], prior, width, search)
-    law = _fitted(own, masses)
+    own, masses = _cells_of_pairs(originals[used], released[used], prior, width, search)
+    law = _law(own, masses)
     order = np.lexsort((originals, released))
     pairs = np.stack([released[order], originals[order]], axis=1)
     expected = prior.shares[originals[used]] * law[own] / (masses @ law)
@@ -109,41 +113,57 @@ def estimated_channel(
     return EstimatedChannel(prior, law, width, strength, pairs, search)
 
 
-def _interval(rows: Singles, outputs: Ids, width: float) -> Ids:
-    """Which interval each word lies in: int64 [B, N]."""
-    found = np.minimum((rows * np.float32(1 / width)).astype(np.int64), INTERVALS - 1) + 1
+def _cell(rows: Singles, outputs: Ids, width: float) -> Ids:
+    """Which cell each word lies in, 0 for the word itself: int64 [B, N]."""
+    found = np.minimum((rows * np.float32(1 / width)).astype(np.int64), CELLS - 1) + 1
     found[np.arange(len(outputs)), outputs] = 0
     return np.asarray(found)
 
 
-def _intervals_of_pairs(
+def _cells_of_pairs(
     originals: Ids, released: Ids, prior: Prior, width: float, search: NeighborSearch
 ) -> tuple[Ids, Floats]:
-    """The interval of each pair, int64 [m]; and the prior's mass by interval, float64 [m, 65]."""
+    """The cell of each pair, int64 [m]; the prior's mass by cell around z, float64 [m, cells]."""
     outputs, which = np.unique(released, return_inverse=True)
-    masses = np.empty((len(outputs), 1 + INTERVALS))
+    masses = np.empty((len(outputs), 1 + CELLS))
     own = np.empty(len(originals), np.int64)
     by_output = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
     for part, rows in distance_rows(outputs, search):
-        found = _interval(rows, outputs[part], width)
+        found = _cell(rows, outputs[part], width)
         for output, row in zip(range(*part.indices(len(outputs))), found, strict=True):
-            masses[output] = np.bincount(row, prior.shares, 1 + INTERVALS)
+            masses[output] = np.bincount(row, prior.shares, 1 + CELLS)
             own[by_output[output]] = row[originals[by_output[output]]]
     return own, masses[which]
 
 
-def _fitted(own: Ids, masses: Floats) -> Floats:
-    """g: float64 [1 + INTERVALS], up to a factor."""
+def _law(own: Ids, masses: Floats) -> Floats:
+    """g: float64 [1 + CELLS], up to a factor."""
+    apart = np.sort(own[own > 0])
+    intervals = max(1, len(apart) // PAIRS_PER_INTERVAL)
+    parts = [part for part in np.array_split(apart, intervals) if len(part)]
+    starts = np.unique([0, 1, *(int(part[0]) for part in parts if part[0] > apart[0])])
+    counts = np.add.reduceat(np.bincount(own, minlength=1 + CELLS), starts)
+    fitted = _fitted(counts, np.add.reduceat(masses, starts, axis=1))
+    if len(apart):
+        inside = np.split(apart, np.searchsorted(apart, starts[2:]))
+        middles = [float(np.median(part)) for part in inside]
+    else:
+        middles = [float(starts[1])]
+    between = np.interp(np.arange(1, 1 + CELLS), middles, np.log(fitted[1:]))
+    return np.append(fitted[0], np.exp(between))
+
+
+def _fitted(counts: Ids, masses: Floats) -> Floats:
+    """The values of g by interval, from pairs [k] and masses [m, k]: float64 [k]."""
     # Half a pair more in each interval, as an interval without pairs is not an impossible one.
-    counts = np.bincount(own, minlength=masses.shape[1]) + 0.5
-    counts *= len(own) / counts.sum()
+    wanted = (counts + 0.5) * (counts.sum() / (counts + 0.5).sum())
     reached = masses.sum(axis=0) > 0
-    law = reached.astype(np.float64)
+    law = np.ones(len(counts))
     for _ in range(_STEPS):
         expected = law * (masses / (masses @ law)[:, None]).sum(axis=0)
-        step = np.divide(counts, expected, out=np.ones(len(law)), where=reached)
+        step = np.divide(wanted, expected, out=np.ones(len(law)), where=reached)
         law *= step
-        if np.abs(np.log(step[reached])).max() < _CONVERGED:
+        if np.abs(np.log(step)).max() < _CONVERGED:
             break
     return np.asarray(law)
 
