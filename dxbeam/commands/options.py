@@ -36,6 +36,7 @@ from dxbeam.commands.arguments import (
 from dxbeam.commands.audit_options import AuditOptions
 from dxbeam.commands.build_vocabulary_options import BuildVocabularyOptions
 from dxbeam.commands.flag_groups import flag_group
+from dxbeam.commands.frontier_options import FrontierOptions
 from dxbeam.commands.measure_options import MeasureOptions
 from dxbeam.commands.release_vectors_options import ReleaseVectorsOptions
 from dxbeam.commands.sanitize_options import LedgerOptions, SanitizeOptions
@@ -46,6 +47,7 @@ __all__ = [
     "AuditOptions",
     "BuildVocabularyOptions",
     "CommonOptions",
+    "FrontierOptions",
     "LedgerOptions",
     "MeasureOptions",
     "ReleaseVectorsOptions",
@@ -91,6 +93,7 @@ class CommonOptions(PipelineOptions):
 _LAUNCHERS = (
     AuditOptions,
     BuildVocabularyOptions,
+    FrontierOptions,
     MeasureOptions,
     ReleaseVectorsOptions,
     SanitizeOptions,
@@ -108,7 +111,11 @@ def launcher_flags(own: type[PipelineOptions]) -> list[argparse.Action]:
     ledger = (LedgerOptions,) if own in _WITH_LEDGER else ()
     refused, shared = set(getattr(own, "refused", ())), set(getattr(own, "shared", ()))
     return [
-        *(flag for flag in _declared(SanitizeOptions) if shared & set(flag.option_strings)),
+        *(
+            flag
+            for flag in _declared(SanitizeOptions, MeasureOptions)
+            if shared & set(flag.option_strings)
+        ),
         *(
             flag
             for flag in _declared(own, *ledger, CommonOptions)

@@ -33,6 +33,11 @@ MOST_RANKS = 2_000
 _WORDS_PER_BLOCK = 4096
 
 
+def ranks_needed(rank_c: float, epsilon: float, words: int) -> int:
+    """How many ranks hold all but ``LEFT_OUT`` of what becomes of a word; N at most."""
+    return min(words, math.ceil(-math.log(LEFT_OUT) / (epsilon * rank_c)))
+
+
 @dataclass(frozen=True, eq=False)
 class ResampledChannel:
     """A channel followed by rank resampling.
@@ -85,7 +90,7 @@ def resampled_channel(
         of a larger vocabulary count.
     """
     rate, words = epsilon * checked_rank_c(rank_c), len(search.vocabulary)
-    needed = min(words, math.ceil(-math.log(LEFT_OUT) / rate))
+    needed = ranks_needed(rank_c, epsilon, words)
     if needed > MOST_RANKS:
         raise ConfigurationError(
             f"`rank_c` {rank_c:g} at epsilon {epsilon:g} spreads words over {needed:,} ranks, and "
