@@ -1,20 +1,27 @@
 """The attacker that reads on: released words of a text in order, and which words follow which.
 
 It knows the channel and prior of the attacker on single words, and a bigram model of public text.
-For each released word it keeps the k words of the largest posterior, and finds the sequence of
-these candidates with the largest
+For each released word it keeps the k words of the largest posterior. A sequence of these candidates
+is as probable as
 
-    ln prior(x_1) + sum ln P(x_t | x_(t-1)) + sum ln Pr[x_t -> z_t]
+    prior(x_1) * product of P(x_t | x_(t-1)) * product of Pr[x_t -> z_t].
 
-by Viterbi's algorithm, exactly. What it gets beyond the attacker on single words is what a
-word-level guarantee does not speak of: how probable words are after their neighbours. It is no
-bound: a model of language that knows more would get more.
+Two questions can be asked of it, and both are answered exactly: which sequence is the most probable
+(``read_on``, Viterbi's algorithm), and which word is the most probable at each place, summed over
+all sequences (``read_each``, the forward-backward algorithm: Rabiner: A tutorial on hidden Markov
+models, 1989, section III). Where little is known of each word the most probable sequence has fewer
+words right than the most probable words do, so an attacker who counts words asks the second.
+
+What it gets beyond the attacker on single words is what a word-level guarantee does not speak of:
+how probable words are after their neighbours. It is no bound: a model of language that knows more
+would get more.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -47,8 +54,9 @@ class Gain(NamedTuple):
       texts: how many.
       words: how many words they hold.
       alone: how many words the attacker on single words got.
-      context: how many this one got.
+      context: how many this one got, with the most probable word at each place.
       both: how many both got.
+      sequence: how many words of the most probable sequence were right.
       gain_squares: the sum over texts of (gained words)^2.
       products: of gained words times words.
       word_squares: of words^2.
@@ -59,6 +67,7 @@ class Gain(NamedTuple):
     alone: int
     context: int
     both: int
+    sequence: int
     gain_squares: int
     products: int
     word_squares: int
@@ -125,6 +134,27 @@ def read_on(candidates: Candidates, pairs: WordPairs) -> Ids:
     return sequence
 
 
+def read_each(candidates: Candidates, pairs: WordPairs) -> Ids:
+    """The most probable candidate at each place, int64 [T], the first one among equals."""
+    ids, seen_from, priors = candidates
+    if not len(ids):
+        return np.zeros(0, np.int64)
+    chances = np.exp(seen_from - seen_from.max(axis=1, keepdims=True))
+    steps = [np.exp(pairs.log_following(before[:, None], after)) for before, after in pairwise(ids)]
+    forward = [np.exp(priors[0] - priors[0].max()) * chances[0]]
+    for step, chance in zip(steps, chances[1:], strict=True):
+        reached = (forward[-1] @ step) * chance
+        forward.append(reached / reached.sum())
+    sequence = np.empty(len(ids), np.int64)
+    ahead = np.ones(ids.shape[1])
+    for place in range(len(ids) - 1, -1, -1):
+        sequence[place] = ids[place, (forward[place] * ahead).argmax()]
+        if place:
+            ahead = steps[place - 1] @ (chances[place] * ahead)
+            ahead /= ahead.sum()
+    return sequence
+
+
 def measure_gain(
     channel: Channel,
     pairs: WordPairs,
@@ -143,12 +173,24 @@ def measure_gain(
     """
     every = candidates_for(channel, np.concatenate(released), count)
     ends = np.cumsum([len(text) for text in originals])
-    total = Gain(0, 0, 0, 0, 0, 0, 0, 0)
+    total = Gain(0, 0, 0, 0, 0, 0, 0, 0, 0)
     for text, end in zip(originals, ends, strict=True):
         part = slice(end - len(text), end)
         own = Candidates(every.ids[part], every.seen_from[part], every.priors[part])
-        alone, context = own.ids[:, 0] == text, read_on(own, pairs) == text
-        counts = int(alone.sum()), int(context.sum()), int((alone & context).sum())
-        gained, words = counts[1] - counts[0], len(text)
-        total = total.plus(Gain(1, words, *counts, gained**2, gained * words, words**2))
+        alone, context = own.ids[:, 0] == text, read_each(own, pairs) == text
+        sequence = read_on(own, pairs) == text
+        gained, words = int(context.sum()) - int(alone.sum()), len(text)
+        total = total.plus(
+            Gain(
+                texts=1,
+                words=words,
+                alone=int(alone.sum()),
+                context=int(context.sum()),
+                both=int((alone & context).sum()),
+                sequence=int(sequence.sum()),
+                gain_squares=gained**2,
+                products=gained * words,
+                word_squares=words**2,
+            )
+        )
     return total

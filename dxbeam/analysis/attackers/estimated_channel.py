@@ -15,7 +15,9 @@ one interval are told apart. With c(x, z) pairs counted,
 
     p(x | z) = (c(x, z) + k m(x | z)) / (c(z) + k),
 
-where k is the one of a few under which each pair is the most probable given all others.
+where k is the one of a few under which each pair is the most probable given all others. How often a
+word z is released at all, which counts where rank resampling follows, is estimated likewise: by
+counts drawn towards s prior(z) + (1 - s) / N, s being the share of pairs with x = z.
 
 What such an attacker gets on fresh draws is what an attacker can get: a lower bound on the optimum.
 It may be far below where the channel depends on more than distance and pairs are few.
@@ -44,7 +46,8 @@ LAW_PAIRS = 2_000
 _STEPS = 200
 _CONVERGED = 1e-6
 _STRENGTHS = (0.5, 2.0, 8.0, 32.0, 128.0, 1e9)
-_OUTPUT_STRENGTH = 0.1
+_OUTPUT_STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 1e6)
+"""In multiples of the number of pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +59,7 @@ class EstimatedChannel:
       law: float64 [1 + CELLS], g of the word itself and at each distance.
       width: of a cell, in units of the embedding.
       strength: k.
+      outputs: float64 [N], the estimated probability of each released word.
       pairs: int64 [M, 2], released and original word, in increasing order.
       search: the vocabulary.
     """
@@ -64,22 +68,21 @@ class EstimatedChannel:
     law: Floats
     width: float
     strength: float
+    outputs: Floats
     pairs: Ids
     search: NeighborSearch
 
     def joint(self, outputs: Ids) -> Iterator[tuple[slice, Floats]]:
-        """As ``Channel`` says: Pr[z] p(x | z), Pr[z] being a smoothed share of the pairs."""
-        total, shares = len(self.pairs), self.prior.shares
-        smooth = _OUTPUT_STRENGTH * (0.5 * shares[outputs] + 0.5 / len(shares))
+        """As ``Channel`` says: Pr[z] p(x | z)."""
         first = np.searchsorted(self.pairs[:, 0], outputs, side="left")
         last = np.searchsorted(self.pairs[:, 0], outputs, side="right")
-        share = ((last - first) / total + smooth) / (1 + _OUTPUT_STRENGTH)
         for part, rows in distance_rows(outputs, self.search):
-            made = self.law[_cell(rows, outputs[part], self.width)] * shares
+            made = self.law[_cell(rows, outputs[part], self.width)] * self.prior.shares
             made *= self.strength / made.sum(axis=1, keepdims=True)
             for row, (a, b) in enumerate(zip(first[part], last[part], strict=True)):
                 np.add.at(made[row], self.pairs[a:b, 1], 1.0)
-            made *= (share[part] / (self.strength + last[part] - first[part]))[:, None]
+            counted = self.strength + last[part] - first[part]
+            made *= (self.outputs[outputs[part]] / counted)[:, None]
             yield part, made
 
 
@@ -110,7 +113,8 @@ def estimated_channel(
     pairs = np.stack([released[order], originals[order]], axis=1)
     expected = prior.shares[originals[used]] * law[own] / (masses @ law)
     strength = _strength(originals[used], released[used], expected, pairs)
-    return EstimatedChannel(prior, law, width, strength, pairs, search)
+    outputs = _output_shares(originals, released, prior)
+    return EstimatedChannel(prior, law, width, strength, outputs, pairs, search)
 
 
 def _cell(rows: Singles, outputs: Ids, width: float) -> Ids:
@@ -177,3 +181,16 @@ def _strength(originals: Ids, released: Ids, expected: Floats, pairs: Ids) -> fl
     output -= np.searchsorted(pairs[:, 0], released, side="left") + 1
     likely = [np.log((both + k * expected) / (output + k)).sum() for k in _STRENGTHS]
     return _STRENGTHS[int(np.argmax(likely))]
+
+
+def _output_shares(originals: Ids, released: Ids, prior: Prior) -> Floats:
+    """The probability of each released word: float64 [N]."""
+    words, total = len(prior.shares), len(released)
+    kept = float((originals == released).mean())
+    towards = kept * prior.shares + (1 - kept) / words
+    counts = np.bincount(released, minlength=words)
+    strengths = [total * multiple for multiple in _OUTPUT_STRENGTHS]
+    others = counts[released] - 1
+    likely = [np.log((others + k * towards[released]) / (total - 1 + k)).sum() for k in strengths]
+    strength = strengths[int(np.argmax(likely))]
+    return np.asarray((counts + strength * towards) / (total + strength))

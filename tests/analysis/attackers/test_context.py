@@ -10,7 +10,13 @@ import pytest
 
 from dxbeam.analysis.attackers import context
 from dxbeam.analysis.attackers.channel import known_channel
-from dxbeam.analysis.attackers.context import Candidates, candidates_for, measure_gain, read_on
+from dxbeam.analysis.attackers.context import (
+    Candidates,
+    candidates_for,
+    measure_gain,
+    read_each,
+    read_on,
+)
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
 from dxbeam.errors import CorpusError
@@ -42,15 +48,30 @@ def _pairs(words: int = WORDS) -> WordPairs:
     return learn_pairs([_chain(words, 5_000, 1), _chain(words, 5_000, 2)], words)
 
 
-def _best(candidates: Candidates, pairs: WordPairs) -> np.ndarray:
-    """The best of all choices among the candidates of each place, from the definition."""
+def _scores(candidates: Candidates, pairs: WordPairs) -> tuple[np.ndarray, np.ndarray]:
+    """All choices among the candidates of each place, and their scores from the definition."""
     places, count = candidates.ids.shape
     chosen = np.array(list(itertools.product(range(count), repeat=places)))
     ids = candidates.ids[np.arange(places), chosen]
     score = candidates.seen_from[np.arange(places), chosen].sum(axis=1)
     score += candidates.priors[0, chosen[:, 0]]
     score += pairs.log_following(ids[:, :-1], ids[:, 1:]).sum(axis=1)
-    return ids[score.argmax()]
+    return chosen, score
+
+
+def _best(candidates: Candidates, pairs: WordPairs) -> np.ndarray:
+    """The best of all choices."""
+    chosen, score = _scores(candidates, pairs)
+    return candidates.ids[np.arange(len(candidates.ids)), chosen[score.argmax()]]
+
+
+def _best_at_each_place(candidates: Candidates, pairs: WordPairs) -> np.ndarray:
+    """The best candidate of each place, by sums over all sequences."""
+    places, count = candidates.ids.shape
+    chosen, score = _scores(candidates, pairs)
+    chances = np.exp(score - score.max())
+    sums = np.stack([np.bincount(chosen[:, t], chances, count) for t in range(places)])
+    return candidates.ids[np.arange(places), sums.argmax(axis=1)]
 
 
 def _some_candidates(seed: int, places: int = 5, count: int = 4) -> Candidates:
@@ -80,18 +101,26 @@ class Transposed(WordPairs):
         return super().log_following(after, before)
 
 
-def _wrong(decode, pairs: WordPairs) -> int:
-    """How many of 60 short sequences are not those of the largest score."""
+def _wrong(decode, pairs: WordPairs, best=_best) -> int:
+    """How many of 60 short sequences are not the best ones."""
     wrong = 0
     for seed in range(60):
         candidates = _some_candidates(seed)
-        wrong += (decode(candidates) != _best(candidates, pairs)).any()
+        wrong += (decode(candidates) != best(candidates, pairs)).any()
     return wrong
 
 
 def test_decoding_finds_the_best_of_all_sequences() -> None:
     pairs = _strong_pairs()
     assert _wrong(lambda candidates: read_on(candidates, pairs), pairs) == 0
+
+
+def test_reading_each_word_sums_over_all_sequences() -> None:
+    pairs = _strong_pairs()
+    assert _wrong(lambda candidates: read_each(candidates, pairs), pairs, _best_at_each_place) == 0
+    wrong = Transposed(*pairs)
+    assert _wrong(lambda candidates: read_each(candidates, wrong), pairs, _best_at_each_place) > 5
+    assert _wrong(lambda candidates: read_on(candidates, pairs), pairs, _best_at_each_place) > 5
 
 
 def test_mistaken_decoders_are_caught() -> None:
@@ -104,7 +133,9 @@ def test_texts_of_one_word_and_of_none_are_read() -> None:
     candidates, pairs = _some_candidates(0, places=1), _strong_pairs()
     best = (candidates.priors + candidates.seen_from).argmax()
     assert read_on(candidates, pairs).tolist() == [candidates.ids[0, best]]
-    assert len(read_on(Candidates(*(part[:0] for part in candidates)), pairs)) == 0
+    assert read_each(candidates, pairs).tolist() == [candidates.ids[0, best]]
+    none = Candidates(*(part[:0] for part in candidates))
+    assert len(read_on(none, pairs)) == len(read_each(none, pairs)) == 0
 
 
 def test_probabilities_of_the_next_word_add_up_to_one() -> None:
@@ -199,10 +230,10 @@ def test_gains_do_not_depend_on_how_texts_are_divided(search: NeighborSearch) ->
 
 def test_the_interval_of_a_gain_is_that_over_texts() -> None:
     """Equal texts have no spread; one text alone says nothing."""
-    one = context.Gain(1, 10, 4, 6, 4, 4, 20, 100)
+    one = context.Gain(1, 10, 4, 6, 4, 6, 4, 20, 100)
     assert one.gained() == (0.2, -1.0, 1.0)
     assert one.plus(one).plus(one).gained() == pytest.approx((0.2, 0.2, 0.2))
-    other = context.Gain(1, 10, 4, 4, 4, 0, 0, 100)
+    other = context.Gain(1, 10, 4, 4, 4, 4, 0, 0, 100)
     share, low, high = one.plus(other).gained()
     error = math.sqrt(2 * 0.1**2 / 1) / math.sqrt(2)  # two shares, 0.1 to either side of their mean
     assert (share, low, high) == pytest.approx((0.1, 0.1 - 1.96 * error, 0.1 + 1.96 * error))
