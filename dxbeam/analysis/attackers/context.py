@@ -1,16 +1,18 @@
 """The attacker that reads on: released words of a text in order, and which words follow which.
 
 It knows the channel and prior of the attacker on single words, and a bigram model of public text.
-For each released word it keeps the k words of the largest posterior. A sequence of these candidates
-is as probable as
+For each released word it keeps the k words of the largest posterior p(x | z). A sequence of these
+candidates is, up to a factor, as probable as
 
-    prior(x_1) * product of P(x_t | x_(t-1)) * product of Pr[x_t -> z_t].
+    product of p(x_t | z_t) * product of P(x_t | x_(t-1)) / prior(x_t),
 
-Two questions can be asked of it, and both are answered exactly: which sequence is the most probable
-(``read_on``, Viterbi's algorithm), and which word is the most probable at each place, summed over
-all sequences (``read_each``, the forward-backward algorithm: Rabiner: A tutorial on hidden Markov
-models, 1989, section III). Where little is known of each word the most probable sequence has fewer
-words right than the most probable words do, so an attacker who counts words asks the second.
+the second product from t = 2 on. Two questions can be asked of it: which sequence is the most
+probable (``read_on``, Viterbi's algorithm), and which word is the most probable at each place,
+summed over all sequences (``read_each``, the forward-backward algorithm: Rabiner: A tutorial on
+hidden Markov models, 1989, section III). Both are answered exactly. The second one also counts in
+that a word may be none of its candidates, and then says nothing of its neighbours. Without that,
+and in the most probable sequence, places of which little is known mislead those beside them: an
+attacker who counts words asks the second.
 
 What it gets beyond the attacker on single words is what a word-level guarantee does not speak of:
 how probable words are after their neighbours. It is no bound: a model of language that knows more
@@ -21,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -38,12 +39,12 @@ class Candidates(NamedTuple):
 
     Attributes:
       ids: int64 [T, k], the most probable first.
-      seen_from: float64 [T, k], ln Pr[x -> z] up to a constant for each z.
-      priors: float64 [T, k], ln prior(x).
+      posterior: float64 [T, k], p(x | z); a row adds up to less than 1 where other words remain.
+      priors: float64 [T, k], prior(x).
     """
 
     ids: Ids
-    seen_from: Floats
+    posterior: Floats
     priors: Floats
 
 
@@ -102,14 +103,12 @@ def candidates_for(channel: Channel, released: Ids, count: int = CANDIDATES) -> 
     shares = channel.prior.shares
     count = min(count, len(shares))
     outputs, which = np.unique(released, return_inverse=True)
-    ids, chances = np.empty((len(outputs), count), np.int64), np.empty((len(outputs), count))
+    ids, posterior = np.empty((len(outputs), count), np.int64), np.empty((len(outputs), count))
     for part, joint in channel.joint(outputs):
         ids[part] = [most_probable(row, count) for row in joint]
-        chances[part] = np.take_along_axis(joint, ids[part], axis=1)
-    priors = np.log(shares[ids])
-    with np.errstate(divide="ignore"):  # what cannot have been stays last
-        seen_from = np.log(chances) - priors
-    return Candidates(ids[which], seen_from[which], priors[which])
+        posterior[part] = np.take_along_axis(joint, ids[part], axis=1)
+        posterior[part] /= joint.sum(axis=1, keepdims=True)
+    return Candidates(ids[which], posterior[which], shares[ids][which])
 
 
 def read_on(candidates: Candidates, pairs: WordPairs) -> Ids:
@@ -117,15 +116,17 @@ def read_on(candidates: Candidates, pairs: WordPairs) -> Ids:
 
     Of equally probable sequences it is one, always the same.
     """
-    ids, seen_from, priors = candidates
+    ids = candidates.ids
     if not len(ids):
         return np.zeros(0, np.int64)
+    with np.errstate(divide="ignore"):  # what cannot have been stays last
+        seen = np.log(candidates.posterior)
     back = np.zeros(ids.shape, np.int64)
-    score = priors[0] + seen_from[0]
+    score = seen[0]
     for place in range(1, len(ids)):
-        steps = score[:, None] + pairs.log_following(ids[place - 1][:, None], ids[place])
+        steps = score[:, None] + _ties(candidates, place, pairs)
         back[place] = steps.argmax(axis=0)
-        score = steps.max(axis=0) + seen_from[place]
+        score = steps.max(axis=0) + seen[place]
     best = int(score.argmax())
     sequence = np.empty(len(ids), np.int64)
     for place in range(len(ids) - 1, -1, -1):
@@ -136,23 +137,33 @@ def read_on(candidates: Candidates, pairs: WordPairs) -> Ids:
 
 def read_each(candidates: Candidates, pairs: WordPairs) -> Ids:
     """The most probable candidate at each place, int64 [T], the first one among equals."""
-    ids, seen_from, priors = candidates
+    ids = candidates.ids
     if not len(ids):
         return np.zeros(0, np.int64)
-    chances = np.exp(seen_from - seen_from.max(axis=1, keepdims=True))
-    steps = [np.exp(pairs.log_following(before[:, None], after)) for before, after in pairwise(ids)]
-    forward = [np.exp(priors[0] - priors[0].max()) * chances[0]]
+    left = np.maximum(0.0, 1 - candidates.posterior.sum(axis=1, keepdims=True))
+    chances = np.concatenate([candidates.posterior, left], axis=1)
+    steps = [
+        np.pad(np.exp(_ties(candidates, place, pairs)), (0, 1), constant_values=1.0)
+        for place in range(1, len(ids))
+    ]
+    forward = [chances[0]]
     for step, chance in zip(steps, chances[1:], strict=True):
         reached = (forward[-1] @ step) * chance
         forward.append(reached / reached.sum())
     sequence = np.empty(len(ids), np.int64)
-    ahead = np.ones(ids.shape[1])
+    ahead = np.ones(chances.shape[1])
     for place in range(len(ids) - 1, -1, -1):
-        sequence[place] = ids[place, (forward[place] * ahead).argmax()]
+        sequence[place] = ids[place, (forward[place] * ahead)[:-1].argmax()]
         if place:
             ahead = steps[place - 1] @ (chances[place] * ahead)
             ahead /= ahead.sum()
     return sequence
+
+
+def _ties(candidates: Candidates, place: int, pairs: WordPairs) -> Floats:
+    """Logarithms of P(x_t | x_(t-1)) / prior(x_t): float64 [k, k]."""
+    before, after = candidates.ids[place - 1][:, None], candidates.ids[place]
+    return np.asarray(pairs.log_following(before, after) - np.log(candidates.priors[place]))
 
 
 def measure_gain(
@@ -176,7 +187,7 @@ def measure_gain(
     total = Gain(0, 0, 0, 0, 0, 0, 0, 0, 0)
     for text, end in zip(originals, ends, strict=True):
         part = slice(end - len(text), end)
-        own = Candidates(every.ids[part], every.seen_from[part], every.priors[part])
+        own = Candidates(every.ids[part], every.posterior[part], every.priors[part])
         alone, context = own.ids[:, 0] == text, read_each(own, pairs) == text
         sequence = read_on(own, pairs) == text
         gained, words = int(context.sum()) - int(alone.sum()), len(text)
