@@ -29,6 +29,7 @@ MAY_SEED = {
     ("mechanisms.index_recall", "measure_recall"),
     ("analysis.grids", "automatic"),
     ("analysis.measure", "_Noisy"),
+    ("analysis.measure_frontier", "_MeasureFrontier"),
     ("analysis.word_sample", "uniform_sample"),
     ("analysis.word_sample", "sample_by_frequency"),
     ("analysis.noise_shape", "draw"),

@@ -13,6 +13,7 @@ MECHANISM = "mechanism"
 AUDIT = "audit"
 TARGET = "target"
 MEASURE = "measurement"
+ATTACK = "attackers"
 KEY = "secret key"
 OUTPUT = "output"
 LEDGER = "ledger"
@@ -20,8 +21,8 @@ REPAIR = "repair by a language model"
 RUN = "run"
 
 HEADINGS = (
-    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, VECTORS, TARGET, MECHANISM, AUDIT, MEASURE, KEY, OUTPUT,
-    LEDGER, REPAIR, RUN,
+    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, VECTORS, TARGET, MECHANISM, AUDIT, MEASURE, ATTACK, KEY,
+    OUTPUT, LEDGER, REPAIR, RUN,
 )  # fmt: skip
 """In the order of --help."""
 

@@ -37,6 +37,7 @@ from dxbeam.commands.audit_options import AuditOptions
 from dxbeam.commands.build_vocabulary_options import BuildVocabularyOptions
 from dxbeam.commands.calibrate_options import CalibrateOptions
 from dxbeam.commands.flag_groups import flag_group
+from dxbeam.commands.frontier_options import FrontierOptions
 from dxbeam.commands.measure_options import MeasureOptions
 from dxbeam.commands.release_vectors_options import ReleaseVectorsOptions
 from dxbeam.commands.sanitize_options import LedgerOptions, SanitizeOptions
@@ -48,6 +49,7 @@ __all__ = [
     "BuildVocabularyOptions",
     "CalibrateOptions",
     "CommonOptions",
+    "FrontierOptions",
     "LedgerOptions",
     "MeasureOptions",
     "ReleaseVectorsOptions",
@@ -94,6 +96,7 @@ _LAUNCHERS = (
     AuditOptions,
     BuildVocabularyOptions,
     CalibrateOptions,
+    FrontierOptions,
     MeasureOptions,
     ReleaseVectorsOptions,
     SanitizeOptions,

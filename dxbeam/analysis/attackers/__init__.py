@@ -1,0 +1,13 @@
+"""What an attacker learns of single words from a release, measured on words that were released.
+
+| attacker | sees | knows |
+|---|---|---|
+| guess_the_output (success.py) | the released word | nothing |
+| noisy_vector.py | the noisy vector, which is not released | the noise's density and a prior |
+| channel.py and what is beside it | the released word | the mechanism and a prior |
+| context.py | the released words of a text, in order | as before, and which words follow which |
+
+An attacker returns its guesses, int64 [B, k] with the best first; success.py counts how many were
+right and says what chance and the prior alone would have got. Everything is computed from draws and
+random numbers that come in as arguments: nothing here draws, reads or releases.
+"""

@@ -1,0 +1,207 @@
+"""The attacker that reads on: released words of a text in order, and which words follow which.
+
+It knows the channel and prior of the attacker on single words, and a bigram model of public text.
+For each released word it keeps the k words of the largest posterior p(x | z). A sequence of these
+candidates is, up to a factor, as probable as
+
+    product of p(x_t | z_t) * product of P(x_t | x_(t-1)) / prior(x_t),
+
+the second product from t = 2 on. Two questions can be asked of it: which sequence is the most
+probable (``read_on``, Viterbi's algorithm), and which word is the most probable at each place,
+summed over all sequences (``read_each``, the forward-backward algorithm: Rabiner: A tutorial on
+hidden Markov models, 1989, section III). Both are answered exactly. The second one also counts in
+that a word may be none of its candidates, and then says nothing of its neighbours. Without that,
+and in the most probable sequence, places of which little is known mislead those beside them: an
+attacker who counts words asks the second.
+
+What it gets beyond the attacker on single words is what a word-level guarantee does not speak of:
+how probable words are after their neighbours. It is no bound: a model of language that knows more
+would get more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dxbeam.analysis.attackers.channel import Channel, most_probable
+from dxbeam.analysis.attackers.word_pairs import WordPairs
+from dxbeam.space.neighbors import Floats, Ids
+
+CANDIDATES = 50
+
+
+class Candidates(NamedTuple):
+    """What each released word may have been.
+
+    Attributes:
+      ids: int64 [T, k], the most probable first.
+      posterior: float64 [T, k], p(x | z); a row adds up to less than 1 where other words remain.
+      priors: float64 [T, k], prior(x).
+    """
+
+    ids: Ids
+    posterior: Floats
+    priors: Floats
+
+
+class Gain(NamedTuple):
+    """What context adds, over texts; those of parts of the texts can be added.
+
+    Attributes:
+      texts: how many.
+      words: how many words they hold.
+      alone: how many words the attacker on single words got.
+      context: how many this one got, with the most probable word at each place.
+      both: how many both got.
+      sequence: how many words of the most probable sequence were right.
+      gain_squares: the sum over texts of (gained words)^2.
+      products: of gained words times words.
+      word_squares: of words^2.
+    """
+
+    texts: int
+    words: int
+    alone: int
+    context: int
+    both: int
+    sequence: int
+    gain_squares: int
+    products: int
+    word_squares: int
+
+    def plus(self, other: Gain) -> Gain:
+        """The counts over the texts of both."""
+        return Gain(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def gained(self) -> tuple[float, float, float]:
+        """Further words that context gets, as a share of all, and 1.96 standard errors around it.
+
+        Words of a text depend on one another, texts are taken as independent: the standard error is
+        that of a ratio of sums over texts.
+        """
+        share = (self.context - self.alone) / self.words
+        if self.texts < 2:
+            return share, -1.0, 1.0
+        spread = self.gain_squares - 2 * share * self.products + share**2 * self.word_squares
+        spread = max(0.0, spread)
+        error = math.sqrt(spread * self.texts / (self.texts - 1)) / self.words
+        return share, share - 1.96 * error, share + 1.96 * error
+
+
+def candidates_for(channel: Channel, released: Ids, count: int = CANDIDATES) -> Candidates:
+    """The most probable words given each released word alone.
+
+    Args:
+      channel: what is known or estimated.
+      released: int64 [T].
+      count: k; all words of a smaller vocabulary.
+    """
+    shares = channel.prior.shares
+    count = min(count, len(shares))
+    outputs, which = np.unique(released, return_inverse=True)
+    ids, posterior = np.empty((len(outputs), count), np.int64), np.empty((len(outputs), count))
+    for part, joint in channel.joint(outputs):
+        ids[part] = [most_probable(row, count) for row in joint]
+        posterior[part] = np.take_along_axis(joint, ids[part], axis=1)
+        posterior[part] /= joint.sum(axis=1, keepdims=True)
+    return Candidates(ids[which], posterior[which], shares[ids][which])
+
+
+def read_on(candidates: Candidates, pairs: WordPairs) -> Ids:
+    """The most probable sequence of candidates, int64 [T].
+
+    Of equally probable sequences it is one, always the same.
+    """
+    ids = candidates.ids
+    if not len(ids):
+        return np.zeros(0, np.int64)
+    with np.errstate(divide="ignore"):  # what cannot have been stays last
+        seen = np.log(candidates.posterior)
+    back = np.zeros(ids.shape, np.int64)
+    score = seen[0]
+    for place in range(1, len(ids)):
+        steps = score[:, None] + _ties(candidates, place, pairs)
+        back[place] = steps.argmax(axis=0)
+        score = steps.max(axis=0) + seen[place]
+    best = int(score.argmax())
+    sequence = np.empty(len(ids), np.int64)
+    for place in range(len(ids) - 1, -1, -1):
+        sequence[place] = ids[place, best]
+        best = int(back[place, best])
+    return sequence
+
+
+def read_each(candidates: Candidates, pairs: WordPairs) -> Ids:
+    """The most probable candidate at each place, int64 [T], the first one among equals."""
+    ids = candidates.ids
+    if not len(ids):
+        return np.zeros(0, np.int64)
+    left = np.maximum(0.0, 1 - candidates.posterior.sum(axis=1, keepdims=True))
+    chances = np.concatenate([candidates.posterior, left], axis=1)
+    steps = [
+        np.pad(np.exp(_ties(candidates, place, pairs)), (0, 1), constant_values=1.0)
+        for place in range(1, len(ids))
+    ]
+    forward = [chances[0]]
+    for step, chance in zip(steps, chances[1:], strict=True):
+        reached = (forward[-1] @ step) * chance
+        forward.append(reached / reached.sum())
+    sequence = np.empty(len(ids), np.int64)
+    ahead = np.ones(chances.shape[1])
+    for place in range(len(ids) - 1, -1, -1):
+        sequence[place] = ids[place, (forward[place] * ahead)[:-1].argmax()]
+        if place:
+            ahead = steps[place - 1] @ (chances[place] * ahead)
+            ahead /= ahead.sum()
+    return sequence
+
+
+def _ties(candidates: Candidates, place: int, pairs: WordPairs) -> Floats:
+    """Logarithms of P(x_t | x_(t-1)) / prior(x_t): float64 [k, k]."""
+    before, after = candidates.ids[place - 1][:, None], candidates.ids[place]
+    return np.asarray(pairs.log_following(before, after) - np.log(candidates.priors[place]))
+
+
+def measure_gain(
+    channel: Channel,
+    pairs: WordPairs,
+    originals: Sequence[Ids],
+    released: Sequence[Ids],
+    count: int = CANDIDATES,
+) -> Gain:
+    """Reads texts with and without context.
+
+    Args:
+      channel: what is known or estimated of single words.
+      pairs: which words follow which.
+      originals: texts, int64 arrays of ids; none empty.
+      released: what was released for them, in the same order.
+      count: candidates for each word.
+    """
+    every = candidates_for(channel, np.concatenate(released), count)
+    ends = np.cumsum([len(text) for text in originals])
+    total = Gain(0, 0, 0, 0, 0, 0, 0, 0, 0)
+    for text, end in zip(originals, ends, strict=True):
+        part = slice(end - len(text), end)
+        own = Candidates(every.ids[part], every.posterior[part], every.priors[part])
+        alone, context = own.ids[:, 0] == text, read_each(own, pairs) == text
+        sequence = read_on(own, pairs) == text
+        gained, words = int(context.sum()) - int(alone.sum()), len(text)
+        total = total.plus(
+            Gain(
+                texts=1,
+                words=words,
+                alone=int(alone.sum()),
+                context=int(context.sum()),
+                both=int((alone & context).sum()),
+                sequence=int(sequence.sum()),
+                gain_squares=gained**2,
+                products=gained * words,
+                word_squares=words**2,
+            )
+        )
+    return total

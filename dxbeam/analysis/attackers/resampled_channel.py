@@ -1,0 +1,117 @@
+"""Bayes on the released word where rank resampling followed: the product of two channels.
+
+What the mechanism chose, x*, is replaced by its neighbour of rank i with probability
+(1 - q) q^i / (1 - q^N), q = exp(-epsilon c). That law is known, so the joint distribution of
+original and released word is
+
+    prior(x) Pr[x -> z] = sum over x* of R(x* -> z) prior(x) Pr[x -> x*],
+
+one row of the mechanism's own channel for each x* around which z may stand. Ranks that hold at most
+``LEFT_OUT`` together are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dxbeam.analysis.attackers.channel import Channel
+from dxbeam.analysis.attackers.prior import Prior
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms.parameters import checked_rank_c
+from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
+
+LEFT_OUT = 1e-3
+"""Of the probability of what becomes of one chosen word."""
+
+MOST_RANKS = 2_000
+
+_WORDS_PER_BLOCK = 4096
+
+
+def ranks_needed(rank_c: float, epsilon: float, words: int) -> int:
+    """How many ranks hold all but ``LEFT_OUT`` of what becomes of a word; N at most."""
+    return min(words, math.ceil(-math.log(LEFT_OUT) / (epsilon * rank_c)))
+
+
+@dataclass(frozen=True, eq=False)
+class ResampledChannel:
+    """A channel followed by rank resampling.
+
+    Attributes:
+      chosen: the channel from original to chosen word.
+      law: float64 [ranks], the probability of each rank.
+      sources: int32 [N * ranks], the chosen words around which a word stands, one word after the
+        other.
+      ranks: int32 [N * ranks], the rank it has there.
+      starts: int64 [N + 1], where each word's sources begin.
+    """
+
+    chosen: Channel
+    law: Floats
+    sources: npt.NDArray[np.int32]
+    ranks: npt.NDArray[np.int32]
+    starts: Ids
+
+    @property
+    def prior(self) -> Prior:
+        """What is believed beforehand."""
+        return self.chosen.prior
+
+    def joint(self, outputs: Ids) -> Iterator[tuple[slice, Floats]]:
+        """As ``Channel`` says."""
+        for row, output in enumerate(outputs):
+            own = slice(self.starts[output], self.starts[output + 1])
+            made = np.zeros((1, len(self.prior.shares)))
+            chances = self.law[self.ranks[own]]
+            for part, rows in self.chosen.joint(self.sources[own].astype(np.int64)):
+                for chance, source in zip(chances[part], rows, strict=True):
+                    made[0] += chance * source
+            yield slice(row, row + 1), made
+
+
+def resampled_channel(
+    chosen: Channel, rank_c: float, epsilon: float, search: NeighborSearch
+) -> ResampledChannel:
+    """A channel followed by rank resampling.
+
+    Args:
+      chosen: the mechanism's own.
+      rank_c: c.
+      epsilon: the mechanism's.
+      search: the vocabulary, with its neighbour table.
+
+    Raises:
+      ConfigurationError: c is out of range, or epsilon c so small that more than MOST_RANKS ranks
+        of a larger vocabulary count.
+    """
+    rate, words = epsilon * checked_rank_c(rank_c), len(search.vocabulary)
+    needed = ranks_needed(rank_c, epsilon, words)
+    if needed > MOST_RANKS:
+        raise ConfigurationError(
+            f"`rank_c` {rank_c:g} at epsilon {epsilon:g} spreads words over {needed:,} ranks, and "
+            f"the attacker follows at most {MOST_RANKS:,}; take a larger rank_c or epsilon"
+        )
+    near = np.concatenate(
+        [
+            search.nearest_neighbors(
+                np.arange(first, min(first + _WORDS_PER_BLOCK, words)), needed
+            ).astype(np.int32)
+            for first in range(0, words, _WORDS_PER_BLOCK)
+        ]
+    )
+    order = np.argsort(near, axis=None, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(near.ravel(), minlength=words)))
+    law = np.exp(-rate * np.arange(needed))
+    law *= -math.expm1(-rate) / -math.expm1(-rate * words)
+    return ResampledChannel(
+        chosen,
+        law,
+        (order // needed).astype(np.int32),
+        (order % needed).astype(np.int32),
+        starts,
+    )

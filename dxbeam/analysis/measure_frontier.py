@@ -1,0 +1,151 @@
+"""Measures the frontier as Beam transforms: one task for each mechanism and epsilon.
+
+An attacker learns a mechanism at one epsilon and attacks all words with what it learnt, without
+rank resampling and with each c, so that is what a worker does at a time. Random numbers follow from
+the seed and the task: however tasks are spread, the result is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import numpy as np
+from apache_beam import pvalue
+
+from dxbeam.analysis import frontier, grids
+from dxbeam.analysis.attackers.make_channel import make_channel, pair_draws
+from dxbeam.analysis.attackers.prior import Prior, prior_from_counts, uniform_prior
+from dxbeam.analysis.attackers.resampled_channel import (
+    MOST_RANKS,
+    ranks_needed,
+    resampled_channel,
+)
+from dxbeam.analysis.frontier import Point
+from dxbeam.analysis.measure import Searching, SharedSearch
+from dxbeam.analysis.measurement import Question, Setting
+from dxbeam.analysis.word_sample import WordSample
+from dxbeam.mechanisms import make_mechanism
+from dxbeam.mechanisms.resampling import RankResampling
+
+POINTS = 10
+"""Values of epsilon of a mechanism where none are given."""
+
+_PAIRS_AT_ONCE = 2_500
+
+_RELEASED, _LEARNT = 0, 1  # apart in the seed, so that what is attacked is not what was learnt
+
+
+class Task(NamedTuple):
+    """A mechanism at one epsilon, and the words it is tried on.
+
+    Attributes:
+      part: names the task, and its random numbers.
+      setting: of one epsilon.
+      ids: the words.
+    """
+
+    part: int
+    setting: Setting
+    ids: list[int]
+
+
+class PlanFrontier(beam.PTransform):
+    """Gives every mechanism its epsilons: PCollection[WordSample] of one -> PCollection[Task].
+
+    Args:
+      question: what is asked; its repeats are of no use here.
+      search: of the vocabulary.
+    """
+
+    def __init__(self, question: Question, search: SharedSearch):
+        super().__init__()
+        self._plan = _PlanFrontier(question, search)
+
+    def expand(self, sample: pvalue.PCollection) -> pvalue.PCollection:
+        """Plans."""
+        return sample | "Plan" >> beam.ParDo(self._plan)
+
+
+class MeasureFrontier(beam.PTransform):
+    """Releases and attacks: PCollection[Task] -> PCollection[tuple[int, Point]].
+
+    A point for each task and each c, under the task's number.
+
+    Args:
+      counts: PCollection of one: int64 [N + 1], as ``CountWords`` counts words of public text; or
+        None for attackers that take all words for equally frequent.
+      search: of the vocabulary.
+      seed: of the noise. The words are not released to anyone.
+      pairs: how many words an attacker releases itself to learn a mechanism.
+    """
+
+    def __init__(
+        self,
+        counts: pvalue.PCollection | None,
+        search: SharedSearch,
+        seed: int,
+        pairs: int,
+    ):
+        super().__init__()
+        self._counts = counts
+        self._measure = _MeasureFrontier(search, seed, pairs)
+
+    def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
+        """Spreads tasks over workers."""
+        known = None if self._counts is None else pvalue.AsSingleton(self._counts)
+        return tasks | "Spread" >> beam.Reshuffle() | "Attack" >> beam.ParDo(self._measure, known)
+
+
+class _PlanFrontier(Searching):
+    def __init__(self, question: Question, search: SharedSearch):
+        super().__init__(search)
+        self._question = question
+
+    def process(self, sample: WordSample) -> Iterator[Task]:
+        ids, part = WordSample(*sample).ids, 0
+        for name, parameters in self._question.mechanisms:
+            epsilons = self._question.epsilons
+            if epsilons is None:
+                made = make_mechanism(name, epsilon=0.1, **dict(parameters))
+                grid = grids.automatic(made, np.array(ids, np.int64), self._search)
+                epsilons = tuple(grid[:: max(1, len(grid) // POINTS)])
+            for epsilon in epsilons:
+                setting = Setting(name, parameters, (epsilon,), self._question.rank_cs)
+                yield Task(part, setting, ids)
+                part += 1
+
+
+class _MeasureFrontier(Searching):
+    def __init__(self, search: SharedSearch, seed: int, pairs: int):
+        super().__init__(search)
+        self._seed = seed
+        self._pairs = pairs
+
+    def process(self, task: Task, counts: Any) -> Iterator[tuple[int, Point]]:
+        setting, search = task.setting, self._search
+        mechanism, [epsilon] = setting.made(), setting.epsilons
+        words, n = len(search.vocabulary), search.vocabulary.dimensions
+        prior: Prior = uniform_prior(words)
+        if counts is not None:
+            prior = prior_from_counts("public text", counts[:-1])
+        learnt = self._numbers(task.part, _LEARNT, self._pairs, pair_draws(mechanism, n))
+        chosen = make_channel(mechanism, None, prior, learnt, search)
+        columns = mechanism.draws(n) + RankResampling(1.0).draws()
+        [random] = self._numbers(task.part, _RELEASED, len(task.ids), columns, len(task.ids))
+        ids = np.array(task.ids, np.int64)
+        for c in (None, *setting.rank_cs):
+            if c and ranks_needed(c, epsilon, words) > MOST_RANKS:
+                continue
+            channel = resampled_channel(chosen, c, epsilon, search) if c else chosen
+            counted = frontier.measured(mechanism, c, ids, random, channel, search)
+            yield task.part, frontier.point(mechanism, setting.parameters_text, c, counted)
+
+    def _numbers(
+        self, part: int, kind: int, rows: int, columns: int, at_once: int = _PAIRS_AT_ONCE
+    ) -> Iterator[Any]:
+        generator = np.random.default_rng((self._seed, kind, part))
+        for start in range(0, rows, at_once):
+            shape = (min(at_once, rows - start), columns)
+            yield generator.integers(0, 2**64, shape, dtype=np.uint64)

@@ -1,0 +1,72 @@
+"""Flags of dxbeam frontier."""
+
+from __future__ import annotations
+
+import argparse
+from typing import ClassVar
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from dxbeam.commands import flag_groups
+from dxbeam.commands.arguments import count
+from dxbeam.commands.flag_groups import flag_group
+
+
+class FrontierOptions(PipelineOptions):
+    """Flags of dxbeam frontier, besides those that it shares with other commands.
+
+    Attributes:
+      command: the launcher's name.
+      needed: flags, without dashes, that must be given.
+      shared: flags of dxbeam sanitize and dxbeam measure that it takes too.
+    """
+
+    command: ClassVar[str] = "frontier"
+    needed: ClassVar[tuple[str, ...]] = ("vocabulary", "output")
+    shared: ClassVar[tuple[str, ...]] = (
+        "--input",
+        "--input_format",
+        "--document_per",
+        "--text_field",
+        "--id_field",
+        "--largest_document",
+        "--allow_unreadable_files",
+        "--vocabulary",
+        "--mechanisms",
+        "--epsilons",
+        "--rank_cs",
+        "--seed",
+    )
+
+    @classmethod
+    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
+        group = flag_group(parser, flag_groups.ATTACK)
+        group.add_argument(
+            "--public_input",
+            metavar="GLOB",
+            help="public text from which attackers know how frequent words are, in the format of "
+            "the corpus (default: they take all words for equally frequent)",
+        )
+        group.add_argument(
+            "--attacked_words",
+            type=count,
+            default=1000,
+            metavar="N",
+            help="how many words are released and attacked at each point (default 1000)",
+        )
+        group.add_argument(
+            "--pairs",
+            type=count,
+            default=20_000,
+            metavar="M",
+            help="how many words an attacker releases itself to learn a mechanism that is no "
+            "formula (default 20000)",
+        )
+        group.add_argument(
+            "--most_risk",
+            type=float,
+            default=0.2,
+            metavar="SHARE",
+            help="the share of words that may be recovered, for which settings are recommended "
+            "(default 0.2)",
+        )

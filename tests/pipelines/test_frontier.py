@@ -1,0 +1,106 @@
+"""The frontier, as dxbeam frontier tells it: a table, a page, and refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from dxbeam.errors import DxbeamError
+from pipelines.frontier import measure_frontier
+from tests.support import tiny
+
+FLAGS = [
+    "--mechanisms=laplace,santext",
+    "--epsilons=1,2,20",
+    "--rank_cs=0.05",
+    "--attacked_words=100",
+    "--pairs=1000",
+]
+
+
+def _measured(uri: str, output: Path, *flags: str) -> list[dict[str, Any]]:
+    measure_frontier([f"--vocabulary={uri}", f"--output={output}", *FLAGS, *flags])
+    rows: list[dict[str, Any]] = pq.read_table(output / "frontier.parquet").to_pylist()
+    return rows
+
+
+@pytest.fixture(scope="module")
+def output(uri: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("frontier") / "out"
+    _measured(uri, folder)
+    return folder
+
+
+def test_a_row_per_mechanism_epsilon_and_c(output: Path) -> None:
+    rows = pq.read_table(output / "frontier.parquet").to_pylist()
+    assert [(row["mechanism"], row["epsilon"], row["rank_c"]) for row in rows] == [
+        (name, epsilon, c)
+        for name in ("laplace", "santext")
+        for epsilon in (1.0, 2.0, 20.0)
+        for c in (None, 0.05)
+    ]
+    for row in rows:
+        assert row["words"] == 100
+        for name in ("useful", "unchanged", "released_word"):
+            assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+        assert (row["noisy_vector"] is None) == (row["mechanism"] == "santext")
+    plain = [row for row in rows if row["rank_c"] is None and row["epsilon"] == 20]
+    assert all(row["released_word"] > 0.9 for row in plain)
+
+
+def test_the_page_recommends_settings_as_flags(output: Path) -> None:
+    page = (output / "report.html").read_text()
+    assert "At most 20 % recovered" in page
+    assert "--mechanism laplace --epsilon" in page
+    assert "<svg" in page
+
+
+def test_the_same_seed_gives_the_same_rows(output: Path, uri: str, tmp_path: Path) -> None:
+    again = _measured(uri, tmp_path / "again", "--direct_num_workers=1")
+    assert again == pq.read_table(output / "frontier.parquet").to_pylist()
+
+
+def test_words_of_a_corpus_are_attacked_with_what_public_text_tells(
+    uri: str, tmp_path: Path
+) -> None:
+    """No word of it is named. The attacker who knows the one word there is needs no release."""
+    for name in ("private", "public"):
+        tiny.write_jsonl(tmp_path / f"{name}.jsonl", [{"id": "a", "text": "w251 " * 20_000}])
+    rows = _measured(
+        uri,
+        tmp_path / "out",
+        f"--input={tmp_path}/private.jsonl",
+        f"--public_input={tmp_path}/public.jsonl",
+        "--largest_document=1000000",
+    )
+    assert [row["released_word"] for row in rows if row["epsilon"] == 1] == [1.0] * 4
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "w251" not in page
+    assert "Computed from raw text" in page
+
+
+@pytest.mark.parametrize(
+    ("flag", "named"),
+    [
+        ("--most_risk=1.5", "most_risk"),
+        ("--epsilons=0", "epsilons"),
+        ("--mechanisms=x", "mechanism"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_at_once(
+    flag: str, named: str, uri: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DxbeamError, match=named):
+        measure_frontier([f"--vocabulary={uri}", f"--output={tmp_path / 'out'}", flag])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_dry_run_writes_nothing(
+    uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measure_frontier([f"--vocabulary={uri}", f"--output={tmp_path / 'out'}", *FLAGS, "--dry_run"])
+    assert "Would attack 100 words under 2 mechanisms" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
