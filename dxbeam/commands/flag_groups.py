@@ -12,6 +12,7 @@ VECTORS = "vectors"
 MECHANISM = "mechanism"
 AUDIT = "audit"
 MEASURE = "measurement"
+EVALUATION = "evaluation"
 KEY = "secret key"
 OUTPUT = "output"
 LEDGER = "ledger"
@@ -19,8 +20,8 @@ REPAIR = "repair by a language model"
 RUN = "run"
 
 HEADINGS = (
-    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, VECTORS, MECHANISM, AUDIT, MEASURE, KEY, OUTPUT, LEDGER,
-    REPAIR, RUN,
+    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, VECTORS, MECHANISM, AUDIT, MEASURE, EVALUATION, KEY,
+    OUTPUT, LEDGER, REPAIR, RUN,
 )  # fmt: skip
 """In the order of --help."""
 

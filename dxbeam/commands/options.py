@@ -35,6 +35,7 @@ from dxbeam.commands.arguments import (
 )
 from dxbeam.commands.audit_options import AuditOptions
 from dxbeam.commands.build_vocabulary_options import BuildVocabularyOptions
+from dxbeam.commands.evaluate_options import EvaluateOptions
 from dxbeam.commands.flag_groups import flag_group
 from dxbeam.commands.measure_options import MeasureOptions
 from dxbeam.commands.release_vectors_options import ReleaseVectorsOptions
@@ -46,6 +47,7 @@ __all__ = [
     "AuditOptions",
     "BuildVocabularyOptions",
     "CommonOptions",
+    "EvaluateOptions",
     "LedgerOptions",
     "MeasureOptions",
     "ReleaseVectorsOptions",
@@ -91,6 +93,7 @@ class CommonOptions(PipelineOptions):
 _LAUNCHERS = (
     AuditOptions,
     BuildVocabularyOptions,
+    EvaluateOptions,
     MeasureOptions,
     ReleaseVectorsOptions,
     SanitizeOptions,
