@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from dxbeam.analysis.document_scores import BOOTSTRAP, REPLICATES
 from dxbeam.analysis.text_features import Features
@@ -158,7 +159,8 @@ def classify(examples: Sequence[Example], question: Question) -> list[Classified
     for model in question.models:
         for trained_on in dict.fromkeys(trained for trained, _ in question.trials):
             tested_on = [tested for trained, tested in question.trials if trained == trained_on]
-            made = _cross_validated(examples, truth, parts, model, trained_on, tested_on)
+            with threadpool_limits(1):  # more would wait for one another, and for other workers
+                made = _cross_validated(examples, truth, parts, model, trained_on, tested_on)
             for tested in tested_on:
                 told(made[tested], model, trained_on, tested)
     return found
@@ -229,8 +231,11 @@ class _Fitted:
 
     def __init__(self, features: Sequence[Any], truth: Ids):
         self._only = int(truth[0]) if len(set(truth.tolist())) == 1 else None
+        blocks = _blocks(features)
+        self._used = [np.flatnonzero(block.getnnz(axis=0)) for block in blocks]
         self._tfidf = [
-            TfidfTransformer(sublinear_tf=True).fit(block) for block in _blocks(features)
+            TfidfTransformer(sublinear_tf=True).fit(block[:, used])
+            for block, used in zip(blocks, self._used, strict=True)
         ]
         if self._only is None:
             self._regression = LogisticRegression(C=10.0, max_iter=500)
@@ -239,8 +244,8 @@ class _Fitted:
     def _matrix(self, features: Sequence[Any]) -> Any:
         if not self._tfidf:
             return np.stack(features)
-        blocks = zip(self._tfidf, _blocks(features), strict=True)
-        return hstack([tfidf.transform(block) for tfidf, block in blocks]).tocsr()
+        blocks = zip(self._tfidf, _blocks(features), self._used, strict=True)
+        return hstack([tfidf.transform(block[:, used]) for tfidf, block, used in blocks]).tocsr()
 
     def predict(self, features: Sequence[Any]) -> tuple[Ids, Numbers]:
         if self._only is not None:

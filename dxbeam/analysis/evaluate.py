@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import apache_beam as beam
 from apache_beam import pvalue
@@ -44,14 +44,10 @@ class PairWithFields(TextPair, Protocol):
     def group(self) -> str: ...  # noqa: D102
 
 
-class Over(NamedTuple):
-    """What a sum is over: all documents, or a group of them."""
+Over = tuple[bool, str]
+"""What a sum is over: whether of a group, and of which."""
 
-    is_group: bool
-    group: str
-
-
-ALL = Over(False, "")
+ALL: Over = (False, "")
 
 
 class ScoreDocuments(beam.PTransform):
@@ -134,7 +130,7 @@ class _Score(_WithVocabulary):
         scores = score_document(pair, hash_of(pair.id), self._vocabulary)
         yield ALL, scores
         if self._by_group:
-            yield Over(True, pair.group), scores
+            yield (True, pair.group), scores
 
 
 class _AddUp(beam.CombineFn):

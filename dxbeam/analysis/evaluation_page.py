@@ -106,7 +106,7 @@ def _write(
     sums: Iterable[tuple[Over, Sums]],
     classified: Iterable[Classified],
 ) -> str:
-    by_what = {Over(*over): Sums(*added) for over, added in sums}
+    by_what = dict(sums)
     if ALL not in by_what:
         raise CorpusError(
             "no document of `released` has the id of a document of `original`, so nothing can be "
@@ -125,7 +125,8 @@ def score_rows(
     """The rows of scores.parquet: all documents, classifiers, then groups in alphabetical order."""
     rows = []
     for over in sorted(sums):
-        group = over.group if over.is_group else None
+        is_group, name = over
+        group = name if is_group else None
         rows += [
             {"group": group, **score._asdict()} for score in scores_of(sums[over], with_vocabulary)
         ]
