@@ -232,7 +232,7 @@ class _Fitted:
     def __init__(self, features: Sequence[Any], truth: Ids):
         self._only = int(truth[0]) if len(set(truth.tolist())) == 1 else None
         blocks = _blocks(features)
-        self._used = [np.flatnonzero(block.getnnz(axis=0)) for block in blocks]
+        self._used = [np.union1d(0, np.flatnonzero(block.getnnz(axis=0))) for block in blocks]
         self._tfidf = [
             TfidfTransformer(sublinear_tf=True).fit(block[:, used])
             for block, used in zip(blocks, self._used, strict=True)
