@@ -9,7 +9,6 @@ distribution of mean 1 says.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -155,7 +154,7 @@ def classify(examples: Sequence[Example], question: Question) -> list[Classified
                 )
             )
 
-    told(_majority(truth, parts), MAJORITY, None, None)
+    told(_majority(truth), MAJORITY, None, None)
     for model in question.models:
         for trained_on in dict.fromkeys(trained for trained, _ in question.trials):
             tested_on = [tested for trained, tested in question.trials if trained == trained_on]
@@ -192,12 +191,9 @@ def check_classes(documents: int, classes: int, question: Question) -> None:
         )
 
 
-def _majority(truth: Ids, parts: Ids) -> Predictions:
-    classes = np.zeros(len(truth), np.int64)
-    for part in range(PARTS):
-        common = Counter(truth[parts != part].tolist()).most_common(1)[0][0]
-        classes[parts == part] = common
-    return Predictions(classes, np.zeros(len(truth)))
+def _majority(truth: Ids) -> Predictions:
+    """The commonest class for every document; of four fifths of them it would often be another."""
+    return Predictions(np.full(len(truth), np.bincount(truth).argmax()), np.zeros(len(truth)))
 
 
 def _cross_validated(

@@ -62,6 +62,7 @@ def test_what_is_told_is_learnt_and_what_is_hidden_is_not() -> None:
     guessed = classify(_examples(200, 0.0), attack("author", [STYLE]))
     after = _found(guessed, "attack_author_accuracy", STYLE, ORIGINAL, RELEASED)
     assert 0.35 < after.value < 0.65
+    assert _found(guessed, "attack_author_accuracy", MAJORITY, None, None).value == 0.5
     assert after.low < after.value < after.high
     assert after.n == 200
 
