@@ -13,6 +13,7 @@ able to read and write --output.
     --index_factory IVF256,Flat --index_parameters nprobe=32
                                   search approximately; see the recall in the manifest
     --vector_dtype float16        half the size
+    --neighbors 0                 no neighbours: to measure a large vocabulary without waiting
 
 The embedding file must be public: a vocabulary made from the private corpus voids the guarantee.
 """
@@ -154,9 +155,11 @@ def build_vocabulary(argv: Sequence[str]) -> None:
     with stopping.undone_on_failure(abandon):
         claim.take_fresh(output, run)
         shape = store_words(own, output, report)
-        print(f"Read {shape.words:,} words in {shape.dimensions} dimensions; now their neighbours")
-        launch.run(build(options, shape))
-        storage.delete(storage.join(output, artifact.PIECES))
+        print(f"Read {shape.words:,} words in {shape.dimensions} dimensions")
+        if own.neighbors:
+            print("Now their neighbours")
+            launch.run(build(options, shape))
+            storage.delete(storage.join(output, artifact.PIECES))
         index = store_index(output, shape, own.index_factory, own.index_parameters)
         source = {
             "name": report.source,
@@ -169,7 +172,9 @@ def build_vocabulary(argv: Sequence[str]) -> None:
             "unusable": report.unusable,
             "max_words": own.max_words,
         }
-        handle = artifact.write_manifest(output, shape, own.lowercase, source, **index)
+        handle = artifact.write_manifest(
+            output, shape, own.lowercase, source, table=own.neighbors > 0, **index
+        )
         claim.let_go(output)
     print(
         f"Wrote a vocabulary of {handle.words:,} words to {output} in "

@@ -46,7 +46,8 @@ try:
     from dxbeam.analysis.measure import MeasureShares, PlanMeasurement, RepeatWords, Task, tasks
     from dxbeam.analysis.measurement import Plan, Question, plan
     from dxbeam.analysis.report import REPORT, Heading, WriteReport
-    from dxbeam.analysis.word_sample import sample_by_frequency, uniform_sample
+    from dxbeam.analysis.sample_words import SampleWords
+    from dxbeam.analysis.word_sample import uniform_sample
 except ImportError:
     sys.exit(
         "dxbeam: measuring needs scipy, matplotlib and jinja2; install them with: "
@@ -98,17 +99,13 @@ def build(job: MeasureJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
     own, shared = job.options.view_as(MeasureOptions), job.options.view_as(SanitizeOptions)
     pipeline = beam.Pipeline(options=job.options)
+    counting = None
     if shared.input:
-        read = pipeline | "CountWords" >> CountWords(
-            shared.input, corpus_format(shared), shared.allow_unreadable_files, job.vocabulary
-        )
-        sample = read.counts | "Sample" >> beam.Map(sample_by_frequency, own.words, own.seed)
-        left_out = read.left_out
-    else:
-        sample = pipeline | "Sample" >> beam.Create(
-            [uniform_sample(own.words, job.vocabulary.words, own.seed)]
-        )
-        left_out = pipeline | "LeftOut" >> beam.Create([0])
+        read_as, allowed = corpus_format(shared), shared.allow_unreadable_files
+        counting = CountWords(shared.input, read_as, allowed, job.vocabulary)
+    sample, left_out = pipeline | "SampleWords" >> SampleWords(
+        own.words, job.vocabulary.words, own.seed, counting
+    )
     planned = sample | "PlanMeasurement" >> PlanMeasurement(job.question, job.vocabulary)
     noise = job.vocabulary, own.seed, launch.search_threads(job.options)
     sums = planned | "Batches" >> beam.FlatMap(_once) | "MeasureShares" >> MeasureShares(*noise)

@@ -33,6 +33,8 @@ MAY_SEED = {
     ("analysis.word_sample", "sample_by_frequency"),
     ("analysis.noise_shape", "draw"),
     ("analysis.one_dimension", "drawn_shares"),
+    ("analysis.private_embeddings", "PrivateEmbedding"),
+    ("analysis.private_embeddings", "pair_errors"),
     ("analysis.classification", "classify"),
     ("analysis.document_scores", "score_document"),
 }

@@ -36,6 +36,8 @@ Ids = npt.NDArray[np.int64]
 
 _UNIT_ROUNDOFF = 2.0**-24
 _SCORES_PER_BLOCK = 1 << 22  # of float32: 16 MiB, twice
+_ROWS_PER_BLOCK = 64  # where that is more: fewer wait for the vectors to come from memory,
+_MOST_SCORES = 1 << 25  # as long as they are no more than these: 128 MiB, twice
 _MOST_CANDIDATES = 1024  # with more, the interval of t is halved first
 
 
@@ -90,16 +92,17 @@ def released(starts: Floats, noise: Floats, scales: Floats, words: Lines, thread
 
 
 def _blocks(rows: int, words: int) -> Iterator[slice]:
-    step = max(1, _SCORES_PER_BLOCK // words)
+    many = min(_ROWS_PER_BLOCK, _MOST_SCORES // words)
+    step = max(1, many, _SCORES_PER_BLOCK // words)
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
 
 
 def _block(starts: Floats, noise: Floats, scales: Floats, words: Lines) -> Ids:
-    half = words.half_squares.astype(np.float32)
-    at_zero = starts.astype(np.float32) @ words.vectors.T
-    at_zero -= half
-    slopes = noise.astype(np.float32) @ words.vectors.T
+    # One product for both: the vectors come from memory once.
+    both = np.concatenate([starts, noise]).astype(np.float32) @ words.vectors.T
+    at_zero, slopes = both[: len(starts)], both[len(starts) :]
+    at_zero -= words.half_squares.astype(np.float32)
     lengths = np.sqrt(np.square(starts).sum(axis=1)), np.sqrt(np.square(noise).sum(axis=1))
     answers = np.empty((len(starts), len(scales)), np.int64)
     for row in range(len(starts)):

@@ -74,7 +74,7 @@ def exponential_shares(
       mechanism: its own epsilon is replaced by those of the grid.
       epsilons: the grid, E values in increasing order.
       ids: int64 [B], words of the vocabulary.
-      search: the vocabulary, with its neighbour table.
+      search: the vocabulary.
 
     Returns:
       float64 [B, E, 3], the probabilities of original, close and distant; and float64 [E, bins],

@@ -61,7 +61,7 @@ def automatic(mechanism: Mechanism, ids: Ids, search: NeighborSearch) -> list[fl
     Args:
       mechanism: with any epsilon.
       ids: int64 [B], the words that are measured, in random order.
-      search: the vocabulary, with its neighbour table.
+      search: the vocabulary.
     """
     generator = np.random.default_rng(0)  # a trial: nothing is released
     ids = ids[:_PILOT_WORDS]

@@ -117,19 +117,25 @@ class RepeatWords(beam.PTransform):
         return tasks | "Spread" >> beam.Reshuffle() | "Repeat" >> beam.ParDo(self._repeat)
 
 
-class _Searching(beam.DoFn):
+class Searching(beam.DoFn):
+    """A step that needs the vocabulary, which is opened once in each process.
+
+    Args:
+      vocabulary: the handle of the artifact.
+    """
+
     def __init__(self, vocabulary: VocabularyHandle):
         self._vocabulary = vocabulary
         self._shared = Shared()  # made here, so that the threads of a process share one
 
-    def setup(self) -> None:
+    def setup(self) -> None:  # noqa: D102
         self._search: NeighborSearch = self._shared.acquire(
             lambda: NeighborSearch(artifact.open_vocabulary(self._vocabulary)),
             tag=self._vocabulary.digest,
         )
 
 
-class _Plan(_Searching):
+class _Plan(Searching):
     def __init__(self, question: Question, vocabulary: VocabularyHandle):
         super().__init__(vocabulary)
         self._question = question
@@ -138,7 +144,7 @@ class _Plan(_Searching):
         yield plan(self._question, WordSample(*sample), self._search)
 
 
-class _Noisy(_Searching):
+class _Noisy(Searching):
     def __init__(self, vocabulary: VocabularyHandle, seed: int, threads: int):
         super().__init__(vocabulary)
         self._seed = seed

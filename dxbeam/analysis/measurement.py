@@ -143,11 +143,13 @@ def named_mechanisms(text: str) -> tuple[Named, ...]:
 
 
 def rank_cs(text: str) -> tuple[float, ...]:
-    """``"0.02,0.04"`` as increasing numbers above 0.
+    """``"0.02,0.04"`` as increasing numbers above 0; ``none`` for no rank resampling.
 
     Raises:
       ConfigurationError: not such numbers.
     """
+    if text == "none":
+        return ()
     try:
         found = sorted({float(part) for part in text.split(",") if part.strip()} - {0.0})
     except ValueError:

@@ -59,7 +59,7 @@ def repeat(
       repeats: R.
       random: uint64 [B * R, draws or more]; every epsilon uses the same. Of no use to santext and
         tem, for which expected counts are computed.
-      search: the vocabulary, with its neighbour table.
+      search: the vocabulary.
       threads: blocks of words that are computed side by side.
     """
     if is_exact(mechanism):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import shlex
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from typing import Any, NamedTuple
@@ -249,10 +250,13 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
 
 def flags(setting: Setting, vocabulary: str, epsilon: float, rank_c: float | None) -> str:
     """The flags of dxbeam sanitize that choose a setting."""
-    named = f"--vocabulary {vocabulary} --mechanism {setting.mechanism} --epsilon {epsilon:g}"
+    named = (
+        f"--vocabulary {shlex.quote(vocabulary)} --mechanism {setting.mechanism} "
+        f"--epsilon {epsilon:.12g}"
+    )
     if setting.parameters:
         named += f" --parameters {setting.parameters_text}"
-    return named if rank_c is None else f"{named} --rank_c {rank_c:g}"
+    return named if rank_c is None else f"{named} --rank_c {rank_c:.12g}"
 
 
 def _own(setting: Setting, rows: Iterable[Row]) -> list[Row]:

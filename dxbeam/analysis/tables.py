@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dxbeam.analysis.geometry import Bounds, Nearer, Threshold
-from dxbeam.analysis.intervals import mean_interval
+from dxbeam.analysis.intervals import CONFIDENCE, mean_interval
 from dxbeam.analysis.measurement import Setting
 from dxbeam.analysis.plausible_deniability import Repeated, transition
 from dxbeam.analysis.proportions import Sums, shares_of
@@ -24,9 +24,11 @@ _GEOMETRY_COLUMNS = (
 )  # fmt: skip
 
 
-def proportion_rows(setting: Setting, weighting: str, sums: Sums) -> Iterator[Row]:
+def proportion_rows(
+    setting: Setting, weighting: str, sums: Sums, confidence: float = CONFIDENCE
+) -> Iterator[Row]:
     """proportions.parquet: shares of original, close and distant words, each with its interval."""
-    for shares in shares_of(sums, setting.made(), setting.epsilons, setting.rank_cs):
+    for shares in shares_of(sums, setting.made(), setting.epsilons, setting.rank_cs, confidence):
         row = {
             **_of(setting),
             "weighting": weighting,

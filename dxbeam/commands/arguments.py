@@ -49,6 +49,15 @@ def count(text: str) -> int:
     return _whole(text, _LARGEST_COUNT)
 
 
+def count_or_none(text: str) -> int:
+    """As ``count``, or 0 for none.
+
+    Raises:
+      argparse.ArgumentTypeError: it is neither.
+    """
+    return 0 if text == "0" else count(text)
+
+
 def size(text: str) -> int:
     """A flag's value as a number of bytes: a whole number from 1 to 2^63 - 1.
 

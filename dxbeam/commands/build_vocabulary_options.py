@@ -8,7 +8,7 @@ from typing import ClassVar
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands import flag_groups
-from dxbeam.commands.arguments import count
+from dxbeam.commands.arguments import count, count_or_none
 from dxbeam.commands.flag_groups import flag_group
 from dxbeam.space import embeddings
 
@@ -69,11 +69,12 @@ class BuildVocabularyOptions(PipelineOptions):
         )
         group.add_argument(
             "--neighbors",
-            type=count,
+            type=count_or_none,
             default=256,
             metavar="K",
             help="neighbours stored per word, for rank resampling (default 256); deeper ranks are "
-            "searched when they are drawn",
+            "searched when they are drawn. 0 stores none and no close radii: quick to build, "
+            "and searched for when needed",
         )
         group = flag_group(parser, flag_groups.OUTPUT)
         group.add_argument(

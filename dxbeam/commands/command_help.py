@@ -52,7 +52,8 @@ def show(
     if "--help_beam" in argv:
         shown = beam_flags(beams)
     elif name in MECHANISMS:
-        shown = mechanism_page(own.command, MECHANISMS[name])
+        takes_epsilon = any("--epsilon" in action.option_strings for action in flags)
+        shown = mechanism_page(own.command, MECHANISMS[name], takes_epsilon)
     else:
         shown = launcher_page(own.command, own.needed, flags, manual)
     print(shown)  # noqa: T201
@@ -124,15 +125,15 @@ def _page(usage: str, description: str, epilog: str) -> argparse.ArgumentParser:
     )
 
 
-def mechanism_page(command: str, mechanism: type[Mechanism]) -> str:
+def mechanism_page(command: str, mechanism: type[Mechanism], takes_epsilon: bool) -> str:
     """What a mechanism does, its parameters with defaults and meanings, and what it promises."""
     module = inspect.getmodule(mechanism)
     about = inspect.cleandoc((module.__doc__ if module else None) or "").split("\n\n")
     rows = [(f"{name} ({default})", meaning) for name, default, meaning in parameters(mechanism)]
     width = max(len(left) for left, _ in rows) + 4
     usage = (
-        f"usage: dxbeam {command} --mechanism {mechanism.name} --epsilon NUMBER"
-        f"{_parameters_example(mechanism)} …"
+        f"usage: dxbeam {command} --mechanism {mechanism.name}"
+        f"{' --epsilon NUMBER' * takes_epsilon}{_parameters_example(mechanism)} …"
     )
     lines = [
         *textwrap.wrap(usage, _WIDTH, subsequent_indent=" " * 7),

@@ -11,6 +11,7 @@ INDEX = "search index"
 VECTORS = "vectors"
 MECHANISM = "mechanism"
 AUDIT = "audit"
+TARGET = "target"
 MEASURE = "measurement"
 EVALUATION = "evaluation"
 KEY = "secret key"
@@ -20,8 +21,8 @@ REPAIR = "repair by a language model"
 RUN = "run"
 
 HEADINGS = (
-    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, VECTORS, MECHANISM, AUDIT, MEASURE, EVALUATION, KEY,
-    OUTPUT, LEDGER, REPAIR, RUN,
+    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, VECTORS, TARGET, MECHANISM, AUDIT, MEASURE, EVALUATION,
+    KEY, OUTPUT, LEDGER, REPAIR, RUN,
 )  # fmt: skip
 """In the order of --help."""
 

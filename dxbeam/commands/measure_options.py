@@ -56,7 +56,8 @@ class MeasureOptions(PipelineOptions):
             "--rank_cs",
             default="",
             metavar="NUMBERS",
-            help="values of c of rank resampling, such as 0.02,0.04, each measured besides none",
+            help="values of c of rank resampling, such as 0.02,0.04, each tried besides none, or "
+            "'none' (default: none for measure, 19 values from 0.001 to 1 for calibrate)",
         )
         group.add_argument(
             "--words",
@@ -64,7 +65,8 @@ class MeasureOptions(PipelineOptions):
             default=5000,
             metavar="N",
             help="how many words are tried (default 5000): different words of the vocabulary, or "
-            "with --input words drawn from the corpus, each as often as it occurs there",
+            "with --input words drawn from the corpus, each as often as it occurs there. calibrate "
+            "chooses on one half of them and verifies on the other",
         )
         group.add_argument(
             "--repeats",

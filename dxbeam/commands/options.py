@@ -35,6 +35,7 @@ from dxbeam.commands.arguments import (
 )
 from dxbeam.commands.audit_options import AuditOptions
 from dxbeam.commands.build_vocabulary_options import BuildVocabularyOptions
+from dxbeam.commands.calibrate_options import CalibrateOptions
 from dxbeam.commands.evaluate_options import EvaluateOptions
 from dxbeam.commands.flag_groups import flag_group
 from dxbeam.commands.measure_options import MeasureOptions
@@ -46,6 +47,7 @@ __all__ = [
     "LOCAL_RUNNER",
     "AuditOptions",
     "BuildVocabularyOptions",
+    "CalibrateOptions",
     "CommonOptions",
     "EvaluateOptions",
     "LedgerOptions",
@@ -93,6 +95,7 @@ class CommonOptions(PipelineOptions):
 _LAUNCHERS = (
     AuditOptions,
     BuildVocabularyOptions,
+    CalibrateOptions,
     EvaluateOptions,
     MeasureOptions,
     ReleaseVectorsOptions,
@@ -111,7 +114,11 @@ def launcher_flags(own: type[PipelineOptions]) -> list[argparse.Action]:
     ledger = (LedgerOptions,) if own in _WITH_LEDGER else ()
     refused, shared = set(getattr(own, "refused", ())), set(getattr(own, "shared", ()))
     return [
-        *(flag for flag in _declared(SanitizeOptions) if shared & set(flag.option_strings)),
+        *(
+            flag
+            for flag in _declared(SanitizeOptions, MeasureOptions)
+            if shared & set(flag.option_strings)
+        ),
         *(
             flag
             for flag in _declared(own, *ledger, CommonOptions)

@@ -4,7 +4,7 @@
     words.parquet        column ``word``, in order of id
     vectors.npy          float32 (or float16) [N, n], C order, memory-mapped when opened
     unknown_vector.npy   float32 [n]
-    close_radius.npy     float64 [N]
+    close_radius.npy     float64 [N]; these two only where a neighbour table was asked for
     neighbors.npy        int32 [N, K]
     index.faiss          only where a FAISS factory string asked for one
 
@@ -45,7 +45,8 @@ PIECES = "table-pieces"
 """Folder of the neighbour table's pieces while it is built."""
 
 _EXACT = {"exact": True}
-_REQUIRED = (WORDS, VECTORS, UNKNOWN_VECTOR, CLOSE_RADIUS, NEIGHBORS)
+_REQUIRED = (WORDS, VECTORS, UNKNOWN_VECTOR)
+_TABLE = (CLOSE_RADIUS, NEIGHBORS)
 
 
 class VocabularyHandle(NamedTuple):
@@ -121,7 +122,12 @@ def write_header(file: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Non
 
 
 def write_manifest(
-    uri: str, shape: WordsAndVectors, lowercase: bool, source: dict[str, Any], **facts: Any
+    uri: str,
+    shape: WordsAndVectors,
+    lowercase: bool,
+    source: dict[str, Any],
+    table: bool = True,
+    **facts: Any,
 ) -> VocabularyHandle:
     """Completes an artifact whose other files are in place.
 
@@ -130,12 +136,14 @@ def write_manifest(
       shape: N and n.
       lowercase: whether the words are lower-case.
       source: the embedding file's name and digest.
+      table: whether it has a neighbour table and close radii.
       **facts: more that a reader of the manifest should know; JSON values.
 
     Raises:
       OutputError: another manifest is there.
     """
-    names = [*_REQUIRED, *([INDEX] if storage.exists(storage.join(uri, INDEX)) else [])]
+    names = [*_REQUIRED, *(_TABLE if table else ())]
+    names += [INDEX] if storage.exists(storage.join(uri, INDEX)) else []
     files = {}
     for name in names:
         digest, size = storage.sha256(storage.join(uri, name))
@@ -163,7 +171,7 @@ def _digest(content: dict[str, Any]) -> str:
 
 def abandon(uri: str) -> None:
     """Deletes the files of an artifact that was not completed, at a prefix that was empty."""
-    for name in (*_REQUIRED, INDEX, PIECES):
+    for name in (*_REQUIRED, *_TABLE, INDEX, PIECES):
         storage.delete(storage.join(uri, name))
 
 
@@ -218,11 +226,11 @@ def _wrong_field(manifest: dict[str, Any]) -> str:
     index = manifest.get("index", _EXACT)
     if not isinstance(index, dict) or type(index.get("exact")) is not bool:
         return "'index' does not say whether it is exact"
-    needed = {*_REQUIRED, *(() if index["exact"] else (INDEX,))}
+    needed = {*_REQUIRED, *_TABLE, *(() if index["exact"] else (INDEX,))}
     if not index["exact"] and not isinstance(index.get("factory"), str):
         return "'index' names no factory"
     files = manifest.get("files")
-    if not isinstance(files, dict) or set(files) != needed:
+    if not isinstance(files, dict) or set(files) not in (needed, needed - {*_TABLE}):
         return "'files' must name " + ", ".join(sorted(needed)) + ", and nothing else"
     for name, facts in files.items():
         if not (
@@ -320,12 +328,9 @@ def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
     words = pq.read_table(directory / WORDS, memory_map=True)["word"].to_pylist()
     if vectors.shape != (manifest["words"], manifest["dimensions"]):
         raise ValueError("the vectors' shape is not the manifest's")
-    neighbors = np.load(directory / NEIGHBORS, mmap_mode="r", allow_pickle=False)
-    close_radius = np.load(directory / CLOSE_RADIUS, mmap_mode="r", allow_pickle=False)
-    if neighbors.ndim != 2 or len(neighbors) != len(vectors) or len(close_radius) != len(vectors):
-        raise ValueError("the neighbour table or the close radii do not have one row per word")
-    if neighbors.size and not (neighbors.min() >= 0 and neighbors.max() < len(vectors)):
-        raise ValueError("the neighbour table names words that are not there")
+    neighbors, close_radius = None, None
+    if NEIGHBORS in manifest["files"]:
+        neighbors, close_radius = _load_table(directory, len(vectors))
     index = None
     if INDEX in manifest["files"]:
         import faiss  # a tenth of a second that exact vocabularies do not need
@@ -341,6 +346,16 @@ def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
         index=index,
         digest=manifest["digest"],
     )
+
+
+def _load_table(directory: Path, words: int) -> tuple[Any, Any]:
+    neighbors = np.load(directory / NEIGHBORS, mmap_mode="r", allow_pickle=False)
+    close_radius = np.load(directory / CLOSE_RADIUS, mmap_mode="r", allow_pickle=False)
+    if neighbors.ndim != 2 or len(neighbors) != words or len(close_radius) != words:
+        raise ValueError("the neighbour table or the close radii do not have one row per word")
+    if neighbors.size and not (neighbors.min() >= 0 and neighbors.max() < words):
+        raise ValueError("the neighbour table names words that are not there")
+    return neighbors, close_radius
 
 
 def _check_files(directory: str, files: dict[str, Any]) -> None:

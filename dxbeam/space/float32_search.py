@@ -23,6 +23,10 @@ _UNIT_ROUNDOFF = 2.0**-24
 _UNDERFLOW = 2.0**-125  # of a term, even where the processor is told to make it 0
 _QUERIES_PER_TILE, _WORDS_PER_TILE = 512, 2048  # measured: the fastest on two kinds of processor
 _SCORES_AT_ONCE = 1 << 23  # float32: 32 MiB
+_ROWS_AT_ONCE = 128  # where that is more: fewer wait for the vectors to come from memory,
+_MOST_SCORES = 1 << 26  # as long as they are no more than these: 256 MiB
+_EVERY = 16  # one of so many scores of a row is looked at to guess how low the lowest are
+_UP, _DOWN = np.float32(np.inf), np.float32(-np.inf)
 
 
 class Float32Search:
@@ -123,7 +127,7 @@ class Float32Search:
             )
             for row in range(len(scores)):
                 rank, margin = int(ranks[start + row]), margins[start + row]
-                value = np.partition(scores[row], rank)[rank]
+                value = _at(scores[row], rank)
                 before = int(np.count_nonzero(scores[row] < value - margin))
                 near = np.flatnonzero(
                     (scores[row] >= value - margin) & (scores[row] <= value + margin)
@@ -148,15 +152,15 @@ class Float32Search:
         """
         neighbors = np.empty((len(ids), depth), np.int32)
         radii = np.empty(len(ids))
-        rows = max(16, _SCORES_AT_ONCE // len(self._vectors))  # fewer wait for memory
+        rows = self._rows_at_once()
         for start in range(0, len(ids), rows):
             block = slice(start, start + rows)
             queries = self._vectors[ids[block]].astype(np.float64)
             scores = self._scores(queries, ids[block])
-            margins = 2 * self._error(np.linalg.norm(queries, axis=1))
+            margins = self._margins(queries)
             for row, word in enumerate(ids[block]):
                 last = max(depth, radius_rank)
-                limit = np.partition(scores[row], last)[last] + margins[row]
+                limit = np.nextafter(_at(scores[row], last) + margins[row], _UP)
                 near = np.flatnonzero(scores[row] <= limit)
                 near = near[near != word]
                 exact = distances(self._vectors[near], queries[row])
@@ -164,6 +168,59 @@ class Float32Search:
                 neighbors[start + row] = near[order[:depth]]
                 radii[start + row] = exact[order[radius_rank - 1]] if radius_rank else 0.0
         return neighbors, radii
+
+    def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
+        """At which rank around a word others stand, by (float64 distance, id).
+
+        Scores are counted and not sorted: mostly so many lie below those of all others that nothing
+        is left to find out.
+
+        Args:
+          ids: int64 [B], the words that are looked around, each of rank 0.
+          others: int64 [B, k], words.
+          depths: int64 [B], each at least 0 and below N: deeper ranks are of no interest.
+
+        Returns:
+          int64 [B, k]: the rank, or, where it is deeper than asked for, that or N.
+        """
+        found = np.full(others.shape, len(self._vectors))
+        rows = self._rows_at_once()
+        for start in range(0, len(ids), rows):
+            block = slice(start, start + rows)
+            queries = self._vectors[ids[block]].astype(np.float64)
+            scores = self._scores(queries, ids[block])
+            for row, margin in enumerate(self._margins(queries)):
+                own, depth = scores[row, others[start + row]], depths[start + row]
+                limits = np.sort(own)
+                low, high = 0, len(limits)  # of these so many may be of interest
+                while low < high:
+                    middle = (low + high) // 2 if low else 0  # mostly none is
+                    surely = np.nextafter(limits[middle] - margin, _DOWN)
+                    if np.count_nonzero(scores[row] < surely) > depth:
+                        high = middle
+                    else:
+                        low = middle + 1
+                if low:
+                    limit = limits[low - 1]
+                    near = np.flatnonzero(scores[row] <= np.nextafter(limit + margin, _UP))
+                    exact = distances(self._vectors[near], queries[row])
+                    exact[near == ids[start + row]] = -1.0
+                    place = np.empty(len(near), np.int64)
+                    place[np.lexsort((near, exact))] = np.arange(len(near))
+                    within = np.flatnonzero(own <= limit)
+                    found[start + row, within] = place[
+                        np.searchsorted(near, others[start + row, within])
+                    ]
+        return found
+
+    def _margins(self, queries: Floats) -> Scores:
+        """Scores further apart than this are in true order; float32, so that rows stay so, too."""
+        margins = 2 * self._error(np.linalg.norm(queries, axis=1))
+        return np.asarray(np.nextafter(margins.astype(np.float32), _UP))
+
+    def _rows_at_once(self) -> int:
+        words = len(self._vectors)
+        return max(16, min(_ROWS_AT_ONCE, _MOST_SCORES // words), _SCORES_AT_ONCE // words)
 
     def _error(self, norms: Floats) -> Floats:
         """Bound on the float32 error of a score, for queries of these lengths."""
@@ -175,9 +232,20 @@ class Float32Search:
 
     def _scores(self, queries: Floats, query_words: Ids | None = None) -> Scores:
         """The scores of all words, [B, N]; -inf for the query's own word."""
-        scores: Scores = queries.astype(np.float32) @ self._vectors.T
-        scores *= -2
+        scores: Scores = (queries.astype(np.float32) * np.float32(-2)) @ self._vectors.T
         scores += self._squared_norms
         if query_words is not None:
             scores[np.arange(len(query_words)), query_words] = -np.inf
         return scores
+
+
+def _at(scores: Scores, rank: int) -> np.float32:
+    """The score at a rank, counted from the lowest; in a long row without ordering all of it."""
+    few = scores[::_EVERY]
+    guess = 2 * rank // _EVERY + 8  # twice as deep as it is expected
+    if guess < len(few):
+        low = scores[scores <= np.partition(few, guess)[guess]]
+        if len(low) > rank:
+            scores = low
+    value: np.float32 = np.partition(scores, rank)[rank]
+    return value

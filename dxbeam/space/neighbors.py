@@ -18,10 +18,13 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.space import choose_backend
 from dxbeam.space.float32_search import Float32Search
 from dxbeam.space.search_backend import SearchBackend
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances, distances_to_words
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances_to_words
 
 CLOSE_RANK = 100
 """A released word is close if it is among the first 100 neighbours of the original."""
+
+_REMEMBERED = CLOSE_RANK + 1
+"""Neighbours that are remembered of a word once they were searched for, where there is no table."""
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -149,14 +152,50 @@ class NeighborSearch:
         known = np.flatnonzero(ids != UNKNOWN)
         near[known, 0] = ids[known]
         table = self.vocabulary.neighbor_ids
-        if table is None or table.shape[1] < count - 1:
+        if table is None and count - 1 <= _REMEMBERED:
+            near[known, 1:] = self._looked_up(ids[known])[0][ids[known], : count - 1]
+        elif table is None or table.shape[1] < count - 1:
             near[known, 1:] = self.neighbor_table(ids[known], count - 1)[0]
         else:
             near[known, 1:] = table[ids[known], : count - 1]
-        near[ids == UNKNOWN] = self.computed_once(
-            ("nearest_neighbors", count), self._neighbors_of_unknown(count)
-        )
+        if len(known) < len(ids):
+            near[ids == UNKNOWN] = self.computed_once(
+                ("nearest_neighbors", count), self._neighbors_of_unknown(count)
+            )
         return near
+
+    def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
+        """At which rank around a word others stand, where that is no deeper than of interest.
+
+        The neighbour table answers as deep as it is; beyond, each word takes a row of products with
+        the whole vocabulary.
+
+        Args:
+          ids: int64 [B], the words that are looked around; each has rank 0.
+          others: int64 [B, k], words.
+          depths: int64 [B], each at least 0.
+
+        Returns:
+          int64 [B, k]: the rank, or, where it is deeper than asked for, that or N.
+        """
+        words = len(self._vectors)
+        found = np.full(others.shape, words)
+        table = self.vocabulary.neighbor_ids
+        tabled = np.zeros(len(ids), bool)
+        if table is not None:
+            tabled = np.minimum(depths, words - 1) <= table.shape[1]
+            ranks = np.full(words, words)
+            for row in np.flatnonzero(tabled):
+                near = table[ids[row], : depths[row]]
+                ranks[near] = np.arange(1, len(near) + 1)
+                found[row] = ranks[others[row]]
+                ranks[near] = words
+        deep = np.flatnonzero(~tabled)
+        found[deep] = self._float32.ranks(
+            ids[deep], others[deep], np.minimum(depths[deep], words - 1)
+        )
+        found[others == ids[:, None]] = 0
+        return found
 
     def _neighbors_of_unknown(self, count: int) -> Callable[[Vocabulary], Ids]:
         unknown = np.array([UNKNOWN])
@@ -174,12 +213,25 @@ class NeighborSearch:
 
     def close_radius(self, ids: Ids) -> Floats:
         """Distance from each word to its 100th neighbour, or the last one if there are fewer."""
-        if self.vocabulary.close_radius is not None:
-            return self.vocabulary.close_radius[ids]
-        unique, inverse = np.unique(ids, return_inverse=True)
-        rank = min(CLOSE_RANK, len(self._vectors) - 1)
-        farthest = self.neighbor(unique, np.full(len(unique), rank, np.int64))
-        return distances(self._vectors[unique], self._vectors[farthest])[inverse]
+        radii = self.vocabulary.close_radius
+        if radii is None:
+            radii = self._looked_up(ids)[1]
+        return radii[ids]
+
+    @cached_property
+    def _remembered(self) -> tuple[npt.NDArray[np.int32], Floats]:
+        """Neighbours and close radius per word, NaN where the word was not looked up yet."""
+        words = len(self._vectors)
+        return np.empty((words, min(_REMEMBERED, words - 1)), np.int32), np.full(words, np.nan)
+
+    def _looked_up(self, ids: Ids) -> tuple[npt.NDArray[np.int32], Floats]:
+        """``_remembered`` with the rows of these words filled."""
+        neighbors, radii = self._remembered
+        missing = np.unique(ids[np.isnan(radii[ids])])
+        if len(missing):
+            neighbors[missing], found = self.neighbor_table(missing, _REMEMBERED)
+            radii[missing] = found  # last: another thread may look
+        return neighbors, radii
 
     def neighbor_table(self, ids: Ids, depth: int) -> tuple[npt.NDArray[np.int32], Floats]:
         """The neighbour table and close radii of some words.

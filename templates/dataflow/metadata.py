@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dxbeam.commands.arguments import count, number, size
+from dxbeam.commands.arguments import count, count_or_none, number, size
 from dxbeam.commands.options import BuildVocabularyOptions, SanitizeOptions, launcher_flags
 
 HERE = Path(__file__).parent
@@ -32,6 +32,7 @@ LOCAL_ONLY = {"config"}
 
 _PATTERNS: dict[Any, str] = {
     count: "^[0-9]+$",
+    count_or_none: "^[0-9]+$",
     size: "^[0-9]+$",
     number: "^[0-9]+(\\.[0-9]*)?([eE][-+]?[0-9]+)?$",
 }

@@ -109,6 +109,14 @@ def test_intervals_with_many_candidates_are_halved(monkeypatch: pytest.MonkeyPat
     assert wrong_answers("laplace", random_vocabulary(500, 20), words=50)[0] == 0
 
 
+def test_answers_do_not_depend_on_how_many_words_are_taken_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(every_epsilon, "_SCORES_PER_BLOCK", 1)
+    monkeypatch.setattr(every_epsilon, "_ROWS_PER_BLOCK", 7)
+    assert wrong_answers("laplace", random_vocabulary(500, 20), words=50)[0] == 0
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
 def test_answers_do_not_depend_on_where_an_interval_is_looked_into(
     share: float, monkeypatch: pytest.MonkeyPatch

@@ -55,6 +55,22 @@ def test_an_artifact_holds_the_words_vectors_and_neighbours(
     }  # fmt: skip
 
 
+def test_a_vocabulary_without_a_neighbour_table_is_as_good(
+    embeddings: Path, tmp_path: Path
+) -> None:
+    built = _build(embeddings, tmp_path / "out", "--neighbors=0")
+    assert built.neighbor_ids is None
+    assert built.close_radius is None
+    table, radii = NeighborSearch(built).neighbor_table(np.arange(len(WORDS)), 20)
+    search = NeighborSearch(built)
+    assert np.array_equal(search.nearest_neighbors(np.arange(len(WORDS)), 21)[:, 1:], table)
+    assert np.array_equal(search.close_radius(np.arange(len(WORDS))), radii)
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": " ".join(WORDS[1:300])}])
+    tiny.run(str(tmp_path / "out"), corpus, tmp_path / "release", "--epsilon=2", "--rank_c=0.05")
+    metrics = json.loads((tmp_path / "release-metrics" / "metrics.json").read_text())
+    assert 0 < metrics["share_close"] < 1
+
+
 def test_lower_case_keeps_the_first_and_counts_the_rest(embeddings: Path, tmp_path: Path) -> None:
     built = _build(embeddings, tmp_path / "out", "--lowercase", "--max_words=10")
     assert list(built.words) == ["apple", "pear", "x-y", "plum", *(f"w{i}" for i in range(6))]
@@ -116,7 +132,7 @@ def test_half_precision_and_an_approximate_index(embeddings: Path, tmp_path: Pat
     [
         ("--index_factory=Magic", "FAISS knows no such index"),
         ("--index_parameters=nprobe=2", "the index Flat has no such parameters"),
-        ("--neighbors=0", "not a whole number from 1"),
+        ("--neighbors=-1", "not a whole number from 1"),
         ("--max_words=0", "max_words"),
         ("--embeddings=/nowhere.txt", "nowhere.txt"),
         ("--embeddings_format=magic", "choose auto or one of glove, word2vec, word2vec_binary"),

@@ -180,6 +180,13 @@ FORGED: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
     "files of another kind": (lambda content: {**content, "files": ["a"]}, "'files' must name"),
     "a file outside": (_files(**{"../../evil": {"bytes": 1, "sha256": ""}}), "and nothing else"),
     "a file anywhere": (_files(**{"/etc/passwd": {"bytes": 1, "sha256": ""}}), "and nothing else"),
+    "half a table": (
+        lambda content: {
+            **content,
+            "files": {k: v for k, v in content["files"].items() if k != NEIGHBORS},
+        },
+        "'files' must name",
+    ),
     "an index unsaid": (_files(**{"index.faiss": {"bytes": 1, "sha256": ""}}), "and nothing else"),
     "no size": (_files(**{WORDS: {"sha256": ""}}), "lacks the size or the SHA-256 of words"),
     "no facts": (_files(**{WORDS: None}), "lacks the size or the SHA-256 of words"),

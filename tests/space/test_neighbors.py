@@ -83,6 +83,64 @@ def test_every_rank_is_exact_with_and_without_a_table(
     assert np.array_equal(search.close_radius(np.arange(words)), radii)
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=_ONE_PATH_A_TEST)
+@given(_vocabulary_and_queries(), st.integers(0, 10), st.integers(0, 60))
+def test_ranks_are_exact_as_deep_as_they_are_asked_for(
+    case: tuple[Vocabulary, np.ndarray], tabled: int, depth: int
+) -> None:
+    vocabulary, _ = case
+    words = len(vocabulary)
+    everywhere = np.arange(words)
+    search = NeighborSearch(vocabulary)
+    table, _ = search.neighbor_table(everywhere, tabled)
+    with_table = NeighborSearch(
+        Vocabulary(vocabulary.words, vocabulary.vectors, neighbor_ids=table)
+    )
+    others = np.tile(everywhere[::-1], (words, 1))
+    expected = np.empty((words, words), np.int64)
+    for word in everywhere:
+        order = _brute(vocabulary, vocabulary.vectors[word].astype(np.float64))
+        expected[word, [word, *order[order != word]]] = everywhere
+    expected = np.take_along_axis(expected, others, axis=1)
+    depths = np.minimum(depth + everywhere % 3, words - 1)
+    for asked in (search, with_table):
+        found = asked.ranks(everywhere, others, depths)
+        deeper = expected > depths[:, None]
+        assert np.array_equal(found[~deeper], expected[~deeper])
+        assert np.all((found == expected) | (found == words))
+
+
+@pytest.mark.parametrize("place", ["all near", "all far", "anywhere"])
+def test_a_table_is_exact_whichever_words_are_looked_at_first(place: str) -> None:
+    """One score of 16 guesses how low the lowest are: too high, too low and about right."""
+    words = 4000
+    lengths = np.random.default_rng(0).permutation(words)
+    first = {"all near": np.sort(lengths), "all far": np.sort(lengths)[::-1], "anywhere": lengths}
+    positions = np.empty(words)
+    positions[np.argsort(np.arange(words) % 16, kind="stable")] = first[place]
+    vocabulary = of(np.stack([positions, positions % 7], axis=1))
+    ids = np.arange(0, words, 400)
+    table, radii = NeighborSearch(vocabulary).neighbor_table(ids, 120)
+    for row, word in enumerate(ids):
+        expected = _brute(vocabulary, vocabulary.vectors[word].astype(np.float64))[:121]
+        assert table[row].tolist() == [other for other in expected if other != word]
+        difference = vocabulary.vectors[expected[100]] - vocabulary.vectors[word]
+        assert radii[row] == pytest.approx(np.linalg.norm(difference))
+
+
+def test_a_word_is_searched_for_its_neighbours_once() -> None:
+    """Without a table: what was found is remembered, however it was asked for."""
+    vocabulary = tiny.vocabulary()
+    bare = Vocabulary(vocabulary.words, vocabulary.vectors)
+    search, asked = NeighborSearch(bare), np.array([5, 7, 5, 200])
+    radii = search.close_radius(asked)
+    search.neighbor_table = None  # type: ignore[assignment, method-assign]
+    table, expected = NeighborSearch(bare).neighbor_table(asked, 101)
+    assert np.array_equal(radii, expected)
+    assert np.array_equal(search.nearest_neighbors(asked, 102)[:, 1:], table)
+    assert np.array_equal(search.nearest_neighbors(asked, 11)[:, 1:], table[:, :10])
+
+
 def test_vectors_whose_squares_float32_cannot_hold_are_refused() -> None:
     with pytest.raises(ConfigurationError, match=r"at most 1e\+16"):
         Vocabulary(["a", "b"], np.float32([[1.0, 2.0], [3.0, 1.1e16]]))
