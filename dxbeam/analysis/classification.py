@@ -19,6 +19,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from dxbeam.analysis.class_scores import accuracy, auc, macro_f1
 from dxbeam.analysis.document_scores import BOOTSTRAP, REPLICATES
 from dxbeam.analysis.text_features import Features
 from dxbeam.errors import CorpusError
@@ -270,7 +271,7 @@ def _all_scores(
     predictions: Predictions, truth: Ids, parts: Ids, weights: Numbers, classes: int
 ) -> Iterator[tuple[str, Numbers]]:
     """Each metric and its values, float64 [B], under weights of documents, float64 [B, n]."""
-    yield "accuracy", weights @ (predictions.classes == truth) / weights.sum(axis=1)
+    yield "accuracy", accuracy(predictions.classes, truth, weights)
     yield "macro_f1", macro_f1(predictions.classes, truth, weights, classes)
     if classes == 2:
         folds = [
@@ -278,42 +279,3 @@ def _all_scores(
             for part in range(PARTS)
         ]
         yield "auc", np.nanmean(folds, axis=0)
-
-
-def macro_f1(predicted: Ids, truth: Ids, weights: Numbers, classes: int) -> Numbers:
-    """The mean over classes of F1, float64 [B], under weights of documents, float64 [B, n]."""
-    every = np.arange(classes)
-    right, said, there = (
-        weights @ mask.astype(np.float64)
-        for mask in (
-            (predicted == truth)[:, None] & (truth[:, None] == every),
-            predicted[:, None] == every,
-            truth[:, None] == every,
-        )
-    )
-    result: Numbers = (2 * right / np.maximum(said + there, 1e-300)).mean(axis=1)
-    return result
-
-
-def auc(scores: Numbers, truth: Ids, weights: Numbers) -> Numbers:
-    """The share of pairs of a 1 and a 0 in which the 1 has the higher score, ties for one half.
-
-    Args:
-      scores: float64 [n].
-      truth: int64 [n] of 0 and 1.
-      weights: float64 [B, n].
-
-    Returns:
-      float64 [B]; NaN where there is no such pair.
-    """
-    order = np.argsort(scores, kind="stable")
-    starts = np.flatnonzero(np.diff(scores[order], prepend=-np.inf))
-    zeros, ones = (
-        np.add.reduceat(weights[:, order] * (truth[order] == value), starts, axis=1)
-        for value in (0, 1)
-    )
-    below = np.cumsum(zeros, axis=1) - zeros
-    won = (ones * (below + zeros / 2)).sum(axis=1)
-    pairs = zeros.sum(axis=1) * ones.sum(axis=1)
-    shares: Numbers = np.divide(won, pairs, out=np.full(len(won), np.nan), where=pairs > 0)
-    return shares

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
+from dxbeam.analysis.class_scores import auc, macro_f1
 from dxbeam.analysis.classification import (
     MAJORITY,
     ORIGINAL,
@@ -13,9 +14,7 @@ from dxbeam.analysis.classification import (
     Classified,
     Example,
     attack,
-    auc,
     classify,
-    macro_f1,
     task,
 )
 from dxbeam.analysis.text_features import MEAN_VECTOR, STYLE, WORDS, FeatureMaker
