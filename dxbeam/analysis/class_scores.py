@@ -16,7 +16,7 @@ def accuracy(predicted: Ids, truth: Ids, weights: Numbers) -> Numbers:
 
 
 def macro_f1(predicted: Ids, truth: Ids, weights: Numbers, classes: int) -> Numbers:
-    """The mean over classes of F1, float64 [B], under weights of documents, float64 [B, n]."""
+    """The mean of F1 over classes that occur, float64 [B], under weights, float64 [B, n]."""
     every = np.arange(classes)
     right, said, there = (
         weights @ mask.astype(np.float64)
@@ -26,7 +26,9 @@ def macro_f1(predicted: Ids, truth: Ids, weights: Numbers, classes: int) -> Numb
             truth[:, None] == every,
         )
     )
-    result: Numbers = (2 * right / np.maximum(said + there, 1e-300)).mean(axis=1)
+    occurring = said + there > 0
+    scores = 2 * right / np.where(occurring, said + there, 1.0)
+    result: Numbers = scores.sum(axis=1) / occurring.sum(axis=1)
     return result
 
 
