@@ -53,7 +53,6 @@ try:
     from dxbeam.analysis.measurement import Question
     from dxbeam.analysis.pages import Heading
     from dxbeam.analysis.sample_words import SampleWords
-    from dxbeam.analysis.word_sample import sample_by_frequency, uniform_sample
 except ImportError:
     sys.exit(
         "dxbeam: the frontier needs scipy, matplotlib and jinja2; install them with: "

@@ -124,10 +124,10 @@ def found(
     )
 
 
-def write_table(path: str, rows: Sequence[Row]) -> None:
-    """Writes rows, which all have the same columns, as Parquet."""
+def write_table(path: str, rows: Sequence[Row], columns: pa.Schema | None = None) -> None:
+    """Writes rows, which all have the same columns, as Parquet; with types where they are given."""
     buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(rows)), buffer)
+    pq.write_table(pa.Table.from_pylist(list(rows), columns), buffer)
     storage.create_once(path, buffer.getvalue())
 
 

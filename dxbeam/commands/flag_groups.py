@@ -14,6 +14,7 @@ AUDIT = "audit"
 TARGET = "target"
 MEASURE = "measurement"
 ATTACK = "attackers"
+EVALUATION = "evaluation"
 KEY = "secret key"
 OUTPUT = "output"
 LEDGER = "ledger"
@@ -21,8 +22,8 @@ REPAIR = "repair by a language model"
 RUN = "run"
 
 HEADINGS = (
-    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, VECTORS, TARGET, MECHANISM, AUDIT, MEASURE, ATTACK, KEY,
-    OUTPUT, LEDGER, REPAIR, RUN,
+    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, VECTORS, TARGET, MECHANISM, AUDIT, MEASURE, ATTACK,
+    EVALUATION, KEY, OUTPUT, LEDGER, REPAIR, RUN,
 )  # fmt: skip
 """In the order of --help."""
 

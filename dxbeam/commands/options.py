@@ -36,6 +36,7 @@ from dxbeam.commands.arguments import (
 from dxbeam.commands.audit_options import AuditOptions
 from dxbeam.commands.build_vocabulary_options import BuildVocabularyOptions
 from dxbeam.commands.calibrate_options import CalibrateOptions
+from dxbeam.commands.evaluate_options import EvaluateOptions
 from dxbeam.commands.flag_groups import flag_group
 from dxbeam.commands.frontier_options import FrontierOptions
 from dxbeam.commands.measure_options import MeasureOptions
@@ -49,6 +50,7 @@ __all__ = [
     "BuildVocabularyOptions",
     "CalibrateOptions",
     "CommonOptions",
+    "EvaluateOptions",
     "FrontierOptions",
     "LedgerOptions",
     "MeasureOptions",
@@ -96,6 +98,7 @@ _LAUNCHERS = (
     AuditOptions,
     BuildVocabularyOptions,
     CalibrateOptions,
+    EvaluateOptions,
     FrontierOptions,
     MeasureOptions,
     ReleaseVectorsOptions,

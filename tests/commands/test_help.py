@@ -15,6 +15,7 @@ from dxbeam.commands.flag_groups import HEADINGS
 from dxbeam.commands.options import (
     AuditOptions,
     BuildVocabularyOptions,
+    EvaluateOptions,
     ReleaseVectorsOptions,
     SanitizeOptions,
     launcher_flags,
@@ -26,7 +27,13 @@ from pipelines.build_vocabulary import build_vocabulary
 from pipelines.release_vectors import release_vectors
 from pipelines.sanitize import sanitize
 
-LAUNCHERS = [AuditOptions, BuildVocabularyOptions, ReleaseVectorsOptions, SanitizeOptions]
+LAUNCHERS = [
+    AuditOptions,
+    BuildVocabularyOptions,
+    EvaluateOptions,
+    ReleaseVectorsOptions,
+    SanitizeOptions,
+]
 
 
 @pytest.fixture

@@ -1,0 +1,221 @@
+"""What becomes of documents, as sums that add up over them, and scores with intervals from sums.
+
+Scores of a corpus (shares of words, BLEU, chrF) are computed from sums of counts. Their intervals
+come from a bootstrap over documents: each document is counted anew a number of times that is drawn
+from a Poisson distribution of mean 1, in each of 500 replicates, and a score is computed from the
+sums of each replicate (Chamandy et al. 2012, "Estimating uncertainty for massive data streams").
+The draws follow from the document's id, so it does not matter how documents are divided among
+workers. Scores of documents (ROUGE, distances) are averaged, with 1.96 standard errors on either
+side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dxbeam.analysis import text_scores, word_movers
+from dxbeam.analysis.text_scores import BLEU_COUNTS, CHRF_COUNTS, Counts
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+
+REPLICATES = 500
+
+BOOTSTRAP, STANDARD_ERRORS = "bootstrap over documents", "1.96 standard errors"
+
+_SHARES = ("unchanged", "unchanged_known", "out_of_vocabulary", "out_of_vocabulary_released")
+_MEANS = ("rouge1", "rouge2", "rougeL", "embedding_similarity", "wmd", "wmd_relaxed")
+_NEED_VECTORS = (*_SHARES[1:], *_MEANS[3:])
+
+_COUNTS = 2 * len(_SHARES) + BLEU_COUNTS + CHRF_COUNTS
+
+
+class TextPair(Protocol):
+    """A document before and after.
+
+    Attributes:
+      id: of both.
+      original, released: the texts.
+      original_words, released_words: their words.
+      aligned: whether released word i stands in the place of original word i.
+    """
+
+    @property
+    def id(self) -> str: ...  # noqa: D102
+    @property
+    def original(self) -> str: ...  # noqa: D102
+    @property
+    def released(self) -> str: ...  # noqa: D102
+    @property
+    def original_words(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def released_words(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def aligned(self) -> bool: ...  # noqa: D102
+
+
+class DocumentScores(NamedTuple):
+    """One document.
+
+    Attributes:
+      weights: int64 [REPLICATES], how often each replicate counts it.
+      counts: float64 [K], that add up over documents.
+      means: float64 [M], to be averaged; NaN where the document has none.
+      aligned: whether it was compared word by word.
+    """
+
+    weights: npt.NDArray[np.int64]
+    counts: Counts
+    means: Counts
+    aligned: bool
+
+
+class Score(NamedTuple):
+    """A score with its interval.
+
+    Attributes:
+      metric: its name.
+      value: the score; low and
+      high: its 95 % interval, None where there are fewer than two documents.
+      n: how many documents it is of.
+      interval: how the interval was made.
+    """
+
+    metric: str
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    interval: str
+
+
+def score_document(pair: TextPair, seed: int, vocabulary: Vocabulary | None) -> DocumentScores:
+    """Compares a document with what was released of it.
+
+    Words and texts are lower-cased first, unless the vocabulary is one of cased words.
+
+    Args:
+      pair: the document.
+      seed: of the bootstrap; the document's own, the same whenever it is looked at.
+      vocabulary: gives words their ids and vectors; None leaves out what needs them.
+    """
+    lower = vocabulary is None or vocabulary.lowercase
+    before, after = _cased(pair.original_words, lower), _cased(pair.released_words, lower)
+    original, released = (
+        text_scores.in_one_line(text.lower() if lower else text)
+        for text in (pair.original, pair.released)
+    )
+    ids = [_ids(words, vocabulary) for words in (before, after)]
+    known = [list(map(bool, words != UNKNOWN)) for words in ids]
+    looked_at = (
+        text_scores.unchanged_by_position(before, after, known[0])
+        if pair.aligned
+        else text_scores.unchanged_in_bag(before, after, known[1])
+    )
+    shares = [looked_at.unchanged, looked_at.words, looked_at.known_unchanged, looked_at.known]
+    for one in known:
+        shares += [len(one) - sum(one), len(one)]
+    counts = np.concatenate(
+        [
+            shares,
+            text_scores.bleu_counts(original, released),
+            text_scores.chrf_counts(original, released),
+        ]
+    )
+    moved = word_movers.movement(vocabulary, *ids) if vocabulary else (None, None, None)
+    wmd, relaxed, cosine = moved
+    means = np.array([*text_scores.rouge(original, released), cosine, wmd, relaxed], np.float64)
+    weights = np.random.default_rng(seed).poisson(1.0, REPLICATES)
+    return DocumentScores(weights, counts, means, pair.aligned)
+
+
+def _cased(words: Sequence[str], lower: bool) -> list[str]:
+    return [word.lower() for word in words] if lower else list(words)
+
+
+def _ids(words: list[str], vocabulary: Vocabulary | None) -> npt.NDArray[np.int64]:
+    return vocabulary.ids_of(words) if vocabulary else np.full(len(words), UNKNOWN, np.int64)
+
+
+class Sums(NamedTuple):
+    """The sums over documents.
+
+    Attributes:
+      documents: how many, and
+      aligned: how many of them were compared word by word.
+      counts: float64 [1 + REPLICATES, K]; the first row counts every document once.
+      means: float64 [3, M]: how many documents have a value, their sum, the sum of their squares.
+    """
+
+    documents: int
+    aligned: int
+    counts: Counts
+    means: Counts
+
+    def with_document(self, scores: DocumentScores) -> Sums:
+        """With one more; changes the arrays."""
+        self.counts[0] += scores.counts
+        self.counts[1:] += np.outer(scores.weights, scores.counts)
+        has = ~np.isnan(scores.means)
+        values = np.where(has, scores.means, 0.0)
+        self.means[:] += np.stack([has, values, np.square(values)])
+        return self._replace(
+            documents=self.documents + 1, aligned=self.aligned + int(scores.aligned)
+        )
+
+    def plus(self, other: Sums) -> Sums:
+        """Of all the documents of both."""
+        return Sums(
+            self.documents + other.documents,
+            self.aligned + other.aligned,
+            self.counts + other.counts,
+            self.means + other.means,
+        )
+
+
+def no_documents() -> Sums:
+    """The sums over no document."""
+    return Sums(0, 0, np.zeros((1 + REPLICATES, _COUNTS)), np.zeros((3, len(_MEANS))))
+
+
+def scores_of(sums: Sums, with_vocabulary: bool) -> Iterator[Score]:
+    """All scores that can be told from sums.
+
+    Args:
+      sums: over documents, at least one.
+      with_vocabulary: whether there was one; without, the scores that need it are left out.
+    """
+    left_out = () if with_vocabulary else _NEED_VECTORS
+    for place, metric in enumerate(_SHARES):
+        if metric not in left_out and sums.counts[0, 2 * place + 1]:
+            yield _from_counts(metric, sums, 2 * place, 2, lambda pair: pair[0] / pair[1])
+    first = 2 * len(_SHARES)
+    yield _from_counts("bleu", sums, first, BLEU_COUNTS, text_scores.bleu)
+    yield _from_counts("chrf", sums, first + BLEU_COUNTS, CHRF_COUNTS, text_scores.chrf)
+    for metric, n, total, squares in zip(_MEANS, *sums.means, strict=True):
+        if metric not in left_out and n:
+            yield _mean(metric, int(n), float(total), float(squares))
+
+
+def _from_counts(
+    metric: str, sums: Sums, first: int, columns: int, score: Callable[[Counts], float]
+) -> Score:
+    counts = sums.counts[:, first : first + columns]
+    value = float(score(counts[0]))
+    low, high = None, None
+    if sums.documents > 1:
+        drawn = [score(row) for row in counts[1:] if row.any()]
+        low, high = map(float, np.quantile(drawn, [0.025, 0.975]))
+    return Score(metric, value, low, high, sums.documents, BOOTSTRAP)
+
+
+def _mean(metric: str, n: int, total: float, squares: float) -> Score:
+    mean = total / n
+    if n < 2:
+        return Score(metric, mean, None, None, n, STANDARD_ERRORS)
+    variance = max(0.0, squares - n * mean * mean) / (n - 1)
+    spread = 1.96 * math.sqrt(variance / n)
+    return Score(metric, mean, mean - spread, mean + spread, n, STANDARD_ERRORS)

@@ -1,0 +1,60 @@
+"""Flags of dxbeam evaluate."""
+
+from __future__ import annotations
+
+import argparse
+from typing import ClassVar
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from dxbeam.commands import flag_groups
+from dxbeam.commands.flag_groups import flag_group
+
+
+class EvaluateOptions(PipelineOptions):
+    """Flags of dxbeam evaluate, besides those that it shares with dxbeam sanitize.
+
+    Attributes:
+      command: the launcher's name.
+      needed: flags, without dashes, that must be given.
+      shared: flags of dxbeam sanitize that it takes too.
+    """
+
+    command: ClassVar[str] = "evaluate"
+    needed: ClassVar[tuple[str, ...]] = ("original", "released", "output")
+    shared: ClassVar[tuple[str, ...]] = (
+        "--input_format",
+        "--document_per",
+        "--text_field",
+        "--id_field",
+        "--group_by",
+        "--largest_document",
+        "--allow_unreadable_files",
+        "--vocabulary",
+    )
+
+    @classmethod
+    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
+        group = flag_group(parser, flag_groups.EVALUATION)
+        group.add_argument(
+            "--original",
+            metavar="GLOB",
+            help="files of the corpus as it was, what --input of dxbeam sanitize named",
+        )
+        group.add_argument(
+            "--released",
+            metavar="DIR",
+            help="the release, what --output of dxbeam sanitize named",
+        )
+        group.add_argument(
+            "--task",
+            metavar="FIELD",
+            help="a field of the corpus with a class label: how well do classifiers learn it from "
+            "the released text (default: none)",
+        )
+        group.add_argument(
+            "--attack",
+            metavar="FIELD",
+            help="a field of the corpus with what the release should hide, such as the author: how "
+            "well do classifiers tell it from the released text (default: none)",
+        )

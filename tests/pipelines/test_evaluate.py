@@ -1,0 +1,265 @@
+"""A release beside its originals, as dxbeam evaluate tells it: scores, a page, and refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from dxbeam.errors import DxbeamError
+from pipelines.evaluate import evaluate_release
+from pipelines.sanitize import sanitize
+from tests.support import tiny
+
+DOCUMENTS = 40
+SECRET = "qzxqzx"
+
+TEXT_METRICS = (
+    "unchanged unchanged_known out_of_vocabulary out_of_vocabulary_released bleu chrf rouge1 "
+    "rouge2 rougeL embedding_similarity wmd wmd_relaxed"
+).split()
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents of two classes, each with words of its own, and a word that no vocabulary has."""
+    generator = np.random.default_rng(0)
+    records = []
+    for number in range(DOCUMENTS):
+        label = number % 2
+        words = [f"W{word}" for word in generator.integers(150 * label, 150 * (label + 1), 12)]
+        text = f"{', '.join(words)} {SECRET}!"
+        fields = {"label": ["calm", "loud"][label], "author": f"author {number % 4}"}
+        records.append({"id": f"secret-id-{number}", "text": text, **fields})
+    return tiny.write_jsonl(tmp_path_factory.mktemp("corpus") / "texts.jsonl", records)
+
+
+def _release(uri: str, corpus: Path, folder: Path, *flags: str) -> Path:
+    given = [f"--vocabulary={uri}", f"--input={corpus}", f"--output={folder}", *flags]
+    sanitize([*given, *([] if "--epsilon" in str(flags) else ["--epsilon=3"])])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def release(uri: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _release(uri, corpus, tmp_path_factory.mktemp("release") / "out")
+
+
+def _evaluated(corpus: Path, release: Path, output: Path, *flags: str) -> list[dict[str, Any]]:
+    evaluate_release(
+        [f"--original={corpus}", f"--released={release}", f"--output={output}", *flags]
+    )
+    rows: list[dict[str, Any]] = pq.read_table(output / "scores.parquet").to_pylist()
+    return rows
+
+
+@pytest.fixture(scope="module")
+def output(uri: str, corpus: Path, release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("evaluated") / "out"
+    flags = [f"--vocabulary={uri}", "--group_by=label", "--task=label", "--attack=author"]
+    _evaluated(corpus, release, folder, *flags)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def rows(output: Path) -> list[dict[str, Any]]:
+    return pq.read_table(output / "scores.parquet").to_pylist()
+
+
+def test_all_documents_and_each_group_have_their_scores(rows: list[dict[str, Any]]) -> None:
+    for group, documents in ((None, DOCUMENTS), ("calm", DOCUMENTS // 2), ("loud", DOCUMENTS // 2)):
+        own = [row for row in rows if row["group"] == group and row["model"] is None]
+        assert [row["metric"] for row in own] == TEXT_METRICS
+        for row in own:
+            assert row["low"] <= row["value"] <= row["high"]
+            assert row["n"] == documents
+            assert row["interval"]
+
+
+def test_shares_are_those_that_the_run_counted(rows: list[dict[str, Any]], release: Path) -> None:
+    counted = json.loads(Path(f"{release}-metrics/metrics.json").read_text())
+    value = {row["metric"]: row["value"] for row in rows if row["group"] is None}
+    assert value["unchanged"] == pytest.approx(counted["share_original"])
+    assert value["out_of_vocabulary"] == pytest.approx(1 / 13)
+    assert value["out_of_vocabulary_released"] == 0
+    assert 0 < value["wmd_relaxed"] <= value["wmd"]
+
+
+def test_classifiers_are_told_beside_the_majority_and_the_originals(
+    rows: list[dict[str, Any]],
+) -> None:
+    columns = ("metric", "model", "trained_on", "tested_on")
+    found = {tuple(row[name] for name in columns): row for row in rows if row["model"]}
+    task = {key[1:] for key in found if key[0] == "task_accuracy"}
+    models = ("TF-IDF of words", "mean word vector")
+    trials = (("released", "original"), ("original", "original"))
+    majority = ("majority class", None, None)
+    assert task == {majority, *((model, *trial) for model in models for trial in trials)}
+    assert {key[0] for key in found} == {
+        *("task_accuracy", "task_macro_f1", "task_auc"),
+        *("attack_author_accuracy", "attack_author_macro_f1"),
+    }
+    for row in found.values():
+        assert row["low"] <= row["value"] <= row["high"]
+        assert row["n"] == DOCUMENTS
+        assert row["group"] is None
+    best = found["task_accuracy", "TF-IDF of words", "original", "original"]
+    assert best["value"] > 0.7
+
+
+def test_nothing_raw_and_no_document_is_named_anywhere(
+    uri: str, corpus: Path, release: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    flags = [f"--vocabulary={uri}", "--group_by=label", "--task=label", "--attack=author"]
+    rows = _evaluated(corpus, release, tmp_path / "out", *flags)
+    written = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    assert sorted(written) == ["report.html", "scores.parquet"]
+    out, err = capfd.readouterr()
+    told = b"".join([*written.values(), out.encode(), err.encode(), json.dumps(rows).encode()])
+    assert not re.search(rb"(?i)\bw\d+\b|secret-id|" + SECRET.encode(), told)
+    for said in (out, written["report.html"].decode()):
+        assert "Computed from the original text" in said
+        assert "Keep them with the corpus" in said
+
+
+def test_the_page_needs_nothing_from_elsewhere(output: Path) -> None:
+    page = (output / "report.html").read_text()
+    assert not re.search(r"<(script|img|iframe|link)|src=|url\(|@import", page)
+    assert "any two original words" in page  # what is promised
+    assert "which the release was made with" in page
+    assert "place by place" in page
+    assert "dxbeam evaluate --original" in page
+    for metric in (*TEXT_METRICS, "task_auc", "attack_author_accuracy"):
+        assert f"<code>{metric}</code>" in page
+
+
+def test_bags_are_compared_without_order(uri: str, corpus: Path, tmp_path: Path) -> None:
+    bags = _release(uri, corpus, tmp_path / "bags", "--bag_of_words=5", "--epsilon=1000")
+    rows = _evaluated(corpus, bags, tmp_path / "out", f"--vocabulary={uri}")
+    value = {row["metric"]: row["value"] for row in rows}
+    # The unknown word, if drawn, is noised too; all others are words of the original.
+    assert 0.85 < value["unchanged"] < 1
+    assert value["wmd"] > 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "does not keep words in their places" in page
+
+
+def test_documents_of_one_side_alone_are_counted(
+    uri: str, corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    lines = corpus.read_bytes().splitlines()[:30]
+    extra = [
+        {"id": "new", "text": "w1"},
+        {"id": "twice", "text": "a"},
+        {"id": "twice", "text": "b"},
+    ]
+    other = tiny.write_jsonl(tmp_path / "other.jsonl", [*lines, *extra])
+    rows = _evaluated(other, release, tmp_path / "out")
+    assert {row["n"] for row in rows} == {30}
+    assert [row["metric"] for row in rows] == ["unchanged", *TEXT_METRICS[4:9]]
+    page = " ".join((tmp_path / "out" / "report.html").read_text().split())
+    assert "1 originals without a released document, 10 released documents" in page
+    assert "2 records of the corpus" in page
+
+
+def test_a_release_in_parquet_is_compared_too(uri: str, corpus: Path, tmp_path: Path) -> None:
+    made = _release(uri, corpus, tmp_path / "parquet", "--output_format=parquet")
+    rows = _evaluated(corpus, made, tmp_path / "out")
+    assert {row["n"] for row in rows} == {DOCUMENTS}
+    assert 0 < rows[0]["value"] < 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--task=nothing"], "has a field 'nothing'"),
+        (["--attack=text"], "--attack text: this is the text or the id"),
+        (["--task=id"], "--task id: this is the text or the id"),
+        (["--group_by=text"], "--group_by"),
+        (["--original=nowhere/*.jsonl"], "--original nowhere/*.jsonl: no file matches"),
+        (["--released=nowhere"], "nowhere: there is no release.json"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    corpus: Path, release: Path, tmp_path: Path, flags: list[str], said: str
+) -> None:
+    given = {"--original": str(corpus), "--released": str(release), "--output": f"{tmp_path}/out"}
+    given |= dict(flag.split("=") for flag in flags)
+    with pytest.raises(DxbeamError, match=re.escape(said)):
+        evaluate_release([f"{name}={value}" for name, value in given.items()])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("left_out", ["original", "released", "output"])
+def test_what_is_needed_is_named(
+    corpus: Path, release: Path, tmp_path: Path, left_out: str
+) -> None:
+    given = {"original": corpus, "released": release, "output": tmp_path / "out"}
+    flags = [f"--{name}={value}" for name, value in given.items() if name != left_out]
+    with pytest.raises(DxbeamError, match=f"--{left_out} is needed"):
+        evaluate_release(flags)
+
+
+def test_where_nothing_joins_nothing_is_written(release: Path, tmp_path: Path) -> None:
+    other = tiny.write_jsonl(tmp_path / "other.jsonl", [{"id": "new", "text": SECRET}])
+    with pytest.raises(DxbeamError, match="has the id of a document of --original") as refused:
+        _evaluated(other, release, tmp_path / "out")
+    assert SECRET not in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_no_class_label_is_refused_without_its_values(
+    corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    records = [json.loads(line) for line in corpus.read_text().splitlines()]
+    unique = [{**record, "note": f"{SECRET}{place}"} for place, record in enumerate(records)]
+    other = tiny.write_jsonl(tmp_path / "other.jsonl", unique)
+    with pytest.raises(DxbeamError, match="40 different values in 40 documents") as refused:
+        _evaluated(other, release, tmp_path / "out", "--attack=note")
+    assert SECRET not in str(refused.value)
+
+
+def test_a_damaged_release_is_refused(
+    uri: str, corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    for path in release.iterdir():
+        (damaged / path.name).write_bytes(path.read_bytes())
+    [shard] = damaged.glob("part-*")
+    shard.write_bytes(shard.read_bytes() + b"\n")
+    with pytest.raises(DxbeamError, match="not the file that was released"):
+        _evaluated(corpus, damaged, tmp_path / "out")
+
+
+def test_plain_text_has_no_ids_to_join_by(uri: str, corpus: Path, tmp_path: Path) -> None:
+    plain = _release(uri, corpus, tmp_path / "plain", "--output_format=text")
+    with pytest.raises(DxbeamError, match="plain text, which has no ids"):
+        _evaluated(corpus, plain, tmp_path / "out")
+
+
+def test_nothing_is_written_where_something_lies_nor_into_the_release(
+    corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(DxbeamError, match="is not empty"):
+        _evaluated(corpus, release, tmp_path)
+    with pytest.raises(DxbeamError, match="lies in the release"):
+        _evaluated(corpus, release, release / "scores")
+
+
+def test_a_dry_run_says_what_it_would_compare(
+    corpus: Path, release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--task=label", "--dry_run"]
+    given = [f"--original={corpus}", f"--released={release}", f"--output={tmp_path}/out"]
+    evaluate_release([*given, *flags])
+    told = capsys.readouterr().out
+    assert "Would compare 40 released documents" in told
+    assert "Would classify by label" in told
+    assert not (tmp_path / "out").exists()
