@@ -52,7 +52,7 @@ try:
     from dxbeam.analysis.classification import Question
     from dxbeam.analysis.evaluate import Classify, ScoreDocuments
     from dxbeam.analysis.evaluation_page import FROM_RAW_TEXT, Heading, WriteEvaluation
-    from dxbeam.analysis.report import REPORT
+    from dxbeam.analysis.pages import REPORT
     from dxbeam.analysis.text_features import MEAN_VECTOR, STYLE, WORDS
 except ImportError:
     sys.exit(

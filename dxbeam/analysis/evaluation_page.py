@@ -13,8 +13,8 @@ from dxbeam import storage
 from dxbeam.analysis.classification import Classified
 from dxbeam.analysis.document_scores import Sums, scores_of
 from dxbeam.analysis.evaluate import ALL, Over
-from dxbeam.analysis.report import REPORT, render, write_table
-from dxbeam.analysis.tables import Row
+from dxbeam.analysis.pages import REPORT, render
+from dxbeam.analysis.tables import Row, write_table
 from dxbeam.analysis.word_movers import MOST_PAIRS, MOST_WORDS
 from dxbeam.errors import CorpusError
 

@@ -14,7 +14,7 @@ from dxbeam import storage
 from dxbeam.analysis.figures import as_svg
 from dxbeam.analysis.frontier import Point, best_within, compared
 from dxbeam.analysis.pages import Heading, figure, render
-from dxbeam.analysis.report import write_table
+from dxbeam.analysis.tables import write_table
 
 FRONTIER, PAGE = "frontier.parquet", "report.html"
 

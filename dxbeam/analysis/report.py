@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
-import pyarrow as pa
-import pyarrow.parquet as pq
 from apache_beam import pvalue
 
 from dxbeam import storage
@@ -92,7 +89,7 @@ def _write(
         (tables.GEOMETRY, rows.geometry),
     ):
         if table:
-            write_table(storage.join(output, name), table)
+            tables.write_table(storage.join(output, name), table)
     path = storage.join(output, REPORT)
     storage.create_once(path, page(plan, heading, rows, left_out).encode())
     return path
@@ -122,13 +119,6 @@ def found(
         [row for part, word in repeated for row in tables.word_rows(plan.settings[part], word)],
         list(tables.geometry_rows(plan.thresholds, plan.points, plan.bounds, with_noise)),
     )
-
-
-def write_table(path: str, rows: Sequence[Row], columns: pa.Schema | None = None) -> None:
-    """Writes rows, which all have the same columns, as Parquet; with types where they are given."""
-    buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(rows), columns), buffer)
-    storage.create_once(path, buffer.getvalue())
 
 
 def page(plan: Plan, heading: Heading, rows: Found, left_out: int) -> str:

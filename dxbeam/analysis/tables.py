@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+from dxbeam import storage
 from dxbeam.analysis.geometry import Bounds, Nearer, Threshold
 from dxbeam.analysis.intervals import CONFIDENCE, mean_interval
 from dxbeam.analysis.measurement import Setting
@@ -152,3 +156,10 @@ def _geometry_row(**given: Any) -> Row:
 
 def _of(setting: Setting) -> Row:
     return {"mechanism": setting.mechanism, "parameters": setting.parameters_text}
+
+
+def write_table(path: str, rows: Sequence[Row], columns: pa.Schema | None = None) -> None:
+    """Writes rows, which all have the same columns, as Parquet; with types where they are given."""
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(list(rows), columns), buffer)
+    storage.create_once(path, buffer.getvalue())

@@ -17,6 +17,7 @@ from dxbeam.commands.options import (
     BuildVocabularyOptions,
     CommonOptions,
     LedgerOptions,
+    MeasureOptions,
     ReleaseVectorsOptions,
     SanitizeOptions,
     parse,
@@ -107,9 +108,10 @@ def test_what_is_not_a_number_is_refused(value: str) -> None:
         (SanitizeOptions, "bag_of_words"),
         (ReleaseVectorsOptions, "projected_dimensions"),
         (ReleaseVectorsOptions, "dimensions"),
-        (BuildVocabularyOptions, "neighbors"),
         (BuildVocabularyOptions, "max_words"),
         (AuditOptions, "runs"),
+        (MeasureOptions, "words"),
+        (MeasureOptions, "repeats"),
     ],
 )
 def test_how_many_is_a_whole_number_from_one(
@@ -118,6 +120,15 @@ def test_how_many_is_a_whole_number_from_one(
     with pytest.raises(ConfigurationError, match=f"^--{flag}: .* is not a whole number from 1"):
         parse([f"--{flag}={value}"], own, "")
     assert getattr(parse([f"--{flag}=7"], own, "").view_as(_declaring(flag, own)), flag) == 7
+
+
+@pytest.mark.parametrize("value", ["-1", "1.5", "", "00", "none"])
+def test_no_neighbours_is_a_number_too(value: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"^--neighbors: .* is not a whole number from 1"):
+        parse([f"--neighbors={value}"], BuildVocabularyOptions, "")
+    for given in (0, 7):
+        options = parse([f"--neighbors={given}"], BuildVocabularyOptions, "")
+        assert options.view_as(BuildVocabularyOptions).neighbors == given
 
 
 def _declaring(flag: str, own: type[PipelineOptions]) -> type[PipelineOptions]:
