@@ -167,7 +167,7 @@ def released_words(
             mechanism.noise_starts(ids, search),
             noise,
             scales[order],
-            every_epsilon.lines(search.vocabulary.vectors),
+            search.computed_once("lines", lambda words: every_epsilon.lines(words.vectors)),
             threads,
         )
         return found[:, np.argsort(order)]
