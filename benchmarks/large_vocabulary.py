@@ -119,10 +119,12 @@ def measured(vocabulary: Path, words: int, *flags: str) -> tuple[list[Any], list
 def show(proportions: list[Any], geometry: list[Any]) -> None:
     """The figures, beside those that were published."""
     for row in geometry:
-        published = PUBLISHED[row["pair"]]
-        away = row["mean"] / published - 1
+        if row["quantity"] != "threshold":
+            continue
+        published = PUBLISHED[row["between"]]
+        away = row["value"] / published - 1
         print(
-            f"  mean {row['pair']}: {row['mean']:.3f} ({row['low']:.3f} to {row['high']:.3f}); "
+            f"  mean {row['between']}: {row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f}); "
             f"published {published:.2f}, {away:+.1%}"
             f"{'' if abs(away) <= TOLERANCE else ', too far away'}"
         )
