@@ -22,7 +22,6 @@ Beam runner with --runner.
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -59,7 +58,7 @@ try:
     from dxbeam.analysis.calibration import RANK_CS, Answer, Target
     from dxbeam.analysis.calibration_report import Calibrated, Release, in_short, page
     from dxbeam.analysis.measurement import Named, Setting
-    from dxbeam.analysis.pages import REPORT, Heading, flags
+    from dxbeam.analysis.pages import REPORT, Heading, flags, heading
     from dxbeam.analysis.sample_words import SampleWords
     from dxbeam.analysis.word_sample import UNIFORM, uniform_sample
 except ImportError:
@@ -106,15 +105,9 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
     if min(measure.words, vocabulary.words) < 2:
         raise ConfigurationError("`words`: one half chooses and one verifies, so 2 are needed")
     measurement.check_defined([mechanism], epsilons or (), vocabulary.dimensions)
-    named = {
-        "name": shared.vocabulary,
-        "words": vocabulary.words,
-        "dimensions": vocabulary.dimensions,
-    }
-    command = shlex.join(["dxbeam", "calibrate", *argv])
-    heading = Heading(named, shared.input or "", command)
+    begun = heading(shared.vocabulary, vocabulary, shared.input, ["calibrate", *argv])
     grid = Grid(mechanism, epsilons, rank_cs)
-    return CalibrateJob(options, targets, grid, vocabulary, heading)
+    return CalibrateJob(options, targets, grid, vocabulary, begun)
 
 
 def _named(shared: SanitizeOptions) -> Named:

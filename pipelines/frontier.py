@@ -19,7 +19,6 @@ are and what they know: docs/attackers.md. Runs locally by default, and on any B
 
 from __future__ import annotations
 
-import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -51,7 +50,7 @@ try:
     from dxbeam.analysis.measure import SharedSearch
     from dxbeam.analysis.measure_frontier import MeasureFrontier, PlanFrontier
     from dxbeam.analysis.measurement import Question
-    from dxbeam.analysis.pages import Heading
+    from dxbeam.analysis.pages import heading
     from dxbeam.analysis.sample_words import SampleWords
 except ImportError:
     sys.exit(
@@ -109,14 +108,9 @@ def measure_frontier(argv: Sequence[str]) -> None:
         reading.check_readable(
             matching_files(pattern), corpus_format(shared), shared.allow_unreadable_files
         )
-    described = {
-        "name": shared.vocabulary,
-        "words": vocabulary.words,
-        "dimensions": vocabulary.dimensions,
-    }
-    heading = Heading(described, shared.input or "", shlex.join(["dxbeam", "frontier", *argv]))
+    begun = heading(shared.vocabulary, vocabulary, shared.input, ["frontier", *argv])
     pipeline = build(
-        options, question, vocabulary, Asked(heading, own.public_input or "", own.most_risk)
+        options, question, vocabulary, Asked(begun, own.public_input or "", own.most_risk)
     )
     if options.view_as(TestOptions).dry_run:
         print(f"Would attack {own.attacked_words:,} words under {len(mechanisms)} mechanisms.")

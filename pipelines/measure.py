@@ -20,7 +20,6 @@ Beam runner with --runner.
 
 from __future__ import annotations
 
-import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -52,7 +51,7 @@ try:
         tasks,
     )
     from dxbeam.analysis.measurement import Plan, Question, plan
-    from dxbeam.analysis.pages import REPORT, Heading
+    from dxbeam.analysis.pages import REPORT, Heading, heading
     from dxbeam.analysis.report import WriteReport
     from dxbeam.analysis.sample_words import SampleWords
     from dxbeam.analysis.word_sample import uniform_sample
@@ -94,13 +93,8 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
     mechanisms = measurement.named_mechanisms(own.mechanisms)
     measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions)
     question = Question(mechanisms, epsilons, measurement.rank_cs(own.rank_cs), own.repeats)
-    named = {
-        "name": shared.vocabulary,
-        "words": vocabulary.words,
-        "dimensions": vocabulary.dimensions,
-    }
-    command = shlex.join(["dxbeam", "measure", *argv])
-    return MeasureJob(options, question, vocabulary, Heading(named, shared.input or "", command))
+    begun = heading(shared.vocabulary, vocabulary, shared.input, ["measure", *argv])
+    return MeasureJob(options, question, vocabulary, begun)
 
 
 def build(job: MeasureJob) -> beam.Pipeline:

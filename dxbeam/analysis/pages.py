@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from dxbeam.analysis.measurement import Setting
 from dxbeam.analysis.tables import Row
+from dxbeam.space.artifact import VocabularyHandle
 
 REPORT = "report.html"
 
@@ -28,6 +29,21 @@ class Heading(NamedTuple):
     vocabulary: dict[str, Any]
     corpus: str
     command: str
+
+
+def heading(
+    name: str, vocabulary: VocabularyHandle, corpus: str | None, command: Sequence[str]
+) -> Heading:
+    """What a page begins with.
+
+    Args:
+      name: the vocabulary as it was given.
+      vocabulary: its handle.
+      corpus: the files whose words are measured, if any are.
+      command: its name and arguments, after "dxbeam".
+    """
+    described = {"name": name, "words": vocabulary.words, "dimensions": vocabulary.dimensions}
+    return Heading(described, corpus or "", shlex.join(["dxbeam", *command]))
 
 
 def render(template: str, **values: Any) -> str:

@@ -189,7 +189,8 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
                 figures.words_in_words(words),
             )
         )
-    middle = next((row for row in plain if row["original"] >= 0.5), plain[-1])
+    middle = next((row for row in plain if row["original"] >= 0.5), None)
+    covered = guarantee.sound and not guarantee.unprotected  # others need a consent of their own
     return {
         "mechanism": setting.mechanism,
         "parameters": setting.parameters_text,
@@ -198,7 +199,9 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
         "figures": made,
         "useful": useful,
         "further": further,
-        "flags": flags(setting, heading.vocabulary["name"], middle["epsilon"], None),
+        "flags": flags(setting, heading.vocabulary["name"], middle["epsilon"], None)
+        if middle and covered
+        else "",
     }
 
 

@@ -9,6 +9,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands import flag_groups
 from dxbeam.commands.flag_groups import flag_group
+from dxbeam.commands.sanitize_options import TEXTS
 
 
 class CalibrateOptions(PipelineOptions):
@@ -23,13 +24,7 @@ class CalibrateOptions(PipelineOptions):
     command: ClassVar[str] = "calibrate"
     needed: ClassVar[tuple[str, ...]] = ("vocabulary", "output")
     shared: ClassVar[tuple[str, ...]] = (
-        "--input",
-        "--input_format",
-        "--document_per",
-        "--text_field",
-        "--id_field",
-        "--largest_document",
-        "--allow_unreadable_files",
+        *TEXTS,
         "--vocabulary",
         "--mechanism",
         "--parameters",

@@ -10,6 +10,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from dxbeam.commands import flag_groups
 from dxbeam.commands.arguments import count
 from dxbeam.commands.flag_groups import flag_group
+from dxbeam.commands.sanitize_options import TEXTS
 
 
 class FrontierOptions(PipelineOptions):
@@ -24,13 +25,7 @@ class FrontierOptions(PipelineOptions):
     command: ClassVar[str] = "frontier"
     needed: ClassVar[tuple[str, ...]] = ("vocabulary", "output")
     shared: ClassVar[tuple[str, ...]] = (
-        "--input",
-        "--input_format",
-        "--document_per",
-        "--text_field",
-        "--id_field",
-        "--largest_document",
-        "--allow_unreadable_files",
+        *TEXTS,
         "--vocabulary",
         "--mechanisms",
         "--epsilons",

@@ -15,6 +15,17 @@ from dxbeam.mechanisms import MECHANISMS
 from dxbeam.text.configuration import UNKNOWN_WORDS
 from dxbeam.text.repair import FAILURES
 
+TEXTS = (
+    "--input",
+    "--input_format",
+    "--document_per",
+    "--text_field",
+    "--id_field",
+    "--largest_document",
+    "--allow_unreadable_files",
+)
+"""The flags that a launcher takes too if it reads the texts of a corpus and nothing else of it."""
+
 
 class SanitizeOptions(PipelineOptions):
     """Flags of dxbeam sanitize.

@@ -191,10 +191,20 @@ def test_the_page_needs_nothing_from_elsewhere_and_says_what_it_shows(output: Pa
     assert not [place for place in page.loaded if not place.startswith("#")]
     assert not re.search(r"url\((?!#)|@import", text)
     assert page.pictures == len(page.alternatives) == 14
-    assert all(len(alternative) > 80 for alternative in page.alternatives)
+    [directions] = [text for text in page.alternatives if "epsilon" not in text]
+    assert "whatever its length" in directions
     assert "any two original words" in text  # what is promised
     assert "95 % intervals" in text
     assert "dxbeam measure --vocabulary" in text  # how to make it again
+
+
+def test_flags_are_given_where_sanitize_takes_them(uri: str, tmp_path: Path) -> None:
+    flags = ["--mechanisms=laplace,santext_plus,truncated_gumbel", "--words=20"]
+    _measured(uri, tmp_path / "out", *flags, "--epsilons=0.1,0.2", "--repeats=1")
+    assert "dxbeam sanitize" not in (tmp_path / "out" / "report.html").read_text()
+    _measured(uri, tmp_path / "more", *flags, "--epsilons=0.1,10", "--repeats=1")
+    page = (tmp_path / "more" / "report.html").read_text()
+    assert re.findall("dxbeam sanitize .*--mechanism (\\w+) --epsilon 10", page) == ["laplace"]
 
 
 def test_each_mechanism_gets_a_grid_of_its_own(uri: str, tmp_path: Path) -> None:
