@@ -11,7 +11,7 @@ The exit code is 1 where a mechanism that claims a guarantee failed. Neither a c
 vocabulary of yours is read.
 
     --mechanism released_vectors  the reachability attack on dxbeam release-vectors
-    --direct_running_mode=multi_processing --direct_num_workers=0    all cores
+    --local_processes 4           four processes on this machine
 
 Any Beam runner takes the job with --runner.
 """

@@ -16,8 +16,7 @@ target it says which comes closest and what it misses, and exits with 1.
     --words 20000                 narrower intervals
 
 What is found by --input is computed from raw text: keep it with the corpus. Runs locally by
-default, on all cores with --direct_running_mode=multi_processing --direct_num_workers=0, and on any
-Beam runner with --runner.
+default, in several processes with --local_processes, and on any Beam runner with --runner.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ the public vocabulary are tried, each as likely as any other.
     --mechanisms gaussian:delta=1e-6:distance=5    parameters of a mechanism
 
 What is measured by --input is computed from raw text: keep it with the corpus. Runs locally by
-default, on all cores with --direct_running_mode=multi_processing --direct_num_workers=0, and on any
-Beam runner with --runner.
+default, in several processes with --local_processes, and on any Beam runner with --runner.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ dead letters to release-metrics/. More of what it can do:
     --dry_run                     print the plan, the guarantee and an estimate; write nothing
     --config job.yaml             flags from a file, one 'flag: value' per line
 
-The release is whole when release.json is there. Runs locally by default, on all cores with
---direct_running_mode=multi_processing --direct_num_workers=0, and on any Beam runner with --runner.
+The release is whole when release.json is there. Runs locally by default, a large corpus
+in a process for each core, and on any Beam runner with --runner.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.options import CommonOptions, SanitizeOptions, parse, require
 from dxbeam.commands.request import corpus_format, release_request
+from dxbeam.corpus.files import text_bytes
 from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
@@ -213,6 +214,7 @@ def sanitize(argv: Sequence[str]) -> None:
     job = read_options(options)
     request, settings = job.request, job.configuration
     files = request.check()
+    launch.spread(options, text_bytes(files))
     if job.repair:
         job.repair.api_key()
     vocabulary = artifact.open_vocabulary(job.vocabulary)

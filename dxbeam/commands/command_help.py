@@ -17,9 +17,8 @@ from dxbeam.mechanisms import MECHANISMS, Mechanism
 
 _WIDTH = 100
 _BEAMS_OWN = (
-    "Beam's own flags are accepted too, such as --runner NAME (default FnApiRunner: this machine), "
-    "--direct_running_mode=multi_processing and --direct_num_workers=0 (all cores of this "
-    "machine). --help_beam lists them all."
+    "Beam's own flags are accepted too, such as --runner NAME (default FnApiRunner: this machine). "
+    "--help_beam lists them all."
 )
 _DRY_RUN = "check everything that can be checked, say what would be done, and write nothing"
 _EXAMPLE_EPSILON = 10.0

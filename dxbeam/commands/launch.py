@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import re
 import sys
 import traceback
@@ -14,14 +13,19 @@ from typing import NoReturn
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
     DebugOptions,
-    DirectOptions,
     PipelineOptions,
     StandardOptions,
     TypeOptions,
 )
 
 from dxbeam import stopping
-from dxbeam.commands.options import LOCAL_RUNNER, CommonOptions
+from dxbeam.commands.options import (
+    LARGE_CORPUS,
+    LOCAL_RUNNER,
+    CommonOptions,
+    cores,
+    use_processes,
+)
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
 
 Launcher = Callable[[Sequence[str]], None]
@@ -38,16 +42,30 @@ MISTAKE, FAILURE = 2, 1
 """Exit codes: the user can mend it; the run failed."""
 
 
+def spread(options: PipelineOptions, text_bytes: int) -> None:
+    """Uses all cores for a large corpus on this machine, unless a flag says otherwise.
+
+    Args:
+      options: the flags; what is decided is written into them.
+      text_bytes: how much text is read.
+    """
+    undecided = options.view_as(CommonOptions).local_processes is None
+    local = options.view_as(StandardOptions).runner == LOCAL_RUNNER
+    if undecided and local and text_bytes > LARGE_CORPUS and cores() > 1:
+        use_processes(options, cores())
+        logging.getLogger(__name__).info(
+            "%d worker processes, one for each core (--local_processes=1 for none)", cores()
+        )
+
+
 def search_threads(options: PipelineOptions) -> int:
     """Threads a search may use: the flag, or locally the cores divided by the workers, or 1."""
-    given = options.view_as(CommonOptions).search_threads
-    if given:
-        return int(given)
+    common = options.view_as(CommonOptions)
+    if common.search_threads:
+        return int(common.search_threads)
     if options.view_as(StandardOptions).runner != LOCAL_RUNNER:
         return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    workers = options.view_as(DirectOptions).direct_num_workers or cores
-    return max(1, (cores or 1) // (workers or 1))
+    return max(1, cores() // (common.local_processes or 1))
 
 
 def refuse_quoting(options: PipelineOptions) -> None:

@@ -9,6 +9,7 @@ pipeline of the process.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
@@ -45,6 +46,7 @@ from dxbeam.commands.sanitize_options import LedgerOptions, SanitizeOptions
 from dxbeam.errors import ConfigurationError
 
 __all__ = [
+    "LARGE_CORPUS",
     "LOCAL_RUNNER",
     "AuditOptions",
     "BuildVocabularyOptions",
@@ -56,13 +58,18 @@ __all__ = [
     "MeasureOptions",
     "ReleaseVectorsOptions",
     "SanitizeOptions",
+    "cores",
     "launcher_flags",
     "parse",
     "require",
+    "use_processes",
 ]
 
 _PLACES = ("DIR", "FILE", "GLOB", "URI")
 """Metavars of flags that name files."""
+
+LARGE_CORPUS = 4 << 20
+"""Bytes of text from which worker processes gain more than it costs to start them."""
 
 LOCAL_RUNNER = "FnApiRunner"
 """Runs where no --runner is given. Beam's own default may fetch a binary and behaves otherwise."""
@@ -86,11 +93,19 @@ class CommonOptions(PipelineOptions):
             "replaces the file's (default: none)",
         )
         group.add_argument(
+            "--local_processes",
+            type=count,
+            metavar="N",
+            help="worker processes of a run on this machine; what is written does not depend on it "
+            "(default: one for each core where sanitize or evaluate reads more than "
+            f"{LARGE_CORPUS >> 20} MiB of text, else 1)",
+        )
+        group.add_argument(
             "--search_threads",
             type=count,
             metavar="N",
             help="threads that a search uses in each worker process (default: locally all cores "
-            "divided by --direct_num_workers, elsewhere 1)",
+            "divided by the worker processes, elsewhere 1)",
         )
 
 
@@ -184,7 +199,41 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
     if parsed.view_as(StandardOptions).runner is None:
         parsed.view_as(StandardOptions).runner = LOCAL_RUNNER
     _check_runner(parsed)
+    _settle_processes(parsed, {known[flag.name].dest for flag in given})
     return parsed
+
+
+def use_processes(options: PipelineOptions, number: int) -> None:
+    """Makes a run on this machine use so many worker processes; one is the launcher's own."""
+    local = options.view_as(DirectOptions)
+    options.view_as(CommonOptions).local_processes = local.direct_num_workers = number
+    local.direct_running_mode = "multi_processing" if number > 1 else "in_memory"
+
+
+def _settle_processes(options: PipelineOptions, given: set[str]) -> None:
+    """Makes --local_processes and Beam's own flags say the same; None where nothing is said."""
+    own, local = options.view_as(CommonOptions), options.view_as(DirectOptions)
+    runner = options.view_as(StandardOptions).runner
+    by_beam = sorted(given & {"direct_running_mode", "direct_num_workers"})
+    if own.local_processes is None:
+        if by_beam:
+            own.local_processes = local.direct_num_workers or cores()
+    elif by_beam:
+        raise ConfigurationError(f"--local_processes and --{by_beam[0]} say the same; give one")
+    elif runner != LOCAL_RUNNER:
+        raise ConfigurationError(
+            f"--local_processes is for runs on this machine, and --runner {runner} starts workers "
+            "by flags of its own; leave it out"
+        )
+    else:
+        use_processes(options, own.local_processes)
+
+
+def cores() -> int:
+    """The cores of this machine that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _refuse_unknown_places(given: list[GivenFlag], known: KnownFlags) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
@@ -62,6 +62,11 @@ def name_below(pattern: str, path: str) -> str:
         literal = literal.split(wildcard)[0]
     directory = literal.rpartition("/")[0]
     return path[len(directory) :].lstrip("/") if path.startswith(directory) else path
+
+
+def text_bytes(files: Iterable[CorpusFile]) -> int:
+    """About how many bytes files hold; those of compressed ones count three times."""
+    return sum(file.size * (3 if is_compressed(file.path) else 1) for file in files)
 
 
 def is_compressed(path: str) -> bool:

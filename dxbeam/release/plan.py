@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dxbeam.corpus import reading
-from dxbeam.corpus.files import CorpusFile, is_compressed
+from dxbeam.corpus.files import CorpusFile, text_bytes
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.documents import Document, document_problem
 from dxbeam.errors import CorpusError
@@ -65,7 +65,7 @@ def estimate(
         for document in documents
     )
     read = sum(len(document.text.encode()) for document in documents) or 1
-    total = sum(file.size for file in files) * (3 if is_compressed(file.path) else 1)
+    total = text_bytes(files)
     search = NeighborSearch(vocabulary, threads=1)
     sample = expected_shares.sanitized_sample(documents, search, configuration)
     sanitizer = Sanitizer(search, configuration)

@@ -27,8 +27,8 @@ TEMPLATES: dict[str, tuple[type[SanitizeOptions] | type[BuildVocabularyOptions],
         "Turns a GloVe, word2vec or fastText file into a vocabulary artifact for dxbeam.",
     ),
 }
-LOCAL_ONLY = {"config"}
-"""Flags that make no sense in a template, which has parameters instead."""
+LOCAL_ONLY = {"config", "local_processes"}
+"""Flags that make no sense in a template: it has parameters, and workers of its own."""
 
 _PATTERNS: dict[Any, str] = {
     count: "^[0-9]+$",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from apache_beam.options.pipeline_options import DirectOptions
 
+from dxbeam.commands import launch, options
 from dxbeam.commands.launch import naming_flags
+from dxbeam.commands.options import LARGE_CORPUS, SanitizeOptions
 from dxbeam.errors import ConfigurationError, RunError
 
 
@@ -32,3 +35,47 @@ def test_other_errors_and_their_causes_pass_as_they_are() -> None:
     with pytest.raises(ConfigurationError, match="--output") as told:
         fails(["x"])
     assert told.value.__cause__ is cause
+
+
+def _spread(*flags: str, text_bytes: int) -> tuple[str, int, int]:
+    """Running mode, number of processes and threads of a search, on a machine of four cores."""
+    parsed = options.parse(flags, SanitizeOptions, "")
+    launch.spread(parsed, text_bytes)
+    local = parsed.view_as(DirectOptions)
+    return local.direct_running_mode, local.direct_num_workers, launch.search_threads(parsed)
+
+
+@pytest.mark.parametrize(
+    ("flags", "large", "small"),
+    [
+        ([], ("multi_processing", 4, 1), ("in_memory", 1, 4)),
+        (["--local_processes=1"], ("in_memory", 1, 4), ("in_memory", 1, 4)),
+        (["--local_processes=2"], ("multi_processing", 2, 2), ("multi_processing", 2, 2)),
+        (["--direct_running_mode=in_memory"], ("in_memory", 1, 4), ("in_memory", 1, 4)),
+        (["--direct_num_workers=2"], ("in_memory", 2, 2), ("in_memory", 2, 2)),
+        (["--runner=DirectRunner"], ("in_memory", 1, 1), ("in_memory", 1, 1)),
+    ],
+    ids=str,
+)
+def test_large_corpora_use_all_cores_unless_a_flag_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+    flags: list[str],
+    large: tuple[str, int, int],
+    small: tuple[str, int, int],
+) -> None:
+    monkeypatch.setattr(launch, "cores", lambda: 4)
+    monkeypatch.setattr(options, "cores", lambda: 4)
+    assert _spread(*flags, text_bytes=LARGE_CORPUS + 1) == large
+    assert _spread(*flags, text_bytes=LARGE_CORPUS) == small
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--direct_num_workers=2"], "--direct_num_workers say the same"),
+        (["--runner=FlinkRunner"], "--runner FlinkRunner starts workers"),
+    ],
+)
+def test_processes_are_said_once(flags: list[str], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        options.parse(["--local_processes=2", *flags], SanitizeOptions, "")
