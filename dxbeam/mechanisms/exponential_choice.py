@@ -39,12 +39,13 @@ Words that are rarer than 2^-900 may never come, all in all with a probability o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from dxbeam.mechanisms.envelopes import Envelopes, KeptEnvelopes
 from dxbeam.mechanisms.noise import TAIL_DRAWS, uniform
+from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances
@@ -70,31 +71,12 @@ zeros: BLAS may sum in another order for a matrix of another shape, and what is 
 must not depend on the words beside it."""
 
 _AROUND = 129  # measured: 45 to 110 us a word at any epsilon; with 65 it is 24 to 280
+_DISTRIBUTIONS = 2  # whose envelopes are kept: a run has one, a comparison one after the other
 _WORDS_PER_BLOCK = 4096
 _DISTANCES_AT_ONCE = 1 << 23  # float64: 64 MiB
 _ROUNDOFF = 2.0**-53
 _LARGEST_ERROR = 2.0**-36
 """Of an exponent, where a distance comes of matrix products."""
-
-
-@dataclass(frozen=True)
-class WordDistribution:
-    """Probability proportional to exp(-rate * min(d, cap)) over the words from ``first`` on.
-
-    Attributes:
-      rate: in 1 / units of the embedding.
-      cap: distance from which on all words are alike.
-      first: id of the first word that may be drawn.
-    """
-
-    rate: float
-    cap: float = np.inf
-    first: int = 0
-
-    def weights(self, apart: Floats, smallest: npt.ArrayLike) -> Floats:
-        """Probabilities up to a factor: 1 at the distance ``smallest``, so that none is lost."""
-        over = np.maximum(np.minimum(apart, self.cap) - np.minimum(smallest, self.cap), 0.0)
-        return np.asarray(np.exp(-self.rate * over))
 
 
 def choose(ids: Ids, random: Random, distribution: WordDistribution, search: NeighborSearch) -> Ids:
@@ -109,53 +91,55 @@ def choose(ids: Ids, random: Random, distribution: WordDistribution, search: Nei
     Returns:
       int64 [B]; row i depends on row i of ``ids`` and ``random`` alone.
     """
-    vocabulary = search.vocabulary
-    words, rows = np.unique(ids, return_inverse=True)
-    near = search.nearest_neighbors(words, min(_AROUND, len(vocabulary)))
-    near_distances = search.distances(words, near)
-    excluded = near < distribution.first
-    smallest = np.where(excluded, near_distances[:, -1:], near_distances).min(axis=1)
-    weights = distribution.weights(near_distances, smallest[:, None])
-    weights[excluded] = 0.0
-    candidates = len(vocabulary) - distribution.first
-    everything = near.shape[1] == len(vocabulary)
-    bound = (
-        np.zeros(len(words))
-        if everything
-        else distribution.weights(near_distances[:, -1], smallest)
-    )
-    # From the smallest to the largest: all words together, by their bound, then the farthest word.
-    sums = np.cumsum(np.column_stack([candidates * bound, weights[:, ::-1]]), axis=1)
-    inward = near[:, ::-1]
-    vectors = vocabulary.vectors_of(words)
-    proposal_tail, acceptance_tail = random[:, PROPOSAL_TAIL], random[:, _ACCEPTANCE_TAIL]
+    around = min(_AROUND, len(search.vocabulary))
+    kept = search.computed_once("envelopes", lambda _: lru_cache(_DISTRIBUTIONS)(KeptEnvelopes))
+    chosen = np.full(len(ids), UNKNOWN)
+    for positions, envelopes, rows in kept(around, distribution, search).parts(ids):
+        chosen[positions] = _choose(
+            ids[positions], random[positions], envelopes, rows, distribution, search
+        )
+    return chosen
 
+
+def _choose(
+    ids: Ids,
+    random: Random,
+    envelopes: Envelopes,
+    rows: Ids,
+    distribution: WordDistribution,
+    search: NeighborSearch,
+) -> Ids:
+    """As ``choose``, with the envelope of word i in row ``rows[i]`` of the envelopes."""
+    vocabulary = search.vocabulary
+    candidates = len(vocabulary) - distribution.first
+    proposal_tail, acceptance_tail = random[:, PROPOSAL_TAIL], random[:, _ACCEPTANCE_TAIL]
     chosen = np.full(len(ids), UNKNOWN)
     undecided = np.arange(len(ids))
     for start in range(0, ROUNDS * DRAWS_PER_ROUND, DRAWS_PER_ROUND):
         row = rows[undecided]
         which, where, whether = (random[undecided, start + i] for i in range(DRAWS_PER_ROUND))
-        target = uniform(which, proposal_tail[undecided]) * sums[row, -1]
-        place = (sums[row] < target[:, None]).sum(axis=1)
+        target = uniform(which, proposal_tail[undecided]) * envelopes.sums[row, -1]
+        place = (envelopes.sums[row] < target[:, None]).sum(axis=1)
         is_near = place > 0
         drawn = np.where(
-            is_near, inward[row, place - 1], distribution.first + _below(candidates, where)
+            is_near, envelopes.near[row, -place], distribution.first + _below(candidates, where)
         )
         accepted = is_near.copy()
         far = np.flatnonzero(~is_near)
-        outside = ~(near[row[far]] == drawn[far, None]).any(axis=1)
-        apart = distances(vocabulary.vectors[drawn[far]], vectors[row[far]])
-        share = distribution.weights(apart, smallest[row[far]])
-        kept = uniform(whether[far], acceptance_tail[undecided[far]]) * bound[row[far]]
+        outside = ~(envelopes.near[row[far]] == drawn[far, None]).any(axis=1)
+        apart = distances(
+            vocabulary.vectors[drawn[far]], vocabulary.vectors_of(ids[undecided[far]])
+        )
+        share = distribution.weights(apart, envelopes.smallest[row[far]])
+        kept = uniform(whether[far], acceptance_tail[undecided[far]]) * envelopes.bound[row[far]]
         accepted[far] = outside & (kept <= share)
         chosen[undecided[accepted]] = drawn[accepted]
         undecided = undecided[~accepted]
         if not len(undecided):
             return chosen
     last = uniform(random[undecided, PROPOSAL_TAIL.start - 1], proposal_tail[undecided])
-    chosen[undecided] = _by_all_distances(
-        rows[undecided], last, near, near_distances, vectors, distribution, search
-    )
+    words, rows = np.unique(ids[undecided], return_inverse=True)
+    chosen[undecided] = _by_all_distances(words, rows, last, distribution, search)
     return chosen
 
 
@@ -168,30 +152,25 @@ def _below(count: int, random: Random) -> Ids:
 
 
 def _by_all_distances(
-    rows: Ids,
-    shares: Floats,
-    near: Ids,
-    near_distances: Floats,
-    vectors: Floats,
-    distribution: WordDistribution,
-    search: NeighborSearch,
+    words: Ids, rows: Ids, shares: Floats, distribution: WordDistribution, search: NeighborSearch
 ) -> Ids:
     """The inverse distribution function, of all N probabilities.
 
     Args:
-      rows: int64 [B], which of the distinct words each is.
+      words: int64 [K], distinct.
+      rows: int64 [B], which of the words each is.
       shares: float64 [B], uniform numbers.
-      near: int64 [K, k], the first words around each distinct word.
-      near_distances: float64 [K, k], their distances.
-      vectors: float64 [K, n], of the distinct words.
       distribution: what is drawn.
       search: the vocabulary.
     """
+    near = search.nearest_neighbors(words, min(_AROUND, len(search.vocabulary)))
+    near_distances = search.distances(words, near)
+    vectors = search.vocabulary.vectors_of(words)
     squares = search.computed_once("squares", _squares)[distribution.first :]
     drawn = np.empty(len(rows), np.int64)
     size = min(ROWS_PER_PRODUCT, max(4, _DISTANCES_AT_ONCE // len(squares)))
     padded = np.zeros((size, vectors.shape[1]))
-    for block in np.split(words := np.unique(rows), range(size, len(words), size)):
+    for block in np.split(np.arange(len(words)), range(size, len(words), size)):
         padded[: len(block)] = vectors[block]
         products = _products(padded, search.vocabulary, distribution.first)[: len(block)]
         for row, product in zip(block, products, strict=True):

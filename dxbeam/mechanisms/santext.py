@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.mechanisms.exponential_choice import DRAWS, ROUNDED_CHOICE, WordDistribution, choose
+from dxbeam.mechanisms.exponential_choice import DRAWS, ROUNDED_CHOICE, choose
 from dxbeam.mechanisms.parameters import checked_epsilon
+from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 

@@ -25,11 +25,11 @@ from dxbeam.mechanisms.exponential_choice import (
     DRAWS,
     PROPOSAL_TAIL,
     ROUNDED_CHOICE,
-    WordDistribution,
     choose,
 )
 from dxbeam.mechanisms.noise import uniform
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
+from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN

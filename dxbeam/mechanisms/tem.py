@@ -19,8 +19,9 @@ from typing import ClassVar
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, at_most, pure
-from dxbeam.mechanisms.exponential_choice import DRAWS, ROUNDED_CHOICE, WordDistribution, choose
+from dxbeam.mechanisms.exponential_choice import DRAWS, ROUNDED_CHOICE, choose
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
+from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 

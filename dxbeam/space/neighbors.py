@@ -24,7 +24,7 @@ CLOSE_RANK = 100
 """A released word is close if it is among the first 100 neighbours of the original."""
 
 _REMEMBERED = CLOSE_RANK + 1
-"""Neighbours that are remembered of a word once they were searched for, where there is no table."""
+"""Neighbours that are remembered of a word once they were searched for, as no table has them."""
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -152,12 +152,12 @@ class NeighborSearch:
         known = np.flatnonzero(ids != UNKNOWN)
         near[known, 0] = ids[known]
         table = self.vocabulary.neighbor_ids
-        if table is None and count - 1 <= _REMEMBERED:
-            near[known, 1:] = self._looked_up(ids[known])[0][ids[known], : count - 1]
-        elif table is None or table.shape[1] < count - 1:
-            near[known, 1:] = self.neighbor_table(ids[known], count - 1)[0]
-        else:
+        if table is not None and table.shape[1] >= count - 1:
             near[known, 1:] = table[ids[known], : count - 1]
+        elif count - 1 <= _REMEMBERED:
+            near[known, 1:] = self._looked_up(ids[known])[0][ids[known], : count - 1]
+        else:
+            near[known, 1:] = self.neighbor_table(ids[known], count - 1)[0]
         if len(known) < len(ids):
             near[ids == UNKNOWN] = self.computed_once(
                 ("nearest_neighbors", count), self._neighbors_of_unknown(count)

@@ -16,8 +16,9 @@ import pytest
 
 from dxbeam.mechanisms import Mechanism, exponential_choice, make_mechanism
 from dxbeam.mechanisms import truncated_gumbel as truncated_gumbel_file
-from dxbeam.mechanisms.exponential_choice import DRAWS, PROPOSAL_TAIL, WordDistribution, choose
+from dxbeam.mechanisms.exponential_choice import DRAWS, PROPOSAL_TAIL, choose
 from dxbeam.mechanisms.truncated_gumbel import candidate_counts
+from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.space import artifact
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary

@@ -16,9 +16,10 @@ import pytest
 from dxbeam.corpus.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.mechanisms import MECHANISMS, exponential_choice, make_mechanism
-from dxbeam.mechanisms.exponential_choice import DRAWS, WordDistribution, choose
+from dxbeam.mechanisms.exponential_choice import DRAWS, choose
 from dxbeam.mechanisms.noise import NOISE_RULE, coordinate_laplace, gaussian, laplace
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import fill
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary

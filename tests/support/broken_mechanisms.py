@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dxbeam.documents import Document
-from dxbeam.mechanisms.exponential_choice import WordDistribution, choose
+from dxbeam.mechanisms.exponential_choice import choose
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
@@ -30,6 +30,7 @@ from dxbeam.mechanisms.santext_plus import SanTextPlus
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.mechanisms.trlaplace import TrLaplace
 from dxbeam.mechanisms.vickrey import Vickrey
+from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN
