@@ -38,16 +38,26 @@ MISTAKE, FAILURE = 2, 1
 """Exit codes: the user can mend it; the run failed."""
 
 
+def local_workers(options: PipelineOptions) -> int | None:
+    """Processes or threads of the local runner that work at once; None for another runner."""
+    if options.view_as(StandardOptions).runner != LOCAL_RUNNER:
+        return None
+    return int(options.view_as(DirectOptions).direct_num_workers or _cores())
+
+
 def search_threads(options: PipelineOptions) -> int:
     """Threads a search may use: the flag, or locally the cores divided by the workers, or 1."""
     given = options.view_as(CommonOptions).search_threads
     if given:
         return int(given)
-    if options.view_as(StandardOptions).runner != LOCAL_RUNNER:
-        return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    workers = options.view_as(DirectOptions).direct_num_workers or cores
-    return max(1, (cores or 1) // (workers or 1))
+    workers = local_workers(options)
+    return 1 if workers is None else max(1, _cores() // workers)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def refuse_quoting(options: PipelineOptions) -> None:
