@@ -35,7 +35,7 @@ from dxbeam.space.search_backend import Floats, Ids
 
 _WORDS_PER_TILE = 512  # measured, as is the sample
 _LEAST_SAMPLE, _MOST_SAMPLE = 1024, 8192
-_SAMPLE_EVERY = 16  # one of so many words is in the sample, where that is not too few or too many
+_SAMPLE_EVERY = 32  # one of so many words is in the sample, where that is not too few or too many
 _GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less whole numbers, lie evenly and in no period
 _SURVIVORS = 16  # times as many words as are asked for: with more, the bounds are too wide
 
@@ -136,7 +136,7 @@ class TableSearch:
         self, tile: QueryTile, ids: Ids, guesses: Scores, most_per_row: int
     ) -> _Survivors | None:
         """Words whose upper bounds reach the guesses; None if these are too many."""
-        found: list[tuple[Ids, Ids, Scores]] = []
+        found: list[tuple[Ids, Scores]] = []
         total, words = 0, len(self._vectors)
         # Written in place, as new arrays of this size cost more in page faults than in work.
         scores = np.empty(len(ids) * WORDS_PER_BLOCK, np.float32)
@@ -145,17 +145,19 @@ class TableSearch:
             width = min(WORDS_PER_BLOCK, words - first)
             upper = scores[: len(ids) * width].reshape(len(ids), width)
             tile.scores(block, upper)
+            own = np.flatnonzero((ids >= first) & (ids < first + width))
+            upper[own, ids[own] - first] = -np.inf
             reaches = marks[: upper.size]
             np.greater_equal(upper, guesses[:, None], out=reaches.reshape(upper.shape))
             here = np.flatnonzero(reaches)
             row = here // width
-            word = here + (first - row * width)
-            other = word != ids[row]
-            found.append((row[other], word[other], scores[here[other]]))
+            found.append((here + row * (words - width) + first, scores[here]))
             total += len(here)
             if total > len(ids) * most_per_row:
                 return None
-        return _Survivors(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        places, bounds = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        row = places // words
+        return _Survivors(row, places - row * words, bounds)
 
     def _candidates(
         self, tile: QueryTile, ids: Ids, guesses: Scores, survivors: _Survivors, count: int
