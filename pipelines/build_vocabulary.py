@@ -7,9 +7,11 @@ reads GloVe text, word2vec text or binary, or fastText .vec; plain, .gz or in a 
 gs://. It stores the vectors, computes for each word its nearest neighbours and the radius within
 which a released word counts as close, and writes manifest.json last. Neighbours are computed as a
 Beam pipeline, so --runner and its flags spread a large vocabulary over workers; these must then be
-able to read and write --output.
+able to read and write --output. Their time grows with the square of the number of words. Before it
+starts, the command says about how long it will take, and meanwhile how much of that is left.
 
-    --max_words 100000            keep the first words of the file, usually the most frequent
+    --max_words 100000            keep the first words of the file, usually the most frequent;
+                                  docs/performance.md says how many are enough
     --index_factory IVF256,Flat --index_parameters nprobe=32
                                   search approximately; see the recall in the manifest
     --vector_dtype float16        half the size
@@ -24,6 +26,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +36,7 @@ import numpy as np
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import stopping, storage
-from dxbeam.commands import launch
+from dxbeam.commands import launch, table_progress
 from dxbeam.commands.options import BuildVocabularyOptions, CommonOptions, parse, require
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.index_recall import measure_recall
@@ -135,6 +138,14 @@ def check(options: PipelineOptions) -> str:
     )
 
 
+def _estimate(options: PipelineOptions, output: str, shape: WordsAndVectors, depth: int) -> str:
+    """How long the neighbour table will take, and which smaller sizes may serve."""
+    if shape.words < table_progress.FEW_WORDS:
+        return "Now their neighbours"
+    threads, workers = launch.search_threads(options), launch.local_workers(options)
+    return table_progress.estimate(output, shape, depth, threads, workers).sentence
+
+
 def build_vocabulary(argv: Sequence[str]) -> None:
     """Reads, stores, computes, and says what was written."""
     options = parse(argv, BuildVocabularyOptions, __doc__ or "")
@@ -157,8 +168,9 @@ def build_vocabulary(argv: Sequence[str]) -> None:
         shape = store_words(own, output, report)
         print(f"Read {shape.words:,} words in {shape.dimensions} dimensions")
         if own.neighbors:
-            print("Now their neighbours")
-            launch.run(build(options, shape))
+            print(_estimate(options, output, shape, own.neighbors), flush=True)
+            with table_progress.reported(output, shape.words, partial(print, flush=True)):
+                launch.run(build(options, shape))
             storage.delete(storage.join(output, artifact.PIECES))
         index = store_index(output, shape, own.index_factory, own.index_parameters)
         source = {

@@ -58,14 +58,20 @@ def spread(options: PipelineOptions, text_bytes: int) -> None:
         )
 
 
+def local_workers(options: PipelineOptions) -> int | None:
+    """Processes or threads of the local runner that work at once; None for another runner."""
+    if options.view_as(StandardOptions).runner != LOCAL_RUNNER:
+        return None
+    return int(options.view_as(CommonOptions).local_processes or 1)
+
+
 def search_threads(options: PipelineOptions) -> int:
     """Threads a search may use: the flag, or locally the cores divided by the workers, or 1."""
-    common = options.view_as(CommonOptions)
-    if common.search_threads:
-        return int(common.search_threads)
-    if options.view_as(StandardOptions).runner != LOCAL_RUNNER:
-        return 1
-    return max(1, cores() // (common.local_processes or 1))
+    given = options.view_as(CommonOptions).search_threads
+    if given:
+        return int(given)
+    workers = local_workers(options)
+    return 1 if workers is None else max(1, cores() // workers)
 
 
 def refuse_quoting(options: PipelineOptions) -> None:

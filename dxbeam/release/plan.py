@@ -137,7 +137,7 @@ def describe(
         *(f"  In context: {pair.sentence}." for pair in context),
         *(f"  Note: {caveat}" for caveat in guarantee.caveats),
         "Estimate",
-        f"  about {_duration(forecast.core_seconds)} of one core "
+        f"  about {duration(forecast.core_seconds)} of one core "
         f"({forecast.tokens_per_second:,.0f} tokens per second), less with more cores"
         + ("; the language model takes further time" if repair else ""),
         *(f"  {sentence}" for sentence in shares),
@@ -155,7 +155,8 @@ def _listed(values: Mapping[str, Any]) -> str:
     return f"{values['name']}, {rest}" if "name" in values else rest
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds in a unit in which a person grasps them."""
     if seconds < 120:
         return f"{seconds:.0f} seconds"
     if seconds < 7200:

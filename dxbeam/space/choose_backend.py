@@ -23,7 +23,7 @@ from dxbeam.space.float32_search import Float32Search
 from dxbeam.space.index_search import IndexSearch
 from dxbeam.space.integer_products import is_exact, onnx_product
 from dxbeam.space.integer_search import IntegerSearch
-from dxbeam.space.search_backend import SearchBackend
+from dxbeam.space.score_bounds import BoundingBackend
 from dxbeam.space.vocabulary import Vocabulary
 
 FLOAT32 = Float32Search.name
@@ -56,7 +56,7 @@ def check_name(name: str | None) -> None:
 
 def exact_backend(
     vocabulary: Vocabulary, float32: Float32Search, name: str | None, threads: int
-) -> SearchBackend:
+) -> BoundingBackend:
     """The exact backend of this name; without one, the fastest that is exact on this machine.
 
     Vectors whose lengths float32 cannot square are searched by float32, which settles them in
@@ -82,7 +82,7 @@ def exact_backend(
             f"{VARIABLE}={name}: onnxruntime is not installed, or this processor gets such "
             f"products wrong; unset {VARIABLE}"
         )
-    backend: SearchBackend = float32
+    backend: BoundingBackend = float32
     if product is not None and chosen in QUERY_BITS:
         bits = QUERY_BITS[chosen]
         with suppress(ArithmeticError):  # vectors whose squares float32 cannot hold
@@ -91,7 +91,7 @@ def exact_backend(
     return backend
 
 
-def index_backend(vocabulary: Vocabulary, exact: Callable[[], SearchBackend]) -> IndexSearch:
+def index_backend(vocabulary: Vocabulary, exact: Callable[[], BoundingBackend]) -> IndexSearch:
     """The backend of a vocabulary that has an approximate index.
 
     Args:

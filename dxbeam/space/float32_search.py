@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from dxbeam.space.float32_bounds import Float32Bounds
 from dxbeam.space.search_backend import Floats, Ids
 from dxbeam.space.vocabulary import distances
 
@@ -42,6 +43,11 @@ class Float32Search:
 
     def __init__(self, vectors: npt.NDArray[np.float32]):
         self._vectors = vectors
+
+    @cached_property
+    def bounds(self) -> Float32Bounds:
+        """As ``BoundingBackend`` says."""
+        return Float32Bounds(self._vectors)
 
     @cached_property
     def _squared_norms(self) -> Scores:

@@ -17,7 +17,9 @@ import numpy.typing as npt
 from dxbeam.errors import ConfigurationError
 from dxbeam.space import choose_backend
 from dxbeam.space.float32_search import Float32Search
+from dxbeam.space.score_bounds import BoundingBackend
 from dxbeam.space.search_backend import SearchBackend
+from dxbeam.space.table_search import TableSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances_to_words
 
 CLOSE_RANK = 100
@@ -25,6 +27,11 @@ CLOSE_RANK = 100
 
 _REMEMBERED = CLOSE_RANK + 1
 """Neighbours that are remembered of a word once they were searched for, as no table has them."""
+
+_MANY_WORDS, _MANY_ROWS = 4096, 64
+"""From so many words, and rows of the table at once, bounds are faster than going row by row."""
+_SHARE_OF_WORDS = 8
+"""Provided that one word of so many, or fewer, is asked for as a neighbour."""
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -80,7 +87,7 @@ class NeighborSearch:
         return value
 
     @cached_property
-    def exact_backend(self) -> SearchBackend:
+    def exact_backend(self) -> BoundingBackend:
         """What searches exactly here.
 
         Raises:
@@ -244,8 +251,21 @@ class NeighborSearch:
           int32 [B, K] neighbours, nearest first, ties by id, the word itself excluded; and
           float64 [B] close radii.
         """
-        others = len(self._vectors) - 1
-        return self._float32.neighbor_table(ids, min(depth, others), min(CLOSE_RANK, others))
+        words = len(self._vectors)
+        depth, radius_rank = min(depth, words - 1), min(CLOSE_RANK, words - 1)
+        if (
+            len(ids) < _MANY_ROWS
+            or words < _MANY_WORDS
+            or max(depth, radius_rank) * _SHARE_OF_WORDS > words
+        ):
+            return self._float32.neighbor_table(ids, depth, radius_rank)
+        return self._table_search.table(ids, depth, radius_rank)
+
+    @cached_property
+    def _table_search(self) -> TableSearch:
+        return TableSearch(
+            self._vectors, self.exact_backend.bounds, self._float32.neighbor_table, self._threads
+        )
 
 
 def is_known(ids: Ids) -> npt.NDArray[np.bool_]:

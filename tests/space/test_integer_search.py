@@ -119,7 +119,7 @@ def test_the_two_nearest_words_are_exact(
         assert np.array_equal(lengths, distances(vocabulary.vectors[ids], queries[:, None, :]))
 
 
-@pytest.mark.parametrize("part", ["_residuals", "_rounded_lengths"])
+@pytest.mark.parametrize("part", ["residuals", "rounded_lengths"])
 @every_kind
 def test_without_either_part_of_the_bound_the_answer_is_wrong(
     product: Product, bits: int, part: str
@@ -127,7 +127,7 @@ def test_without_either_part_of_the_bound_the_answer_is_wrong(
     """So the tests around this one would notice a bound that is too small."""
     half = np.random.default_rng(0).normal(size=(150, 2)).astype(np.float32)
     vocabulary = of(np.concatenate([half, -half]))  # the mean is 0
-    if part == "_residuals":  # queries that rounding leaves as they are
+    if part == "residuals":  # queries that rounding leaves as they are
         largest = LARGEST_QUERY[bits]
         generator = np.random.default_rng(1)
         queries = generator.integers(1 - largest, largest, (3000, 2)).astype(np.float64)
@@ -137,7 +137,7 @@ def test_without_either_part_of_the_bound_the_answer_is_wrong(
     search = _search(vocabulary.vectors, product, bits)
     nearest = _brute(vocabulary, queries, 1)
     assert search.nearest_by_integers(queries, 1)[0].tolist() == nearest  # type: ignore[index]
-    setattr(search, part, np.zeros(len(vocabulary)))
+    setattr(search.bounds, part, np.zeros(len(vocabulary)))
     assert search.nearest_by_integers(queries, 1)[0].tolist() != nearest  # type: ignore[index]
 
 
