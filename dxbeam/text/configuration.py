@@ -90,6 +90,8 @@ class Configuration:
         word, whole = self.mechanism.guarantee(), self.guarantee()
         if not word.sound:
             return f"`mechanism` {self.mechanism.name} guarantees nothing ({word.citation})"
+        if self.bag and self.bag.flaw:
+            return f"`bag_of_words` {self.bag.length} {self.bag.flaw}"
         if self.bag and not whole.sound and not word.unprotected:
             return (
                 f"`bag_of_words` {self.bag.length} guarantees nothing with a delta of "
