@@ -94,25 +94,27 @@ def polarity(vocabulary: Vocabulary, positive: str, negative: str, exact: bool) 
     ids = np.concatenate([generator.choice(group, count, replace=False) for group in groups])
     vectors, labels = vocabulary.vectors_of(ids), np.repeat([1, 0], count)
     print(f"\n{count:,} positive and {count:,} negative words: accuracy, AUC (sd of a run)")
-    _told("no noise", [_svm(vectors, labels, 0)])
+    tell("no noise", [svm_scores(vectors, labels, 0)])
     runs: dict[str, list[tuple[float, ...]]] = {}
     for run in range(10):
         for name, embedding in embeddings(vocabulary, (0.7, 0.8, 0.9), exact, f"run {run}"):
             for epsilon in (5.0, 10.0, 20.0):
                 released = embedding.released(vectors, epsilon, generator)
                 named = f"{name}, epsilon = {epsilon:g}"
-                runs.setdefault(named, []).append(_svm(released, labels, run))
+                runs.setdefault(named, []).append(svm_scores(released, labels, run))
     for name, found in runs.items():
-        _told(name, found)
+        tell(name, found)
 
 
-def _svm(vectors: Any, labels: Any, run: int) -> tuple[float, float]:
+def svm_scores(vectors: Any, labels: Any, run: int) -> tuple[float, float]:
+    """Accuracy and AUC of a linear SVM on a random fifth; the run is the seed."""
     x, test_x, y, test_y = train_test_split(vectors, labels, test_size=0.2, random_state=run)
     model = make_pipeline(StandardScaler(), LinearSVC(dual=False)).fit(x, y)
     return model.score(test_x, test_y), roc_auc_score(test_y, model.decision_function(test_x))
 
 
-def _told(name: str, runs: list[tuple[float, ...]]) -> None:
+def tell(name: str, runs: list[tuple[float, ...]]) -> None:
+    """Prints the mean of each score and the standard deviation of a run."""
     values = np.array(runs)
     spread = values.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(values.shape[1])
     told = (f"{mean:.3f} ({sd:.3f})" for mean, sd in zip(values.mean(axis=0), spread, strict=True))
@@ -136,7 +138,7 @@ def sentences(vocabulary: Vocabulary, name: str, path: str, exact: bool) -> None
 
     print(f"\n{name}, {len(tokens):,} sentences: train, test accuracy (sd of a fold)")
     plain = vocabulary.vectors_of(flat)
-    _told("no noise", _folds(means(plain), labels))
+    tell("no noise", _folds(means(plain), labels))
     generator = np.random.default_rng(0)
     kinds, which = np.unique(flat, return_inverse=True)
     for method, embedding in embeddings(vocabulary, (0.9,), exact):
@@ -150,7 +152,7 @@ def sentences(vocabulary: Vocabulary, name: str, path: str, exact: bool) -> None
             ),
             ("each sentence", lambda e=embedding: e.released(means(plain), 10.0, generator)),
         ):
-            _told(f"{method}, {noised}", _folds(vectors(), labels))
+            tell(f"{method}, {noised}", _folds(vectors(), labels))
 
 
 def _folds(vectors: Any, labels: Any) -> list[tuple[float, float]]:

@@ -3,7 +3,7 @@
     python -m benchmarks.trlaplace --vocabulary vocabularies/glove
 
 epsilon is the paper's, for a ball of radius C = 1; vectors are scaled so that all lie in it. Real
-pairs are words and their nearest neighbours. Prints two tables in Markdown.
+pairs are words and their nearest neighbours. Prints three tables in Markdown.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.trlaplace import TrLaplace, exact_delta
 from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
 from dxbeam.space import artifact
@@ -41,6 +42,15 @@ def real_differences(uri: str, n: int) -> np.ndarray:
     near = NeighborSearch(vocabulary).neighbor(ids, np.ones(len(ids), np.int64))
     largest = np.linalg.norm(vocabulary.vectors[:, :n], axis=1).max()
     return np.asarray((vocabulary.vectors_of(ids) - vocabulary.vectors_of(near))[:, :n] / largest)
+
+
+def normal_noise() -> None:
+    """Standard deviations for a ball of radius 1: the exact one, and the one of textbooks."""
+    print("\n| ε | analytic σ / C | √(2 ln(1.25/δ)) · 2/ε |\n|---|---|---|")
+    for epsilon in (0.05, 0.2, 0.5, 1.0, 2.0, 10.0, 30.0):
+        classical = math.sqrt(2 * math.log(1.25 / DELTA)) * 2 / epsilon
+        proved = f"{classical:.4g}" if epsilon < 1 else f"{classical:.4g} (not proved)"
+        print(f"| {epsilon:g} | {Gaussian(epsilon / 2, DELTA, clip=1.0).sigma:.4g} | {proved} |")
 
 
 def main() -> None:
@@ -87,10 +97,12 @@ def main() -> None:
         "TrLaplace as published (not private)": variance(rate, published),
         "TrLaplace, sound": variance(rate, sound),
         "Laplace on every coordinate, δ = 0": 2 / rate**2,
+        "normal noise": Gaussian(0.5, DELTA, clip=1.0).sigma ** 2,
         "multidimensional Laplace, δ = 0": 301 / 0.5**2,
     }
     for name, value in rows.items():
         print(f"| {name} | {value:.4g} |")
+    normal_noise()
 
 
 if __name__ == "__main__":

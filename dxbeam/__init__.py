@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.space.artifact import open_vocabulary
     from dxbeam.space.vocabulary import Vocabulary
     from dxbeam.text.bag_of_words import BagOfWords
+    from dxbeam.text.bag_of_words_published import BagOfWordsPublished
     from dxbeam.text.configuration import Configuration
     from dxbeam.text.sanitizer import Sanitized, Sanitizer
     from dxbeam.text.tally import Tally
@@ -46,6 +47,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
 __all__ = [
     "TEM",
     "BagOfWords",
+    "BagOfWordsPublished",
     "Configuration",
     "CoordinateLaplace",
     "Document",
@@ -87,6 +89,7 @@ _MODULES = {
     "space.vocabulary": ("Vocabulary",),
     "text.tally": ("Tally",),
     "text.bag_of_words": ("BagOfWords",),
+    "text.bag_of_words_published": ("BagOfWordsPublished",),
     "text.configuration": ("Configuration",),
     "text.sanitizer": ("Sanitized", "Sanitizer"),
     "vectors.configuration": ("VectorConfiguration",),

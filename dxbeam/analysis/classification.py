@@ -4,7 +4,8 @@ Documents are split into five parts by a hash of their ids, whole documents and 
 What is tested on a part was trained on the four others, so every document is tested once, by a
 model that never saw it, before or after. Intervals are of a bootstrap over the documents that were
 tested, with the models as they are: 500 times, each document counts as often as a Poisson
-distribution of mean 1 says.
+distribution of mean 1 says. Where a document is given in pieces, an example each, all of this is
+about whole documents: its pieces lie in one part and count as often as it does.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ Ids = npt.NDArray[np.int64]
 
 
 class Example(NamedTuple):
-    """A document with its class.
+    """A document with its class, or a piece of one.
 
     Attributes:
-      order: a hash of the id, which decides the part.
+      order: a hash of the document's id, which decides the part; pieces of one document share it.
       label: the class.
       texts: the features of the original and of the released text.
     """
@@ -122,19 +123,22 @@ def classify(examples: Sequence[Example], question: Question) -> list[Classified
     """Trains and tests every model of a question.
 
     Args:
-      examples: of documents whose class is known.
+      examples: of documents whose class is known, or of their pieces.
       question: what is asked.
 
     Raises:
       CorpusError: too few documents or classes, or nearly a class for each document.
     """
     names = sorted({example.label for example in examples})
-    check_classes(len(examples), len(names), question)
     examples = sorted(examples, key=lambda example: example.order)
+    orders = list(dict.fromkeys(example.order for example in examples))
+    documents, numbers = len(orders), {order: number for number, order in enumerate(orders)}
+    document = np.array([numbers[example.order] for example in examples], np.int64)
+    check_classes(documents, len(names), question)
     truth = np.array([names.index(example.label) for example in examples])
-    parts = np.arange(len(examples)) % PARTS
-    weights = np.random.default_rng(0).poisson(1.0, (REPLICATES, len(examples))).astype(np.float64)
-    weights = np.concatenate([np.ones((1, len(examples))), weights])
+    parts = document % PARTS
+    weights = np.random.default_rng(0).poisson(1.0, (REPLICATES, documents)).astype(np.float64)
+    weights = np.concatenate([np.ones((1, documents)), weights])[:, document]
     found = []
 
     def told(
@@ -151,7 +155,7 @@ def classify(examples: Sequence[Example], question: Question) -> list[Classified
                     float(values[0]),
                     float(low),
                     float(high),
-                    len(examples),
+                    documents,
                 )
             )
 

@@ -98,30 +98,42 @@ def vickrey(mechanism: Any, vocabulary: Vocabulary) -> Reference:
 
 
 def gaussian(mechanism: Any, vocabulary: Vocabulary) -> Reference:
-    """Normal noise whose loss exceeds epsilon d with probability delta at d = T."""
-    epsilon, delta, longest = mechanism.epsilon, mechanism.delta, mechanism.distance
+    """Normal noise whose loss exceeds epsilon d with probability delta at d = T.
+
+    On clipped vectors its exact slack at d = 2 C is delta.
+    """
+    epsilon, delta, clip = mechanism.epsilon, mechanism.delta, mechanism.clip
+    longest = mechanism.distance if clip is None else 2 * clip
+
+    def exact(lengths: Floats, sigma: float) -> Floats:
+        """Balle and Wang 2018, theorem 8."""
+        middle, shift = lengths / (2 * sigma), epsilon * sigma
+        above = np.exp(epsilon * lengths + special.log_ndtr(-middle - shift))
+        return np.asarray(special.ndtr(middle - shift) - above)
 
     def excess(sigma: float) -> float:
+        """Of the slack; on the safe side of rounding, where the slack is computed exactly."""
+        if clip is not None:
+            return float(exact(np.array([longest]), sigma)[0] - delta * (1 - 1e-9))
         return float(stats.norm.logsf(epsilon * sigma - longest / (2 * sigma))) - math.log(delta)
 
     sigma = optimize.brentq(excess, 1e-9 / epsilon, 1e9 / epsilon, xtol=1e-15, rtol=1e-15)
 
-    def slack(differences: Floats) -> Floats:
-        """Balle and Wang 2018, theorem 8."""
-        lengths = np.linalg.norm(differences, axis=1)
-        middle, loss = lengths / (2 * sigma), epsilon * lengths
-        shift = epsilon * sigma
-        above = np.exp(loss + special.log_ndtr(-middle - shift))
-        return np.asarray(special.ndtr(middle - shift) - above)
+    def loss(x: Floats, y: Floats) -> float:
+        if clip is not None:
+            x, y = shortened(x, clip), shortened(y, clip)
+        apart = euclidean(x, y)
+        reached = clip is not None or apart <= longest
+        return float(epsilon * apart) if reached else math.inf
 
     return Reference(
-        loss=lambda x, y: epsilon * euclidean(x, y) if euclidean(x, y) <= longest else math.inf,
+        loss=loss,
         delta=delta,
         normal=lambda noise: noise / sigma,
-        released=nearest_on_a_line(vocabulary, lambda z: special.ndtr(-z / sigma)),
-        slack=slack,
+        released=nearest_on_a_line(vocabulary, lambda z: special.ndtr(-z / sigma), clip),
+        slack=lambda differences: exact(np.linalg.norm(differences, axis=1), sigma),
         longest=longest,
-        centre=lambda place: place,
+        centre=lambda place: shortened(place, clip),
     )
 
 

@@ -46,6 +46,14 @@ def checked_clip(clip: float) -> float:
     return checked_positive("clip", clip, "the radius to which vectors are shortened")
 
 
+def clipped_euclidean(radius: float) -> Metric:
+    """The distance of vectors clipped to a ball of this radius."""
+    return Metric(
+        "clipped euclidean",
+        f"Euclidean distance between the words' vectors, clipped to a ball of radius {radius:.12g}",
+    )
+
+
 @dataclass(frozen=True)
 class CoordinateLaplace:
     """Word to clipped and noisy vector to nearest word.

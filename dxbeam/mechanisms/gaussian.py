@@ -9,20 +9,79 @@ Proof of the guarantee. With z = Phi^-1(1 - delta) and s the positive root of
 epsilon s^2 - z s - T / 2 = 0, that probability is delta at d = T and less below it. A loss that
 exceeds a bound with probability delta at most is an (epsilon d, delta) guarantee; the nearest word
 is a function of the noisy vector alone.
+
+With a radius C, vectors are clipped to a ball, in which no two are further apart than T = 2 C. So
+the guarantee holds for any two words, in the distance d of their clipped vectors, and s need not
+come from the loss's tail: it is that of the analytic Gaussian mechanism (Balle and Wang 2018,
+theorem 8 and algorithm 1), the smallest one at which the exact slack at d = T is delta at most,
+
+    D(d) = Phi(a) - e^(epsilon d) Phi(b),   a = d / (2 s) - epsilon s,  b = -d / (2 s) - epsilon s.
+
+Nearer words need no more slack. As b^2 - a^2 = 2 epsilon d, e^(epsilon d) phi(b) = phi(a), and
+D'(d) = phi(a) / s - epsilon e^(epsilon d) Phi(b). By Phi(b) <= phi(b) / |b| and |b| >= epsilon s
+the last term is at most phi(a) / s: D grows with d.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import ClassVar
 
+from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, approximate
+from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped, clipped_euclidean
 from dxbeam.mechanisms.noise import ROUNDED_NOISE, Floats, gaussian, gaussian_draws
-from dxbeam.mechanisms.parameters import checked_delta, checked_epsilon, checked_positive
+from dxbeam.mechanisms.parameters import (
+    ADDED_LATER,
+    checked_delta,
+    checked_epsilon,
+    checked_positive,
+)
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
+
+DISTANCE = 10.0
+
+_ROUNDING = 1e-12  # relative error of Phi(a) and of what is taken from it, by far
+_LARGEST_LOSS = 700.0  # whose exponential is still a float
+
+
+def tail_sigma(epsilon: float, delta: float, distance: float) -> float:
+    """S at which the loss between vectors T apart exceeds epsilon T with probability delta."""
+    z = -NormalDist().inv_cdf(delta)
+    return (z + math.sqrt(z * z + 2 * epsilon * distance)) / (2 * epsilon)
+
+
+def exact_slack(epsilon: float, distance: float, sigma: float) -> float:
+    """D(d), rounded up: the smallest true delta between vectors at a distance d."""
+    middle, shift = distance / (2 * sigma), epsilon * sigma
+    likely = math.erfc((shift - middle) / math.sqrt(2)) / 2
+    if epsilon * distance > _LARGEST_LOSS:
+        return likely * (1 + _ROUNDING)
+    unlikely = math.erfc((shift + middle) / math.sqrt(2)) / 2
+    return likely * (1 + _ROUNDING) - math.exp(epsilon * distance) * unlikely
+
+
+@functools.lru_cache(maxsize=64)
+def analytic_sigma(epsilon: float, delta: float, distance: float) -> float:
+    """The smallest s, rounded up, at which vectors up to T apart have a slack of delta at most.
+
+    Args:
+      epsilon: per unit of distance.
+      delta: of the guarantee.
+      distance: T.
+    """
+    low, high = 0.0, tail_sigma(epsilon, delta, distance)
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        if exact_slack(epsilon, distance, middle) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 @dataclass(frozen=True)
@@ -32,12 +91,15 @@ class Gaussian:
     Attributes:
       epsilon: privacy parameter per unit of Euclidean distance.
       delta: additive slack.
-      distance: T: the guarantee holds for words at most so far apart.
+      distance: T: the guarantee holds for words at most so far apart; 2 C with clip.
+      clip: C, radius of the ball to which vectors are clipped, so that the guarantee holds for any
+        two words; or None for no clipping.
     """
 
     epsilon: float
     delta: float = 1e-6
-    distance: float = 10.0
+    distance: float = DISTANCE
+    clip: float | None = field(default=None, metadata=ADDED_LATER)
     name: ClassVar[str] = "gaussian"
 
     def __post_init__(self) -> None:
@@ -45,13 +107,22 @@ class Gaussian:
         object.__setattr__(self, "delta", checked_delta(self.delta))
         meaning = "how far apart two words may be for the guarantee to hold"
         object.__setattr__(self, "distance", checked_positive("distance", self.distance, meaning))
+        if self.clip is not None:
+            clip = checked_clip(self.clip)
+            if self.distance not in (DISTANCE, 2 * clip):
+                raise ConfigurationError(
+                    f"distance = {self.distance:g} and clip = {clip:g}: clipped vectors are at "
+                    f"most {2 * clip:g} apart, and the guarantee holds for all of them; leave "
+                    "distance out"
+                )
+            object.__setattr__(self, "clip", clip)
+            object.__setattr__(self, "distance", 2 * clip)
 
     @property
     def sigma(self) -> float:
         """Standard deviation of the noise along a direction, in units of the embedding."""
-        z = -NormalDist().inv_cdf(self.delta)
-        root = math.sqrt(z * z + 2 * self.epsilon * self.distance)
-        return (z + root) / (2 * self.epsilon)
+        sigma_for = tail_sigma if self.clip is None else analytic_sigma
+        return sigma_for(self.epsilon, self.delta, self.distance)
 
     def draws(self, dimensions: int) -> int:
         """Random numbers per word."""
@@ -68,16 +139,25 @@ class Gaussian:
 
     def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
         """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
-        return search.vocabulary.vectors_of(ids)
+        return clipped(search.vocabulary.vectors_of(ids), self.clip)
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
         noisy = self.noise(random, search)
-        noisy += search.vocabulary.vectors_of(ids)
+        noisy += clipped(search.vocabulary.vectors_of(ids), self.clip)
         return search.nearest(noisy)
 
     def guarantee(self) -> Guarantee:
-        """(epsilon * Euclidean distance, delta), for words no further apart than T."""
+        """(epsilon * Euclidean distance, delta), for words at most T apart or, if clipped, any."""
+        if self.clip is not None:
+            promise = approximate(
+                self.epsilon,
+                self.delta,
+                "Balle and Wang 2018, theorem 8; proof in dxbeam/mechanisms/gaussian.py",
+                clipped_euclidean(self.clip),
+                ROUNDED_NOISE,
+            )
+            return replace(promise, cap=2 * self.epsilon * self.clip)
         promise = approximate(
             self.epsilon,
             self.delta,

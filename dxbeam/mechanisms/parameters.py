@@ -7,6 +7,12 @@ from numbers import Real
 
 from dxbeam.errors import ConfigurationError
 
+ADDED_LATER = {"added later": True}
+"""Metadata of a mechanism's parameter that is None by default and came after the first releases.
+
+It is recorded only where it is given, so that releases without it keep their digests and noise.
+"""
+
 SMALLEST_EPSILON = 1e-3
 LARGEST_EPSILON = 1e4
 SMALLEST_RANK_C = 1e-10

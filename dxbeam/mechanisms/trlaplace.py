@@ -35,8 +35,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.guarantees import Guarantee, Metric, approximate
-from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped
+from dxbeam.guarantees import Guarantee, approximate
+from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped, clipped_euclidean
 from dxbeam.mechanisms.noise import (
     ROUNDED_NOISE,
     Floats,
@@ -154,11 +154,7 @@ class TrLaplace:
             self.epsilon,
             self.delta,
             "proof in dxbeam/mechanisms/trlaplace.py; not that of the mechanism's paper",
-            Metric(
-                "clipped euclidean",
-                "Euclidean distance between the words' vectors, clipped to a ball of radius "
-                f"{self.clip:.12g}",
-            ),
+            clipped_euclidean(self.clip),
             ROUNDED_NOISE,
         )
         return replace(promise, cap=2 * self.epsilon * self.clip)

@@ -43,7 +43,8 @@ Word Mover's Distance, which is the theorem of the paper. That is about the list
 lists d_n <= |X| WMD(X, X') at equal lengths; epsilon n WMD would be false, as it is for a draw with
 replacement. The paper prescribes that draw (section 5.2). Why it is not taken: the same word could
 be drawn n times and its change would cost epsilon n d(w, w'). docs/bag-of-words.md compares the
-two; tests/text/test_bag_of_words.py enumerates both exactly.
+two; tests/text/test_bag_of_words.py enumerates both exactly, and bag_of_words_published.py draws
+as published.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -93,10 +94,12 @@ class BagOfWords:
       length: n, the number of words released for every document.
       stop_words: lower-case words that are removed first, in whatever case they are written; the
         list must be public.
+      flaw: why nothing is guaranteed, as the end of a sentence; "" where the theorem holds.
     """
 
     length: int
     stop_words: frozenset[str] = ENGLISH
+    flaw: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if type(self.length) is not int or not 1 <= self.length <= LARGEST_LENGTH:
@@ -149,6 +152,10 @@ class BagOfWords:
             kept, bits = kept[smallest], bits[smallest]
         fillers = np.full(self.length - len(kept), UNKNOWN, np.int64)
         return np.concatenate([kept, fillers]), seen
+
+    def fillers(self, found: int) -> int:
+        """How many unknown words fill up the bag of a document that has so many words."""
+        return max(0, self.length - found)
 
     def guarantee(self, word: Guarantee, removed: str = "stop words") -> Guarantee:
         """The guarantee for a document, from the mechanism's guarantee for a word.

@@ -12,6 +12,7 @@ from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import LEFT_OUT, Guarantee
 from dxbeam.mechanisms import Mechanism
 from dxbeam.mechanisms.noise import NOISE_RULE
+from dxbeam.mechanisms.parameters import ADDED_LATER
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
@@ -89,6 +90,8 @@ class Configuration:
         word, whole = self.mechanism.guarantee(), self.guarantee()
         if not word.sound:
             return f"`mechanism` {self.mechanism.name} guarantees nothing ({word.citation})"
+        if self.bag and self.bag.flaw:
+            return f"`bag_of_words` {self.bag.length} {self.bag.flaw}"
         if self.bag and not whole.sound and not word.unprotected:
             return (
                 f"`bag_of_words` {self.bag.length} guarantees nothing with a delta of "
@@ -108,7 +111,7 @@ class Configuration:
         return {
             "mechanism": {
                 "name": self.mechanism.name,
-                **dataclasses.asdict(self.mechanism),  # type: ignore[call-overload]
+                **_parameters(self.mechanism),
             },
             "rank_resampling": dataclasses.asdict(self.resampling) if self.resampling else None,
             "unknown_words": self.unknown_words,
@@ -162,6 +165,19 @@ class Configuration:
         if self.bag:
             return ("document ids", *words)
         return ("document ids", "number and order of words", "white space", "punctuation", *words)
+
+
+def _parameters(mechanism: Mechanism) -> dict[str, Any]:
+    """Every parameter; one that was added later only where it is given."""
+    given = {
+        field.name: (field.metadata, getattr(mechanism, field.name))
+        for field in dataclasses.fields(mechanism)  # type: ignore[arg-type]
+    }
+    return {
+        name: value
+        for name, (metadata, value) in given.items()
+        if value is not None or metadata != ADDED_LATER
+    }
 
 
 def as_configuration(given: Configuration | Mechanism) -> Configuration:

@@ -9,6 +9,7 @@ from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
+from dxbeam.text.bag_of_words_published import BagOfWordsPublished
 from dxbeam.text.configuration import Configuration
 
 _STOP_WORDS = ("english", "none")
@@ -37,5 +38,9 @@ def rebuilt(record: Mapping[str, Any]) -> Configuration | None:
 
 
 def _bag(record: Mapping[str, Any]) -> BagOfWords | None:
-    bags = (BagOfWords(record["length"], read_stop_words(name)) for name in _STOP_WORDS)
+    bags = (
+        kind(record["length"], read_stop_words(name))
+        for kind in (BagOfWords, BagOfWordsPublished)
+        for name in _STOP_WORDS
+    )
     return next((bag for bag in bags if bag.as_dict() == record), None)

@@ -274,7 +274,7 @@ class Batch:
                     yield number
 
         ids, found = bag.draw(draft.key, candidates())
-        draft.fillers = max(0, bag.length - found)
+        draft.fillers = bag.fillers(found)
         draft.omitted = total - min(found, bag.length)
         for number in ids.tolist():
             yield "", number

@@ -81,6 +81,30 @@ def test_the_order_of_documents_changes_nothing() -> None:
     assert classify(examples[::-1], question) == classify(examples, question)
 
 
+def test_pieces_of_a_document_stay_together() -> None:
+    """A word of each document tells its class to whoever saw another piece of it alone.
+
+    Labels are drawn: a share of 60 guesses lies outside 0.2 to 0.8 with a probability of 4e-6.
+    """
+    labels = np.random.default_rng(3).integers(2, size=60)
+
+    def pieces(number: int, order: int) -> Example:
+        texts = {side: MAKER.features("", [f"own{number}"]) for side in (ORIGINAL, RELEASED)}
+        return Example(order, f"class {labels[number]}", texts)
+
+    every = [(number, piece) for number in range(60) for piece in range(5)]
+    together = classify([pieces(number, number) for number, _ in every], task("x", [WORDS]))
+    apart = classify([pieces(number, 5 * number + i) for number, i in every], task("x", [WORDS]))
+    known, unknown = (
+        _found(rows, "task_accuracy", WORDS, RELEASED, ORIGINAL) for rows in (apart, together)
+    )
+    assert known.value == 1
+    assert known.n == 300
+    assert 0.2 < unknown.value < 0.8
+    assert unknown.n == 60
+    assert unknown.high - unknown.low > 0.1, "the interval is that of 60 documents, not of 300"
+
+
 def test_labels_that_mean_nothing_are_not_learnt() -> None:
     """Broken: a model tested on what it was trained on would tell them all. As above, 2e-5."""
     examples = _examples(200, 1.0)

@@ -29,6 +29,7 @@ PROMISES: list[tuple[str, dict[str, float]]] = [
     ("tem", {"beta": 0.4}),
     ("gaussian", {"delta": 0.01, "distance": 2.0}),
     ("gaussian", {"delta": 0.4, "distance": 9.0}),
+    ("gaussian", {"delta": 0.01, "clip": 0.6}),
     ("coordinate_laplace", {"clip": 0.6}),
     ("trlaplace", {"delta": 0.01, "clip": 0.6}),
     ("santext_plus", {"p": 0.3, "sensitive": 0.5}),
@@ -61,6 +62,11 @@ def test_correct_mechanisms_pass(name: str) -> None:
         assert 0 < verdict.epsilon_bound <= mechanism.guarantee().euclidean_epsilon * 1.0001
     else:
         assert not verdict.epsilon_bound <= mechanism.epsilon or name == "trlaplace_published"
+
+
+def test_clipped_normal_noise_passes() -> None:
+    mechanism = make_mechanism("gaussian", epsilon=10.0, clip=1.0)
+    assert audit(Subject(Configuration(mechanism), SMALL)).failures == []
 
 
 def test_rank_resampling_passes() -> None:

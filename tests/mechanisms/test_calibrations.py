@@ -50,6 +50,34 @@ def test_the_gaussian_delta_is_kept_at_every_distance(
     assert exceeds == pytest.approx(delta, rel=1e-6), "no more noise than the proof needs"
 
 
+@given(st.floats(0.01, 30), st.floats(1e-10, 0.4), st.floats(0.1, 10), st.floats(1e-3, 1))
+def test_of_clipped_vectors_the_gaussian_delta_is_kept_with_less_noise(
+    epsilon: float, delta: float, clip: float, share: float
+) -> None:
+    sigma = Gaussian(epsilon, delta, clip=clip).sigma
+    assert sigma <= Gaussian(epsilon, delta, 2 * clip).sigma
+    if 2 * epsilon * clip < 300:  # beyond, the reference overflows
+        nearer, farthest = (
+            gaussian_delta(sigma, 2 * clip * part, epsilon) for part in (share, 1.0)
+        )
+        assert nearer <= farthest * (1 + 1e-6) + 1e-13
+        assert farthest == pytest.approx(delta, rel=1e-4, abs=1e-13), "and no more than it needs"
+
+
+def test_the_analytic_deviation_is_the_papers() -> None:
+    """Balle and Wang 2018, figure 1: the classical one is too large below 1, and false above it."""
+    epsilon, delta = 0.5, 1e-5
+    classical = math.sqrt(2 * math.log(1.25 / delta)) * 2 / epsilon
+    assert 0.7 < Gaussian(epsilon / 2, delta, clip=1.0).sigma / classical < 0.9
+    assert Gaussian(100.0, 1e-6, clip=50.0).sigma > 0, "where exp(loss) is no float"
+
+
+def test_a_distance_that_clipped_vectors_do_not_have_is_refused() -> None:
+    assert Gaussian(1.0, distance=3.0, clip=1.5) == Gaussian(1.0, clip=1.5)
+    with pytest.raises(ConfigurationError, match=r"at most 3 apart.*leave distance out"):
+        Gaussian(1.0, distance=4.0, clip=1.5)
+
+
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_coordinates_have_their_distributions(n: int) -> None:
     """Kolmogorov and Smirnov, false-alarm rate 1e-6 each."""
@@ -173,6 +201,7 @@ def test_what_is_sensitive() -> None:
         ("gaussian", {"delta": 0.5}, "delta must be at least 1e-15 and below 0.5"),
         ("gaussian", {"delta": 0}, "delta"),
         ("gaussian", {"distance": -1}, "distance must be a positive"),
+        ("gaussian", {"clip": 0}, "clip must be a positive"),
         ("coordinate_laplace", {"clip": 0}, "clip must be a positive"),
         ("trlaplace", {"clip": "nan"}, "clip must be a positive"),
         ("trlaplace", {"delta": 2}, "delta"),

@@ -13,6 +13,7 @@ import pytest
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, AddsNoise, Mechanism, make_mechanism
+from dxbeam.mechanisms.parameters import ADDED_LATER
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
@@ -131,7 +132,20 @@ def test_unknown_words_are_covered(mechanism: Mechanism) -> None:
 def test_parameters_are_all_in_the_manifest(mechanism: Mechanism) -> None:
     configuration = Configuration(mechanism, allow_unsound=True)
     stated = configuration.as_dict()["mechanism"]
-    assert stated == {"name": mechanism.name, **dataclasses.asdict(mechanism)}  # type: ignore[call-overload]
+    every = dataclasses.asdict(mechanism)  # type: ignore[call-overload]
+    later = {
+        field.name
+        for field in dataclasses.fields(mechanism)  # type: ignore[arg-type]
+        if field.metadata == ADDED_LATER
+    }
+    not_given = {name for name in later if every[name] is None}
+    assert stated == {
+        "name": mechanism.name,
+        **{name: value for name, value in every.items() if name not in not_given},
+    }
+    for name in not_given:
+        given = dataclasses.replace(mechanism, **{name: 2.0})  # type: ignore[type-var]
+        assert Configuration(given, allow_unsound=True).as_dict()["mechanism"][name] == 2.0
     assert set(mechanism.guarantee().unprotected) <= set(configuration.unprotected)
 
 

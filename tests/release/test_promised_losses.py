@@ -43,6 +43,8 @@ PARAMETERS: list[tuple[str, dict[str, float]]] = [
     ("gaussian", {"delta": 0.01, "distance": 2.0}),
     ("gaussian", {"delta": 0.01, "distance": 9.0}),
     ("gaussian", {"delta": 0.4, "distance": 9.0}),
+    ("gaussian", {"delta": 0.01, "clip": 0.6}),
+    ("gaussian", {"delta": 0.4, "clip": 0.6}),
     ("coordinate_laplace", {}),
     ("coordinate_laplace", {"clip": 0.6}),
     ("trlaplace", {"delta": 0.01, "clip": 0.6}),
@@ -95,11 +97,11 @@ class Word:
                 return np.asarray(apart / math.sqrt(1 - made.covariance_weight * (1 - n)))
             case "tem":
                 return np.minimum(apart, made.gamma(WORDS))
-            case "gaussian":
+            case "gaussian" if made.clip is None:
                 return np.where(apart <= made.distance, apart, np.inf)
             case "coordinate_laplace":
                 return np.asarray(clipped / math.sqrt(n))
-            case "trlaplace":
+            case "gaussian" | "trlaplace":
                 return clipped
         return apart
 

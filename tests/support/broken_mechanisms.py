@@ -14,7 +14,7 @@ import numpy as np
 
 from dxbeam.documents import Document
 from dxbeam.mechanisms.exponential_choice import choose
-from dxbeam.mechanisms.gaussian import Gaussian
+from dxbeam.mechanisms.gaussian import Gaussian, analytic_sigma
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
 from dxbeam.mechanisms.noise import (
@@ -250,6 +250,23 @@ class GaussianHalved(Gaussian):
     @property
     def sigma(self) -> float:
         return super().sigma / 2
+
+
+@dataclass(frozen=True)
+class GaussianForOneRadius(Gaussian):
+    """The deviation for vectors that are one radius of the ball apart, not two."""
+
+    @property
+    def sigma(self) -> float:
+        return analytic_sigma(self.epsilon, self.delta, self.distance / 2)
+
+
+@dataclass(frozen=True)
+class GaussianUnclipped(Gaussian):
+    """Forgets to clip."""
+
+    def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
+        return search.nearest(search.vocabulary.vectors_of(ids) + self.noise(random, search))
 
 
 @dataclass(frozen=True)
@@ -520,6 +537,8 @@ MECHANISMS: dict[str, Any] = {
     "mahalanobis: renormalised": MahalanobisRenormalised(10.0),
     "mahalanobis: too little noise": MahalanobisUnregularized(10.0),
     "gaussian: half the deviation": GaussianHalved(10.0),
+    "gaussian: clipped, for one radius": GaussianForOneRadius(10.0, clip=1.0),
+    "gaussian: not clipped": GaussianUnclipped(10.0, 1e-6, clip=0.05),
     "trlaplace: truncated too early": TrLaplaceTooShort(10.0),
     "trlaplace: not clipped": TrLaplaceUnclipped(10.0, 1e-6, 0.05),
     "santext: epsilon doubled": SanTextDoubled(10.0),

@@ -94,6 +94,12 @@ class WithoutLimit(Gaussian):
 
 
 @dataclass(frozen=True)
+class SmallerSlackOfNormalNoise(Gaussian):
+    def guarantee(self) -> Guarantee:
+        return dataclasses.replace(super().guarantee(), delta=self.delta / 10)
+
+
+@dataclass(frozen=True)
 class SmallerSlack(TrLaplace):
     def guarantee(self) -> Guarantee:
         return dataclasses.replace(super().guarantee(), delta=self.delta / 10)
@@ -126,6 +132,7 @@ MECHANISMS: dict[str, Any] = {
     "mahalanobis: the same epsilon in Euclidean distance": EuclideanTooSmall(1.5),
     "coordinate_laplace: a cap of one radius": CapOfARadius(1.5, 0.6),
     "gaussian: without its limit": WithoutLimit(1.5, 0.01, 0.1),
+    "gaussian: clipped, a tenth of the slack": SmallerSlackOfNormalNoise(1.5, 0.1, clip=0.6),
     "trlaplace: a tenth of the slack": SmallerSlack(1.5, 0.01, 0.6),
     "santext_plus: common words promised": CommonWordsToo(1.5, 0.3, 0.5),
     "tem: a smaller cap": OddsOfOne(1.5, 0.4),

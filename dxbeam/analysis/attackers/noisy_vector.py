@@ -91,7 +91,11 @@ def noise_density(mechanism: Mechanism, search: NeighborSearch) -> NoiseDensity:
     if isinstance(mechanism, Gaussian):
         precision = 1 / (2 * mechanism.sigma**2)
         fall = lambda length: -precision * length**2  # noqa: E731
-        return NoiseDensity(_same, None, vectors, True, fall, math.inf)
+        radius = mechanism.clip
+        words = search.computed_once(
+            ("clipped", radius), lambda vocabulary: _shortened(vocabulary, radius)
+        )
+        return NoiseDensity(lambda rows: clipped(rows, radius), None, words, True, fall, math.inf)
     if isinstance(mechanism, Mahalanobis):
         weight = mechanism.covariance_weight
         whiten, words = search.computed_once(
@@ -146,6 +150,12 @@ def _same(vectors: Floats) -> Floats:
 def _whitened(vocabulary: Vocabulary, weight: float) -> tuple[Floats, npt.NDArray[np.float32]]:
     whiten = np.linalg.inv(np.linalg.cholesky(shape_of(vocabulary, weight))).T
     return whiten, (vocabulary.vectors @ whiten).astype(np.float32)
+
+
+def _shortened(vocabulary: Vocabulary, radius: float | None) -> npt.NDArray[np.float32]:
+    if radius is None:
+        return vocabulary.vectors
+    return clipped(vocabulary.vectors.astype(np.float64), radius).astype(np.float32)
 
 
 def _by_lengths(density: NoiseDensity, noisy: Floats, logs: Floats, found: Ids) -> None:

@@ -65,6 +65,19 @@ def test_guesses_are_those_of_the_definition(name: str, search: NeighborSearch) 
         assert found.tolist() == np.lexsort((np.arange(WORDS), -scores))[:10].tolist()
 
 
+def test_of_clipped_words_with_normal_noise_too(search: NeighborSearch) -> None:
+    mechanism, prior = make_mechanism("gaussian", epsilon=4.0, clip=2.0), zipf(WORDS)
+    words = clipped(search.vocabulary.vectors.astype(np.float64), 2.0)
+    assert (np.linalg.norm(search.vocabulary.vectors, axis=1) > 2.0).sum() > WORDS / 10
+    noisy = drawn(mechanism, 0.1, prior, 50, search).noisy
+    assert noisy is not None
+    guesses = guess_from_vectors(mechanism, noisy, prior, 10, search)
+    for query, found in zip(noisy, guesses, strict=True):
+        logs = -np.square(query - words).sum(axis=1) / (2 * mechanism.sigma**2)
+        scores = logs + np.log(prior.shares)
+        assert found.tolist() == np.lexsort((np.arange(WORDS), -scores))[:10].tolist()
+
+
 @pytest.mark.parametrize("name", ["laplace", "gaussian"])
 def test_without_a_prior_the_guess_is_what_the_mechanism_chose(
     name: str, search: NeighborSearch
