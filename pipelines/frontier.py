@@ -19,17 +19,21 @@ are and what they know: docs/attackers.md. Runs locally by default, and on any B
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import apache_beam as beam
+from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.options import (
     CommonOptions,
+    EvaluateOptions,
     FrontierOptions,
     MeasureOptions,
     SanitizeOptions,
@@ -39,18 +43,22 @@ from dxbeam.commands.options import (
 from dxbeam.commands.request import corpus_format
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms import MECHANISMS
 from dxbeam.release import claim
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.transforms.count_words import CountWords
+from dxbeam.transforms.labelled_documents import LabelledDocuments
 
 try:
     from dxbeam.analysis import frontier, grids, measurement
-    from dxbeam.analysis.frontier_report import PAGE, Asked, WriteFrontier
+    from dxbeam.analysis.frontier_report import LEFT_OUT_BECAUSE, PAGE, Asked, WriteFrontier
     from dxbeam.analysis.measure import SharedSearch
     from dxbeam.analysis.measure_frontier import MeasureFrontier, PlanFrontier
     from dxbeam.analysis.measurement import Question
     from dxbeam.analysis.pages import heading
+    from dxbeam.analysis.progress import spoken
     from dxbeam.analysis.sample_words import SampleWords
 except ImportError:
     sys.exit(
@@ -59,31 +67,110 @@ except ImportError:
     )
 
 
-def build(
-    options: PipelineOptions, question: Question, vocabulary: VocabularyHandle, asked: Asked
-) -> beam.Pipeline:
-    """Assembles the job; nothing runs yet."""
+class FrontierJob(NamedTuple):
+    """A frontier, as the flags ask for it.
+
+    Attributes:
+      options: the flags.
+      question: what is asked.
+      vocabulary: the vocabulary's handle.
+      asked: what the page says was asked.
+    """
+
+    options: PipelineOptions
+    question: Question
+    vocabulary: VocabularyHandle
+    asked: Asked
+
+
+def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
+    """The frontier that the flags ask for; of files it reads the vocabulary's manifest alone.
+
+    Raises:
+      DxbeamError: a flag that is needed and missing, or flags that do not go together.
+    """
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
-    seed = options.view_as(MeasureOptions).seed
-    pipeline = beam.Pipeline(options=options)
+    asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
+    require(shared, "vocabulary")
+    require(options.view_as(CommonOptions), "output")
+    launch.refuse_quoting(options)
+    frontier.best_within([], own.most_risk)
+    if task and not shared.input:
+        raise ConfigurationError(f"`task` {task} is a field of documents; name them with `input`")
+    if task and task in (shared.text_field, shared.id_field):
+        raise ConfigurationError(f"`task` {task}: this is the text or the id; name another")
+    vocabulary = artifact.handle(shared.vocabulary)
+    epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
+    promising = measurement.without_consent()
+    mechanisms = measurement.named_mechanisms(asked_for.mechanisms, promising)
+    measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions)
+    question = Question(mechanisms, epsilons, measurement.rank_cs(asked_for.rank_cs), 0)
+    left_out = set(MECHANISMS) - set(promising) if asked_for.mechanisms == "all" else set()
+    begun = heading(shared.vocabulary, vocabulary, shared.input, ["frontier", *argv])
+    asked = Asked(
+        begun, own.public_input or "", own.most_risk, question.rank_cs, tuple(sorted(left_out))
+    )
+    return FrontierJob(options, question, vocabulary, asked)
+
+
+def _classifiers() -> Any:
+    """The module that learns a task, which needs more than the frontier without one.
+
+    Raises:
+      ConfigurationError: what it needs is not installed.
+    """
+    try:
+        return importlib.import_module("dxbeam.analysis.measure_documents")
+    except ImportError:
+        raise ConfigurationError(
+            "`task` needs scikit-learn; install it with: pip install 'dxbeam[evaluate]'"
+        ) from None
+
+
+def build(job: FrontierJob) -> beam.Pipeline:
+    """Assembles the job; nothing runs yet."""
+    own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
+    task = job.options.view_as(EvaluateOptions).task
+    seed, workers = job.options.view_as(MeasureOptions).seed, launch.local_workers(job.options)
+    pipeline = beam.Pipeline(options=job.options)
+    measure_documents = _classifiers() if task else None
 
     def counted(pattern: str) -> CountWords:
-        return CountWords(pattern, corpus_format(shared), shared.allow_unreadable_files, vocabulary)
+        read_as, allowed = corpus_format(shared), shared.allow_unreadable_files
+        return CountWords(pattern, read_as, allowed, job.vocabulary)
 
-    search = SharedSearch(vocabulary)
+    search = SharedSearch(job.vocabulary)
     counting = counted(shared.input) if shared.input else None
     sample, _ = pipeline | "SampleWords" >> SampleWords(
-        own.attacked_words, vocabulary.words, seed, counting
+        own.attacked_words, job.vocabulary.words, seed, counting
     )
     public = None
     if own.public_input:
         public = (pipeline | "CountPublicWords" >> counted(own.public_input)).counts
-    _ = (
-        sample
-        | "PlanFrontier" >> PlanFrontier(question, search)
-        | "MeasureFrontier" >> MeasureFrontier(public, search, seed, own.pairs)
-        | "WriteFrontier" >> WriteFrontier(options.view_as(CommonOptions).output, asked)
-    )
+    documents = baseline = utility = None
+    if task:
+        documents = pipeline | "LabelledDocuments" >> LabelledDocuments(
+            shared.input,
+            corpus_format(shared, (task,)),
+            shared.allow_unreadable_files,
+            job.vocabulary,
+            task,
+            own.task_documents,
+            seed,
+        )
+        baseline = documents | "MeasureBaseline" >> measure_documents.MeasureBaseline(
+            task, job.vocabulary.words
+        )
+        # A task that cannot be learnt is refused before anything is measured.
+        sample = sample | "TaskFirst" >> beam.Map(lambda it, _: it, pvalue.AsSingleton(baseline))
+    tasks = sample | "PlanFrontier" >> PlanFrontier(job.question, search)
+    points = tasks | "MeasureFrontier" >> MeasureFrontier(public, search, seed, own.pairs, workers)
+    if task:
+        utility = tasks | "MeasureDocuments" >> measure_documents.MeasureDocuments(
+            documents, search, seed, workers
+        )
+    output = job.options.view_as(CommonOptions).output
+    _ = points | "WriteFrontier" >> WriteFrontier(output, job.asked, utility, baseline)
     return pipeline
 
 
@@ -92,36 +179,30 @@ def measure_frontier(argv: Sequence[str]) -> None:
     """Checks the flags, measures, and says where the page lies."""
     options = parse(argv, FrontierOptions, __doc__ or "")
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
-    asked_for = options.view_as(MeasureOptions)
     output = options.view_as(CommonOptions).output
-    require(shared, "vocabulary")
-    require(options.view_as(CommonOptions), "output")
-    launch.refuse_quoting(options)
-    frontier.best_within([], own.most_risk)
-    vocabulary = artifact.handle(shared.vocabulary)
-    epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
-    mechanisms = measurement.named_mechanisms(asked_for.mechanisms)
-    measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions)
-    question = Question(mechanisms, epsilons, measurement.rank_cs(asked_for.rank_cs), 0)
+    job = read_options(options, argv)
     claim.check_empty(output)
     for pattern in filter(None, (shared.input, own.public_input)):
         reading.check_readable(
             matching_files(pattern), corpus_format(shared), shared.allow_unreadable_files
         )
-    begun = heading(shared.vocabulary, vocabulary, shared.input, ["frontier", *argv])
-    pipeline = build(
-        options, question, vocabulary, Asked(begun, own.public_input or "", own.most_risk)
-    )
+    pipeline = build(job)
+    if job.asked.left_out:
+        print(f"Left out: {', '.join(job.asked.left_out)}. {LEFT_OUT_BECAUSE}")
     if options.view_as(TestOptions).dry_run:
-        print(f"Would attack {own.attacked_words:,} words under {len(mechanisms)} mechanisms.")
-        print("Nothing was written (--dry_run).")
+        print(_described(job))
         return
     started = time.monotonic()
     launch.run(pipeline)
     print(
-        f"Attacked {len(mechanisms)} mechanisms in {time.monotonic() - started:.0f} seconds. "
-        f"Report: {storage.join(output, PAGE)}"
+        f"Attacked {len(job.question.mechanisms)} mechanisms in "
+        f"{spoken(time.monotonic() - started)}. Report: {storage.join(output, PAGE)}"
     )
+
+
+def _described(job: FrontierJob) -> str:
+    """What would be measured, and roughly how long that takes."""
+    return ""
 
 
 if __name__ == "__main__":

@@ -27,8 +27,12 @@ from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
 
+ESTIMATES = ("useful", "unchanged", RELEASED_WORD, NOISY_VECTOR, "task_accuracy", "wmd")
+"""Columns of the table that have an interval."""
+
+
 class Estimate(NamedTuple):
-    """A share and its 95 % interval."""
+    """A share, or a mean, and its 95 % interval."""
 
     value: float
     low: float
@@ -79,6 +83,10 @@ class Point(NamedTuple):
       unchanged: share of words released as themselves.
       released_word: share recovered by Bayes on the released word.
       noisy_vector: by Bayes on the noisy vector; None where that is not defined.
+      task_accuracy: of original documents, of what is learnt from released ones; None where no
+        documents were measured.
+      wmd: mean Word Mover's Distance of a document to its release, in units of the embedding;
+        likewise.
     """
 
     mechanism: str
@@ -90,6 +98,8 @@ class Point(NamedTuple):
     unchanged: Estimate
     released_word: Estimate
     noisy_vector: Estimate | None
+    task_accuracy: Estimate | None = None
+    wmd: Estimate | None = None
 
     @property
     def curve(self) -> tuple[str, str, float | None]:
@@ -103,7 +113,7 @@ class Point(NamedTuple):
     def as_row(self) -> dict[str, Any]:
         """With a column for each value and for the ends of its interval."""
         row = self._asdict()
-        for name in ("useful", "unchanged", RELEASED_WORD, NOISY_VECTOR):
+        for name in ESTIMATES:
             estimate = row.pop(name) or (None, None, None)
             row[name], row[f"{name}_low"], row[f"{name}_high"] = estimate
         return row

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 from apache_beam import pvalue
@@ -22,6 +22,11 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _DASHES = ("solid", "dashed", "dotted", "dashdot")
 
 
+LEFT_OUT_BECAUSE = (
+    "They guarantee nothing, or not for every word; name them in --mechanisms to compare them."
+)
+
+
 class Asked(NamedTuple):
     """What the page says was asked.
 
@@ -29,11 +34,15 @@ class Asked(NamedTuple):
       heading: vocabulary, corpus and command.
       public: the files from which attackers know how frequent words are; "" for none.
       most_risk: the share of words that may be recovered.
+      rank_cs: of rank resampling, besides none.
+      left_out: mechanisms that "all" does not stand for.
     """
 
     heading: Heading
     public: str
     most_risk: float
+    rank_cs: tuple[float, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 class WriteFrontier(beam.PTransform):
@@ -42,29 +51,51 @@ class WriteFrontier(beam.PTransform):
     Args:
       output: an empty directory or gs:// prefix.
       asked: what the page says was asked.
+      utility: of documents, as ``MeasureDocuments`` makes it; None where none were released.
+      baseline: PCollection[TaskBaseline] of one, where there is utility.
     """
 
-    def __init__(self, output: str, asked: Asked):
+    def __init__(
+        self,
+        output: str,
+        asked: Asked,
+        utility: pvalue.PCollection | None = None,
+        baseline: pvalue.PCollection | None = None,
+    ):
         super().__init__()
         self._output = output
         self._asked = asked
+        self._utility = utility
+        self._baseline = baseline
 
     def expand(self, points: pvalue.PCollection) -> pvalue.PCollection:
         """Writes when everything is there."""
         one = points.pipeline | "One" >> beam.Create([self._output])
-        return one | "Write" >> beam.Map(_write, self._asked, pvalue.AsIter(points))
+        further = []
+        if self._utility is not None:
+            further = [pvalue.AsDict(self._utility), pvalue.AsSingleton(self._baseline)]
+        return one | "Write" >> beam.Map(_write, self._asked, pvalue.AsIter(points), *further)
 
 
-def _write(output: str, asked: Asked, numbered: Iterable[tuple[int, Point]]) -> str:
+def _write(
+    output: str,
+    asked: Asked,
+    numbered: Iterable[tuple[int, Point]],
+    utility: Mapping[Any, Any] | None = None,
+    baseline: Any = None,
+) -> str:
     ordered = sorted(numbered, key=lambda found: (found[0], found[1].rank_c or 0))
-    points = [found for _, found in ordered]
+    points = [
+        found._replace(**(utility[part, found.rank_c]._asdict() if utility else {}))
+        for part, found in ordered
+    ]
     write_table(storage.join(output, FRONTIER), [found.as_row() for found in points])
     path = storage.join(output, PAGE)
-    storage.create_once(path, page(asked, points).encode())
+    storage.create_once(path, page(asked, points, baseline).encode())
     return path
 
 
-def page(asked: Asked, points: Sequence[Point]) -> str:
+def page(asked: Asked, points: Sequence[Point], baseline: Any = None) -> str:
     """The page as HTML."""
     best = best_within(points, asked.most_risk)
     verdicts = [verdict for verdict in compared(best) if best[0] in (verdict.one, verdict.other)]

@@ -7,7 +7,7 @@ the seed and the task: however tasks are spread, the result is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -25,9 +25,11 @@ from dxbeam.analysis.attackers.resampled_channel import (
 from dxbeam.analysis.frontier import Point
 from dxbeam.analysis.measure import Searching, SharedSearch
 from dxbeam.analysis.measurement import Question, Setting
+from dxbeam.analysis.progress import Progress
 from dxbeam.analysis.word_sample import WordSample
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.space.neighbors import NeighborSearch
 
 POINTS = 10
 """Values of epsilon of a mechanism where none are given."""
@@ -44,11 +46,13 @@ class Task(NamedTuple):
       part: names the task, and its random numbers.
       setting: of one epsilon.
       ids: the words.
+      tasks: how many tasks there are.
     """
 
     part: int
     setting: Setting
     ids: list[int]
+    tasks: int
 
 
 class PlanFrontier(beam.PTransform):
@@ -79,6 +83,7 @@ class MeasureFrontier(beam.PTransform):
       search: of the vocabulary.
       seed: of the noise. The words are not released to anyone.
       pairs: how many words an attacker releases itself to learn a mechanism.
+      workers: processes among which tasks are divided, for the time left; 0 where unknown.
     """
 
     def __init__(
@@ -87,10 +92,11 @@ class MeasureFrontier(beam.PTransform):
         search: SharedSearch,
         seed: int,
         pairs: int,
+        workers: int = 0,
     ):
         super().__init__()
         self._counts = counts
-        self._measure = _MeasureFrontier(search, seed, pairs)
+        self._measure = _MeasureFrontier(search, seed, pairs, workers)
 
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Spreads tasks over workers."""
@@ -104,26 +110,47 @@ class _PlanFrontier(Searching):
         self._question = question
 
     def process(self, sample: WordSample) -> Iterator[Task]:
-        ids, part = WordSample(*sample).ids, 0
-        for name, parameters in self._question.mechanisms:
-            epsilons = self._question.epsilons
-            if epsilons is None:
-                made = make_mechanism(name, epsilon=0.1, **dict(parameters))
-                grid = grids.automatic(made, np.array(ids, np.int64), self._search)
-                epsilons = tuple(grid[:: max(1, len(grid) // POINTS)])
-            for epsilon in epsilons:
-                setting = Setting(name, parameters, (epsilon,), self._question.rank_cs)
-                yield Task(part, setting, ids)
-                part += 1
+        ids = WordSample(*sample).ids
+        settings = planned(self._question, ids, self._search)
+        for part, setting in enumerate(settings):
+            yield Task(part, setting, ids, len(settings))
+
+
+def planned(question: Question, ids: Sequence[int], search: NeighborSearch) -> list[Setting]:
+    """The settings of a frontier, of one epsilon each, mechanism by mechanism.
+
+    Args:
+      question: what is asked; its repeats are of no use here.
+      ids: the words that are attacked, in random order.
+      search: the vocabulary.
+    """
+    made = []
+    for name, parameters in question.mechanisms:
+        mechanism = make_mechanism(name, epsilon=0.1, **dict(parameters))
+        epsilons = question.epsilons or grids.by_shares(
+            mechanism, np.array(ids, np.int64), search, POINTS
+        )
+        made += [Setting(name, parameters, (epsilon,), question.rank_cs) for epsilon in epsilons]
+    return made
+
+
+def followed(rank_c: float, epsilon: float, words: int) -> bool:
+    """Whether the attacker can follow rank resampling with this c in N words."""
+    return ranks_needed(rank_c, epsilon, words) <= MOST_RANKS
 
 
 class _MeasureFrontier(Searching):
-    def __init__(self, search: SharedSearch, seed: int, pairs: int):
+    def __init__(self, search: SharedSearch, seed: int, pairs: int, workers: int):
         super().__init__(search)
         self._seed = seed
         self._pairs = pairs
+        self._progress = Progress("words attacked", workers)
 
     def process(self, task: Task, counts: Any) -> Iterator[tuple[int, Point]]:
+        with self._progress.of(task.tasks, task.setting):
+            yield from self._points(task, counts)
+
+    def _points(self, task: Task, counts: Any) -> Iterator[tuple[int, Point]]:
         setting, search = task.setting, self._search
         mechanism, [epsilon] = setting.made(), setting.epsilons
         words, n = len(search.vocabulary), search.vocabulary.dimensions
@@ -136,7 +163,7 @@ class _MeasureFrontier(Searching):
         [random] = self._numbers(task.part, _RELEASED, len(task.ids), columns, len(task.ids))
         ids = np.array(task.ids, np.int64)
         for c in (None, *setting.rank_cs):
-            if c and ranks_needed(c, epsilon, words) > MOST_RANKS:
+            if c and not followed(c, epsilon, words):
                 continue
             channel = resampled_channel(chosen, c, epsilon, search) if c else chosen
             counted = frontier.measured(mechanism, c, ids, random, channel, search)

@@ -19,7 +19,7 @@ class FrontierOptions(PipelineOptions):
     Attributes:
       command: the launcher's name.
       needed: flags, without dashes, that must be given.
-      shared: flags of dxbeam sanitize and dxbeam measure that it takes too.
+      shared: flags of dxbeam sanitize, measure and evaluate that it takes too.
     """
 
     command: ClassVar[str] = "frontier"
@@ -31,6 +31,7 @@ class FrontierOptions(PipelineOptions):
         "--epsilons",
         "--rank_cs",
         "--seed",
+        "--task",
     )
 
     @classmethod
@@ -64,4 +65,12 @@ class FrontierOptions(PipelineOptions):
             metavar="SHARE",
             help="the share of words that may be recovered, for which settings are recommended "
             "(default 0.2)",
+        )
+        flag_group(parser, flag_groups.EVALUATION).add_argument(
+            "--task_documents",
+            type=count,
+            default=1000,
+            metavar="N",
+            help="how many documents of the corpus are released at each point for --task, the "
+            "first 200 known words of each (default 1000)",
         )
