@@ -48,18 +48,21 @@ from dxbeam.mechanisms import MECHANISMS
 from dxbeam.release import claim
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.transforms.count_words import CountWords
 from dxbeam.transforms.labelled_documents import LabelledDocuments
 
 try:
     from dxbeam.analysis import frontier, grids, measurement
+    from dxbeam.analysis.frontier_cost import expected_seconds
     from dxbeam.analysis.frontier_report import LEFT_OUT_BECAUSE, PAGE, Asked, WriteFrontier
     from dxbeam.analysis.measure import SharedSearch
-    from dxbeam.analysis.measure_frontier import MeasureFrontier, PlanFrontier
+    from dxbeam.analysis.measure_frontier import MeasureFrontier, PlanFrontier, followed, planned
     from dxbeam.analysis.measurement import Question
     from dxbeam.analysis.pages import heading
     from dxbeam.analysis.progress import spoken
     from dxbeam.analysis.sample_words import SampleWords
+    from dxbeam.analysis.word_sample import uniform_sample
 except ImportError:
     sys.exit(
         "dxbeam: the frontier needs scipy, matplotlib and jinja2; install them with: "
@@ -133,7 +136,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
     task = job.options.view_as(EvaluateOptions).task
     seed, workers = job.options.view_as(MeasureOptions).seed, launch.local_workers(job.options)
     pipeline = beam.Pipeline(options=job.options)
-    measure_documents = _classifiers() if task else None
+    measure_documents: Any = _classifiers() if task else None
 
     def counted(pattern: str) -> CountWords:
         read_as, allowed = corpus_format(shared), shared.allow_unreadable_files
@@ -202,7 +205,33 @@ def measure_frontier(argv: Sequence[str]) -> None:
 
 def _described(job: FrontierJob) -> str:
     """What would be measured, and roughly how long that takes."""
-    return ""
+    own, question, corpus = job.options.view_as(FrontierOptions), job.question, job.asked.heading
+    search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
+    seed = job.options.view_as(MeasureOptions).seed
+    ids = uniform_sample(own.attacked_words, job.vocabulary.words, seed).ids
+    settings = planned(question, ids, search)
+    points = sum(
+        1 + sum(followed(c, setting.epsilons[0], job.vocabulary.words) for c in setting.rank_cs)
+        for setting in settings
+    )
+    lines = [
+        f"Would attack {own.attacked_words:,} words under {len(question.mechanisms)} mechanisms, "
+        f"at {points} points:"
+    ]
+    for name, parameters in question.mechanisms:
+        of = [s.epsilons[0] for s in settings if (s.mechanism, s.parameters) == (name, parameters)]
+        lines.append(f"  {name}: {len(of)} values of epsilon, {of[0]:g} to {of[-1]:g}")
+    if corpus.corpus and question.epsilons is None:
+        lines.append("These values are for the vocabulary; words of the corpus will move them.")
+    workers = launch.local_workers(job.options)
+    seconds = expected_seconds(settings, ids, own.pairs, search) / (workers or 1)
+    task = job.options.view_as(EvaluateOptions).task
+    where = f"{workers} worker processes" if workers > 1 else "one worker process"
+    lines.append(
+        f"Roughly {spoken(seconds)} on {where}"
+        + (f", and the {own.task_documents:,} documents of --task on top." if task else ".")
+    )
+    return "\n".join([*lines, "Nothing was written (--dry_run)."])
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ MAY_SEED = {
     ("analysis.grids", "_tried"),
     ("analysis.measure", "_Noisy"),
     ("analysis.measure_frontier", "_MeasureFrontier"),
+    ("analysis.frontier_cost", "expected_seconds"),
     ("analysis.measure_documents", "_MeasureDocuments"),
     ("analysis.word_sample", "uniform_sample"),
     ("analysis.word_sample", "sample_by_frequency"),

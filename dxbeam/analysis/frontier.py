@@ -26,7 +26,6 @@ from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
-
 ESTIMATES = ("useful", "unchanged", RELEASED_WORD, NOISY_VECTOR, "task_accuracy", "wmd")
 """Columns of the table that have an interval."""
 
@@ -224,13 +223,19 @@ def best_within(
     return list(best.values())
 
 
-def compared(points: Sequence[Point]) -> Iterator[Verdict]:
-    """Each pair of points, with the more useful one where their intervals do not meet."""
+def compared(points: Sequence[Point], by: str = "useful") -> Iterator[Verdict]:
+    """Each pair of points, with the more useful one where their intervals do not meet.
+
+    Args:
+      points: chosen under one limit of risk.
+      by: the column of the table that says how useful they are; more is better.
+    """
     for index, one in enumerate(points):
         for other in points[index + 1 :]:
+            own, others = getattr(one, by), getattr(other, by)
             more = None
-            if one.useful.low > other.useful.high:
+            if own.low > others.high:
                 more = one
-            elif other.useful.low > one.useful.high:
+            elif others.low > own.high:
                 more = other
             yield Verdict(one, other, more)

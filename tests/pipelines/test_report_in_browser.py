@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.calibrate import calibrate
+from pipelines.frontier import measure_frontier
 from pipelines.measure import measure_settings
-from tests.support import browser
+from tests.support import browser, tiny
 from tests.support.browser import Page
 
 pytestmark = pytest.mark.skipif(browser.PROGRAM is None, reason=browser.MISSING)
@@ -43,7 +44,7 @@ CONTRASTS = """
 """
 
 
-@pytest.fixture(scope="module", params=["measure", "calibrate"])
+@pytest.fixture(scope="module", params=["measure", "calibrate", "frontier"])
 def report(
     uri: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Path:
@@ -52,6 +53,14 @@ def report(
     if request.param == "measure":
         own = ["--mechanisms=laplace,santext", "--rank_cs=0.05", "--words=50"]
         measure_settings(flags + own)
+    elif request.param == "frontier":
+        own = ["--mechanisms=all", "--rank_cs=0.05", "--attacked_words=50", "--pairs=500"]
+        texts = [
+            {"id": str(i), "text": f"w{i % 7 + 100 * (i % 2)} w{i % 5}", "side": i % 2}
+            for i in range(40)
+        ]
+        corpus = tiny.write_jsonl(output.parent / "corpus.jsonl", texts)
+        measure_frontier([*flags, *own, f"--input={corpus}", "--task=side", "--epsilons=1,3,5"])
     else:
         own = ["--at_most=distant=0.5", "--rank_cs=0.05,0.2", "--words=200"]
         calibrate(flags + own)
