@@ -1,20 +1,23 @@
 r"""Measures what settings leave of words against what attackers get of them: the frontier.
 
-    dxbeam frontier --vocabulary demo --mechanisms laplace,santext \
-        --rank_cs 0.04 --output frontier
+    dxbeam frontier --vocabulary demo --mechanisms all --rank_cs 0.04 --output frontier
 
 writes report.html, a page with the picture and with the settings that leave most where at most a
 given share of words is recovered, and frontier.parquet, a row per point with intervals, to
-frontier/. Words of the public vocabulary are tried, each as likely as any other.
+frontier/. Words of the public vocabulary are tried, each as likely as any other. Without --runner
+it runs on this machine; --dry_run says how many points there are and roughly how long they take.
 
+    --mechanisms all              every one that needs no consent; others can be named
     --input 'corpus/*.jsonl'      words as frequent as in these texts, instead
+    --task label                  documents of --input, too: how well this field is learnt from
+                                  released ones, and Word Mover's Distance to them
     --public_input 'news/*.jsonl' attackers know how frequent words are from these public texts
     --most_risk 0.2               the share of words that may be recovered
-    --epsilons 5:20:1             a grid of your own; by default each mechanism gets its own
+    --points 7                    so many values of epsilon for each mechanism
+    --epsilons 5:20:1             a grid of your own, the same for all
 
 What is measured by --input is computed from raw text: keep it with the corpus. Who the attackers
-are and what they know: docs/attackers.md. Runs locally by default, and on any Beam runner with
---runner.
+are and what they know: docs/attackers.md.
 """
 
 from __future__ import annotations
@@ -152,21 +155,12 @@ def build(job: FrontierJob) -> beam.Pipeline:
         public = (pipeline | "CountPublicWords" >> counted(own.public_input)).counts
     documents = baseline = utility = None
     if task:
-        documents = pipeline | "LabelledDocuments" >> LabelledDocuments(
-            shared.input,
-            corpus_format(shared, (task,)),
-            shared.allow_unreadable_files,
-            job.vocabulary,
-            task,
-            own.task_documents,
-            seed,
-        )
-        baseline = documents | "MeasureBaseline" >> measure_documents.MeasureBaseline(
-            task, job.vocabulary.words
-        )
+        documents = pipeline | "LabelledDocuments" >> _labelled_documents(job, task)
+        learning = measure_documents.MeasureBaseline(task, job.vocabulary.words)
+        baseline = documents | "MeasureBaseline" >> learning
         # A task that cannot be learnt is refused before anything is measured.
         sample = sample | "TaskFirst" >> beam.Map(lambda it, _: it, pvalue.AsSingleton(baseline))
-    tasks = sample | "PlanFrontier" >> PlanFrontier(job.question, search)
+    tasks = sample | "PlanFrontier" >> PlanFrontier(job.question, own.points, search)
     points = tasks | "MeasureFrontier" >> MeasureFrontier(public, search, seed, own.pairs, workers)
     if task:
         utility = tasks | "MeasureDocuments" >> measure_documents.MeasureDocuments(
@@ -175,6 +169,20 @@ def build(job: FrontierJob) -> beam.Pipeline:
     output = job.options.view_as(CommonOptions).output
     _ = points | "WriteFrontier" >> WriteFrontier(output, job.asked, utility, baseline)
     return pipeline
+
+
+def _labelled_documents(job: FrontierJob, field: str) -> LabelledDocuments:
+    """The documents from which a field is learnt."""
+    own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
+    return LabelledDocuments(
+        shared.input,
+        corpus_format(shared, (field,)),
+        shared.allow_unreadable_files,
+        job.vocabulary,
+        field,
+        own.task_documents,
+        job.options.view_as(MeasureOptions).seed,
+    )
 
 
 @launch.naming_flags
@@ -209,7 +217,7 @@ def _described(job: FrontierJob) -> str:
     search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
     seed = job.options.view_as(MeasureOptions).seed
     ids = uniform_sample(own.attacked_words, job.vocabulary.words, seed).ids
-    settings = planned(question, ids, search)
+    settings = planned(question, own.points, ids, search)
     points = sum(
         1 + sum(followed(c, setting.epsilons[0], job.vocabulary.words) for c in setting.rank_cs)
         for setting in settings

@@ -222,13 +222,13 @@ def shares_in_words(rows: Sequence[Row]) -> str:
     )
 
 
-def as_svg(figure: Figure, axes: Any, *, below: bool = False) -> str:
+def as_svg(figure: Figure, axes: Any, *, legend_columns: int = 0) -> str:
     """A plot as SVG text for the middle of a page: no ground of its own, in the page's ink.
 
     Args:
       figure: the plot.
       axes: its one pair of axes.
-      below: whether the legend stands below the axes, for many curves.
+      legend_columns: of a legend below the axes, for many curves; 0 for one within them.
     """
     figure.patch.set_alpha(0)
     axes.patch.set_alpha(0)
@@ -240,8 +240,14 @@ def as_svg(figure: Figure, axes: Any, *, below: bool = False) -> str:
         spine.set_visible(side in ("left", "bottom"))
     for label in (axes.xaxis.label, axes.yaxis.label):
         label.set_color(INK)
-    if below:
-        figure.legend(loc="outside lower center", ncols=3, frameon=False, labelcolor=INK)
+    if legend_columns:
+        figure.legend(
+            loc="outside lower center",
+            ncols=legend_columns,
+            frameon=False,
+            labelcolor=INK,
+            fontsize="small",
+        )
     elif axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, labelcolor=INK)
     buffer = io.StringIO()

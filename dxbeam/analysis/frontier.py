@@ -139,6 +139,7 @@ def measured(
     random: Random,
     channel: Channel,
     search: NeighborSearch,
+    before: Counts | None = None,
 ) -> Counts:
     """Releases each word once and counts what it is still good for and what attackers get.
 
@@ -149,8 +150,12 @@ def measured(
       random: uint64 [B, draws_needed or more].
       channel: of mechanism and rank resampling together, with the prior of both attackers.
       search: the vocabulary, with its neighbour table.
+      before: of the same words and random numbers with another ``rank_c``, which leaves the noisy
+        vectors as they are; they are not attacked again.
     """
     drawn = draw(mechanism, rank_c, ids, random, search)
+    if before is not None:
+        drawn = drawn._replace(noisy=None)
     kinds = outcomes(ids, drawn.released[:, None], search)[:, 0]
     found = attack_all(mechanism, drawn, channel, search)
     return Counts(
@@ -158,7 +163,7 @@ def measured(
         int((kinds == 0).sum()),
         int((kinds <= 1).sum()),
         found[RELEASED_WORD],
-        found.get(NOISY_VECTOR),
+        before.noisy_vector if before else found.get(NOISY_VECTOR),
     )
 
 

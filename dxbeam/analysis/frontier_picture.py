@@ -92,7 +92,7 @@ def _panel(
                 xerr=_whiskers(across),
                 yerr=_whiskers(up),
                 color=_COLOURS[number % len(_COLOURS)],
-                linestyle=_DASHES[number % len(_DASHES)],
+                linestyle=_DASHES[(number + number // len(_COLOURS)) % len(_DASHES)],
                 marker=_MARKERS[number % len(_MARKERS)],
                 markersize=4,
                 linewidth=1.2,
@@ -102,7 +102,8 @@ def _panel(
     axes.set(xlabel="share of words recovered", ylabel=AXES[utility], xlim=(-0.02, 1.02))
     if utility == "useful":
         axes.set(ylim=(-0.02, 1.02))
-    return as_svg(plot, axes, below=True)
+    longest = max(len(without_c(point)) for point in points)
+    return as_svg(plot, axes, legend_columns=3 if longest < 20 else 2 if longest < 30 else 1)
 
 
 def _of(point: Point, utility: str) -> Estimate:

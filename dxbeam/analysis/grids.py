@@ -86,7 +86,7 @@ def by_shares(mechanism: Mechanism, ids: Ids, search: NeighborSearch, points: in
       mechanism: with any epsilon.
       ids: int64 [B], the words that are measured, in random order.
       search: the vocabulary.
-      points: K, 2 or more; fewer are returned where they would be equal to three digits.
+      points: K; fewer are returned where they would be equal to three digits.
     """
     defined, original = _tried(mechanism, ids, search)
     reached = np.maximum.accumulate(original) + 1e-9 * np.arange(len(defined))

@@ -31,9 +31,6 @@ from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import NeighborSearch
 
-POINTS = 10
-"""Values of epsilon of a mechanism where none are given."""
-
 _PAIRS_AT_ONCE = 2_500
 
 _RELEASED, _LEARNT = 0, 1  # apart in the seed, so that what is attacked is not what was learnt
@@ -60,12 +57,13 @@ class PlanFrontier(beam.PTransform):
 
     Args:
       question: what is asked; its repeats are of no use here.
+      points: values of epsilon of a mechanism where none are given.
       search: of the vocabulary.
     """
 
-    def __init__(self, question: Question, search: SharedSearch):
+    def __init__(self, question: Question, points: int, search: SharedSearch):
         super().__init__()
-        self._plan = _PlanFrontier(question, search)
+        self._plan = _PlanFrontier(question, points, search)
 
     def expand(self, sample: pvalue.PCollection) -> pvalue.PCollection:
         """Plans."""
@@ -105,22 +103,26 @@ class MeasureFrontier(beam.PTransform):
 
 
 class _PlanFrontier(Searching):
-    def __init__(self, question: Question, search: SharedSearch):
+    def __init__(self, question: Question, points: int, search: SharedSearch):
         super().__init__(search)
         self._question = question
+        self._points = points
 
     def process(self, sample: WordSample) -> Iterator[Task]:
         ids = WordSample(*sample).ids
-        settings = planned(self._question, ids, self._search)
+        settings = planned(self._question, self._points, ids, self._search)
         for part, setting in enumerate(settings):
             yield Task(part, setting, ids, len(settings))
 
 
-def planned(question: Question, ids: Sequence[int], search: NeighborSearch) -> list[Setting]:
+def planned(
+    question: Question, points: int, ids: Sequence[int], search: NeighborSearch
+) -> list[Setting]:
     """The settings of a frontier, of one epsilon each, mechanism by mechanism.
 
     Args:
       question: what is asked; its repeats are of no use here.
+      points: values of epsilon of a mechanism where none are given.
       ids: the words that are attacked, in random order.
       search: the vocabulary.
     """
@@ -128,7 +130,7 @@ def planned(question: Question, ids: Sequence[int], search: NeighborSearch) -> l
     for name, parameters in question.mechanisms:
         mechanism = make_mechanism(name, epsilon=0.1, **dict(parameters))
         epsilons = question.epsilons or grids.by_shares(
-            mechanism, np.array(ids, np.int64), search, POINTS
+            mechanism, np.array(ids, np.int64), search, points
         )
         made += [Setting(name, parameters, (epsilon,), question.rank_cs) for epsilon in epsilons]
     return made
@@ -162,11 +164,12 @@ class _MeasureFrontier(Searching):
         columns = mechanism.draws(n) + RankResampling(1.0).draws()
         [random] = self._numbers(task.part, _RELEASED, len(task.ids), columns, len(task.ids))
         ids = np.array(task.ids, np.int64)
+        counted = None
         for c in (None, *setting.rank_cs):
             if c and not followed(c, epsilon, words):
                 continue
             channel = resampled_channel(chosen, c, epsilon, search) if c else chosen
-            counted = frontier.measured(mechanism, c, ids, random, channel, search)
+            counted = frontier.measured(mechanism, c, ids, random, channel, search, counted)
             yield task.part, frontier.point(mechanism, setting.parameters_text, c, counted)
 
     def _numbers(

@@ -51,6 +51,14 @@ class FrontierOptions(PipelineOptions):
             help="how many words are released and attacked at each point (default 1000)",
         )
         group.add_argument(
+            "--points",
+            type=count,
+            default=10,
+            metavar="N",
+            help="at how many values of epsilon each mechanism is measured where --epsilons is auto; "
+            "they lie closer together where few words stay (default 10)",
+        )
+        group.add_argument(
             "--pairs",
             type=count,
             default=20_000,
