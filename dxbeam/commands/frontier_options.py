@@ -55,7 +55,7 @@ class FrontierOptions(PipelineOptions):
             type=count,
             default=10,
             metavar="N",
-            help="at how many values of epsilon each mechanism is measured where --epsilons is auto; "
+            help="at how many values of epsilon a mechanism is measured where --epsilons is auto; "
             "they lie closer together where few words stay (default 10)",
         )
         group.add_argument(
