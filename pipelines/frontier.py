@@ -12,6 +12,7 @@ it runs on this machine; --dry_run says how many points there are and roughly ho
     --task label                  documents of --input, too: how well this field is learnt from
                                   released ones, and Word Mover's Distance to them
     --public_input 'news/*.jsonl' attackers know how frequent words are from these public texts
+    --context_documents 30        and which words follow which, and read documents of --input
     --most_risk 0.2               the share of words that may be recovered
     --points 7                    so many values of epsilon for each mechanism
     --epsilons 5:20:1             a grid of your own, the same for all
@@ -53,14 +54,21 @@ from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.transforms.count_words import CountWords
-from dxbeam.transforms.labelled_documents import LabelledDocuments
+from dxbeam.transforms.labelled_documents import KnownRuns, LabelledDocuments
 
 try:
     from dxbeam.analysis import frontier, grids, measurement
     from dxbeam.analysis.frontier_cost import expected_seconds
     from dxbeam.analysis.frontier_report import LEFT_OUT_BECAUSE, PAGE, Asked, WriteFrontier
     from dxbeam.analysis.measure import SharedSearch
-    from dxbeam.analysis.measure_frontier import MeasureFrontier, PlanFrontier, followed, planned
+    from dxbeam.analysis.measure_frontier import (
+        Context,
+        LearnFollowing,
+        MeasureFrontier,
+        PlanFrontier,
+        followed,
+        planned,
+    )
     from dxbeam.analysis.measurement import Question
     from dxbeam.analysis.pages import heading
     from dxbeam.analysis.progress import spoken
@@ -105,6 +113,11 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
         raise ConfigurationError(f"`task` {task} is a field of documents; name them with `input`")
     if task and task in (shared.text_field, shared.id_field):
         raise ConfigurationError(f"`task` {task}: this is the text or the id; name another")
+    if own.context_documents and not (shared.input and own.public_input):
+        raise ConfigurationError(
+            "`context_documents` are of `input`, and what follows what is learnt from "
+            "`public_input`; name both"
+        )
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
@@ -155,13 +168,15 @@ def build(job: FrontierJob) -> beam.Pipeline:
         public = (pipeline | "CountPublicWords" >> counted(own.public_input)).counts
     documents = baseline = utility = None
     if task:
-        documents = pipeline | "LabelledDocuments" >> _labelled_documents(job, task)
+        documents = pipeline | "LabelledDocuments" >> _documents(job, own.task_documents, task)
         learning = measure_documents.MeasureBaseline(task, job.vocabulary.words)
         baseline = documents | "MeasureBaseline" >> learning
         # A task that cannot be learnt is refused before anything is measured.
         sample = sample | "TaskFirst" >> beam.Map(lambda it, _: it, pvalue.AsSingleton(baseline))
     tasks = sample | "PlanFrontier" >> PlanFrontier(job.question, own.points, search)
-    points = tasks | "MeasureFrontier" >> MeasureFrontier(public, search, seed, own.pairs, workers)
+    points = tasks | "MeasureFrontier" >> MeasureFrontier(
+        public, search, seed, own.pairs, workers, _context(job, pipeline)
+    )
     if task:
         utility = tasks | "MeasureDocuments" >> measure_documents.MeasureDocuments(
             documents, search, seed, workers
@@ -171,18 +186,27 @@ def build(job: FrontierJob) -> beam.Pipeline:
     return pipeline
 
 
-def _labelled_documents(job: FrontierJob, field: str) -> LabelledDocuments:
-    """The documents from which a field is learnt."""
+def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
+    """Documents that are read with context, and what follows what in public text."""
     own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
-    return LabelledDocuments(
-        shared.input,
-        corpus_format(shared, (field,)),
-        shared.allow_unreadable_files,
-        job.vocabulary,
-        field,
-        own.task_documents,
-        job.options.view_as(MeasureOptions).seed,
+    if not own.context_documents:
+        return None
+    texts = pipeline | "PublicTexts" >> KnownRuns(
+        own.public_input, corpus_format(shared), shared.allow_unreadable_files, job.vocabulary
     )
+    following = texts | "LearnFollowing" >> LearnFollowing(job.vocabulary.words)
+    documents = pipeline | "ContextDocuments" >> _documents(job, own.context_documents)
+    return Context(documents, following)
+
+
+def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocuments:
+    """Documents of the corpus, with a field as their label."""
+    shared, seed = job.options.view_as(SanitizeOptions), job.options.view_as(MeasureOptions).seed
+    read_as, allowed = (
+        corpus_format(shared, (field,) if field else ()),
+        shared.allow_unreadable_files,
+    )
+    return LabelledDocuments(shared.input, read_as, allowed, job.vocabulary, field, count, seed)
 
 
 @launch.naming_flags

@@ -26,7 +26,7 @@ from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
-ESTIMATES = ("useful", "unchanged", RELEASED_WORD, NOISY_VECTOR, "task_accuracy", "wmd")
+ESTIMATES = ("useful", "unchanged", RELEASED_WORD, NOISY_VECTOR, "context", "task_accuracy", "wmd")
 """Columns of the table that have an interval."""
 
 
@@ -82,6 +82,8 @@ class Point(NamedTuple):
       unchanged: share of words released as themselves.
       released_word: share recovered by Bayes on the released word.
       noisy_vector: by Bayes on the noisy vector; None where that is not defined.
+      context: share of the words of documents that are recovered with context; None where no
+        documents were read.
       task_accuracy: of original documents, of what is learnt from released ones; None where no
         documents were measured.
       wmd: mean Word Mover's Distance of a document to its release, in units of the embedding;
@@ -97,6 +99,7 @@ class Point(NamedTuple):
     unchanged: Estimate
     released_word: Estimate
     noisy_vector: Estimate | None
+    context: Estimate | None = None
     task_accuracy: Estimate | None = None
     wmd: Estimate | None = None
 

@@ -67,6 +67,14 @@ class FrontierOptions(PipelineOptions):
             "formula (default 20000)",
         )
         group.add_argument(
+            "--context_documents",
+            type=count,
+            metavar="N",
+            help="how many documents of the corpus are read with context at each point, the first "
+            "200 known words of each; which words follow which is learnt from --public_input "
+            "(default: none)",
+        )
+        group.add_argument(
             "--most_risk",
             type=float,
             default=0.2,

@@ -120,9 +120,35 @@ def test_documents_are_released_and_a_task_is_learnt_from_them(
     assert "w101" not in page
 
 
-def test_without_a_task_its_columns_are_empty(output: Path) -> None:
-    rows = pq.read_table(output / "frontier.parquet").to_pylist()
-    assert {(row["task_accuracy"], row["wmd"]) for row in rows} == {(None, None)}
+def test_documents_are_read_with_context(uri: str, tmp_path: Path) -> None:
+    """In both texts a word says which one comes next, and one in three is lost at this epsilon."""
+    for name, documents in (("private", 30), ("public", 300)):
+        starts = [number % 7 for number in range(documents)]
+        texts = [" ".join(f"w{(start + i) % 7}" for i in range(20)) for start in starts]
+        records = [{"id": str(i), "text": text} for i, text in enumerate(texts)]
+        tiny.write_jsonl(tmp_path / f"{name}.jsonl", records)
+    measure_frontier(
+        [
+            f"--vocabulary={uri}",
+            f"--output={tmp_path / 'out'}",
+            f"--input={tmp_path}/private.jsonl",
+            f"--public_input={tmp_path}/public.jsonl",
+            "--mechanisms=santext",
+            "--epsilons=1",
+            "--rank_cs=0.1",
+            "--attacked_words=100",
+            "--context_documents=20",
+        ]
+    )
+    for row in pq.read_table(tmp_path / "out" / "frontier.parquet").to_pylist():
+        assert row["context_low"] <= row["context"] <= row["context_high"]
+        assert row["context_low"] > row["released_word_high"]
+    assert "with context" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_what_is_not_asked_for_is_empty(output: Path) -> None:
+    for row in pq.read_table(output / "frontier.parquet").to_pylist():
+        assert {row[column] for column in ("task_accuracy", "wmd", "context")} == {None}
 
 
 @pytest.mark.parametrize(
@@ -130,10 +156,11 @@ def test_without_a_task_its_columns_are_empty(output: Path) -> None:
     [
         (["--task=side"], "--task side is a field of documents; name them with --input"),
         (["--task=text", "--input=CORPUS"], "this is the text or the id"),
+        (["--context_documents=9", "--input=CORPUS"], "learnt from --public_input; name both"),
         (["--task=nowhere", "--input=CORPUS"], "only 0 documents have this field"),
     ],
 )
-def test_a_task_that_cannot_be_learnt_is_refused(
+def test_what_cannot_be_done_with_documents_is_refused(
     flags: list[str], said: str, uri: str, corpus: Path, tmp_path: Path
 ) -> None:
     given = [flag.replace("CORPUS", str(corpus)) for flag in flags]
