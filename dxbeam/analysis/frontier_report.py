@@ -103,7 +103,7 @@ def page(asked: Asked, points: Sequence[Point], baseline: Any = None) -> str:
       baseline: what the task is measured against; None where there is none.
     """
     best = best_within(points, asked.most_risk)
-    curves = {point.curve: point for point in points}
+    curves, within = {point.curve: point for point in points}, {point.curve for point in best}
     tasks: list[dict[str, Any]] = []
     if baseline is not None:
         levels = {
@@ -119,7 +119,7 @@ def page(asked: Asked, points: Sequence[Point], baseline: Any = None) -> str:
         baseline=baseline,
         tasks=tasks,
         chosen=_chosen(best, asked.heading.vocabulary["name"], baseline is not None),
-        nowhere=[named(curves[curve]) for curve in curves.keys() - {p.curve for p in best}],
+        nowhere=[named(curves[curve]) for curve in curves if curve not in within],
         not_followed=not_followed(points, asked.rank_cs),
         because=LEFT_OUT_BECAUSE,
         most_ranks=MOST_RANKS,

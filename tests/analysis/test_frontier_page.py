@@ -102,7 +102,7 @@ def test_what_is_learnt_stands_beside_what_the_originals_teach() -> None:
         _point("tem", 5, 0.5, 0.1)._replace(task_accuracy=_around(0.6), wmd=_around(3.0)),
     ]
     html = _page(points, TaskBaseline("stars", 300, _around(0.9), _around(0.5)))
-    assert "learns\nstars from released documents" in html
+    assert "learns\n<code>stars</code> from released documents" in html
     assert "always the commonest class" in html
     assert _rows(html) == {"1. laplace": "2", "2. tem": "none"}
     assert "WMD" not in html
