@@ -1,35 +1,43 @@
 r"""Measures what settings leave of words against what attackers get of them: the frontier.
 
-    dxbeam frontier --vocabulary demo --mechanisms laplace,santext \
-        --rank_cs 0.04 --output frontier
+    dxbeam frontier --vocabulary demo --mechanisms all --rank_cs 0.04 --output frontier
 
 writes report.html, a page with the picture and with the settings that leave most where at most a
 given share of words is recovered, and frontier.parquet, a row per point with intervals, to
-frontier/. Words of the public vocabulary are tried, each as likely as any other.
+frontier/. Words of the public vocabulary are tried, each as likely as any other. Without --runner
+it runs on this machine; --dry_run says how many points there are and roughly how long they take.
 
+    --mechanisms all              every one that needs no consent; others can be named
     --input 'corpus/*.jsonl'      words as frequent as in these texts, instead
+    --task label                  documents of --input, too: how well this field is learnt from
+                                  released ones, and Word Mover's Distance to them
     --public_input 'news/*.jsonl' attackers know how frequent words are from these public texts
+    --context_documents 30        and which words follow which, and read documents of --input
     --most_risk 0.2               the share of words that may be recovered
-    --epsilons 5:20:1             a grid of your own; by default each mechanism gets its own
+    --points 7                    so many values of epsilon for each mechanism
+    --epsilons 5:20:1             a grid of your own, the same for all
 
 What is measured by --input is computed from raw text: keep it with the corpus. Who the attackers
-are and what they know: docs/attackers.md. Runs locally by default, and on any Beam runner with
---runner.
+are and what they know: docs/attackers.md.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import apache_beam as beam
+from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.options import (
     CommonOptions,
+    EvaluateOptions,
     FrontierOptions,
     MeasureOptions,
     SanitizeOptions,
@@ -39,19 +47,33 @@ from dxbeam.commands.options import (
 from dxbeam.commands.request import corpus_format
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms import MECHANISMS
 from dxbeam.release import claim
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.transforms.count_words import CountWords
+from dxbeam.transforms.labelled_documents import KnownRuns, LabelledDocuments
 
 try:
     from dxbeam.analysis import frontier, grids, measurement
-    from dxbeam.analysis.frontier_report import PAGE, Asked, WriteFrontier
+    from dxbeam.analysis.frontier_cost import expected_seconds
+    from dxbeam.analysis.frontier_report import LEFT_OUT_BECAUSE, PAGE, Asked, WriteFrontier
     from dxbeam.analysis.measure import SharedSearch
-    from dxbeam.analysis.measure_frontier import MeasureFrontier, PlanFrontier
+    from dxbeam.analysis.measure_frontier import (
+        Context,
+        LearnFollowing,
+        MeasureFrontier,
+        PlanFrontier,
+        followed,
+        planned,
+    )
     from dxbeam.analysis.measurement import Question
     from dxbeam.analysis.pages import heading
+    from dxbeam.analysis.progress import spoken
     from dxbeam.analysis.sample_words import SampleWords
+    from dxbeam.analysis.word_sample import uniform_sample
 except ImportError:
     sys.exit(
         "dxbeam: the frontier needs scipy, matplotlib and jinja2; install them with: "
@@ -59,32 +81,132 @@ except ImportError:
     )
 
 
-def build(
-    options: PipelineOptions, question: Question, vocabulary: VocabularyHandle, asked: Asked
-) -> beam.Pipeline:
-    """Assembles the job; nothing runs yet."""
+class FrontierJob(NamedTuple):
+    """A frontier, as the flags ask for it.
+
+    Attributes:
+      options: the flags.
+      question: what is asked.
+      vocabulary: the vocabulary's handle.
+      asked: what the page says was asked.
+    """
+
+    options: PipelineOptions
+    question: Question
+    vocabulary: VocabularyHandle
+    asked: Asked
+
+
+def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
+    """The frontier that the flags ask for; of files it reads the vocabulary's manifest alone.
+
+    Raises:
+      DxbeamError: a flag that is needed and missing, or flags that do not go together.
+    """
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
-    seed = options.view_as(MeasureOptions).seed
-    pipeline = beam.Pipeline(options=options)
+    asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
+    require(shared, "vocabulary")
+    require(options.view_as(CommonOptions), "output")
+    launch.refuse_quoting(options)
+    frontier.best_within([], own.most_risk)
+    if task and not shared.input:
+        raise ConfigurationError(f"`task` {task} is a field of documents; name them with `input`")
+    if task and task in (shared.text_field, shared.id_field):
+        raise ConfigurationError(f"`task` {task}: this is the text or the id; name another")
+    if own.context_documents and not (shared.input and own.public_input):
+        raise ConfigurationError(
+            "`context_documents` are of `input`, and what follows what is learnt from "
+            "`public_input`; name both"
+        )
+    vocabulary = artifact.handle(shared.vocabulary)
+    epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
+    promising = measurement.without_consent()
+    mechanisms = measurement.named_mechanisms(asked_for.mechanisms, promising)
+    measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions)
+    question = Question(mechanisms, epsilons, measurement.rank_cs(asked_for.rank_cs), 0)
+    left_out = set(MECHANISMS) - set(promising) if asked_for.mechanisms == "all" else set()
+    begun = heading(shared.vocabulary, vocabulary, shared.input, ["frontier", *argv])
+    asked = Asked(
+        begun, own.public_input or "", own.most_risk, question.rank_cs, tuple(sorted(left_out))
+    )
+    return FrontierJob(options, question, vocabulary, asked)
+
+
+def _classifiers() -> Any:
+    """The module that learns a task, which needs more than the frontier without one.
+
+    Raises:
+      ConfigurationError: what it needs is not installed.
+    """
+    try:
+        return importlib.import_module("dxbeam.analysis.measure_documents")
+    except ImportError:
+        raise ConfigurationError(
+            "`task` needs scikit-learn; install it with: pip install 'dxbeam[evaluate]'"
+        ) from None
+
+
+def build(job: FrontierJob) -> beam.Pipeline:
+    """Assembles the job; nothing runs yet."""
+    own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
+    task = job.options.view_as(EvaluateOptions).task
+    seed, workers = job.options.view_as(MeasureOptions).seed, launch.local_workers(job.options)
+    pipeline = beam.Pipeline(options=job.options)
+    measure_documents: Any = _classifiers() if task else None
 
     def counted(pattern: str) -> CountWords:
-        return CountWords(pattern, corpus_format(shared), shared.allow_unreadable_files, vocabulary)
+        read_as, allowed = corpus_format(shared), shared.allow_unreadable_files
+        return CountWords(pattern, read_as, allowed, job.vocabulary)
 
-    search = SharedSearch(vocabulary)
+    search = SharedSearch(job.vocabulary)
     counting = counted(shared.input) if shared.input else None
     sample, _ = pipeline | "SampleWords" >> SampleWords(
-        own.attacked_words, vocabulary.words, seed, counting
+        own.attacked_words, job.vocabulary.words, seed, counting
     )
     public = None
     if own.public_input:
         public = (pipeline | "CountPublicWords" >> counted(own.public_input)).counts
-    _ = (
-        sample
-        | "PlanFrontier" >> PlanFrontier(question, search)
-        | "MeasureFrontier" >> MeasureFrontier(public, search, seed, own.pairs)
-        | "WriteFrontier" >> WriteFrontier(options.view_as(CommonOptions).output, asked)
+    documents = baseline = utility = None
+    if task:
+        documents = pipeline | "LabelledDocuments" >> _documents(job, own.task_documents, task)
+        learning = measure_documents.MeasureBaseline(task, job.vocabulary.words)
+        baseline = documents | "MeasureBaseline" >> learning
+        # A task that cannot be learnt is refused before anything is measured.
+        sample = sample | "TaskFirst" >> beam.Map(lambda it, _: it, pvalue.AsSingleton(baseline))
+    tasks = sample | "PlanFrontier" >> PlanFrontier(job.question, own.points, search)
+    points = tasks | "MeasureFrontier" >> MeasureFrontier(
+        public, search, seed, own.pairs, workers, _context(job, pipeline)
     )
+    if task:
+        utility = tasks | "MeasureDocuments" >> measure_documents.MeasureDocuments(
+            documents, search, seed, workers
+        )
+    output = job.options.view_as(CommonOptions).output
+    _ = points | "WriteFrontier" >> WriteFrontier(output, job.asked, utility, baseline)
     return pipeline
+
+
+def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
+    """Documents that are read with context, and what follows what in public text."""
+    own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
+    if not own.context_documents:
+        return None
+    texts = pipeline | "PublicTexts" >> KnownRuns(
+        own.public_input, corpus_format(shared), shared.allow_unreadable_files, job.vocabulary
+    )
+    following = texts | "LearnFollowing" >> LearnFollowing(job.vocabulary.words)
+    documents = pipeline | "ContextDocuments" >> _documents(job, own.context_documents)
+    return Context(documents, following)
+
+
+def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocuments:
+    """Documents of the corpus, with a field as their label."""
+    shared, seed = job.options.view_as(SanitizeOptions), job.options.view_as(MeasureOptions).seed
+    read_as, allowed = (
+        corpus_format(shared, (field,) if field else ()),
+        shared.allow_unreadable_files,
+    )
+    return LabelledDocuments(shared.input, read_as, allowed, job.vocabulary, field, count, seed)
 
 
 @launch.naming_flags
@@ -92,36 +214,56 @@ def measure_frontier(argv: Sequence[str]) -> None:
     """Checks the flags, measures, and says where the page lies."""
     options = parse(argv, FrontierOptions, __doc__ or "")
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
-    asked_for = options.view_as(MeasureOptions)
     output = options.view_as(CommonOptions).output
-    require(shared, "vocabulary")
-    require(options.view_as(CommonOptions), "output")
-    launch.refuse_quoting(options)
-    frontier.best_within([], own.most_risk)
-    vocabulary = artifact.handle(shared.vocabulary)
-    epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
-    mechanisms = measurement.named_mechanisms(asked_for.mechanisms)
-    measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions)
-    question = Question(mechanisms, epsilons, measurement.rank_cs(asked_for.rank_cs), 0)
+    job = read_options(options, argv)
     claim.check_empty(output)
     for pattern in filter(None, (shared.input, own.public_input)):
         reading.check_readable(
             matching_files(pattern), corpus_format(shared), shared.allow_unreadable_files
         )
-    begun = heading(shared.vocabulary, vocabulary, shared.input, ["frontier", *argv])
-    pipeline = build(
-        options, question, vocabulary, Asked(begun, own.public_input or "", own.most_risk)
-    )
+    pipeline = build(job)
+    if job.asked.left_out:
+        print(f"Left out: {', '.join(job.asked.left_out)}. {LEFT_OUT_BECAUSE}")
     if options.view_as(TestOptions).dry_run:
-        print(f"Would attack {own.attacked_words:,} words under {len(mechanisms)} mechanisms.")
-        print("Nothing was written (--dry_run).")
+        print(_described(job))
         return
     started = time.monotonic()
     launch.run(pipeline)
     print(
-        f"Attacked {len(mechanisms)} mechanisms in {time.monotonic() - started:.0f} seconds. "
-        f"Report: {storage.join(output, PAGE)}"
+        f"Attacked {len(job.question.mechanisms)} mechanisms in "
+        f"{spoken(time.monotonic() - started)}. Report: {storage.join(output, PAGE)}"
     )
+
+
+def _described(job: FrontierJob) -> str:
+    """What would be measured, and roughly how long that takes."""
+    own, question, corpus = job.options.view_as(FrontierOptions), job.question, job.asked.heading
+    search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
+    seed = job.options.view_as(MeasureOptions).seed
+    ids = uniform_sample(own.attacked_words, job.vocabulary.words, seed).ids
+    settings = planned(question, own.points, ids, search)
+    points = sum(
+        1 + sum(followed(c, setting.epsilons[0], job.vocabulary.words) for c in setting.rank_cs)
+        for setting in settings
+    )
+    lines = [
+        f"Would attack {own.attacked_words:,} words under {len(question.mechanisms)} mechanisms, "
+        f"at {points} points:"
+    ]
+    for name, parameters in question.mechanisms:
+        of = [s.epsilons[0] for s in settings if (s.mechanism, s.parameters) == (name, parameters)]
+        lines.append(f"  {name}: {len(of)} values of epsilon, {of[0]:g} to {of[-1]:g}")
+    if corpus.corpus and question.epsilons is None:
+        lines.append("These values are for the vocabulary; words of the corpus will move them.")
+    workers = launch.local_workers(job.options)
+    seconds = expected_seconds(settings, ids, own.pairs, search) / (workers or 1)
+    task = job.options.view_as(EvaluateOptions).task
+    where = f"{workers} worker processes" if workers > 1 else "one worker process"
+    lines.append(
+        f"Roughly {spoken(seconds)} on {where}"
+        + (f", and the {own.task_documents:,} documents of --task on top." if task else ".")
+    )
+    return "\n".join([*lines, "Nothing was written (--dry_run)."])
 
 
 if __name__ == "__main__":

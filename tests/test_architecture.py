@@ -27,9 +27,11 @@ WITHOUT_RELEASES = ("analysis", "audit")
 
 MAY_SEED = {
     ("mechanisms.index_recall", "measure_recall"),
-    ("analysis.grids", "automatic"),
+    ("analysis.grids", "_tried"),
     ("analysis.measure", "_Noisy"),
     ("analysis.measure_frontier", "_MeasureFrontier"),
+    ("analysis.frontier_cost", "expected_seconds"),
+    ("analysis.measure_documents", "_MeasureDocuments"),
     ("analysis.word_sample", "uniform_sample"),
     ("analysis.word_sample", "sample_by_frequency"),
     ("analysis.noise_shape", "draw"),

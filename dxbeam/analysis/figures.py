@@ -222,8 +222,14 @@ def shares_in_words(rows: Sequence[Row]) -> str:
     )
 
 
-def as_svg(figure: Figure, axes: Any) -> str:
-    """A plot as SVG text for the middle of a page: no ground of its own, in the page's ink."""
+def as_svg(figure: Figure, axes: Any, *, legend_columns: int = 0) -> str:
+    """A plot as SVG text for the middle of a page: no ground of its own, in the page's ink.
+
+    Args:
+      figure: the plot.
+      axes: its one pair of axes.
+      legend_columns: of a legend below the axes, for many curves; 0 for one within them.
+    """
     figure.patch.set_alpha(0)
     axes.patch.set_alpha(0)
     axes.set_axisbelow(True)
@@ -234,7 +240,15 @@ def as_svg(figure: Figure, axes: Any) -> str:
         spine.set_visible(side in ("left", "bottom"))
     for label in (axes.xaxis.label, axes.yaxis.label):
         label.set_color(INK)
-    if axes.get_legend_handles_labels()[0]:
+    if legend_columns:
+        figure.legend(
+            loc="outside lower center",
+            ncols=legend_columns,
+            frameon=False,
+            labelcolor=INK,
+            fontsize="small",
+        )
+    elif axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, labelcolor=INK)
     buffer = io.StringIO()
     # Text stays text, so that it can be searched and read aloud; no date, so that reports repeat.

@@ -26,9 +26,12 @@ from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
+ESTIMATES = ("useful", "unchanged", RELEASED_WORD, NOISY_VECTOR, "context", "task_accuracy", "wmd")
+"""Columns of the table that have an interval."""
+
 
 class Estimate(NamedTuple):
-    """A share and its 95 % interval."""
+    """A share, or a mean, and its 95 % interval."""
 
     value: float
     low: float
@@ -79,6 +82,12 @@ class Point(NamedTuple):
       unchanged: share of words released as themselves.
       released_word: share recovered by Bayes on the released word.
       noisy_vector: by Bayes on the noisy vector; None where that is not defined.
+      context: share of the words of documents that are recovered with context; None where no
+        documents were read.
+      task_accuracy: of original documents, of what is learnt from released ones; None where no
+        documents were measured.
+      wmd: mean Word Mover's Distance of a document to its release, in units of the embedding;
+        likewise.
     """
 
     mechanism: str
@@ -90,6 +99,9 @@ class Point(NamedTuple):
     unchanged: Estimate
     released_word: Estimate
     noisy_vector: Estimate | None
+    context: Estimate | None = None
+    task_accuracy: Estimate | None = None
+    wmd: Estimate | None = None
 
     @property
     def curve(self) -> tuple[str, str, float | None]:
@@ -103,7 +115,7 @@ class Point(NamedTuple):
     def as_row(self) -> dict[str, Any]:
         """With a column for each value and for the ends of its interval."""
         row = self._asdict()
-        for name in ("useful", "unchanged", RELEASED_WORD, NOISY_VECTOR):
+        for name in ESTIMATES:
             estimate = row.pop(name) or (None, None, None)
             row[name], row[f"{name}_low"], row[f"{name}_high"] = estimate
         return row
@@ -130,6 +142,7 @@ def measured(
     random: Random,
     channel: Channel,
     search: NeighborSearch,
+    before: Counts | None = None,
 ) -> Counts:
     """Releases each word once and counts what it is still good for and what attackers get.
 
@@ -140,8 +153,12 @@ def measured(
       random: uint64 [B, draws_needed or more].
       channel: of mechanism and rank resampling together, with the prior of both attackers.
       search: the vocabulary, with its neighbour table.
+      before: of the same words and random numbers with another ``rank_c``, which leaves the noisy
+        vectors as they are; they are not attacked again.
     """
     drawn = draw(mechanism, rank_c, ids, random, search)
+    if before is not None:
+        drawn = drawn._replace(noisy=None)
     kinds = outcomes(ids, drawn.released[:, None], search)[:, 0]
     found = attack_all(mechanism, drawn, channel, search)
     return Counts(
@@ -149,7 +166,7 @@ def measured(
         int((kinds == 0).sum()),
         int((kinds <= 1).sum()),
         found[RELEASED_WORD],
-        found.get(NOISY_VECTOR),
+        before.noisy_vector if before else found.get(NOISY_VECTOR),
     )
 
 
@@ -214,13 +231,19 @@ def best_within(
     return list(best.values())
 
 
-def compared(points: Sequence[Point]) -> Iterator[Verdict]:
-    """Each pair of points, with the more useful one where their intervals do not meet."""
+def compared(points: Sequence[Point], by: str = "useful") -> Iterator[Verdict]:
+    """Each pair of points, with the more useful one where their intervals do not meet.
+
+    Args:
+      points: chosen under one limit of risk.
+      by: the column of the table that says how useful they are; more is better.
+    """
     for index, one in enumerate(points):
         for other in points[index + 1 :]:
+            own, others = getattr(one, by), getattr(other, by)
             more = None
-            if one.useful.low > other.useful.high:
+            if own.low > others.high:
                 more = one
-            elif other.useful.low > one.useful.high:
+            elif others.low > own.high:
                 more = other
             yield Verdict(one, other, more)

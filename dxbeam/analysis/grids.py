@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from dxbeam.analysis import proportions
 from dxbeam.errors import ConfigurationError
@@ -63,13 +64,7 @@ def automatic(mechanism: Mechanism, ids: Ids, search: NeighborSearch) -> list[fl
       ids: int64 [B], the words that are measured, in random order.
       search: the vocabulary.
     """
-    generator = np.random.default_rng(0)  # a trial: nothing is released
-    ids = ids[:_PILOT_WORDS]
-    draws = mechanism.draws(search.vocabulary.dimensions)
-    random = generator.integers(0, 2**64, (len(ids), draws), dtype=np.uint64)
-    defined = _defined(mechanism, _PILOT_EPSILONS, search.vocabulary.dimensions)
-    sums = proportions.measure(mechanism, defined, [], ids, random, search)
-    original = sums.totals[0, :, 0] / sums.words
+    defined, original = _tried(mechanism, ids, search)
     first = int(np.searchsorted(original > LEAST, True)) or 1
     last = int(np.searchsorted(original > MOST, True))
     low, high = defined[min(first, len(defined)) - 1], defined[min(last, len(defined) - 1)]
@@ -79,6 +74,40 @@ def automatic(mechanism: Mechanism, ids: Ids, search: NeighborSearch) -> list[fl
     start = max(1, math.floor(low / step))
     grid = [float(f"{step * index:.12g}") for index in range(start, math.ceil(high / step) + 1)]
     return _defined(mechanism, grid, search.vocabulary.dimensions)
+
+
+def by_shares(mechanism: Mechanism, ids: Ids, search: NeighborSearch, points: int) -> list[float]:
+    """Few epsilons that tell a mechanism's whole range: spaced by what they leave, not evenly.
+
+    At the k-th of K points about LEAST + (MOST - LEAST) (k / (K - 1))^2 of the words come out as
+    themselves, as far as the mechanism gets there: closer together where few words do.
+
+    Args:
+      mechanism: with any epsilon.
+      ids: int64 [B], the words that are measured, in random order.
+      search: the vocabulary.
+      points: K; fewer are returned where they would be equal to three digits.
+    """
+    defined, original = _tried(mechanism, ids, search)
+    reached = np.maximum.accumulate(original) + 1e-9 * np.arange(len(defined))
+    low, high = max(LEAST, reached[0]), min(MOST, reached[-1])
+    targets = low + (high - low) * np.linspace(0, 1, points) ** 2
+    found = np.exp(np.interp(targets, reached, np.log(defined)))
+    grid = sorted({float(f"{epsilon:.3g}") for epsilon in found})
+    return _defined(mechanism, grid, search.vocabulary.dimensions)
+
+
+def _tried(
+    mechanism: Mechanism, ids: Ids, search: NeighborSearch
+) -> tuple[list[float], npt.NDArray[np.float64]]:
+    """Some epsilons in increasing order, and the share of original words at each of them."""
+    generator = np.random.default_rng(0)  # a trial: nothing is released
+    ids = ids[:_PILOT_WORDS]
+    draws = mechanism.draws(search.vocabulary.dimensions)
+    random = generator.integers(0, 2**64, (len(ids), draws), dtype=np.uint64)
+    defined = _defined(mechanism, _PILOT_EPSILONS, search.vocabulary.dimensions)
+    sums = proportions.measure(mechanism, defined, [], ids, random, search)
+    return defined, np.asarray(sums.totals[0, :, 0] / sums.words)
 
 
 def _defined(mechanism: Mechanism, epsilons: Sequence[float], dimensions: int) -> list[float]:

@@ -7,7 +7,7 @@ the seed and the task: however tasks are spread, the result is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -15,6 +15,9 @@ import numpy as np
 from apache_beam import pvalue
 
 from dxbeam.analysis import frontier, grids
+from dxbeam.analysis.attackers.channel import Channel
+from dxbeam.analysis.attackers.context import context_share
+from dxbeam.analysis.attackers.draws import draw
 from dxbeam.analysis.attackers.make_channel import make_channel, pair_draws
 from dxbeam.analysis.attackers.prior import Prior, prior_from_counts, uniform_prior
 from dxbeam.analysis.attackers.resampled_channel import (
@@ -22,19 +25,23 @@ from dxbeam.analysis.attackers.resampled_channel import (
     ranks_needed,
     resampled_channel,
 )
-from dxbeam.analysis.frontier import Point
+from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
+from dxbeam.analysis.frontier import Estimate, Point
 from dxbeam.analysis.measure import Searching, SharedSearch
 from dxbeam.analysis.measurement import Question, Setting
+from dxbeam.analysis.progress import Progress
 from dxbeam.analysis.word_sample import WordSample
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.resampling import RankResampling
-
-POINTS = 10
-"""Values of epsilon of a mechanism where none are given."""
+from dxbeam.space.neighbors import Ids, NeighborSearch
 
 _PAIRS_AT_ONCE = 2_500
 
-_RELEASED, _LEARNT = 0, 1  # apart in the seed, so that what is attacked is not what was learnt
+_RELEASED, _LEARNT, _READ = (
+    0,
+    1,
+    3,
+)  # apart in the seed, so that what is attacked is not what was learnt
 
 
 class Task(NamedTuple):
@@ -44,11 +51,44 @@ class Task(NamedTuple):
       part: names the task, and its random numbers.
       setting: of one epsilon.
       ids: the words.
+      tasks: how many tasks there are.
     """
 
     part: int
     setting: Setting
     ids: list[int]
+    tasks: int
+
+
+class Context(NamedTuple):
+    """What the attacker that reads on needs.
+
+    Attributes:
+      documents: PCollection of one list of documents, each with its ``ids``, none empty.
+      following: PCollection[WordPairs] of one, which words follow which in public text.
+    """
+
+    documents: pvalue.PCollection
+    following: pvalue.PCollection
+
+
+class LearnFollowing(beam.PTransform):
+    """Which words follow which: PCollection[int64 arrays] -> PCollection[WordPairs] of one.
+
+    Args:
+      words: N, of the vocabulary.
+    """
+
+    def __init__(self, words: int):
+        super().__init__()
+        self._words = words
+
+    def expand(self, texts: pvalue.PCollection) -> pvalue.PCollection:
+        """Counts in one place."""
+        one = texts.pipeline | "One" >> beam.Create([self._words])
+        return one | "Learn" >> beam.Map(
+            lambda words, texts: learn_pairs(texts, words), pvalue.AsIter(texts)
+        )
 
 
 class PlanFrontier(beam.PTransform):
@@ -56,12 +96,13 @@ class PlanFrontier(beam.PTransform):
 
     Args:
       question: what is asked; its repeats are of no use here.
+      points: values of epsilon of a mechanism where none are given.
       search: of the vocabulary.
     """
 
-    def __init__(self, question: Question, search: SharedSearch):
+    def __init__(self, question: Question, points: int, search: SharedSearch):
         super().__init__()
-        self._plan = _PlanFrontier(question, search)
+        self._plan = _PlanFrontier(question, points, search)
 
     def expand(self, sample: pvalue.PCollection) -> pvalue.PCollection:
         """Plans."""
@@ -79,6 +120,8 @@ class MeasureFrontier(beam.PTransform):
       search: of the vocabulary.
       seed: of the noise. The words are not released to anyone.
       pairs: how many words an attacker releases itself to learn a mechanism.
+      workers: processes among which tasks are divided, for the time left; 0 where unknown.
+      context: documents that are read with context; None for none.
     """
 
     def __init__(
@@ -87,43 +130,85 @@ class MeasureFrontier(beam.PTransform):
         search: SharedSearch,
         seed: int,
         pairs: int,
+        workers: int = 0,
+        context: Context | None = None,
     ):
         super().__init__()
         self._counts = counts
-        self._measure = _MeasureFrontier(search, seed, pairs)
+        self._context = context
+        self._measure = _MeasureFrontier(search, seed, pairs, workers)
 
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Spreads tasks over workers."""
-        known = None if self._counts is None else pvalue.AsSingleton(self._counts)
-        return tasks | "Spread" >> beam.Reshuffle() | "Attack" >> beam.ParDo(self._measure, known)
+        known = [None if side is None else pvalue.AsSingleton(side) for side in self._sides()]
+        return tasks | "Spread" >> beam.Reshuffle() | "Attack" >> beam.ParDo(self._measure, *known)
+
+    def _sides(self) -> tuple[pvalue.PCollection | None, ...]:
+        return (self._counts, *(self._context or ()))
 
 
 class _PlanFrontier(Searching):
-    def __init__(self, question: Question, search: SharedSearch):
+    def __init__(self, question: Question, points: int, search: SharedSearch):
         super().__init__(search)
         self._question = question
+        self._points = points
 
     def process(self, sample: WordSample) -> Iterator[Task]:
-        ids, part = WordSample(*sample).ids, 0
-        for name, parameters in self._question.mechanisms:
-            epsilons = self._question.epsilons
-            if epsilons is None:
-                made = make_mechanism(name, epsilon=0.1, **dict(parameters))
-                grid = grids.automatic(made, np.array(ids, np.int64), self._search)
-                epsilons = tuple(grid[:: max(1, len(grid) // POINTS)])
-            for epsilon in epsilons:
-                setting = Setting(name, parameters, (epsilon,), self._question.rank_cs)
-                yield Task(part, setting, ids)
-                part += 1
+        ids = WordSample(*sample).ids
+        settings = planned(self._question, self._points, ids, self._search)
+        for part, setting in enumerate(settings):
+            yield Task(part, setting, ids, len(settings))
+
+
+def planned(
+    question: Question, points: int, ids: Sequence[int], search: NeighborSearch
+) -> list[Setting]:
+    """The settings of a frontier, of one epsilon each, mechanism by mechanism.
+
+    Args:
+      question: what is asked; its repeats are of no use here.
+      points: values of epsilon of a mechanism where none are given.
+      ids: the words that are attacked, in random order.
+      search: the vocabulary.
+    """
+    made = []
+    for name, parameters in question.mechanisms:
+        mechanism = make_mechanism(name, epsilon=0.1, **dict(parameters))
+        epsilons = question.epsilons or grids.by_shares(
+            mechanism, np.array(ids, np.int64), search, points
+        )
+        made += [Setting(name, parameters, (epsilon,), question.rank_cs) for epsilon in epsilons]
+    return made
+
+
+def followed(rank_c: float, epsilon: float, words: int) -> bool:
+    """Whether the attacker can follow rank resampling with this c in N words."""
+    return ranks_needed(rank_c, epsilon, words) <= MOST_RANKS
 
 
 class _MeasureFrontier(Searching):
-    def __init__(self, search: SharedSearch, seed: int, pairs: int):
+    def __init__(self, search: SharedSearch, seed: int, pairs: int, workers: int):
         super().__init__(search)
         self._seed = seed
         self._pairs = pairs
+        self._progress = Progress("words attacked", workers)
 
-    def process(self, task: Task, counts: Any) -> Iterator[tuple[int, Point]]:
+    def process(
+        self,
+        task: Task,
+        counts: Any,
+        documents: Sequence[Any] = (),
+        following: WordPairs | None = None,
+    ) -> Iterator[tuple[int, Point]]:
+        with self._progress.of(task.tasks, task.setting):
+            texts = [np.array(document.ids, np.int64) for document in documents]
+            for point, channel in self._points(task, counts):
+                if following is not None:
+                    shares = self._read_on(task, point.rank_c, channel, texts, following)
+                    point = point._replace(context=Estimate(*shares))
+                yield task.part, point
+
+    def _points(self, task: Task, counts: Any) -> Iterator[tuple[Point, Channel]]:
         setting, search = task.setting, self._search
         mechanism, [epsilon] = setting.made(), setting.epsilons
         words, n = len(search.vocabulary), search.vocabulary.dimensions
@@ -132,15 +217,33 @@ class _MeasureFrontier(Searching):
             prior = prior_from_counts("public text", counts[:-1])
         learnt = self._numbers(task.part, _LEARNT, self._pairs, pair_draws(mechanism, n))
         chosen = make_channel(mechanism, None, prior, learnt, search)
-        columns = mechanism.draws(n) + RankResampling(1.0).draws()
-        [random] = self._numbers(task.part, _RELEASED, len(task.ids), columns, len(task.ids))
-        ids = np.array(task.ids, np.int64)
+        random = self._random(task, _RELEASED, len(task.ids))
+        ids, counted = np.array(task.ids, np.int64), None
         for c in (None, *setting.rank_cs):
-            if c and ranks_needed(c, epsilon, words) > MOST_RANKS:
+            if c and not followed(c, epsilon, words):
                 continue
             channel = resampled_channel(chosen, c, epsilon, search) if c else chosen
-            counted = frontier.measured(mechanism, c, ids, random, channel, search)
-            yield task.part, frontier.point(mechanism, setting.parameters_text, c, counted)
+            counted = frontier.measured(mechanism, c, ids, random, channel, search, counted)
+            yield frontier.point(mechanism, setting.parameters_text, c, counted), channel
+
+    def _read_on(
+        self,
+        task: Task,
+        c: float | None,
+        channel: Channel,
+        texts: Sequence[Ids],
+        following: WordPairs,
+    ) -> tuple[float, float, float]:
+        ids = np.concatenate(texts)
+        random = self._random(task, _READ, len(ids))
+        released = draw(task.setting.made(), c, ids, random, self._search).released
+        ends = np.cumsum([len(text) for text in texts])[:-1]
+        return context_share(channel, following, texts, np.split(released, ends))
+
+    def _random(self, task: Task, kind: int, rows: int) -> Any:
+        draws = task.setting.made().draws(self._search.vocabulary.dimensions)
+        [random] = self._numbers(task.part, kind, rows, draws + RankResampling(1.0).draws(), rows)
+        return random
 
     def _numbers(
         self, part: int, kind: int, rows: int, columns: int, at_once: int = _PAIRS_AT_ONCE

@@ -123,14 +123,34 @@ def plan(question: Question, sample: WordSample, search: NeighborSearch) -> Plan
     )
 
 
-def named_mechanisms(text: str) -> tuple[Named, ...]:
-    """``"laplace,gaussian:delta=1e-6"`` as names and parameters; ``all`` for every mechanism.
+def without_consent() -> tuple[str, ...]:
+    """Names of the mechanisms that promise something for every word, and so need no consent."""
+    return tuple(name for name in MECHANISMS if promises(name))
+
+
+def promises(name: str, parameters: Sequence[tuple[str, str]] = ()) -> bool:
+    """Whether a mechanism promises something for every word.
+
+    Args:
+      name: the mechanism's.
+      parameters: its parameters other than epsilon.
+    """
+    guarantee = make_mechanism(name, epsilon=0.1, **dict(parameters)).guarantee()
+    return guarantee.sound and not guarantee.unprotected
+
+
+def named_mechanisms(text: str, every: Sequence[str] = tuple(MECHANISMS)) -> tuple[Named, ...]:
+    """``"laplace,gaussian:delta=1e-6"`` as names and parameters.
+
+    Args:
+      text: as above, or ``all``.
+      every: what ``all`` stands for.
 
     Raises:
       ConfigurationError: there is no such mechanism, it has no such parameter, or is named twice.
     """
     listed: list[Named] = []
-    for entry in (",".join(MECHANISMS) if text == "all" else text).split(","):
+    for entry in (",".join(every) if text == "all" else text).split(","):
         name, *given = entry.strip().split(":")
         parameters = dict(pair.partition("=")[::2] for pair in given)
         if "epsilon" in parameters:

@@ -19,7 +19,7 @@ class FrontierOptions(PipelineOptions):
     Attributes:
       command: the launcher's name.
       needed: flags, without dashes, that must be given.
-      shared: flags of dxbeam sanitize and dxbeam measure that it takes too.
+      shared: flags of dxbeam sanitize, measure and evaluate that it takes too.
     """
 
     command: ClassVar[str] = "frontier"
@@ -31,6 +31,7 @@ class FrontierOptions(PipelineOptions):
         "--epsilons",
         "--rank_cs",
         "--seed",
+        "--task",
     )
 
     @classmethod
@@ -50,6 +51,14 @@ class FrontierOptions(PipelineOptions):
             help="how many words are released and attacked at each point (default 1000)",
         )
         group.add_argument(
+            "--points",
+            type=count,
+            default=10,
+            metavar="N",
+            help="at how many values of epsilon a mechanism is measured where --epsilons is auto; "
+            "they lie closer together where few words stay (default 10)",
+        )
+        group.add_argument(
             "--pairs",
             type=count,
             default=20_000,
@@ -58,10 +67,26 @@ class FrontierOptions(PipelineOptions):
             "formula (default 20000)",
         )
         group.add_argument(
+            "--context_documents",
+            type=count,
+            metavar="N",
+            help="how many documents of the corpus are read with context at each point, the first "
+            "200 known words of each; which words follow which is learnt from --public_input "
+            "(default: none)",
+        )
+        group.add_argument(
             "--most_risk",
             type=float,
             default=0.2,
             metavar="SHARE",
             help="the share of words that may be recovered, for which settings are recommended "
             "(default 0.2)",
+        )
+        flag_group(parser, flag_groups.EVALUATION).add_argument(
+            "--task_documents",
+            type=count,
+            default=1000,
+            metavar="N",
+            help="how many documents of the corpus are released at each point for --task, the "
+            "first 200 known words of each (default 1000)",
         )

@@ -36,8 +36,9 @@ class MeasureOptions(PipelineOptions):
             "--mechanisms",
             default="laplace",
             metavar="NAMES",
-            help="mechanisms to measure, such as laplace,santext, or all; with parameters, such as "
-            "gaussian:delta=1e-6:distance=5 (default laplace)",
+            help="mechanisms to measure, such as laplace,santext, or all (for frontier, all that "
+            "need no consent); with parameters, such as gaussian:delta=1e-6:distance=5 "
+            "(default laplace)",
         )
         group.add_argument(
             "--epsilons",

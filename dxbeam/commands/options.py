@@ -134,7 +134,7 @@ def launcher_flags(own: type[PipelineOptions]) -> list[argparse.Action]:
     return [
         *(
             flag
-            for flag in _declared(SanitizeOptions, MeasureOptions)
+            for flag in _declared(SanitizeOptions, MeasureOptions, EvaluateOptions)
             if shared & set(flag.option_strings)
         ),
         *(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +82,118 @@ def test_words_of_a_corpus_are_attacked_with_what_public_text_tells(
     page = (tmp_path / "out" / "report.html").read_text()
     assert "w251" not in page
     assert "Computed from raw text" in page
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Each class has words of its own, and both have a word that the vocabulary does not know."""
+    folder = tmp_path_factory.mktemp("corpus")
+    records = [
+        {
+            "id": str(i),
+            "text": f"w{i % 7 + 100 * (i % 2)} w{i % 5 + 100 * (i % 2)} hush",
+            "side": i % 2,
+        }
+        for i in range(60)
+    ]
+    return tiny.write_jsonl(folder / "corpus.jsonl", records)
+
+
+def test_documents_are_released_and_a_task_is_learnt_from_them(
+    uri: str, corpus: Path, tmp_path: Path
+) -> None:
+    task = (f"--input={corpus}", "--task=side", "--task_documents=50")
+    rows = _measured(uri, tmp_path / "out", *task)
+    assert len(rows) == 12
+    for row in rows:
+        for column in ("task_accuracy", "wmd"):
+            assert row[f"{column}_low"] <= row[column] <= row[f"{column}_high"]
+    at = {(row["mechanism"], row["rank_c"], row["epsilon"]): row for row in rows}
+    for name in ("laplace", "santext"):
+        least, most = at[name, None, 1.0], at[name, None, 20.0]
+        assert most["task_accuracy"] > 0.9 > least["task_accuracy"]
+        assert most["wmd"] < 0.1 < least["wmd"]
+        assert at[name, 0.05, 20.0]["wmd"] > most["wmd"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "50 documents" in page
+    assert "hush" not in page
+    assert "w101" not in page
+
+
+def test_documents_are_read_with_context(uri: str, tmp_path: Path) -> None:
+    """In both texts a word says which one comes next, and one in three is lost at this epsilon."""
+    for name, documents in (("private", 30), ("public", 300)):
+        starts = [number % 7 for number in range(documents)]
+        texts = [" ".join(f"w{(start + i) % 7}" for i in range(20)) for start in starts]
+        records = [{"id": str(i), "text": text} for i, text in enumerate(texts)]
+        tiny.write_jsonl(tmp_path / f"{name}.jsonl", records)
+    measure_frontier(
+        [
+            f"--vocabulary={uri}",
+            f"--output={tmp_path / 'out'}",
+            f"--input={tmp_path}/private.jsonl",
+            f"--public_input={tmp_path}/public.jsonl",
+            "--mechanisms=santext",
+            "--epsilons=1",
+            "--rank_cs=0.1",
+            "--attacked_words=100",
+            "--context_documents=20",
+        ]
+    )
+    for row in pq.read_table(tmp_path / "out" / "frontier.parquet").to_pylist():
+        assert row["context_low"] <= row["context"] <= row["context_high"]
+        assert row["context_low"] > row["released_word_high"]
+    assert "with context" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_what_is_not_asked_for_is_empty(output: Path) -> None:
+    for row in pq.read_table(output / "frontier.parquet").to_pylist():
+        assert {row[column] for column in ("task_accuracy", "wmd", "context")} == {None}
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--task=side"], "--task side is a field of documents; name them with --input"),
+        (["--task=text", "--input=CORPUS"], "this is the text or the id"),
+        (["--context_documents=9", "--input=CORPUS"], "learnt from --public_input; name both"),
+        (["--task=nowhere", "--input=CORPUS"], "only 0 documents have this field"),
+    ],
+)
+def test_what_cannot_be_done_with_documents_is_refused(
+    flags: list[str], said: str, uri: str, corpus: Path, tmp_path: Path
+) -> None:
+    given = [flag.replace("CORPUS", str(corpus)) for flag in flags]
+    with pytest.raises(DxbeamError, match=re.escape(said)):
+        _measured(uri, tmp_path / "out", *given)
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+def test_long_work_says_how_far_it_is(
+    uri: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    flags = ["--mechanisms=santext", "--epsilons=1,2,4", "--attacked_words=20"]
+    measure_frontier([f"--vocabulary={uri}", f"--output={tmp_path / 'out'}", *flags])
+    lines = [line for line in caplog.messages if line.startswith("words attacked")]
+    assert len(lines) == 3
+    assert "under santext at epsilon = " in lines[0]
+    assert re.search(r"this worker has done 1 of about 3 settings, about \d+ \w+ left$", lines[0])
+
+
+def test_all_stands_for_what_promises_something(
+    uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--mechanisms=all", "--rank_cs=0.05", "--dry_run"]
+    measure_frontier([f"--vocabulary={uri}", f"--output={tmp_path / 'out'}", *flags])
+    said = capsys.readouterr().out
+    assert "Left out: santext_plus, trlaplace_published, truncated_gumbel. They guarantee" in said
+    assert "under 8 mechanisms" in said
+    listed = re.findall(r"^  (\w+): (\d+) values of epsilon, ([\d.]+) to ([\d.]+)$", said, re.M)
+    assert len(listed) == 8
+    assert all(int(values) >= 5 for _, values, _, _ in listed)
+    assert f"at {2 * sum(int(values) for _, values, _, _ in listed)} points" in said
+    assert re.search(r"Roughly \d+ \w+ on one worker process", said)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.calibrate import calibrate
+from pipelines.frontier import measure_frontier
 from pipelines.measure import measure_settings
-from tests.support import browser
+from tests.support import browser, tiny
 from tests.support.browser import Page
 
 pytestmark = pytest.mark.skipif(browser.PROGRAM is None, reason=browser.MISSING)
@@ -43,15 +44,24 @@ CONTRASTS = """
 """
 
 
-@pytest.fixture(scope="module", params=["measure", "calibrate"])
+@pytest.fixture(scope="module", params=["measure", "calibrate", "frontier"])
 def report(
     uri: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Path:
     output = tmp_path_factory.mktemp(request.param) / "out"
-    flags = [f"--vocabulary={uri}", f"--output={output}", "--epsilons=1:5"]
+    grid = "--epsilons=2,8" if request.param == "frontier" else "--epsilons=1:5"
+    flags = [f"--vocabulary={uri}", f"--output={output}", grid]
     if request.param == "measure":
         own = ["--mechanisms=laplace,santext", "--rank_cs=0.05", "--words=50"]
         measure_settings(flags + own)
+    elif request.param == "frontier":
+        own = ["--mechanisms=all", "--rank_cs=0.05", "--attacked_words=30", "--pairs=200"]
+        texts = [
+            {"id": str(i), "text": f"w{i % 7 + 100 * (i % 2)} w{i % 5}", "side": i % 2}
+            for i in range(40)
+        ]
+        corpus = tiny.write_jsonl(output.parent / "corpus.jsonl", texts)
+        measure_frontier([*flags, *own, f"--input={corpus}", "--task=side"])
     else:
         own = ["--at_most=distant=0.5", "--rank_cs=0.05,0.2", "--words=200"]
         calibrate(flags + own)

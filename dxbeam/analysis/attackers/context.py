@@ -205,3 +205,38 @@ def measure_gain(
             )
         )
     return total
+
+
+def context_share(
+    channel: Channel,
+    pairs: WordPairs,
+    originals: Sequence[Ids],
+    released: Sequence[Ids],
+    count: int = CANDIDATES,
+) -> tuple[float, float, float]:
+    """The share of words that are got with context, and 1.96 standard errors around it.
+
+    Words of a text depend on one another, texts are taken as independent, as in ``Gain.gained``; of
+    a single text nothing is known, and the interval is from 0 to 1.
+
+    Args:
+      channel: what is known or estimated of single words.
+      pairs: which words follow which.
+      originals: texts, int64 arrays of ids; none empty.
+      released: what was released for them, in the same order.
+      count: candidates for each word.
+    """
+    every = candidates_for(channel, np.concatenate(released), count)
+    ends = np.cumsum([len(text) for text in originals])
+    right = np.empty(len(originals))
+    for number, (text, end) in enumerate(zip(originals, ends, strict=True)):
+        part = slice(end - len(text), end)
+        own = Candidates(every.ids[part], every.posterior[part], every.priors[part])
+        right[number] = (read_each(own, pairs) == text).sum()
+    sizes = np.diff(ends, prepend=0)
+    share, texts = float(right.sum() / sizes.sum()), len(sizes)
+    if texts < 2:
+        return share, 0.0, 1.0
+    spread = float(np.square(right - share * sizes).sum()) * texts / (texts - 1)
+    error = 1.96 * math.sqrt(spread) / float(sizes.sum())
+    return share, max(0.0, share - error), min(1.0, share + error)

@@ -32,6 +32,8 @@ MOST_RANKS = 2_000
 
 _WORDS_PER_BLOCK = 4096
 
+_OUTPUTS_AT_ONCE = 256
+
 
 def ranks_needed(rank_c: float, epsilon: float, words: int) -> int:
     """How many ranks hold all but ``LEFT_OUT`` of what becomes of a word; N at most."""
@@ -63,15 +65,28 @@ class ResampledChannel:
         return self.chosen.prior
 
     def joint(self, outputs: Ids) -> Iterator[tuple[slice, Floats]]:
-        """As ``Channel`` says."""
-        for row, output in enumerate(outputs):
-            own = slice(self.starts[output], self.starts[output + 1])
-            made = np.zeros((1, len(self.prior.shares)))
-            chances = self.law[self.ranks[own]]
-            for part, rows in self.chosen.joint(self.sources[own].astype(np.int64)):
-                for chance, source in zip(chances[part], rows, strict=True):
-                    made[0] += chance * source
-            yield slice(row, row + 1), made
+        """As ``Channel`` says.
+
+        The chosen channel's row of a word around which several of the outputs stand is computed
+        once for them. Each output adds up its own rows in the order of their words, so its row
+        depends on no other output.
+        """
+        for start in range(0, len(outputs), _OUTPUTS_AT_ONCE):
+            block = outputs[start : start + _OUTPUTS_AT_ONCE]
+            own = [slice(self.starts[output], self.starts[output + 1]) for output in block]
+            sizes = [part.stop - part.start for part in own]
+            rows = np.repeat(np.arange(len(block)), sizes)
+            sources = np.concatenate([self.sources[part] for part in own]).astype(np.int64)
+            chances = np.concatenate([self.law[self.ranks[part]] for part in own])
+            order = np.argsort(sources, kind="stable")
+            words, first = np.unique(sources[order], return_index=True)
+            ends = np.append(first, len(order))
+            made = np.zeros((len(block), len(self.prior.shares)))
+            for part, joint in self.chosen.joint(words):
+                for word, source in zip(range(part.start, part.stop), joint, strict=True):
+                    for place in order[ends[word] : ends[word + 1]]:
+                        made[rows[place]] += chances[place] * source
+            yield slice(start, start + len(block)), made
 
 
 def resampled_channel(

@@ -13,6 +13,7 @@ from dxbeam.analysis.attackers.channel import known_channel
 from dxbeam.analysis.attackers.context import (
     Candidates,
     candidates_for,
+    context_share,
     measure_gain,
     read_each,
     read_on,
@@ -244,3 +245,18 @@ def test_the_interval_of_a_gain_is_that_over_texts() -> None:
     share, low, high = one.plus(other).gained()
     error = math.sqrt(2 * 0.1**2 / 1) / math.sqrt(2)  # two shares, 0.1 to either side of their mean
     assert (share, low, high) == pytest.approx((0.1, 0.1 - 1.96 * error, 0.1 + 1.96 * error))
+
+
+def test_the_share_with_context_is_that_of_the_gain(search: NeighborSearch) -> None:
+    """A single text and equal texts show the ends of its interval."""
+    prior, mechanism = zipf(WORDS), make_mechanism("santext", epsilon=1.2)
+    channel = channel_of(mechanism, None, prior, search)
+    draws = [drawn(mechanism, None, prior, length, search, length) for length in (5, 1, 30, 12)]
+    texts, released = [d.ids for d in draws], [d.released for d in draws]
+    gain = measure_gain(channel, _pairs(), texts, released)
+    share, low, high = context_share(channel, _pairs(), texts, released)
+    assert share == gain.context / gain.words
+    assert 0 <= low < share < high <= 1
+    assert context_share(channel, _pairs(), texts[:1], released[:1])[1:] == (0, 1)
+    equal = context_share(channel, _pairs(), texts[2:3] * 3, released[2:3] * 3)
+    assert equal[1:] == pytest.approx([equal[0]] * 2)
