@@ -15,13 +15,13 @@ from sacrebleu.metrics import CHRF
 from dxbeam.analysis import text_scores
 from dxbeam.analysis.text_scores import (
     Counts,
+    Reference,
+    Rouge,
     bleu,
-    bleu_counts,
     chrf,
-    chrf_counts,
     in_one_line,
     longest_common_subsequence,
-    rouge,
+    read_text,
     unchanged_by_position,
     unchanged_in_bag,
 )
@@ -46,6 +46,18 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     command += ["-i", str(folder / "released"), "-m", "bleu", "chrf", "-w", "9"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return {score["name"].lower().rstrip("2"): score["score"] for score in json.loads(printed)}
+
+
+def bleu_counts(original: str, released: str) -> Counts:
+    return Reference(original).bleu_counts(read_text(released))
+
+
+def chrf_counts(original: str, released: str) -> Counts:
+    return Reference(original).chrf_counts(read_text(released))
+
+
+def rouge(original: str, released: str) -> Rouge:
+    return Reference(original).rouge(read_text(released))
 
 
 def _bleu(pairs: list[tuple[str, str]]) -> float:
