@@ -17,8 +17,14 @@ from dxbeam.analysis.text_features import WORDS
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _MARKS = ("o", "s", "^", "D", "v", "P")
 
-LIKENESS = ("unchanged", "bleu", "chrf", "rougeL", "wmd")
-"""Of the scores of texts, those that the table of releases has."""
+LIKENESS = {
+    "unchanged": "words unchanged",
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "rougeL": "ROUGE-L",
+    "wmd": "WMD",
+}
+"""Of the scores of texts, those that the table of releases has, and what it calls them."""
 
 _PLOTTED = {
     "unchanged": "Words unchanged",
@@ -67,14 +73,17 @@ def found_by_release(rows: Sequence[Row]) -> Found:
 def columns(found: Found) -> list[Column]:
     """The columns of the table of releases: likeness, and classifiers by words."""
     metrics = dict.fromkeys(key[1] for key in found)
-    likeness = [Column(metric, metric) for metric in LIKENESS if metric in metrics]
+    likeness = [Column(title, metric) for metric, title in LIKENESS.items() if metric in metrics]
     classified = []
     for metric in metrics:
+        asked = metric.removesuffix("_accuracy")
         if metric == "task_accuracy":
-            classified.append(Column(metric, metric, WORDS, RELEASED, ORIGINAL))
-        elif metric.startswith("attack_") and metric.endswith("_accuracy"):
-            for trained_on in (ORIGINAL, RELEASED):
-                title = f"{metric}, trained on {trained_on}"
+            classified.append(
+                Column("task, trained on released text", metric, WORDS, RELEASED, ORIGINAL)
+            )
+        elif asked.startswith("attack_") and asked != metric:
+            for trained_on, text in ((ORIGINAL, "originals"), (RELEASED, "released text")):
+                title = f"attack on {asked.removeprefix('attack_')}, trained on {text}"
                 classified.append(Column(title, metric, WORDS, trained_on, RELEASED))
     return [*likeness, *classified]
 
@@ -104,12 +113,7 @@ def figures(found: Found, releases: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _title(column: Column) -> str | None:
-    if column.model is None:
-        return _PLOTTED.get(column.metric)
-    asked = column.metric.removesuffix("_accuracy").replace("_", " on ", 1)
-    return f"Accuracy of the {asked}, trained on {column.trained_on}s".replace(
-        "releaseds", "releases"
-    )
+    return f"Accuracy, {column.title}" if column.model else _PLOTTED.get(column.metric)
 
 
 def _curves(
@@ -127,13 +131,24 @@ def _curves(
             yield curve, sorted(points, key=lambda point: point.epsilon)
 
 
+def without_release(found: Found) -> dict[str, dict[str, Row]]:
+    """What classifiers come to on originals alone, and without reading: name -> metric -> row."""
+    names = {
+        "originals throughout": (WORDS, ORIGINAL, ORIGINAL),
+        MAJORITY: (MAJORITY, None, None),
+    }
+    made: dict[str, dict[str, Row]] = {name: {} for name in names}
+    for (release, metric, *how), row in found.items():
+        for name, own in names.items():
+            if release is None and tuple(how) == own:
+                made[name][metric] = row
+    return made
+
+
 def _lines(found: Found, column: Column) -> dict[str, Row]:
     """What is the same for all releases."""
-    keys = {
-        "originals throughout": (None, column.metric, WORDS, ORIGINAL, ORIGINAL),
-        MAJORITY: (None, column.metric, MAJORITY, None, None),
-    }
-    return {name: found[key] for name, key in keys.items() if key in found}
+    every = without_release(found)
+    return {name: rows[column.metric] for name, rows in every.items() if column.metric in rows}
 
 
 def _plot(title: str, curves: Mapping[str, Sequence[Point]], lines: Mapping[str, Row]) -> str:
@@ -162,6 +177,8 @@ def _plot(title: str, curves: Mapping[str, Sequence[Point]], lines: Mapping[str,
         axes.axhline(row["value"], color=INK, linestyle=dash, linewidth=1, label=name)
     axes.set(xlabel="epsilon", ylabel="accuracy" if lines else title.partition(",")[0])
     axes.set_xticks(sorted({point.epsilon for points in curves.values() for point in points}))
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + (0.06 + 0.08 * (len(curves) + len(lines))) * (high - low))  # legend
     return as_svg(plot, axes)
 
 

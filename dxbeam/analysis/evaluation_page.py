@@ -13,7 +13,7 @@ from dxbeam import storage
 from dxbeam.analysis.classification import Classified
 from dxbeam.analysis.document_scores import Sums, scores_of
 from dxbeam.analysis.evaluate import Over, every_document
-from dxbeam.analysis.evaluation_figures import columns, figures, found_by_release
+from dxbeam.analysis.evaluation_figures import columns, figures, found_by_release, without_release
 from dxbeam.analysis.pages import REPORT, render
 from dxbeam.analysis.tables import Row, write_table
 from dxbeam.analysis.word_movers import MOST_PAIRS, MOST_WORDS
@@ -204,6 +204,7 @@ def page(
         rejected=unpaired.rejected,
         columns=columns(found) if several else [],
         found=found,
+        without_release=without_release(found),
         figures=figures(found, heading.releases) if several else [],
         most_words=MOST_WORDS,
         most_pairs=MOST_PAIRS,
