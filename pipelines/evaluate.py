@@ -1,4 +1,4 @@
-r"""Compares a release with its originals: what its text is still good for, and what it still tells.
+r"""Compares releases with their originals: what text is still good for, and what it still tells.
 
     dxbeam evaluate --original 'corpus/*.jsonl' --released release \
         --vocabulary vocabularies/glove --output evaluated
@@ -9,6 +9,7 @@ evaluated/: words unchanged, BLEU, chrF, ROUGE, similarity of word vectors, Word
     --task label          how well classifiers learn this field from the released text
     --attack author       how well they tell this field from it, as an attacker would
     --group_by label      all scores for each value of this field, too
+    --released 'eps-*'    several releases of the corpus side by side, and against epsilon
 
 Everything is computed from raw text, and no guarantee covers it: keep it with the corpus, not with
 the release. Documents are found by their ids, and ids, labels and groups are the corpus's. Runs
@@ -42,16 +43,22 @@ from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.release import claim, places
+from dxbeam.release.text_release import TextRelease, named_releases, open_text_release
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.text.bag_of_words import ENGLISH
-from dxbeam.transforms.paired_release import GivenRelease, PairWithRelease, open_release
+from dxbeam.transforms.paired_release import PairWithReleases
 
 try:
     from dxbeam.analysis import classification
     from dxbeam.analysis.classification import Question
     from dxbeam.analysis.evaluate import Classify, ScoreDocuments
-    from dxbeam.analysis.evaluation_page import FROM_RAW_TEXT, Heading, WriteEvaluation
+    from dxbeam.analysis.evaluation_page import (
+        FROM_RAW_TEXT,
+        Heading,
+        ReleaseHeading,
+        WriteEvaluation,
+    )
     from dxbeam.analysis.pages import REPORT
     from dxbeam.analysis.text_features import MEAN_VECTOR, STYLE, WORDS
 except ImportError:
@@ -67,7 +74,7 @@ class EvaluateJob(NamedTuple):
     Attributes:
       options: the flags.
       read_as: how the originals are read.
-      release: the release, which is whole.
+      releases: the releases, which are whole.
       vocabulary: the vocabulary's handle, or None.
       questions: what is classified.
       heading: what the report begins with.
@@ -75,14 +82,14 @@ class EvaluateJob(NamedTuple):
 
     options: PipelineOptions
     read_as: CorpusFormat
-    release: GivenRelease
+    releases: list[TextRelease]
     vocabulary: VocabularyHandle | None
     questions: list[Question]
     heading: Heading
 
 
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
-    """The evaluation that the flags ask for; reads the release, to see that it is whole.
+    """The evaluation that the flags ask for; reads the releases, to see that they are whole.
 
     Raises:
       DxbeamError: a flag that is needed and missing, flags that do not go together, or no release.
@@ -91,63 +98,74 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
     require(own, "original", "released")
     require(options.view_as(CommonOptions), "output")
     launch.refuse_quoting(options)
-    _check_places(own.released, options.view_as(CommonOptions).output)
+    prefixes = named_releases(own.released)
+    _check_places(prefixes, options.view_as(CommonOptions).output)
     fields = tuple(dict.fromkeys(filter(None, (own.task, own.attack))))
     for flag, field in (("task", own.task), ("attack", own.attack)):
         if field in (shared.text_field, shared.id_field):
             raise ConfigurationError(f"`{flag}` {field}: this is the text or the id; name another")
     read_as = corpus_format(shared, fields, shared.group_by)
     vocabulary = artifact.handle(shared.vocabulary) if shared.vocabulary else None
-    release = open_release(own.released)
+    releases = sorted(map(open_text_release, prefixes), key=_in_order_of_settings)
     questions = []
     if own.task:
         kinds = (WORDS, MEAN_VECTOR) if vocabulary else (WORDS,)
         questions.append(classification.task(own.task, kinds))
     if own.attack:
         questions.append(classification.attack(own.attack, (STYLE, WORDS)))
-    made_with = release.manifest.get("vocabulary") or {}
     heading = Heading(
         corpus=own.original,
-        release=own.released,
-        promise=release.manifest["guarantee"]["sentence"],
+        releases=tuple(_release_heading(release, vocabulary) for release in releases),
         vocabulary=shared.vocabulary or "",
-        own_vocabulary=vocabulary is not None and made_with.get("digest") == vocabulary.digest,
         group_by=shared.group_by or "",
         command=shlex.join(["dxbeam", "evaluate", *argv]),
     )
-    return EvaluateJob(options, read_as, release, vocabulary, questions, heading)
+    return EvaluateJob(options, read_as, releases, vocabulary, questions, heading)
 
 
-def _check_places(released: str, output: str) -> None:
-    """Refuses to write figures that no guarantee covers into the release."""
-    if places.is_within(output, released):
-        raise ConfigurationError(
-            f"`output` {output} lies in the release, and what is computed from raw text does not "
-            "belong there; choose another directory"
-        )
+def _in_order_of_settings(release: TextRelease) -> tuple[str, tuple[str, ...], float, float]:
+    """Releases that differ in epsilon alone side by side, whatever their names."""
+    setting = release.setting
+    return setting.mechanism, setting.further, setting.rank_c or 0.0, setting.epsilon or 0.0
+
+
+def _release_heading(release: TextRelease, vocabulary: VocabularyHandle | None) -> ReleaseHeading:
+    made_with = release.manifest.get("vocabulary") or {}
+    return ReleaseHeading(
+        place=release.prefix,
+        promise=release.manifest["guarantee"]["sentence"],
+        curve=release.setting.curve,
+        epsilon=release.setting.epsilon,
+        own_vocabulary=vocabulary is not None and made_with.get("digest") == vocabulary.digest,
+    )
+
+
+def _check_places(releases: Sequence[str], output: str) -> None:
+    """Refuses to write figures that no guarantee covers into a release."""
+    for released in releases:
+        if places.is_within(output, released):
+            raise ConfigurationError(
+                f"`output` {output} lies in the release {released}, and what is computed from raw "
+                "text does not belong there; choose another directory"
+            )
 
 
 def build(job: EvaluateJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
     shared = job.options.view_as(SanitizeOptions)
     pipeline = beam.Pipeline(options=job.options)
-    pairs = pipeline | "Pair" >> PairWithRelease(
-        job.heading.corpus, job.read_as, shared.allow_unreadable_files, job.release
+    pairs = pipeline | "Pair" >> PairWithReleases(
+        job.heading.corpus, job.read_as, shared.allow_unreadable_files, job.releases
     )
     documents = pairs.documents
     sums = documents | "ScoreDocuments" >> ScoreDocuments(job.vocabulary, bool(shared.group_by))
-    classified = [
-        documents
-        | f"Classify {question.flag}" >> Classify(question, job.vocabulary, sorted(ENGLISH))
-        for question in job.questions
-    ]
-    every = (
-        classified | "AllClassified" >> beam.Flatten()
-        if classified
+    classified = (
+        documents | "Classify" >> Classify(job.questions, job.vocabulary, sorted(ENGLISH))
+        if job.questions
         else pipeline | "NoneClassified" >> beam.Create([])
     )
     output = job.options.view_as(CommonOptions).output
-    _ = pairs.unpaired | "WriteEvaluation" >> WriteEvaluation(output, job.heading, sums, every)
+    _ = pairs.unpaired | "WriteEvaluation" >> WriteEvaluation(output, job.heading, sums, classified)
     return pipeline
 
 
@@ -170,17 +188,24 @@ def evaluate_release(argv: Sequence[str]) -> None:
     started = time.monotonic()
     launch.run(pipeline)
     print(
-        f"Compared {job.heading.release} with its originals in {time.monotonic() - started:.0f} "
+        f"Compared {_counted(job)} with the originals in {time.monotonic() - started:.0f} "
         f"seconds. Report: {storage.join(output, REPORT)}\n{FROM_RAW_TEXT}"
     )
 
 
+def _counted(job: EvaluateJob) -> str:
+    if len(job.releases) > 1:
+        return f"{len(job.releases)} releases"
+    return f"{job.releases[0].prefix}"
+
+
 def _described(job: EvaluateJob) -> str:
     """What would be compared."""
-    released = job.release.manifest["documents_out"]
+    released = sum(release.manifest["documents_out"] for release in job.releases)
+    several = f" of {len(job.releases)} releases" if len(job.releases) > 1 else ""
     return "\n".join(
         [
-            f"Would compare {released:,} released documents with their originals.",
+            f"Would compare {released:,} released documents{several} with their originals.",
             *(f"Would classify by {question.field}." for question in job.questions),
             "Nothing was written (--dry_run).",
         ]

@@ -150,7 +150,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
     own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
     task = job.options.view_as(EvaluateOptions).task
-    seed, workers = job.options.view_as(MeasureOptions).seed, launch.local_workers(job.options)
+    seed, workers = job.options.view_as(MeasureOptions).seed, launch.local_workers(job.options) or 0
     pipeline = beam.Pipeline(options=job.options)
     measure_documents: Any = _classifiers() if task else None
 
@@ -255,7 +255,7 @@ def _described(job: FrontierJob) -> str:
         lines.append(f"  {name}: {len(of)} values of epsilon, {of[0]:g} to {of[-1]:g}")
     if corpus.corpus and question.epsilons is None:
         lines.append("These values are for the vocabulary; words of the corpus will move them.")
-    workers = launch.local_workers(job.options)
+    workers = launch.local_workers(job.options) or 0
     seconds = expected_seconds(settings, ids, own.pairs, search) / (workers or 1)
     task = job.options.view_as(EvaluateOptions).task
     where = f"{workers} worker processes" if workers > 1 else "one worker process"

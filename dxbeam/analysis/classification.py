@@ -15,17 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix, hstack
-from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
 from dxbeam.analysis.class_scores import accuracy, auc, macro_f1
+from dxbeam.analysis.cross_validation import PARTS, Model, Predictions, predict, train
 from dxbeam.analysis.document_scores import BOOTSTRAP, REPLICATES
 from dxbeam.analysis.text_features import Features
 from dxbeam.errors import CorpusError
 
-PARTS = 5
 LEAST_DOCUMENTS = 20
 
 ORIGINAL, RELEASED = "original", "released"
@@ -107,44 +103,84 @@ class Classified(NamedTuple):
     interval: str = BOOTSTRAP
 
 
-class Predictions(NamedTuple):
-    """What a model said of all documents.
+class Trained(NamedTuple):
+    """What was learnt from originals, for all releases of them.
 
     Attributes:
-      classes: int64 [n], the class that it took each document to be of.
-      scores: float64 [n], how much it took it for one of class 1; with two classes alone.
+      labels: the classes, in alphabetical order.
+      parts: by a document's order, the part that it is in.
+      models: by the kind of features, the model for each part, which has not seen that part.
     """
 
-    classes: Ids
-    scores: Numbers
+    labels: tuple[str, ...]
+    parts: Mapping[int, int]
+    models: Mapping[str, Sequence[Model]]
 
 
-def classify(examples: Sequence[Example], question: Question) -> list[Classified]:
-    """Trains and tests every model of a question.
+def train_on_originals(examples: Sequence[Example], question: Question) -> Trained:
+    """Divides documents into parts, and trains every model of a question on their originals.
 
     Args:
-      examples: of documents whose class is known, or of their pieces.
+      examples: of documents whose class is known, or of their pieces, with the features of the
+        original.
       question: what is asked.
 
     Raises:
       CorpusError: too few documents or classes, or nearly a class for each document.
     """
-    names = sorted({example.label for example in examples})
-    examples = sorted(examples, key=lambda example: example.order)
-    orders = list(dict.fromkeys(example.order for example in examples))
-    documents, numbers = len(orders), {order: number for number, order in enumerate(orders)}
-    document = np.array([numbers[example.order] for example in examples], np.int64)
-    check_classes(documents, len(names), question)
-    truth = np.array([names.index(example.label) for example in examples])
-    parts = document % PARTS
+    trained = _divided(examples, question)
+    truth, parts = _truth_and_parts(examples, trained)
+    models = {
+        kind: train(_features(examples, ORIGINAL, kind), truth, parts) for kind in question.models
+    }
+    return trained._replace(models=models)
+
+
+def _divided(examples: Sequence[Example], question: Question) -> Trained:
+    labels = tuple(sorted({example.label for example in examples}))
+    orders = sorted({example.order for example in examples})
+    check_classes(len(orders), len(labels), question)
+    return Trained(labels, {order: place % PARTS for place, order in enumerate(orders)}, {})
+
+
+def _truth_and_parts(examples: Sequence[Example], trained: Trained) -> tuple[Ids, Ids]:
+    numbers = {label: number for number, label in enumerate(trained.labels)}
+    truth = np.array([numbers[example.label] for example in examples])
+    return truth, np.array([trained.parts[example.order] for example in examples])
+
+
+def _features(examples: Sequence[Example], side: str, kind: str) -> list[Any]:
+    return [example.texts[side][kind] for example in examples]
+
+
+def classify(
+    examples: Sequence[Example], question: Question, trained: Trained | None = None
+) -> list[Classified]:
+    """Trains and tests every model of a question.
+
+    Args:
+      examples: of documents whose class is known, or of their pieces, with the features of what is
+        tested and, but for originals that were learnt from already, of what is trained on.
+      question: what is asked.
+      trained: what was learnt from the originals of these documents, perhaps among others.
+
+    Raises:
+      CorpusError: too few documents or classes, or nearly a class for each document.
+    """
+    orders, document = np.unique([example.order for example in examples], return_inverse=True)
+    documents = len(orders)
+    check_classes(documents, len({example.label for example in examples}), question)
+    trained = trained or _divided(examples, question)
+    examples = [examples[place] for place in np.argsort(document, kind="stable")]
+    truth, parts = _truth_and_parts(examples, trained)
     weights = np.random.default_rng(0).poisson(1.0, (REPLICATES, documents)).astype(np.float64)
-    weights = np.concatenate([np.ones((1, documents)), weights])[:, document]
+    weights = np.concatenate([np.ones((1, documents)), weights])[:, np.sort(document)]
     found = []
 
     def told(
         predictions: Predictions, model: str, trained_on: str | None, tested_on: str | None
     ) -> None:
-        for name, values in _all_scores(predictions, truth, parts, weights, len(names)):
+        for name, values in _all_scores(predictions, truth, parts, weights, len(trained.labels)):
             low, high = np.nanquantile(values[1:], [0.025, 0.975])
             found.append(
                 Classified(
@@ -160,13 +196,14 @@ def classify(examples: Sequence[Example], question: Question) -> list[Classified
             )
 
     told(_majority(truth), MAJORITY, None, None)
-    for model in question.models:
-        for trained_on in dict.fromkeys(trained for trained, _ in question.trials):
-            tested_on = [tested for trained, tested in question.trials if trained == trained_on]
-            with threadpool_limits(1):  # more would wait for one another, and for other workers
-                made = _cross_validated(examples, truth, parts, model, trained_on, tested_on)
-            for tested in tested_on:
-                told(made[tested], model, trained_on, tested)
+    for kind in question.models:
+        for trained_on in dict.fromkeys(side for side, _ in question.trials):
+            models = trained.models.get(kind) if trained_on == ORIGINAL else None
+            if models is None:
+                models = train(_features(examples, trained_on, kind), truth, parts)
+            for tested_on in (tested for side, tested in question.trials if side == trained_on):
+                tested = _features(examples, tested_on, kind)
+                told(predict(models, tested, parts), kind, trained_on, tested_on)
     return found
 
 
@@ -199,76 +236,6 @@ def check_classes(documents: int, classes: int, question: Question) -> None:
 def _majority(truth: Ids) -> Predictions:
     """The commonest class for every document; of four fifths of them it would often be another."""
     return Predictions(np.full(len(truth), np.bincount(truth).argmax()), np.zeros(len(truth)))
-
-
-def _cross_validated(
-    examples: Sequence[Example],
-    truth: Ids,
-    parts: Ids,
-    model: str,
-    trained_on: str,
-    tested_on: Sequence[str],
-) -> dict[str, Predictions]:
-    features = {
-        side: [example.texts[side][model] for example in examples]
-        for side in {trained_on, *tested_on}
-    }
-    said = {
-        side: Predictions(np.zeros(len(truth), np.int64), np.zeros(len(truth)))
-        for side in tested_on
-    }
-    for part in range(PARTS):
-        inside, outside = np.flatnonzero(parts != part), np.flatnonzero(parts == part)
-        fitted = _Fitted([features[trained_on][i] for i in inside], truth[inside])
-        for side in tested_on:
-            classes, scores = fitted.predict([features[side][i] for i in outside])
-            said[side].classes[outside] = classes
-            said[side].scores[outside] = scores
-    return said
-
-
-class _Fitted:
-    """Logistic regression, of TF-IDF weights where features are counts."""
-
-    def __init__(self, features: Sequence[Any], truth: Ids):
-        self._only = int(truth[0]) if len(set(truth.tolist())) == 1 else None
-        blocks = _blocks(features)
-        self._used = [np.union1d(0, np.flatnonzero(block.getnnz(axis=0))) for block in blocks]
-        self._tfidf = [
-            TfidfTransformer(sublinear_tf=True).fit(block[:, used])
-            for block, used in zip(blocks, self._used, strict=True)
-        ]
-        if self._only is None:
-            self._regression = LogisticRegression(C=10.0, max_iter=500)
-            self._regression.fit(self._matrix(features), truth)
-
-    def _matrix(self, features: Sequence[Any]) -> Any:
-        if not self._tfidf:
-            return np.stack(features)
-        blocks = zip(self._tfidf, _blocks(features), self._used, strict=True)
-        return hstack([tfidf.transform(block[:, used]) for tfidf, block, used in blocks]).tocsr()
-
-    def predict(self, features: Sequence[Any]) -> tuple[Ids, Numbers]:
-        if self._only is not None:
-            return np.full(len(features), self._only), np.zeros(len(features))
-        matrix = self._matrix(features)
-        scores = self._regression.decision_function(matrix)
-        classes = self._regression.predict(matrix)
-        return classes, scores if scores.ndim == 1 else np.zeros(len(features))
-
-
-def _blocks(features: Sequence[Any]) -> list[Any]:
-    """Counts as a matrix of float64 [documents, columns] for each block; [] for vectors."""
-    if isinstance(features[0], np.ndarray):
-        return []
-    made = []
-    for block, (_, _, columns) in enumerate(features[0]):
-        rows = [feature[block] for feature in features]
-        starts = np.cumsum([0, *(len(places) for places, _, _ in rows)])
-        places = np.concatenate([places for places, _, _ in rows])
-        counts = np.concatenate([counts for _, counts, _ in rows]).astype(np.float64)
-        made.append(csr_matrix((counts, places, starts), shape=(len(rows), columns)))
-    return made
 
 
 def _all_scores(

@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.analysis import text_scores, word_movers
-from dxbeam.analysis.text_scores import BLEU_COUNTS, CHRF_COUNTS, Counts
+from dxbeam.analysis.text_scores import BLEU_COUNTS, CHRF_COUNTS, Counts, Reference
+from dxbeam.analysis.word_movers import Ids
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 
 REPLICATES = 500
@@ -33,26 +34,33 @@ _NEED_VECTORS = (*_SHARES[1:], *_MEANS[3:])
 _COUNTS = 2 * len(_SHARES) + BLEU_COUNTS + CHRF_COUNTS
 
 
-class TextPair(Protocol):
-    """A document before and after.
+class Original(Protocol):
+    """A document before.
 
     Attributes:
-      id: of both.
-      original, released: the texts.
-      original_words, released_words: their words.
-      aligned: whether released word i stands in the place of original word i.
+      original: the text.
+      words: its words.
     """
 
     @property
-    def id(self) -> str: ...  # noqa: D102
-    @property
     def original(self) -> str: ...  # noqa: D102
     @property
-    def released(self) -> str: ...  # noqa: D102
+    def words(self) -> Sequence[str]: ...  # noqa: D102
+
+
+class Released(Protocol):
+    """A document after.
+
+    Attributes:
+      text: the text.
+      words: its words.
+      aligned: whether word i stands in the place of original word i.
+    """
+
     @property
-    def original_words(self) -> Sequence[str]: ...  # noqa: D102
+    def text(self) -> str: ...  # noqa: D102
     @property
-    def released_words(self) -> Sequence[str]: ...  # noqa: D102
+    def words(self) -> Sequence[str]: ...  # noqa: D102
     @property
     def aligned(self) -> bool: ...  # noqa: D102
 
@@ -92,52 +100,64 @@ class Score(NamedTuple):
     interval: str
 
 
-def score_document(pair: TextPair, seed: int, vocabulary: Vocabulary | None) -> DocumentScores:
-    """Compares a document with what was released of it.
+class DocumentScorer:
+    """Compares a document with what was released of it, each time again.
 
     Words and texts are lower-cased first, unless the vocabulary is one of cased words.
 
     Args:
-      pair: the document.
+      document: the original, which is read once.
       seed: of the bootstrap; the document's own, the same whenever it is looked at.
       vocabulary: gives words their ids and vectors; None leaves out what needs them.
     """
-    lower = vocabulary is None or vocabulary.lowercase
-    before, after = _cased(pair.original_words, lower), _cased(pair.released_words, lower)
-    original, released = (
-        text_scores.in_one_line(text.lower() if lower else text)
-        for text in (pair.original, pair.released)
-    )
-    ids = [_ids(words, vocabulary) for words in (before, after)]
-    known = [list(map(bool, words != UNKNOWN)) for words in ids]
-    looked_at = (
-        text_scores.unchanged_by_position(before, after, known[0])
-        if pair.aligned
-        else text_scores.unchanged_in_bag(before, after, known[1])
-    )
-    shares = [looked_at.unchanged, looked_at.words, looked_at.known_unchanged, looked_at.known]
-    for one in known:
-        shares += [len(one) - sum(one), len(one)]
-    counts = np.concatenate(
-        [
-            shares,
-            text_scores.bleu_counts(original, released),
-            text_scores.chrf_counts(original, released),
-        ]
-    )
-    moved = word_movers.movement(vocabulary, *ids) if vocabulary else (None, None, None)
-    wmd, relaxed, cosine = moved
-    means = np.array([*text_scores.rouge(original, released), cosine, wmd, relaxed], np.float64)
-    weights = np.random.default_rng(seed).poisson(1.0, REPLICATES)
-    return DocumentScores(weights, counts, means, pair.aligned)
 
+    def __init__(self, document: Original, seed: int, vocabulary: Vocabulary | None):
+        self._vocabulary = vocabulary
+        self._lower = vocabulary is None or vocabulary.lowercase
+        self._words = self._cased_words(document.words)
+        self._ids = self._ids_of(self._words)
+        self._known = (self._ids != UNKNOWN).tolist()
+        self._reference = Reference(self._cased_line(document.original))
+        self._placed = word_movers.placed(vocabulary, self._ids) if vocabulary else None
+        self._weights = np.random.default_rng(seed).poisson(1.0, REPLICATES)
 
-def _cased(words: Sequence[str], lower: bool) -> list[str]:
-    return [word.lower() for word in words] if lower else list(words)
+    def scores(self, released: Released) -> DocumentScores:
+        """Of the document and one release of it."""
+        words, text = (
+            self._cased_words(released.words),
+            text_scores.read_text(self._cased_line(released.text)),
+        )
+        ids = self._ids_of(words)
+        known = (ids != UNKNOWN).tolist()
+        looked_at = (
+            text_scores.unchanged_by_position(self._words, words, self._known)
+            if released.aligned
+            else text_scores.unchanged_in_bag(self._words, words, known)
+        )
+        shares = [looked_at.unchanged, looked_at.words, looked_at.known_unchanged, looked_at.known]
+        for one in (self._known, known):
+            shares += [len(one) - sum(one), len(one)]
+        reference = self._reference
+        counts = [shares, reference.bleu_counts(text), reference.chrf_counts(text)]
+        wmd, relaxed, cosine = self._moved(ids)
+        means = np.array([*reference.rouge(text), cosine, wmd, relaxed], np.float64)
+        return DocumentScores(self._weights, np.concatenate(counts), means, released.aligned)
 
+    def _moved(self, ids: Ids) -> tuple[float | None, float | None, float | None]:
+        if self._vocabulary is None or self._placed is None:
+            return None, None, None
+        return word_movers.moved(self._placed, word_movers.placed(self._vocabulary, ids))
 
-def _ids(words: list[str], vocabulary: Vocabulary | None) -> npt.NDArray[np.int64]:
-    return vocabulary.ids_of(words) if vocabulary else np.full(len(words), UNKNOWN, np.int64)
+    def _cased_words(self, words: Sequence[str]) -> list[str]:
+        return [word.lower() for word in words] if self._lower else list(words)
+
+    def _cased_line(self, text: str) -> str:
+        return text_scores.in_one_line(text.lower() if self._lower else text)
+
+    def _ids_of(self, words: list[str]) -> Ids:
+        if self._vocabulary is None:
+            return np.full(len(words), UNKNOWN, np.int64)
+        return self._vocabulary.ids_of(words)
 
 
 class Sums(NamedTuple):

@@ -1,7 +1,9 @@
-"""Compares a corpus with a release of it, as Beam transforms.
+"""Compares a corpus with releases of it, as Beam transforms.
 
 What is computed of each document is computed by whichever worker takes it, and sums are added up.
-Classifiers alone need all documents in one place: some 20 kilobytes each, of hashes and no text.
+An original is looked at once, beside all that was released of it, and classifiers learn from the
+originals once. Classifiers alone need all documents of a release in one place: some 20 kilobytes
+each, of hashes and no text.
 """
 
 from __future__ import annotations
@@ -16,44 +18,62 @@ from apache_beam.utils.shared import Shared
 
 from dxbeam.analysis import document_scores
 from dxbeam.analysis.classification import (
+    MAJORITY,
     ORIGINAL,
     RELEASED,
     Classified,
     Example,
     Question,
+    Trained,
     classify,
+    train_on_originals,
 )
-from dxbeam.analysis.document_scores import DocumentScores, Sums, TextPair, score_document
+from dxbeam.analysis.document_scores import (
+    DocumentScorer,
+    DocumentScores,
+    Original,
+    Released,
+    Sums,
+)
 from dxbeam.analysis.text_features import FeatureMaker
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.vocabulary import Vocabulary
 
 
-class PairWithFields(TextPair, Protocol):
+class DocumentVersions(Original, Protocol):
     """A document before and after, with what the corpus says about it.
 
     Attributes:
+      id: of all its versions.
       fields: the kept fields of the original, by name.
       group: the group of the original.
+      released: by the number of the release, what was released of it.
     """
 
+    @property
+    def id(self) -> str: ...  # noqa: D102
     @property
     def fields(self) -> Mapping[str, Any]: ...  # noqa: D102
     @property
     def group(self) -> str: ...  # noqa: D102
+    @property
+    def released(self) -> Mapping[int, Released]: ...  # noqa: D102
 
 
-Over = tuple[bool, str]
-"""What a sum is over: whether of a group, and of which."""
+Over = tuple[int, bool, str]
+"""What a sum is over: of which release, whether of a group, and of which."""
 
-ALL: Over = (False, "")
+
+def every_document(release: int) -> Over:
+    """All documents of a release, by its number."""
+    return release, False, ""
 
 
 class ScoreDocuments(beam.PTransform):
-    """Adds scores up: PCollection[PairWithFields] -> PCollection[tuple[Over, Sums]].
+    """Adds scores up: PCollection[DocumentVersions] -> PCollection[tuple[Over, Sums]].
 
-    One element for all documents and, where groups are asked for, one for each group.
+    One element for all documents of a release and, where groups are asked for, one for each group.
 
     Args:
       vocabulary: the handle of the artifact, or None.
@@ -64,44 +84,90 @@ class ScoreDocuments(beam.PTransform):
         super().__init__()
         self._score = _Score(vocabulary, by_group)
 
-    def expand(self, pairs: pvalue.PCollection) -> pvalue.PCollection:
+    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
         """Scores each document and combines per key."""
-        return pairs | "Score" >> beam.ParDo(self._score) | "AddUp" >> beam.CombinePerKey(_AddUp())
+        scored = documents | "Score" >> beam.ParDo(self._score)
+        return scored | "AddUp" >> beam.CombinePerKey(_AddUp())
 
 
 class Classify(beam.PTransform):
-    """Trains and tests classifiers: PCollection[PairWithFields] -> PCollection[Classified].
+    """Trains and tests classifiers.
 
-    All documents come together on one worker, as features.
+    PCollection[DocumentVersions] -> PCollection[tuple[int | None, Classified]], each with the
+    number of the release, or None for what is told of originals alone. All documents of a release
+    come together on one worker, as features.
 
     Args:
-      question: what is classified.
+      questions: what is classified.
       vocabulary: the handle of the artifact, or None.
       function_words: public words, for features of style.
     """
 
     def __init__(
         self,
-        question: Question,
+        questions: Sequence[Question],
         vocabulary: VocabularyHandle | None,
         function_words: Sequence[str],
     ):
         super().__init__()
-        self._question = question
-        self._describe = _Describe(question, vocabulary, function_words)
+        self._questions = list(questions)
+        self._describe = _Describe(questions, vocabulary, function_words)
 
-    def expand(self, pairs: pvalue.PCollection) -> pvalue.PCollection:
-        """Makes features everywhere, and classifies once."""
-        examples = pairs | "Describe" >> beam.ParDo(self._describe)
-        return (
-            pairs.pipeline
-            | "Once" >> beam.Create([self._question])
-            | "Classify" >> beam.FlatMap(_classified, pvalue.AsIter(examples))
+    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
+        """Makes features everywhere, learns from originals, and then from each release."""
+        described = documents | "Describe" >> beam.ParDo(self._describe).with_outputs(
+            _OF_ORIGINALS, main="released"
         )
+        asked = documents.pipeline | "Asked" >> beam.Create(
+            [(number, None) for number in range(len(self._questions))]
+        )
+        learnt = (
+            (described[_OF_ORIGINALS], asked)  # so that a question without documents is refused
+            | "OriginalsAndAsked" >> beam.Flatten()
+            | "AllOriginals" >> beam.GroupByKey()
+            | "Learn"
+            >> beam.FlatMap(_learnt, self._questions).with_outputs(_TRAINED, main="classified")
+        )
+        of_releases = (
+            described["released"]
+            | "EachRelease" >> beam.GroupByKey()
+            | "Classify"
+            >> beam.FlatMap(_classified, self._questions, pvalue.AsDict(learnt[_TRAINED]))
+        )
+        return (learnt["classified"], of_releases) | "AllClassified" >> beam.Flatten()
 
 
-def _classified(question: Question, examples: Iterable[Example]) -> list[Classified]:
-    return classify(list(examples), Question(*question))
+_OF_ORIGINALS, _TRAINED = "of originals", "trained"
+
+_ALONE = (ORIGINAL, ORIGINAL)
+"""The trial that needs no release."""
+
+
+def _learnt(
+    asked: tuple[int, Iterable[Example | None]], questions: Sequence[Question]
+) -> Iterator[Any]:
+    number, examples = asked
+    question = Question(*questions[number])
+    listed = [example for example in examples if example is not None]
+    trained = train_on_originals(listed, question)
+    yield pvalue.TaggedOutput(_TRAINED, (number, trained))
+    for score in classify(listed, question._replace(trials=(_ALONE,)), trained):
+        yield None, score
+
+
+def _classified(
+    asked: tuple[tuple[int, int], Iterable[Example]],
+    questions: Sequence[Question],
+    trained: Mapping[int, Trained],
+) -> Iterator[tuple[int, Classified]]:
+    (number, release), examples = asked
+    question = Question(*questions[number])
+    trials = tuple(trial for trial in question.trials if trial != _ALONE)
+    for score in classify(
+        list(examples), question._replace(trials=trials), Trained(*trained[number])
+    ):
+        if score.model != MAJORITY:
+            yield release, score
 
 
 def hash_of(own_id: str) -> int:
@@ -126,11 +192,13 @@ class _Score(_WithVocabulary):
         super().__init__(vocabulary)
         self._by_group = by_group
 
-    def process(self, pair: PairWithFields) -> Iterator[tuple[Over, DocumentScores]]:
-        scores = score_document(pair, hash_of(pair.id), self._vocabulary)
-        yield ALL, scores
-        if self._by_group:
-            yield (True, pair.group), scores
+    def process(self, document: DocumentVersions) -> Iterator[tuple[Over, DocumentScores]]:
+        scorer = DocumentScorer(document, hash_of(document.id), self._vocabulary)
+        for number, released in document.released.items():
+            scores = scorer.scores(released)
+            yield every_document(number), scores
+            if self._by_group:
+                yield (number, True, document.group), scores
 
 
 class _AddUp(beam.CombineFn):
@@ -153,23 +221,36 @@ class _AddUp(beam.CombineFn):
 class _Describe(_WithVocabulary):
     def __init__(
         self,
-        question: Question,
+        questions: Sequence[Question],
         vocabulary: VocabularyHandle | None,
         function_words: Sequence[str],
     ):
         super().__init__(vocabulary)
-        self._question = question
+        self._questions = list(questions)
         self._function_words = function_words
 
     def setup(self) -> None:
         super().setup()
-        self._maker = FeatureMaker(self._question.models, self._vocabulary, self._function_words)
+        kinds = dict.fromkeys(kind for question in self._questions for kind in question.models)
+        self._maker = FeatureMaker(list(kinds), self._vocabulary, self._function_words)
 
-    def process(self, pair: PairWithFields) -> Iterator[Example]:
-        label = pair.fields.get(self._question.field)
-        if label is not None:
-            texts = {
-                ORIGINAL: self._maker.features(pair.original, pair.original_words),
-                RELEASED: self._maker.features(pair.released, pair.released_words),
-            }
-            yield Example(hash_of(pair.id), str(label), texts)
+    def process(self, document: DocumentVersions) -> Iterator[Any]:
+        labels = [document.fields.get(question.field) for question in self._questions]
+        if all(label is None for label in labels):
+            return
+        original = self._maker.features(document.original, document.words)
+        released = {
+            release: self._maker.features(text.text, text.words)
+            for release, text in document.released.items()
+        }
+        for number, (question, label) in enumerate(zip(self._questions, labels, strict=True)):
+            if label is None:
+                continue
+            before = {kind: original[kind] for kind in question.models}
+            example = Example(hash_of(document.id), str(label), {ORIGINAL: before})
+            yield pvalue.TaggedOutput(_OF_ORIGINALS, (number, example))
+            # Originals are tested by what is learnt from a release, and otherwise not looked at.
+            tested = {ORIGINAL: before} if (RELEASED, ORIGINAL) in question.trials else {}
+            for release, features in released.items():
+                after = {kind: features[kind] for kind in question.models}
+                yield (number, release), example._replace(texts={**tested, RELEASED: after})

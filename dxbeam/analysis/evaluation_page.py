@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import apache_beam as beam
 import pyarrow as pa
@@ -12,7 +12,8 @@ from apache_beam import pvalue
 from dxbeam import storage
 from dxbeam.analysis.classification import Classified
 from dxbeam.analysis.document_scores import Sums, scores_of
-from dxbeam.analysis.evaluate import ALL, Over
+from dxbeam.analysis.evaluate import Over, every_document
+from dxbeam.analysis.evaluation_figures import columns, figures, found_by_release, without_release
 from dxbeam.analysis.pages import REPORT, render
 from dxbeam.analysis.tables import Row, write_table
 from dxbeam.analysis.word_movers import MOST_PAIRS, MOST_WORDS
@@ -22,6 +23,7 @@ SCORES = "scores.parquet"
 
 COLUMNS = pa.schema(
     [
+        ("release", pa.string()),
         ("metric", pa.string()),
         ("group", pa.string()),
         ("model", pa.string()),
@@ -34,8 +36,8 @@ COLUMNS = pa.schema(
         ("interval", pa.string()),
     ]
 )
-"""Of scores.parquet. ``group`` is null for all documents; ``model``, ``trained_on`` and
-``tested_on`` are of classifiers."""
+"""Of scores.parquet. ``release`` is null for what is told of originals alone, ``group`` for all
+documents; ``model``, ``trained_on`` and ``tested_on`` are of classifiers."""
 
 FROM_RAW_TEXT = (
     "Computed from the original text: these figures are not covered by the guarantee of the "
@@ -43,36 +45,66 @@ FROM_RAW_TEXT = (
 )
 
 
+class Unpaired(Protocol):
+    """What could not be compared.
+
+    Attributes:
+      rejected: how many records of the corpus are no documents.
+      only_original, only_released: for each release, how many documents one side alone has.
+    """
+
+    @property
+    def rejected(self) -> int: ...  # noqa: D102
+    @property
+    def only_original(self) -> Sequence[int]: ...  # noqa: D102
+    @property
+    def only_released(self) -> Sequence[int]: ...  # noqa: D102
+
+
+class ReleaseHeading(NamedTuple):
+    """What is known of a release.
+
+    Attributes:
+      place: where it lies.
+      promise: the sentence of its guarantee.
+      curve: what it was made with but for epsilon, in words.
+      epsilon: None where its mechanism has none.
+      own_vocabulary: whether it was made with the vocabulary that words were looked up in.
+    """
+
+    place: str
+    promise: str
+    curve: str
+    epsilon: float | None
+    own_vocabulary: bool
+
+
 class Heading(NamedTuple):
     """What is known before anything is compared.
 
     Attributes:
       corpus: the files of the originals.
-      release: where the release lies.
-      promise: the sentence of its guarantee.
+      releases: each release, in the order of their numbers.
       vocabulary: the name of the vocabulary that words were looked up in; "" for none.
-      own_vocabulary: whether the release was made with the same one.
       group_by: the field whose groups are told apart; "" for none.
       command: by which it is made.
     """
 
     corpus: str
-    release: str
-    promise: str
+    releases: tuple[ReleaseHeading, ...]
     vocabulary: str
-    own_vocabulary: bool
     group_by: str
     command: str
 
 
 class WriteEvaluation(beam.PTransform):
-    """Writes table and page: PCollection[dict] of one, the unpaired -> PCollection[str], the page.
+    """Writes table and page: PCollection[Unpaired] of one -> PCollection[str], the page.
 
     Args:
       output: an empty directory or gs:// prefix.
       heading: what is known before.
       sums: PCollection[tuple[Over, Sums]].
-      classified: PCollection[Classified].
+      classified: PCollection[tuple[int | None, Classified]], by the number of the release.
     """
 
     def __init__(
@@ -100,69 +132,108 @@ class WriteEvaluation(beam.PTransform):
 
 
 def _write(
-    unpaired: Mapping[str, int],
+    unpaired: Unpaired,
     output: str,
     heading: Heading,
     sums: Iterable[tuple[Over, Sums]],
-    classified: Iterable[Classified],
+    classified: Iterable[tuple[int | None, Classified]],
 ) -> str:
     by_what = dict(sums)
-    if ALL not in by_what:
-        raise CorpusError(
-            "no document of `released` has the id of a document of `original`, so nothing can be "
-            "compared; check that the one was made from the other, and `id_field`"
-        )
-    rows = score_rows(by_what, classified, bool(heading.vocabulary))
+    for number, release in enumerate(heading.releases):
+        if every_document(number) not in by_what:
+            raise CorpusError(
+                f"{release.place}: no document of `released` has the id of a document of "
+                "`original`, so nothing can be compared; check that the one was made from the "
+                "other, and `id_field`"
+            )
+    rows = score_rows(heading, by_what, classified)
     write_table(storage.join(output, SCORES), rows, COLUMNS)
     path = storage.join(output, REPORT)
-    storage.create_once(path, page(heading, by_what[ALL], unpaired, rows).encode())
+    storage.create_once(path, page(heading, by_what, unpaired, rows).encode())
     return path
 
 
 def score_rows(
-    sums: Mapping[Over, Sums], classified: Iterable[Classified], with_vocabulary: bool
+    heading: Heading,
+    sums: Mapping[Over, Sums],
+    classified: Iterable[tuple[int | None, Classified]],
 ) -> list[Row]:
-    """The rows of scores.parquet: all documents, classifiers, then groups in alphabetical order."""
-    rows = []
-    for over in sorted(sums):
-        is_group, name = over
-        group = name if is_group else None
-        rows += [
-            {"group": group, **score._asdict()} for score in scores_of(sums[over], with_vocabulary)
-        ]
-        if over == ALL:
-            rows += [score._asdict() for score in classified]
+    """The rows of scores.parquet.
+
+    First classifiers of originals alone; then of each release all documents, classifiers, and
+    groups in alphabetical order.
+    """
+    of: dict[int | None, list[Row]] = {}
+    for number, score in classified:
+        of.setdefault(number, []).append(score._asdict())
+    for own in of.values():
+        own.sort(key=lambda row: row["metric"].startswith("attack"))  # whichever came first
+    rows = of.get(None, [])
+    for number, release in enumerate(heading.releases):
+        for over in sorted(over for over in sums if over[0] == number):
+            _, is_group, name = over
+            added = [score._asdict() for score in scores_of(sums[over], bool(heading.vocabulary))]
+            added = [{"group": name if is_group else None, **row} for row in added]
+            if not is_group:
+                added += of.get(number, [])
+            rows += [{"release": release.place, **row} for row in added]
     return [{name: row.get(name) for name in COLUMNS.names} for row in rows]
 
 
-def page(heading: Heading, every: Sums, unpaired: Mapping[str, int], rows: Sequence[Row]) -> str:
+def page(
+    heading: Heading, sums: Mapping[Over, Sums], unpaired: Unpaired, rows: Sequence[Row]
+) -> str:
     """The page as HTML.
 
     Args:
       heading: what is compared.
-      every: the sums over all documents.
+      sums: over all documents of each release, at least.
       unpaired: how many documents could not be.
       rows: of scores.parquet.
     """
-    whole = [row for row in rows if row["group"] is None]
-    of_groups: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        if row["group"] is not None:
-            of_groups.setdefault(row["group"], {})[row["metric"]] = row
+    found = found_by_release(rows)
+    parts = [
+        _part(release, sums[every_document(number)], unpaired, number, rows)
+        for number, release in enumerate(heading.releases)
+    ]
+    several = len(parts) > 1
     return render(
         "evaluation.html.jinja",
         heading=heading,
-        every=every,
-        unpaired=unpaired,
-        scores=[row for row in whole if row["model"] is None],
-        classifiers=[row for row in whole if row["model"] is not None],
-        groups=of_groups,
+        parts=parts,
+        rejected=unpaired.rejected,
+        columns=columns(found) if several else [],
+        found=found,
+        without_release=without_release(found),
+        figures=figures(found, heading.releases) if several else [],
         most_words=MOST_WORDS,
         most_pairs=MOST_PAIRS,
         raw=FROM_RAW_TEXT,
         explained=EXPLAINED,
         scores_file=SCORES,
     )
+
+
+def _part(
+    release: ReleaseHeading, every: Sums, unpaired: Unpaired, number: int, rows: Sequence[Row]
+) -> dict[str, Any]:
+    """What the page says of one release."""
+    own = [row for row in rows if row["release"] == release.place]
+    of_groups: dict[str, dict[str, Row]] = {}
+    for row in own:
+        if row["group"] is not None:
+            of_groups.setdefault(row["group"], {})[row["metric"]] = row
+    alone = [row for row in rows if row["release"] is None]
+    whole = [row for row in own if row["group"] is None]
+    return {
+        "release": release,
+        "every": every,
+        "only_original": unpaired.only_original[number],
+        "only_released": unpaired.only_released[number],
+        "scores": [row for row in whole if row["model"] is None],
+        "classifiers": alone + [row for row in whole if row["model"] is not None],
+        "groups": of_groups,
+    }
 
 
 EXPLAINED = {

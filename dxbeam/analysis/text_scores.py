@@ -2,8 +2,9 @@
 
 BLEU and chrF are scores of a corpus, not means over documents. What adds up are the counts of
 n-grams behind them, so a document is described by its counts, and a score is computed from sums.
-The counts of BLEU come from sacrebleu, those of chrF from its n-grams, those of ROUGE from
-rouge-score. The original is the reference and the released text the hypothesis.
+Tokens are those of sacrebleu and rouge-score, the counting is our own: the original is read once,
+for all that was released of it, and n-grams are compared as numbers. The original is the reference
+and the released text the hypothesis.
 """
 
 from __future__ import annotations
@@ -15,37 +16,101 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from rouge_score import scoring
-from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.tokenizers import DefaultTokenizer
 from sacrebleu.metrics import BLEU
-from sacrebleu.metrics.helpers import extract_all_char_ngrams
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+
+from dxbeam.analysis.ngrams import NGrams
 
 Counts = npt.NDArray[np.float64]
 
 BLEU_COUNTS, CHRF_COUNTS = 10, 18
 """How many counts stand behind each of the two."""
 
-_BLEU_ORDER, _CHRF_ORDER, _CHRF_BETA = 4, 6, 2
+_BLEU_ORDER, _CHRF_ORDER, _CHRF_BETA, _ROUGE_ORDER = 4, 6, 2, 2
 
-_bleu = BLEU()
+_bleu_tokenizer = Tokenizer13a()
 _rouge_tokenizer = DefaultTokenizer()
-_rouge = RougeScorer(["rouge1", "rouge2"], tokenizer=_rouge_tokenizer)
+
+
+class ReadText(NamedTuple):
+    """A text as the scores see it.
+
+    Attributes:
+      tokens: those of BLEU (13a).
+      characters: all but white space.
+      words: those of ROUGE.
+    """
+
+    tokens: list[str]
+    characters: str
+    words: list[str]
+
+
+def read_text(text: str) -> ReadText:
+    """Takes a text of one line apart."""
+    tokens = _bleu_tokenizer(text.rstrip()).split()
+    for tokenizer in (Tokenizer13a, TokenizerRegexp):  # which keep 65,536 texts, and these are raw
+        tokenizer.__call__.cache_clear()
+    return ReadText(tokens, "".join(text.split()), _rouge_tokenizer.tokenize(text))
+
+
+class Reference:
+    """An original, read once to be compared with many releases of it.
+
+    Args:
+      text: one line.
+    """
+
+    def __init__(self, text: str):
+        self.read = read_text(text)
+        self._tokens = NGrams(self.read.tokens, _BLEU_ORDER)
+        self._characters = NGrams(self.read.characters, _CHRF_ORDER)
+        self._words = NGrams(self.read.words, _ROUGE_ORDER)
+
+    def bleu_counts(self, released: ReadText) -> Counts:
+        """The counts behind BLEU (13a tokens, up to four words): float64 [10]."""
+        correct = self._tokens.in_common(released.tokens)
+        totals = _lengths(released.tokens, _BLEU_ORDER)
+        sizes = len(released.tokens), len(self.read.tokens)
+        return np.array([*correct, *totals, *sizes], np.float64)
+
+    def chrf_counts(self, released: ReadText) -> Counts:
+        """The counts behind chrF (one to six characters, without spaces): float64 [18].
+
+        For each length the n-grams of the released text, of the original, and those in both. An
+        n-gram of a length that the original lacks counts for nothing, as in sacrebleu.
+        """
+        of_original = np.array(_lengths(self.read.characters, _CHRF_ORDER))
+        of_released = np.where(of_original, _lengths(released.characters, _CHRF_ORDER), 0)
+        both = self._characters.in_common(released.characters)
+        return np.stack([of_released, of_original, both], axis=1).ravel().astype(np.float64)
+
+    def rouge(self, released: ReadText) -> Rouge:
+        """What rouge-score gives without stemming.
+
+        Its own ROUGE-L compares each word with each and takes seconds for a long document; here the
+        longest common subsequence is counted with the bits of one long integer.
+        """
+        originals, words = self.read.words, released.words
+        one, two = self._words.in_common(words)
+        longest = longest_common_subsequence(originals, words)
+        found = []
+        for common, n in ((one, 1), (two, 2), (longest, 1)):
+            of_released, of_original = (max(len(each) - n + 1, 1) for each in (words, originals))
+            found.append(float(scoring.fmeasure(common / of_released, common / of_original)))
+        return Rouge(*found)
+
+
+def _lengths(sequence: Sequence[str], longest: int) -> list[int]:
+    """How many n-grams there are, for each n."""
+    return [max(len(sequence) - n, 0) for n in range(longest)]
 
 
 def in_one_line(text: str) -> str:
     """A text without line breaks, as the command line of sacrebleu takes a segment a line."""
     return " ".join(text.splitlines())
-
-
-def bleu_counts(original: str, released: str) -> Counts:
-    """The counts behind BLEU (13a tokens, up to four words): float64 [10].
-
-    Args:
-      original: one line.
-      released: one line.
-    """
-    score = _bleu.corpus_score([released], [[original]])
-    return np.array([*score.counts, *score.totals, score.sys_len, score.ref_len], np.float64)
 
 
 def bleu(counts: Counts) -> float:
@@ -58,20 +123,6 @@ def bleu(counts: Counts) -> float:
     released, original = numbers[2 * _BLEU_ORDER :]
     made = BLEU.compute_bleu(correct, totals, released, original, smooth_method="exp")
     return float(made.score)
-
-
-def chrf_counts(original: str, released: str) -> Counts:
-    """The counts behind chrF (one to six characters, without spaces): float64 [18].
-
-    For each length the n-grams of the released text, of the original, and those in both. An n-gram
-    of a length that the original lacks counts for nothing, as in sacrebleu.
-    """
-    counts = []
-    grams = (extract_all_char_ngrams(text, _CHRF_ORDER) for text in (released, original))
-    for of_released, of_original in zip(*grams, strict=True):
-        there = of_released.total() if of_original else 0
-        counts += [there, of_original.total(), overlap(of_released, of_original)]
-    return np.array(counts, np.float64)
 
 
 def chrf(counts: Counts) -> float:
@@ -92,21 +143,6 @@ class Rouge(NamedTuple):
     rouge1: float
     rouge2: float
     rouge_l: float
-
-
-def rouge(original: str, released: str) -> Rouge:
-    """What rouge-score gives without stemming.
-
-    Its own ROUGE-L compares each word with each and takes seconds for a long document; here the
-    longest common subsequence is counted with the bits of one long integer.
-    """
-    scores = _rouge.score(original, released)
-    reference, hypothesis = map(_rouge_tokenizer.tokenize, (original, released))
-    longest = 0.0
-    if reference and hypothesis:
-        common = longest_common_subsequence(reference, hypothesis)
-        longest = scoring.fmeasure(common / len(hypothesis), common / len(reference))
-    return Rouge(float(scores["rouge1"].fmeasure), float(scores["rouge2"].fmeasure), float(longest))
 
 
 def longest_common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:

@@ -44,7 +44,9 @@ class EvaluateOptions(PipelineOptions):
         group.add_argument(
             "--released",
             metavar="DIR",
-            help="the release, what --output of dxbeam sanitize named",
+            help="the release, what --output of dxbeam sanitize named; or several releases of the "
+            "corpus, separated by commas or as a glob of their directories, which are compared "
+            "side by side",
         )
         group.add_argument(
             "--task",

@@ -74,16 +74,6 @@ def search_threads(options: PipelineOptions) -> int:
     return 1 if workers is None else max(1, cores() // workers)
 
 
-def local_workers(options: PipelineOptions) -> int:
-    """Processes of this machine that share the work; 0 where another runner decides."""
-    if options.view_as(StandardOptions).runner != LOCAL_RUNNER:
-        return 0
-    given = options.view_as(DirectOptions)
-    if given.direct_running_mode == "in_memory":
-        return 1
-    return int(given.direct_num_workers or os.cpu_count() or 1)
-
-
 def refuse_quoting(options: PipelineOptions) -> None:
     """Refuses Beam's flags that let elements, which are raw text, into messages and samples.
 

@@ -1,118 +1,95 @@
-"""PairWithRelease: a corpus and a release of it -> each document before and after."""
+"""PairWithReleases: a corpus and releases of it -> each document before and after."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
 from apache_beam import pvalue
 
-from dxbeam import storage
-from dxbeam.corpus.formats import FORMATS, CorpusFormat
+from dxbeam.corpus import reading
+from dxbeam.corpus.files import CorpusFile
+from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.splits import Split
 from dxbeam.documents import Document
 from dxbeam.errors import OutputError
-from dxbeam.release.manifest import SHARD_PREFIX
-from dxbeam.release.verification import verify_release
+from dxbeam.release.text_release import TextRelease
 from dxbeam.text.tokenization import split, words
 from dxbeam.transforms.sources import ReadDocuments
 
 _ONLY_ORIGINAL, _ONLY_RELEASED = "only original", "only released"
 
 
-class GivenRelease(NamedTuple):
-    """A release of text that was found whole.
+class ReleasedText(NamedTuple):
+    """What was released of a document.
 
     Attributes:
-      prefix: where it lies.
-      manifest: the content of its release.json.
-      read_as: how its files are read.
+      text: the text.
+      words: its words.
+      aligned: whether word i stands in the place of original word i.
     """
 
-    prefix: str
-    manifest: dict[str, Any]
-    read_as: CorpusFormat
-
-    @property
-    def pattern(self) -> str:
-        """A glob of its files."""
-        return storage.join(self.prefix, f"{SHARD_PREFIX}-*")
-
-    @property
-    def in_order(self) -> bool:
-        """Whether there is a released word in the place of each original word."""
-        configuration = self.manifest["configuration"]
-        return not (
-            configuration.get("bag_of_words")
-            or configuration.get("unknown_words") == "drop"
-            or self.manifest.get("post_processing")
-        )
+    text: str
+    words: list[str]
+    aligned: bool
 
 
-def open_release(prefix: str) -> GivenRelease:
-    """Checks a release as ``dxbeam verify`` does.
-
-    Raises:
-      OutputError: there is no whole release, or it holds no text, or no ids.
-    """
-    release = verify_release(prefix).manifest
-    name = release.get("output_format")
-    if release["configuration"].get("release") == "vectors":
-        raise OutputError(f"{prefix} holds released vectors, and only released text is compared")
-    if name not in FORMATS:
-        raise OutputError(f"{prefix}: its release.json names a format that is not known here")
-    if not FORMATS[name].HAS_FIELDS:
-        raise OutputError(
-            f"{prefix} is in plain text, which has no ids to find the originals by; release with "
-            "`output_format` jsonl or parquet"
-        )
-    return GivenRelease(prefix, release, CorpusFormat(name))
-
-
-class PairedDocument(NamedTuple):
+class ReleasedDocument(NamedTuple):
     """A document before and after.
 
     Attributes:
-      id: of both.
-      original, released: the texts; the first is raw.
-      original_words, released_words: their words.
-      aligned: whether released word i stands in the place of original word i.
-      fields: the kept fields of the original, by name.
-      group: the group of the original.
+      id: of all its versions.
+      original: the text, which is raw.
+      words: its words.
+      fields: its kept fields, by name.
+      group: its group.
+      released: by the number of the release, for each release that has it; at least one.
     """
 
     id: str
     original: str
-    released: str
-    original_words: list[str]
-    released_words: list[str]
-    aligned: bool
+    words: list[str]
     fields: dict[str, Any]
     group: str
+    released: dict[int, ReleasedText]
 
 
 class Pairs(NamedTuple):
-    """What ``PairWithRelease`` returns.
+    """What ``PairWithReleases`` returns.
 
     Attributes:
-      documents: PCollection[PairedDocument].
-      unpaired: PCollection[dict[str, int]] of one: how many documents are "only_original" or
-        "only_released", and how many records of the corpus are "rejected".
+      documents: PCollection[ReleasedDocument].
+      unpaired: PCollection[Unpaired] of one.
     """
 
     documents: pvalue.PCollection
     unpaired: pvalue.PCollection
 
 
-class PairWithRelease(beam.PTransform):
-    """Joins a corpus and a release of it by id: PBegin -> Pairs.
+class Unpaired(NamedTuple):
+    """What cannot be compared.
+
+    Attributes:
+      rejected: how many records of the corpus are no documents.
+      only_original, only_released: for each release, how many documents the corpus has and the
+        release lacks, and the other way round.
+    """
+
+    rejected: int
+    only_original: tuple[int, ...]
+    only_released: tuple[int, ...]
+
+
+class PairWithReleases(beam.PTransform):
+    """Joins a corpus and releases of it by id: PBegin -> Pairs. The corpus is read once.
 
     Args:
       pattern: glob of the corpus files, local or gs://.
       corpus_format: how to read them; names the fields that are passed on.
       allow_unreadable: whether to leave out files of the corpus that cannot be read to their end.
-      release: the release.
+      releases: the releases, numbered from 0.
     """
 
     def __init__(
@@ -120,94 +97,149 @@ class PairWithRelease(beam.PTransform):
         pattern: str,
         corpus_format: CorpusFormat,
         allow_unreadable: bool,
-        release: GivenRelease,
+        releases: Sequence[TextRelease],
     ):
         super().__init__()
         self._originals = ReadDocuments(pattern, corpus_format, allow_unreadable)
-        self._released = ReadDocuments(release.pattern, release.read_as)
-        self._in_order = release.in_order
+        self._releases = list(releases)
 
     def expand(self, begin: pvalue.PBegin) -> Pairs:
-        """Reads both, and groups by id."""
+        """Reads all, and groups by id."""
         originals = begin | "ReadOriginals" >> self._originals
-        released = begin | "ReadReleased" >> self._released
-        read = {"original": originals.documents, "released": released.documents}
+        released = begin | "ReadReleased" >> _ReadReleases(self._releases)
         by_id = {
-            name: documents | f"Id of {name}" >> beam.Map(_with_id)
-            for name, documents in read.items()
+            "original": originals.documents | "Id of original" >> beam.Map(_with_id),
+            "released": released,
         }
+        in_order = [release.in_order for release in self._releases]
         joined = (
             by_id
             | "Join" >> beam.CoGroupByKey()
             | "Pair"
-            >> beam.ParDo(_Pair(self._in_order)).with_outputs(
+            >> beam.ParDo(_Pair(in_order)).with_outputs(
                 _ONLY_ORIGINAL, _ONLY_RELEASED, main="pairs"
             )
         )
-        counts = {
-            "only_original": joined[_ONLY_ORIGINAL],
-            "only_released": joined[_ONLY_RELEASED],
-            "rejected": originals.rejected,
-        }
+        counts = [
+            pvalue.AsDict(joined[tag] | f"Count {tag}" >> beam.combiners.Count.PerElement())
+            for tag in (_ONLY_ORIGINAL, _ONLY_RELEASED)
+        ]
+        rejected = originals.rejected | "Count rejected" >> beam.combiners.Count.Globally()
         unpaired = (
             begin.pipeline
-            | "Once" >> beam.Create([None])
-            | "Counts"
-            >> beam.Map(
-                lambda _, **counted: counted,
-                **{
-                    name: pvalue.AsSingleton(elements | f"Count {name}" >> _count())
-                    for name, elements in counts.items()
-                },
-            )
+            | "Once" >> beam.Create([len(self._releases)])
+            | "Counts" >> beam.Map(_unpaired, pvalue.AsSingleton(rejected), *counts)
         )
         return Pairs(joined["pairs"], unpaired)
 
 
-def _count() -> beam.PTransform:
-    return beam.combiners.Count.Globally()
+def _unpaired(
+    releases: int,
+    rejected: int,
+    only_original: Mapping[int, int],
+    only_released: Mapping[int, int],
+) -> Unpaired:
+    by_release = [
+        tuple(counts.get(number, 0) for number in range(releases))
+        for counts in (only_original, only_released)
+    ]
+    return Unpaired(rejected, *by_release)
 
 
 def _with_id(document: Document) -> tuple[str, Document]:
     return document.id, document
 
 
+class _ReadReleases(beam.PTransform):
+    """PBegin -> PCollection[tuple[str, tuple[int, Document]]], by id with the release's number.
+
+    Releases are whole, their ids given and none of them twice, so they need no survey.
+    """
+
+    def __init__(self, releases: Sequence[TextRelease]):
+        super().__init__()
+        self._releases = list(releases)
+
+    def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
+        files = [
+            (number, file)
+            for number, release in enumerate(self._releases)
+            for file in release.files
+        ]
+        formats = [release.read_as for release in self._releases]
+        return (
+            begin
+            | "Files" >> beam.Create(files, reshuffle=False)
+            | "Split" >> beam.FlatMap(_splits, formats)
+            | "Spread" >> beam.Reshuffle()
+            | "Read" >> beam.FlatMap(_documents, formats)
+        )
+
+
+def _splits(
+    numbered: tuple[int, CorpusFile], formats: Sequence[CorpusFormat]
+) -> Iterator[tuple[int, Split]]:
+    number, file = numbered
+    for part in reading.splits(file, formats[number]):
+        yield number, part
+
+
+def _documents(
+    numbered: tuple[int, Split], formats: Sequence[CorpusFormat]
+) -> Iterator[tuple[str, tuple[int, Document]]]:
+    number, part = numbered
+    for result in reading.read(part, formats[number]):
+        if not isinstance(result, Document):
+            raise OutputError(f"{part.path} is damaged (it holds what is no document)")
+        yield result.id, (number, result)
+
+
 class _Pair(beam.DoFn):
-    def __init__(self, in_order: bool):
+    def __init__(self, in_order: Sequence[bool]):
         self._in_order = in_order
 
-    def process(self, joined: tuple[str, Mapping[str, Iterable[Document]]]) -> Iterator[Any]:
+    def process(self, joined: tuple[str, Mapping[str, Iterable[Any]]]) -> Iterator[Any]:
         own_id, found = joined
         # Ids are unique on either side: all records with a repeated one are rejected.
-        original, released = (
-            next(iter(found["original"]), None),
-            next(iter(found["released"]), None),
+        original: Document | None = next(iter(found["original"]), None)
+        released: dict[int, Document] = dict(sorted(found["released"]))
+        if original is None:
+            yield from (pvalue.TaggedOutput(_ONLY_RELEASED, number) for number in released)
+            return
+        for number in range(len(self._in_order)):
+            if number not in released:
+                yield pvalue.TaggedOutput(_ONLY_ORIGINAL, number)
+        if not released:
+            return
+        gaps = [gap for gap, _ in split(original.text)]
+        yield ReleasedDocument(
+            own_id,
+            original.text,
+            words(original.text),
+            json.loads(original.fields),
+            original.group,
+            {
+                number: _released(document.text, gaps if self._in_order[number] else None)
+                for number, document in released.items()
+            },
         )
-        if released is None:
-            yield pvalue.TaggedOutput(_ONLY_ORIGINAL, True)
-        elif original is None:
-            yield pvalue.TaggedOutput(_ONLY_RELEASED, True)
-        else:
-            aligned = words_in_place(original.text, released.text) if self._in_order else None
-            yield PairedDocument(
-                own_id,
-                original.text,
-                released.text,
-                words(original.text),
-                words(released.text) if aligned is None else aligned,
-                aligned is not None,
-                json.loads(original.fields),
-                original.group,
-            )
 
 
-def words_in_place(original: str, released: str) -> list[str] | None:
+def _released(text: str, gaps: Sequence[str] | None) -> ReleasedText:
+    in_place = words_in_place(gaps, text) if gaps else None
+    return ReleasedText(text, words(text) if in_place is None else in_place, in_place is not None)
+
+
+def words_in_place(gaps: Sequence[str], released: str) -> list[str] | None:
     """What stands in the place of each word of an original; None if its gaps are not all there.
 
     White space and punctuation are released as they are, so a word is what stands between two gaps.
     It may hold punctuation itself, as some vocabularies have such words.
+
+    Args:
+      gaps: what stands before, between and behind the words of the original.
+      released: the released text.
     """
-    gaps = [gap for gap, _ in split(original)]
     first, last = gaps[0], gaps[-1]
     if len(gaps) == 1:
         return [] if released == first else None

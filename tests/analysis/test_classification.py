@@ -16,6 +16,7 @@ from dxbeam.analysis.classification import (
     attack,
     classify,
     task,
+    train_on_originals,
 )
 from dxbeam.analysis.text_features import MEAN_VECTOR, STYLE, WORDS, FeatureMaker
 from dxbeam.errors import CorpusError
@@ -103,6 +104,19 @@ def test_pieces_of_a_document_stay_together() -> None:
     assert 0.2 < unknown.value < 0.8
     assert unknown.n == 60
     assert unknown.high - unknown.low > 0.1, "the interval is that of 60 documents, not of 300"
+
+
+def test_what_originals_taught_is_used_for_every_release_of_them() -> None:
+    question = attack("author", [STYLE, WORDS])
+    examples = _examples(60, 0.7)
+    trained = train_on_originals(examples, question)
+    assert classify(examples, question, trained) == classify(examples, question)
+    # A release that lacks some: no document comes to a part that taught the model it is tested by.
+    some = examples[:30]
+    without = [e._replace(texts={RELEASED: e.texts[RELEASED]}) for e in some]
+    found = classify(without, question._replace(trials=((ORIGINAL, RELEASED),)), trained)
+    assert {row.n for row in found} == {30}
+    assert max(row.value for row in found if row.model != MAJORITY) < 1
 
 
 def test_labels_that_mean_nothing_are_not_learnt() -> None:

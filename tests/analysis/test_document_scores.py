@@ -8,33 +8,42 @@ import pytest
 from dxbeam.analysis.document_scores import (
     BOOTSTRAP,
     STANDARD_ERRORS,
+    DocumentScorer,
+    DocumentScores,
     Score,
     Sums,
     no_documents,
-    score_document,
     scores_of,
 )
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.tokenization import words
-from dxbeam.transforms.paired_release import PairedDocument
+from dxbeam.transforms.paired_release import ReleasedDocument, ReleasedText
 from tests.support import before_and_after, vocabularies
 
 VOCABULARY = vocabularies.of(np.random.default_rng(0).normal(0, 2, (40, 5)), lowercase=True)
 
 
-def _pair(original: str, released: str, aligned: bool = True) -> PairedDocument:
-    listed = words(original), words(released)
-    return PairedDocument("id", original, released, *listed, aligned, {}, "")
+def _pair(original: str, released: str, aligned: bool = True) -> ReleasedDocument:
+    after = ReleasedText(released, words(released), aligned)
+    return ReleasedDocument("id", original, words(original), {}, "", {0: after})
 
 
-def _sums(pairs: list[PairedDocument], vocabulary: Vocabulary | None, first_seed: int = 0) -> Sums:
+def _scored(pair: ReleasedDocument, seed: int, vocabulary: Vocabulary | None) -> DocumentScores:
+    return DocumentScorer(pair, seed, vocabulary).scores(pair.released[0])
+
+
+def _sums(
+    pairs: list[ReleasedDocument], vocabulary: Vocabulary | None, first_seed: int = 0
+) -> Sums:
     sums = no_documents()
     for seed, pair in enumerate(pairs, first_seed):
-        sums = sums.with_document(score_document(pair, seed, vocabulary))
+        sums = sums.with_document(_scored(pair, seed, vocabulary))
     return sums
 
 
-def _scores(pairs: list[PairedDocument], vocabulary: Vocabulary | None = None) -> dict[str, Score]:
+def _scores(
+    pairs: list[ReleasedDocument], vocabulary: Vocabulary | None = None
+) -> dict[str, Score]:
     found = scores_of(_sums(pairs, vocabulary), vocabulary is not None)
     return {score.metric: score for score in found}
 
@@ -109,7 +118,7 @@ def test_intervals_hold_the_value_of_all_documents() -> None:
     """20 corpora of 60 documents: at 95 % more than 5 misses have a probability of 3e-4 a metric,
     at the 93 % or so that a bootstrap of 60 documents reaches 2e-3. The seed is fixed."""
     pairs = [_pair(*pair) for pair in before_and_after.texts(800)]
-    scored = [score_document(pair, seed, None) for seed, pair in enumerate(pairs)]
+    scored = [_scored(pair, seed, None) for seed, pair in enumerate(pairs)]
 
     def summed(places: np.ndarray) -> dict[str, Score]:
         sums = no_documents()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 import pytest
@@ -13,15 +13,16 @@ from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import CHRF
 
 from dxbeam.analysis import text_scores
+from dxbeam.analysis.ngrams import NGrams
 from dxbeam.analysis.text_scores import (
     Counts,
+    Reference,
+    Rouge,
     bleu,
-    bleu_counts,
     chrf,
-    chrf_counts,
     in_one_line,
     longest_common_subsequence,
-    rouge,
+    read_text,
     unchanged_by_position,
     unchanged_in_bag,
 )
@@ -46,6 +47,18 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     command += ["-i", str(folder / "released"), "-m", "bleu", "chrf", "-w", "9"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return {score["name"].lower().rstrip("2"): score["score"] for score in json.loads(printed)}
+
+
+def bleu_counts(original: str, released: str) -> Counts:
+    return Reference(original).bleu_counts(read_text(released))
+
+
+def chrf_counts(original: str, released: str) -> Counts:
+    return Reference(original).chrf_counts(read_text(released))
+
+
+def rouge(original: str, released: str) -> Rouge:
+    return Reference(original).rouge(read_text(released))
 
 
 def _bleu(pairs: list[tuple[str, str]]) -> float:
@@ -101,6 +114,29 @@ def test_rouge_is_that_of_rouge_score() -> None:
         assert list(rouge(*pair)) == pytest.approx(_rouge_score(*pair), abs=1e-12)
 
 
+class _Unclipped(NGrams):
+    """Broken: a released n-gram counts as often as it occurs, however rare in the original."""
+
+    def in_common(self, other: Sequence[Hashable]) -> list[int]:
+        for level in self._levels:
+            level.counts[:] = 10**6
+        return super().in_common(other)
+
+
+def test_counts_that_are_not_clipped_are_found(
+    told: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken copy of each score that counts n-grams."""
+    monkeypatch.setattr(text_scores, "NGrams", _Unclipped)
+    assert not _agrees(_bleu(PAIRS), told["bleu"])
+    assert not _agrees(_chrf(PAIRS), told["chrf"])
+    found = np.array([rouge(*pair) for pair in PAIRS])
+    expected = np.array([_rouge_score(*pair) for pair in PAIRS])
+    differ = np.abs(found - expected).max(axis=0)
+    assert (differ[:2] > 0.1).all()
+    assert differ[2] < TOO_NEAR
+
+
 def _longest_run(one: list[str], other: list[str]) -> int:
     """Broken: the longest common run, in which no word may be left out."""
     ends = np.zeros((len(one) + 1, len(other) + 1), np.int64)
@@ -145,6 +181,14 @@ def test_words_are_compared_place_by_place() -> None:
         ["a", "b", "x", "b"], ["a", "a", "x", "b"], [True, True, False, True]
     )
     assert found == (4, 3, 3, 2)
+
+
+def test_words_compared_without_their_places_are_found() -> None:
+    """Broken: words in another order count as unchanged."""
+    words, known = ["a", "b", "c"], [True] * 3
+    shifted = [*words[1:], words[0]]
+    assert unchanged_by_position(words, shifted, known).unchanged == 0
+    assert unchanged_in_bag(words, shifted, known).unchanged == 3
 
 
 def test_words_of_bags_are_compared_as_often_as_they_occur() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import linear_sum_assignment, linprog
+from scipy.spatial import distance
 
 from dxbeam.analysis import word_movers
 from dxbeam.analysis.word_movers import exact_distance, movement, relaxed_distance
@@ -20,7 +21,7 @@ def _draw(generator: np.random.Generator, length: int) -> np.ndarray:
 
 def _pairs(documents: int, equal: bool) -> list[tuple[np.ndarray, np.ndarray]]:
     generator = np.random.default_rng(1)
-    lengths = generator.integers(1, 15, (documents, 2))
+    lengths = generator.integers(1, 13, (documents, 2))
     return [(_draw(generator, a), _draw(generator, a if equal else b)) for a, b in lengths.tolist()]
 
 
@@ -43,7 +44,8 @@ def _exact(one: np.ndarray, other: np.ndarray) -> float:
 
 @pytest.mark.parametrize("equal", [True, False])
 def test_it_is_the_value_of_the_linear_programme(equal: bool) -> None:
-    for pair in _pairs(100, equal):
+    """On 200 documents each."""
+    for pair in _pairs(200, equal):
         assert _exact(*pair) == pytest.approx(_reference(VOCABULARY, *pair), abs=1e-9)
 
 
@@ -54,6 +56,64 @@ def test_so_it_is_where_masses_are_too_many_for_an_assignment(
     for one, other in _pairs(30, equal=False):
         if len(one) != len(other):
             assert _exact(one, other) == pytest.approx(_reference(VOCABULARY, one, other), abs=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-6, 1e6, 1e150])
+def test_neither_the_unit_of_vectors_nor_repeated_words_matter(unit: float) -> None:
+    """The prices that an assignment is searched with are of the costs' own size."""
+    generator = np.random.default_rng(3)
+    costs = np.abs(generator.normal(size=(6, 9)))
+    costs[2] = 0.25  # ties
+    supply, demand = np.array([20, 1, 1, 30, 2, 9]), np.array([1, 1, 40, 1, 1, 1, 1, 1, 16])
+    expected = exact_distance(costs, supply, demand)
+    every = np.repeat(np.repeat(costs, supply, axis=0), demand, axis=1)
+    assert expected == pytest.approx(every[linear_sum_assignment(every)].sum() / 63)
+    assert exact_distance(costs * unit, supply, demand) == pytest.approx(expected * unit)
+
+
+def test_far_costs_beside_near_ones_are_assigned() -> None:
+    costs = np.array([[1.0, 1e12, 2.0], [1e-9, 3.0, 1e12], [1e12, 1e12, 1e-3]])
+    one = np.ones(3, np.int64)
+    best = costs[linear_sum_assignment(costs)].sum() / 3
+    assert exact_distance(costs, one, one) == pytest.approx(best)
+
+
+def _greedy(costs: np.ndarray, supply: np.ndarray, demand: np.ndarray) -> float:
+    """Broken: each word in turn takes the nearest one that is left."""
+    every = np.repeat(np.repeat(costs, supply, axis=0), demand, axis=1)
+    total = 0.0
+    for row in every:
+        nearest = int(row.argmin())
+        total += row[nearest]
+        every[:, nearest] = np.inf
+    return float(total)
+
+
+def test_a_greedy_assignment_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_movers, "_by_assignment", _greedy)
+    above = [_exact(*pair) - _reference(VOCABULARY, *pair) for pair in _pairs(50, equal=True)]
+    assert max(above) > 0.01
+
+
+def test_cosines_are_those_of_scipy_and_one_of_different_words_is_found() -> None:
+    """Broken: each word counted once, however often it occurs."""
+    broken = 0.0
+    for one, other in _pairs(50, equal=False):
+        found = movement(VOCABULARY, one, other).cosine
+        means = [VOCABULARY.vectors_of(ids).mean(axis=0) for ids in (one, other)]
+        assert found == pytest.approx(1 - distance.cosine(*means), abs=1e-6)
+        once = movement(VOCABULARY, np.unique(one), np.unique(other)).cosine
+        assert found is not None
+        assert once is not None
+        broken = max(broken, abs(found - once))
+    assert broken > 0.1
+
+
+def test_a_bound_from_one_side_alone_is_found() -> None:
+    """Broken: the relaxed distance is the larger one of going there and of coming back."""
+    line = vocabularies.line_vocabulary([0, 1, 10])
+    assert movement(line, np.array([0]), np.array([0, 2])).relaxed == pytest.approx(5)
+    assert movement(line, np.array([0, 2]), np.array([0])).relaxed == pytest.approx(5)
 
 
 def test_a_sum_in_place_of_the_mean_is_found() -> None:

@@ -1,0 +1,148 @@
+"""Releases of text that are there: found by their names, checked, and what they were made with."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from dxbeam import storage
+from dxbeam.corpus.files import CorpusFile
+from dxbeam.corpus.formats import FORMATS, CorpusFormat
+from dxbeam.errors import OutputError
+from dxbeam.release.manifest import RELEASE
+from dxbeam.release.places import comparable
+from dxbeam.release.verification import verify_release
+
+
+class TextRelease(NamedTuple):
+    """A release of text that was found whole.
+
+    Attributes:
+      prefix: where it lies.
+      manifest: the content of its release.json.
+      read_as: how its files are read.
+    """
+
+    prefix: str
+    manifest: dict[str, Any]
+    read_as: CorpusFormat
+
+    @property
+    def files(self) -> list[CorpusFile]:
+        """Its files, as its manifest names them."""
+        return [
+            CorpusFile(storage.join(self.prefix, shard["name"]), shard["name"], shard["bytes"])
+            for shard in self.manifest["shards"]
+        ]
+
+    @property
+    def in_order(self) -> bool:
+        """Whether there is a released word in the place of each original word."""
+        configuration = self.manifest["configuration"]
+        return not (
+            configuration.get("bag_of_words")
+            or configuration.get("unknown_words") == "drop"
+            or self.manifest.get("post_processing")
+        )
+
+    @property
+    def setting(self) -> Setting:
+        """What it was made with."""
+        configuration = self.manifest["configuration"]
+        mechanism = dict(configuration["mechanism"])
+        name, epsilon = mechanism.pop("name"), mechanism.pop("epsilon", None)
+        further = [f"{parameter} = {_shown(value)}" for parameter, value in mechanism.items()]
+        if bag := configuration.get("bag_of_words"):
+            further.append(f"bags of {bag['length']} words")
+        if (unknown := configuration.get("unknown_words", "noise")) != "noise":
+            further.append(f"unknown words: {unknown}")
+        if self.manifest.get("post_processing"):
+            further.append("repaired")
+        resampling = configuration.get("rank_resampling") or {}
+        return Setting(name, tuple(further), resampling.get("c"), epsilon)
+
+
+class Setting(NamedTuple):
+    """What a release was made with, as its manifest says.
+
+    Attributes:
+      mechanism: its name.
+      further: what else was chosen, but for epsilon and c.
+      rank_c: c of rank resampling; None without.
+      epsilon: None where the mechanism has none.
+    """
+
+    mechanism: str
+    further: tuple[str, ...]
+    rank_c: float | None
+    epsilon: float | None
+
+    @property
+    def curve(self) -> str:
+        """All but epsilon, in words."""
+        resampled = [] if self.rank_c is None else [f"c = {self.rank_c:g}"]
+        return ", ".join([self.mechanism, *self.further, *resampled])
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def named_releases(given: str) -> list[str]:
+    """The places that a flag names, each once.
+
+    Args:
+      given: a place, or several separated by commas; an item that is no release is a glob.
+
+    Raises:
+      OutputError: a glob matches no release.
+    """
+    items = [given] if _is_release(given) else [item for item in given.split(",") if item]
+    found = {}
+    for item in items:
+        for place in [item] if _is_release(item) else _matching(item):
+            found.setdefault(comparable(place), place)
+    return list(found.values())
+
+
+def _is_release(place: str) -> bool:
+    try:
+        return storage.exists(storage.join(place, RELEASE))
+    except (OSError, ValueError):
+        return False
+
+
+def _matching(item: str) -> list[str]:
+    if not re.search(r"[*?\[]", item):
+        return [item]  # which is refused, in its own words, where it is opened
+    try:
+        paths = [path for path, _ in storage.match(storage.join(item, RELEASE))]
+    except OSError as error:
+        raise OutputError(
+            f"`released` {item}: cannot be listed ({type(error).__name__}); check the path"
+        ) from None
+    if not paths:
+        raise OutputError(
+            f"`released` {item}: there is no {RELEASE} in what matches, so no release"
+        )
+    return [path.removesuffix(RELEASE).rstrip("/") for path in paths]
+
+
+def open_text_release(prefix: str) -> TextRelease:
+    """Checks a release as ``dxbeam verify`` does.
+
+    Raises:
+      OutputError: there is no whole release, or it holds no text, or no ids.
+    """
+    release = verify_release(prefix).manifest
+    name = release.get("output_format")
+    if release["configuration"].get("release") == "vectors":
+        raise OutputError(f"{prefix} holds released vectors, and only released text is compared")
+    if name not in FORMATS:
+        raise OutputError(f"{prefix}: its release.json names a format that is not known here")
+    if not FORMATS[name].HAS_FIELDS:
+        raise OutputError(
+            f"{prefix} is in plain text, which has no ids to find the originals by; release with "
+            "`output_format` jsonl or parquet"
+        )
+    return TextRelease(prefix, release, CorpusFormat(name))
