@@ -21,7 +21,7 @@ import numpy as np
 from dxbeam.space.embeddings import read_embeddings
 from dxbeam.text import tokenization
 
-SIZES = (5_000, 10_000, 20_000)
+SIZES = (5_000, 10_000, 20_000, 50_000, 100_000, 400_000)
 
 
 def counts_of(corpus: Path) -> Counter[str]:

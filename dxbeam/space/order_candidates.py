@@ -32,6 +32,14 @@ class Candidates(NamedTuple):
     squares: Squares
 
 
+def measure_on_one_thread() -> None:
+    """From here on this thread computes its squared distances alone."""
+    import faiss
+
+    openmp: Any = faiss
+    openmp.omp_set_num_threads(1)
+
+
 def squared_distances(
     queries: npt.NDArray[np.float32], row: Ids, vectors: npt.NDArray[np.float32], word: Ids
 ) -> Squares:

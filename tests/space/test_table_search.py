@@ -11,7 +11,7 @@ import pytest
 from dxbeam.space import float32_bounds, order_candidates, table_search
 from dxbeam.space.float32_bounds import Float32Bounds, Float32Queries
 from dxbeam.space.float32_search import Float32Search
-from dxbeam.space.integer_products import is_exact, onnx_product
+from dxbeam.space.integer_products import LARGEST_QUERY, is_exact, onnx_product
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.rounded_words import RoundedQueries, RoundedWords
 from dxbeam.space.score_bounds import ScoreBounds
@@ -185,18 +185,41 @@ def _too_small(monkeypatch: pytest.MonkeyPatch, kind: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("path", [path for path in PATHS if path != "float32"])
+@pytest.mark.parametrize("bits", LARGEST_QUERY)
 def test_a_bound_for_integers_that_is_too_small_is_noticed(
-    path: str, small: None, monkeypatch: pytest.MonkeyPatch
+    bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In two dimensions rounding errors of some words point where they do most harm."""
-    vectors = _normal(2400, 2)
-    monkeypatch.setattr(table_search, "_WORDS_PER_TILE", 1)
-    search = TableSearch(vectors, PATHS[path](vectors), Float32Search(vectors).neighbor_table)
-    ids = np.arange(0, 2400, 5)
-    assert _right(search, vectors, ids, 40, 40)
+    """Where rounding makes one word's product as much too small as Cauchy and Schwarz allow."""
+    depth, erring = 40, 40  # the last that is to be found; the next is hardly farther away
+    apart = np.concatenate([np.linspace(0.3, 0.6, depth - 1), [1, 1 + 2e-6]])
+    apart = np.concatenate([apart, np.linspace(1.5, 3, 2900)])
+    directions = np.abs(np.random.default_rng(0).normal(size=(len(apart), 8)))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    vectors = np.concatenate([np.zeros((1, 8)), directions * apart[:, None]]).astype(np.float32)
+    query, word = vectors[[0, erring]] - vectors.mean(axis=0, dtype=np.float64)
+
+    def worst(
+        queries: Vectors,
+        zero: int,
+        words: Vectors,
+        query_scale: Any,
+        word_scales: Vectors,
+        bias: Vectors,
+        out: Vectors,
+    ) -> None:
+        plain(queries, zero, words, query_scale, word_scales, bias, out)
+        rounded_query = (queries[0].astype(np.float64) - zero) * float(query_scale)
+        rounded = words * word_scales.astype(np.float64)
+        for column in np.flatnonzero((word_scales >= np.abs(rounded.T - word).T).all(axis=0)):
+            allowed = np.linalg.norm(query - rounded_query) * np.linalg.norm(rounded[:, column])
+            allowed += np.linalg.norm(query) * np.linalg.norm(word - rounded[:, column])
+            out[:, column] = query @ word - allowed + bias[column]
+
+    search = TableSearch(vectors, RoundedWords(vectors, worst, bits), _never)
+    ids = np.array([0])
+    assert _right(search, vectors, ids, depth, depth)
     _too_small(monkeypatch, RoundedQueries)
-    assert not _right(search, vectors, ids, 40, 40)
+    assert not _right(search, vectors, ids, depth, depth)
 
 
 _LAST_PLACE = 2.0**-23
