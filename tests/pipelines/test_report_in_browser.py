@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.calibrate import calibrate
 from pipelines.measure import measure_settings
-from tests.support import browser
+from tests.support import browser, releases
 from tests.support.browser import Page
 
 pytestmark = pytest.mark.skipif(browser.PROGRAM is None, reason=browser.MISSING)
@@ -43,11 +43,14 @@ CONTRASTS = """
 """
 
 
-@pytest.fixture(scope="module", params=["measure", "calibrate"])
+@pytest.fixture(scope="module", params=["measure", "calibrate", "evaluate"])
 def report(
     uri: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Path:
     output = tmp_path_factory.mktemp(request.param) / "out"
+    if request.param == "evaluate":
+        releases.evaluated(uri, output, "--task=label", "--attack=author", "--group_by=label")
+        return output / "report.html"
     flags = [f"--vocabulary={uri}", f"--output={output}", "--epsilons=1:5"]
     if request.param == "measure":
         own = ["--mechanisms=laplace,santext", "--rank_cs=0.05", "--words=50"]
