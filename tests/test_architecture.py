@@ -39,7 +39,7 @@ MAY_SEED = {
     ("analysis.private_embeddings", "PrivateEmbedding"),
     ("analysis.private_embeddings", "pair_errors"),
     ("analysis.classification", "classify"),
-    ("analysis.document_scores", "score_document"),
+    ("analysis.document_scores", "DocumentScorer"),
 }
 """Measurements, which release nothing. demo.train_vectors is no part of a run."""
 

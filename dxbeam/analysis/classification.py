@@ -128,6 +128,7 @@ def train_on_originals(examples: Sequence[Example], question: Question) -> Train
     Raises:
       CorpusError: too few documents or classes, or nearly a class for each document.
     """
+    examples = sorted(examples, key=lambda example: example.order)
     trained = _divided(examples, question)
     truth, parts = _truth_and_parts(examples, trained)
     models = {

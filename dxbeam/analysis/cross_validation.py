@@ -42,7 +42,7 @@ def train(features: Sequence[Any], truth: Ids, parts: Ids) -> list[Model]:
     with threadpool_limits(1):  # more would wait for one another, and for other workers
         for part in range(PARTS):
             inside = np.flatnonzero(parts != part)
-            models.append(Model([features[i] for i in inside], truth[inside]))
+            models.append(Model([features[i] for i in inside.tolist()], truth[inside]))
     return models
 
 
@@ -59,7 +59,7 @@ def predict(models: Sequence[Model], features: Sequence[Any], parts: Ids) -> Pre
         for part, model in enumerate(models):
             inside = np.flatnonzero(parts == part)
             if len(inside):
-                classes, scores = model.predict([features[i] for i in inside])
+                classes, scores = model.predict([features[i] for i in inside.tolist()])
                 said.classes[inside] = classes
                 said.scores[inside] = scores
     return said

@@ -138,10 +138,12 @@ class DocumentScorer:
         for one in (self._known, known):
             shares += [len(one) - sum(one), len(one)]
         reference = self._reference
-        counts = [shares, reference.bleu_counts(text), reference.chrf_counts(text)]
+        counts = np.concatenate(
+            [np.array(shares, np.float64), reference.bleu_counts(text), reference.chrf_counts(text)]
+        )
         wmd, relaxed, cosine = self._moved(ids)
         means = np.array([*reference.rouge(text), cosine, wmd, relaxed], np.float64)
-        return DocumentScores(self._weights, np.concatenate(counts), means, released.aligned)
+        return DocumentScores(self._weights, counts, means, released.aligned)
 
     def _moved(self, ids: Ids) -> tuple[float | None, float | None, float | None]:
         if self._vocabulary is None or self._placed is None:

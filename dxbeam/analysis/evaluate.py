@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import apache_beam as beam
 from apache_beam import pvalue
 from apache_beam.utils.shared import Shared
+from threadpoolctl import ThreadpoolController
 
 from dxbeam.analysis import document_scores
 from dxbeam.analysis.classification import (
@@ -192,10 +193,17 @@ class _Score(_WithVocabulary):
         super().__init__(vocabulary)
         self._by_group = by_group
 
+    def setup(self) -> None:
+        super().setup()
+        self._threads = ThreadpoolController()
+
     def process(self, document: DocumentVersions) -> Iterator[tuple[Over, DocumentScores]]:
-        scorer = DocumentScorer(document, hash_of(document.id), self._vocabulary)
-        for number, released in document.released.items():
-            scores = scorer.scores(released)
+        with self._threads.limit(limits=1):  # others would spin, at the cost of other workers
+            scorer = DocumentScorer(document, hash_of(document.id), self._vocabulary)
+            scored = {
+                number: scorer.scores(released) for number, released in document.released.items()
+            }
+        for number, scores in scored.items():
             yield every_document(number), scores
             if self._by_group:
                 yield (number, True, document.group), scores

@@ -190,5 +190,5 @@ def _in_words(
         values = ", ".join(f"{point.row['value']:.3g} at {point.epsilon:g}" for point in points)
         told.append(f"{curve}: {values}")
     told += [f"{name}: {row['value']:.3g}" for name, row in lines.items()]
-    how = f" by {column.model}" if column.model else ""
+    how = f", by {column.model}" if column.model else ""
     return f"Against epsilon{how}, with 95 % intervals. {'; '.join(told)}"

@@ -98,7 +98,7 @@ def named_releases(given: str) -> list[str]:
       OutputError: a glob matches no release.
     """
     items = [given] if _is_release(given) else [item for item in given.split(",") if item]
-    found = {}
+    found: dict[str, str] = {}
     for item in items:
         for place in [item] if _is_release(item) else _matching(item):
             found.setdefault(comparable(place), place)

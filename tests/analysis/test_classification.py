@@ -79,7 +79,9 @@ def test_every_model_and_trial_has_its_row() -> None:
 def test_the_order_of_documents_changes_nothing() -> None:
     examples = _examples(60, 0.7)
     question = task("x", [WORDS, MEAN_VECTOR])
-    assert classify(examples[::-1], question) == classify(examples, question)
+    expected = classify(examples, question)
+    assert classify(examples[::-1], question) == expected
+    assert classify(examples, question, train_on_originals(examples[::-1], question)) == expected
 
 
 def test_pieces_of_a_document_stay_together() -> None:

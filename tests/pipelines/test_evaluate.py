@@ -7,17 +7,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from dxbeam.errors import DxbeamError
 from pipelines.evaluate import evaluate_release
-from pipelines.sanitize import sanitize
-from tests.support import tiny
-
-DOCUMENTS = 40
-SECRET = "qzxqzx"
+from tests.support import releases, tiny
+from tests.support.releases import DOCUMENTS, SECRET
 
 TEXT_METRICS = (
     "unchanged unchanged_known out_of_vocabulary out_of_vocabulary_released bleu chrf rouge1 "
@@ -27,27 +23,12 @@ TEXT_METRICS = (
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Documents of two classes, each with words of its own, and a word that no vocabulary has."""
-    generator = np.random.default_rng(0)
-    records = []
-    for number in range(DOCUMENTS):
-        label = number % 2
-        words = [f"W{word}" for word in generator.integers(150 * label, 150 * (label + 1), 12)]
-        text = f"{', '.join(words)} {SECRET}!"
-        fields = {"label": ["calm", "loud"][label], "author": f"author {number % 4}"}
-        records.append({"id": f"secret-id-{number}", "text": text, **fields})
-    return tiny.write_jsonl(tmp_path_factory.mktemp("corpus") / "texts.jsonl", records)
-
-
-def _release(uri: str, corpus: Path, folder: Path, *flags: str) -> Path:
-    given = [f"--vocabulary={uri}", f"--input={corpus}", f"--output={folder}", *flags]
-    sanitize([*given, *([] if "--epsilon" in str(flags) else ["--epsilon=3"])])
-    return folder
+    return releases.write_corpus(tmp_path_factory.mktemp("corpus") / "texts.jsonl")
 
 
 @pytest.fixture(scope="module")
 def release(uri: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _release(uri, corpus, tmp_path_factory.mktemp("release") / "out")
+    return releases.release(uri, corpus, tmp_path_factory.mktemp("release") / "out")
 
 
 def _evaluated(corpus: Path, release: Path, output: Path, *flags: str) -> list[dict[str, Any]]:
@@ -138,8 +119,79 @@ def test_the_page_needs_nothing_from_elsewhere(output: Path) -> None:
         assert f"<code>{metric}</code>" in page
 
 
+@pytest.fixture(scope="module")
+def several(uri: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The output of an evaluation of three releases, which lie in ``releases`` beside it."""
+    output = tmp_path_factory.mktemp("several") / "out"
+    releases.evaluated(uri, output, "--task=label", "--attack=author")
+    return output
+
+
+def test_several_releases_have_the_scores_that_each_has_alone(
+    uri: str, several: Path, tmp_path: Path
+) -> None:
+    rows = pq.read_table(several / "scores.parquet").to_pylist()
+    folder = several.parent / "releases"
+    assert list(dict.fromkeys(row["release"] for row in rows)) == [
+        None, *(str(folder / name) for name in ("low", "high", "resampled")),
+    ]  # fmt: skip
+    corpus, one = several.parent / "texts.jsonl", folder / "high"
+    flags = [f"--vocabulary={uri}", "--task=label", "--attack=author"]
+    alone = _evaluated(corpus, one, tmp_path / "alone", *flags)
+    assert [row for row in rows if row["release"] in (None, str(one))] == alone
+
+
+def test_what_is_of_originals_alone_is_told_once(several: Path) -> None:
+    rows = pq.read_table(several / "scores.parquet").to_pylist()
+    for row in rows:
+        of_originals = row["model"] == "majority class" or (
+            (row["trained_on"], row["tested_on"]) == ("original", "original")
+        )
+        assert (row["release"] is None) == of_originals
+    once = [row for row in rows if row["metric"] == "task_accuracy" and row["release"] is None]
+    assert len(once) == 3  # the majority, and two models
+
+
+def test_several_releases_stand_side_by_side_and_against_epsilon(several: Path) -> None:
+    page = (several / "report.html").read_text()
+    assert not re.search(r"<(script|img|iframe|link)|src=|url\((?!#)|@import", page)
+    assert not re.search(r"(?i)\bw\d+\b|secret-id|" + SECRET, page)
+    assert "3 releases beside their originals" in page
+    assert page.count('<th scope="row"') == 3 + 3 + 2
+    captions = re.findall("<figcaption>(.*?)</figcaption>", page)
+    assert len(captions) == page.count("<svg") == 6
+    for caption in captions:
+        assert re.search(r"laplace: [\d.e-]+ at 1, [\d.e-]+ at 5; laplace, c = 0.1: ", caption)
+    assert sum("majority class: " in caption for caption in captions) == 3
+    assert page.count("<details>") == 3
+
+
+def test_one_release_has_no_figures(output: Path) -> None:
+    page = (output / "report.html").read_text()
+    assert "<figure" not in page
+    assert "Releases side by side" not in page
+
+
+def test_a_release_may_be_called_as_a_glob(uri: str, corpus: Path, tmp_path: Path) -> None:
+    made = releases.release(uri, corpus, tmp_path / "rel[1]*,a")
+    rows = _evaluated(corpus, made, tmp_path / "out")
+    assert {row["n"] for row in rows} == {DOCUMENTS}
+
+
+def test_a_release_of_another_corpus_is_named(
+    uri: str, corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    other = tiny.write_jsonl(tmp_path / "other.jsonl", [{"id": "new", "text": "w1"}])
+    strange = releases.release(uri, other, tmp_path / "strange")
+    flags = [f"--original={corpus}", f"--released={release},{strange}"]
+    with pytest.raises(DxbeamError, match="strange: no document of --released"):
+        evaluate_release([*flags, f"--output={tmp_path}/out"])
+    with pytest.raises(DxbeamError, match=r"lies in the release .*strange"):
+        evaluate_release([*flags, f"--output={strange}/out"])
+
+
 def test_bags_are_compared_without_order(uri: str, corpus: Path, tmp_path: Path) -> None:
-    bags = _release(uri, corpus, tmp_path / "bags", "--bag_of_words=5", "--epsilon=1000")
+    bags = releases.release(uri, corpus, tmp_path / "bags", "--bag_of_words=5", "--epsilon=1000")
     rows = _evaluated(corpus, bags, tmp_path / "out", f"--vocabulary={uri}")
     value = {row["metric"]: row["value"] for row in rows}
     # The unknown word, if drawn, is noised too; all others are words of the original.
@@ -168,7 +220,7 @@ def test_documents_of_one_side_alone_are_counted(
 
 
 def test_a_release_in_parquet_is_compared_too(uri: str, corpus: Path, tmp_path: Path) -> None:
-    made = _release(uri, corpus, tmp_path / "parquet", "--output_format=parquet")
+    made = releases.release(uri, corpus, tmp_path / "parquet", "--output_format=parquet")
     rows = _evaluated(corpus, made, tmp_path / "out")
     assert {row["n"] for row in rows} == {DOCUMENTS}
     assert 0 < rows[0]["value"] < 1
@@ -183,6 +235,7 @@ def test_a_release_in_parquet_is_compared_too(uri: str, corpus: Path, tmp_path: 
         (["--group_by=text"], "--group_by"),
         (["--original=nowhere/*.jsonl"], "--original nowhere/*.jsonl: no file matches"),
         (["--released=nowhere"], "nowhere: there is no release.json"),
+        (["--released=nowhere/*"], "--released nowhere/*: there is no release.json"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(
@@ -238,7 +291,7 @@ def test_a_damaged_release_is_refused(
 
 
 def test_plain_text_has_no_ids_to_join_by(uri: str, corpus: Path, tmp_path: Path) -> None:
-    plain = _release(uri, corpus, tmp_path / "plain", "--output_format=text")
+    plain = releases.release(uri, corpus, tmp_path / "plain", "--output_format=text")
     with pytest.raises(DxbeamError, match="plain text, which has no ids"):
         _evaluated(corpus, plain, tmp_path / "out")
 

@@ -10,7 +10,7 @@ import pytest
 from pipelines.calibrate import calibrate
 from pipelines.frontier import measure_frontier
 from pipelines.measure import measure_settings
-from tests.support import browser, tiny
+from tests.support import browser, releases, tiny
 from tests.support.browser import Page
 
 pytestmark = pytest.mark.skipif(browser.PROGRAM is None, reason=browser.MISSING)
@@ -44,11 +44,14 @@ CONTRASTS = """
 """
 
 
-@pytest.fixture(scope="module", params=["measure", "calibrate", "frontier"])
+@pytest.fixture(scope="module", params=["measure", "calibrate", "evaluate", "frontier"])
 def report(
     uri: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Path:
     output = tmp_path_factory.mktemp(request.param) / "out"
+    if request.param == "evaluate":
+        releases.evaluated(uri, output, "--task=label", "--attack=author", "--group_by=label")
+        return output / "report.html"
     grid = "--epsilons=2,8" if request.param == "frontier" else "--epsilons=1:5"
     flags = [f"--vocabulary={uri}", f"--output={output}", grid]
     if request.param == "measure":
