@@ -22,6 +22,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -115,7 +116,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
         questions.append(classification.attack(own.attack, (STYLE, WORDS)))
     heading = Heading(
         corpus=own.original,
-        releases=tuple(_release_heading(release, vocabulary) for release in releases),
+        releases=_told_apart([_release_heading(release, vocabulary) for release in releases]),
         vocabulary=shared.vocabulary or "",
         group_by=shared.group_by or "",
         command=shlex.join(["dxbeam", "evaluate", *argv]),
@@ -137,6 +138,17 @@ def _release_heading(release: TextRelease, vocabulary: VocabularyHandle | None) 
         curve=release.setting.curve,
         epsilon=release.setting.epsilon,
         own_vocabulary=vocabulary is not None and made_with.get("digest") == vocabulary.digest,
+    )
+
+
+def _told_apart(releases: list[ReleaseHeading]) -> tuple[ReleaseHeading, ...]:
+    """Releases that were made with the same settings, by the names of their directories, too."""
+    often = Counter((release.curve, release.epsilon) for release in releases)
+    return tuple(
+        release._replace(curve=f"{release.curve} ({release.place.rstrip('/').rpartition('/')[2]})")
+        if often[release.curve, release.epsilon] > 1
+        else release
+        for release in releases
     )
 
 

@@ -31,19 +31,11 @@ def release(uri: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return releases.release(uri, corpus, tmp_path_factory.mktemp("release") / "out")
 
 
-def _evaluated(corpus: Path, release: Path, output: Path, *flags: str) -> list[dict[str, Any]]:
-    evaluate_release(
-        [f"--original={corpus}", f"--released={release}", f"--output={output}", *flags]
-    )
-    rows: list[dict[str, Any]] = pq.read_table(output / "scores.parquet").to_pylist()
-    return rows
-
-
 @pytest.fixture(scope="module")
 def output(uri: str, corpus: Path, release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evaluated") / "out"
     flags = [f"--vocabulary={uri}", "--group_by=label", "--task=label", "--attack=author"]
-    _evaluated(corpus, release, folder, *flags)
+    releases.rows(corpus, release, folder, *flags)
     return folder
 
 
@@ -97,7 +89,7 @@ def test_nothing_raw_and_no_document_is_named_anywhere(
     uri: str, corpus: Path, release: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     flags = [f"--vocabulary={uri}", "--group_by=label", "--task=label", "--attack=author"]
-    rows = _evaluated(corpus, release, tmp_path / "out", *flags)
+    rows = releases.rows(corpus, release, tmp_path / "out", *flags)
     written = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     assert sorted(written) == ["report.html", "scores.parquet"]
     out, err = capfd.readouterr()
@@ -119,53 +111,6 @@ def test_the_page_needs_nothing_from_elsewhere(output: Path) -> None:
         assert f"<code>{metric}</code>" in page
 
 
-@pytest.fixture(scope="module")
-def several(uri: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output of an evaluation of three releases, which lie in ``releases`` beside it."""
-    output = tmp_path_factory.mktemp("several") / "out"
-    releases.evaluated(uri, output, "--task=label", "--attack=author")
-    return output
-
-
-def test_several_releases_have_the_scores_that_each_has_alone(
-    uri: str, several: Path, tmp_path: Path
-) -> None:
-    rows = pq.read_table(several / "scores.parquet").to_pylist()
-    folder = several.parent / "releases"
-    assert list(dict.fromkeys(row["release"] for row in rows)) == [
-        None, *(str(folder / name) for name in ("low", "high", "resampled")),
-    ]  # fmt: skip
-    corpus, one = several.parent / "texts.jsonl", folder / "high"
-    flags = [f"--vocabulary={uri}", "--task=label", "--attack=author"]
-    alone = _evaluated(corpus, one, tmp_path / "alone", *flags)
-    assert [row for row in rows if row["release"] in (None, str(one))] == alone
-
-
-def test_what_is_of_originals_alone_is_told_once(several: Path) -> None:
-    rows = pq.read_table(several / "scores.parquet").to_pylist()
-    for row in rows:
-        of_originals = row["model"] == "majority class" or (
-            (row["trained_on"], row["tested_on"]) == ("original", "original")
-        )
-        assert (row["release"] is None) == of_originals
-    once = [row for row in rows if row["metric"] == "task_accuracy" and row["release"] is None]
-    assert len(once) == 3  # the majority, and two models
-
-
-def test_several_releases_stand_side_by_side_and_against_epsilon(several: Path) -> None:
-    page = (several / "report.html").read_text()
-    assert not re.search(r"<(script|img|iframe|link)|src=|url\((?!#)|@import", page)
-    assert not re.search(r"(?i)\bw\d+\b|secret-id|" + SECRET, page)
-    assert "3 releases beside their originals" in page
-    assert page.count('<th scope="row"') == 3 + 3 + 2
-    captions = re.findall("<figcaption>(.*?)</figcaption>", page)
-    assert len(captions) == page.count("<svg") == 6
-    for caption in captions:
-        assert re.search(r"laplace: [\d.e-]+ at 1, [\d.e-]+ at 5; laplace, c = 0.1: ", caption)
-    assert sum("majority class: " in caption for caption in captions) == 3
-    assert page.count("<details>") == 3
-
-
 def test_one_release_has_no_figures(output: Path) -> None:
     page = (output / "report.html").read_text()
     assert "<figure" not in page
@@ -174,25 +119,13 @@ def test_one_release_has_no_figures(output: Path) -> None:
 
 def test_a_release_may_be_called_as_a_glob(uri: str, corpus: Path, tmp_path: Path) -> None:
     made = releases.release(uri, corpus, tmp_path / "rel[1]*,a")
-    rows = _evaluated(corpus, made, tmp_path / "out")
+    rows = releases.rows(corpus, made, tmp_path / "out")
     assert {row["n"] for row in rows} == {DOCUMENTS}
-
-
-def test_a_release_of_another_corpus_is_named(
-    uri: str, corpus: Path, release: Path, tmp_path: Path
-) -> None:
-    other = tiny.write_jsonl(tmp_path / "other.jsonl", [{"id": "new", "text": "w1"}])
-    strange = releases.release(uri, other, tmp_path / "strange")
-    flags = [f"--original={corpus}", f"--released={release},{strange}"]
-    with pytest.raises(DxbeamError, match="strange: no document of --released"):
-        evaluate_release([*flags, f"--output={tmp_path}/out"])
-    with pytest.raises(DxbeamError, match=r"lies in the release .*strange"):
-        evaluate_release([*flags, f"--output={strange}/out"])
 
 
 def test_bags_are_compared_without_order(uri: str, corpus: Path, tmp_path: Path) -> None:
     bags = releases.release(uri, corpus, tmp_path / "bags", "--bag_of_words=5", "--epsilon=1000")
-    rows = _evaluated(corpus, bags, tmp_path / "out", f"--vocabulary={uri}")
+    rows = releases.rows(corpus, bags, tmp_path / "out", f"--vocabulary={uri}")
     value = {row["metric"]: row["value"] for row in rows}
     # The unknown word, if drawn, is noised too; all others are words of the original.
     assert 0.85 < value["unchanged"] < 1
@@ -211,7 +144,7 @@ def test_documents_of_one_side_alone_are_counted(
         {"id": "twice", "text": "b"},
     ]
     other = tiny.write_jsonl(tmp_path / "other.jsonl", [*lines, *extra])
-    rows = _evaluated(other, release, tmp_path / "out")
+    rows = releases.rows(other, release, tmp_path / "out")
     assert {row["n"] for row in rows} == {30}
     assert [row["metric"] for row in rows] == ["unchanged", *TEXT_METRICS[4:9]]
     page = " ".join((tmp_path / "out" / "report.html").read_text().split())
@@ -221,7 +154,7 @@ def test_documents_of_one_side_alone_are_counted(
 
 def test_a_release_in_parquet_is_compared_too(uri: str, corpus: Path, tmp_path: Path) -> None:
     made = releases.release(uri, corpus, tmp_path / "parquet", "--output_format=parquet")
-    rows = _evaluated(corpus, made, tmp_path / "out")
+    rows = releases.rows(corpus, made, tmp_path / "out")
     assert {row["n"] for row in rows} == {DOCUMENTS}
     assert 0 < rows[0]["value"] < 1
 
@@ -261,7 +194,7 @@ def test_what_is_needed_is_named(
 def test_where_nothing_joins_nothing_is_written(release: Path, tmp_path: Path) -> None:
     other = tiny.write_jsonl(tmp_path / "other.jsonl", [{"id": "new", "text": SECRET}])
     with pytest.raises(DxbeamError, match="has the id of a document of --original") as refused:
-        _evaluated(other, release, tmp_path / "out")
+        releases.rows(other, release, tmp_path / "out")
     assert SECRET not in str(refused.value)
     assert not (tmp_path / "out").exists()
 
@@ -273,7 +206,7 @@ def test_what_is_no_class_label_is_refused_without_its_values(
     unique = [{**record, "note": f"{SECRET}{place}"} for place, record in enumerate(records)]
     other = tiny.write_jsonl(tmp_path / "other.jsonl", unique)
     with pytest.raises(DxbeamError, match="40 different values in 40 documents") as refused:
-        _evaluated(other, release, tmp_path / "out", "--attack=note")
+        releases.rows(other, release, tmp_path / "out", "--attack=note")
     assert SECRET not in str(refused.value)
 
 
@@ -287,13 +220,13 @@ def test_a_damaged_release_is_refused(
     [shard] = damaged.glob("part-*")
     shard.write_bytes(shard.read_bytes() + b"\n")
     with pytest.raises(DxbeamError, match="not the file that was released"):
-        _evaluated(corpus, damaged, tmp_path / "out")
+        releases.rows(corpus, damaged, tmp_path / "out")
 
 
 def test_plain_text_has_no_ids_to_join_by(uri: str, corpus: Path, tmp_path: Path) -> None:
     plain = releases.release(uri, corpus, tmp_path / "plain", "--output_format=text")
     with pytest.raises(DxbeamError, match="plain text, which has no ids"):
-        _evaluated(corpus, plain, tmp_path / "out")
+        releases.rows(corpus, plain, tmp_path / "out")
 
 
 def test_nothing_is_written_where_something_lies_nor_into_the_release(
@@ -301,9 +234,9 @@ def test_nothing_is_written_where_something_lies_nor_into_the_release(
 ) -> None:
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(DxbeamError, match="is not empty"):
-        _evaluated(corpus, release, tmp_path)
+        releases.rows(corpus, release, tmp_path)
     with pytest.raises(DxbeamError, match="lies in the release"):
-        _evaluated(corpus, release, release / "scores")
+        releases.rows(corpus, release, release / "scores")
 
 
 def test_a_dry_run_says_what_it_would_compare(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from pipelines.evaluate import evaluate_release
 from pipelines.sanitize import sanitize
@@ -32,6 +34,14 @@ def release(uri: str, corpus: Path, folder: Path, *flags: str) -> Path:
     given = [f"--vocabulary={uri}", f"--input={corpus}", f"--output={folder}", *flags]
     sanitize([*given, *([] if "--epsilon" in str(flags) else ["--epsilon=3"])])
     return folder
+
+
+def rows(corpus: Path, released: Path, output: Path, *flags: str) -> list[dict[str, Any]]:
+    """The rows of the table that an evaluation writes."""
+    places = [f"--original={corpus}", f"--released={released}", f"--output={output}"]
+    evaluate_release([*places, *flags])
+    found: list[dict[str, Any]] = pq.read_table(output / "scores.parquet").to_pylist()
+    return found
 
 
 def evaluated(uri: str, output: Path, *flags: str) -> Path:
