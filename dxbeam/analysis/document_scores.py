@@ -240,4 +240,5 @@ def _mean(metric: str, n: int, total: float, squares: float) -> Score:
         return Score(metric, mean, None, None, n, STANDARD_ERRORS)
     variance = max(0.0, squares - n * mean * mean) / (n - 1)
     spread = 1.96 * math.sqrt(variance / n)
-    return Score(metric, mean, mean - spread, mean + spread, n, STANDARD_ERRORS)
+    low = mean - spread if metric == "embedding_similarity" else max(0.0, mean - spread)
+    return Score(metric, mean, low, mean + spread, n, STANDARD_ERRORS)

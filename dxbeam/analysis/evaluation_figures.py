@@ -178,7 +178,7 @@ def _plot(title: str, curves: Mapping[str, Sequence[Point]], lines: Mapping[str,
     axes.set(xlabel="epsilon", ylabel="accuracy" if lines else title.partition(",")[0])
     axes.set_xticks(sorted({point.epsilon for points in curves.values() for point in points}))
     low, high = axes.get_ylim()
-    axes.set_ylim(low, high + (0.06 + 0.08 * (len(curves) + len(lines))) * (high - low))  # legend
+    axes.set_ylim(low, high + (0.06 + 0.1 * (len(curves) + len(lines))) * (high - low))  # legend
     return as_svg(plot, axes)
 
 
