@@ -40,7 +40,7 @@ from dxbeam.commands.options import (
 )
 from dxbeam.commands.request import corpus_format
 from dxbeam.corpus import reading
-from dxbeam.corpus.files import matching_files
+from dxbeam.corpus.files import matching_files, text_bytes
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.release import claim, places
@@ -193,6 +193,7 @@ def evaluate_release(argv: Sequence[str]) -> None:
     except CorpusError as error:
         raise CorpusError(str(error).replace("`input`", "`original`")) from None
     reading.check_readable(files, job.read_as, shared.allow_unreadable_files)
+    launch.spread(options, text_bytes(files) * (1 + len(job.releases)))
     pipeline = build(job)
     if options.view_as(TestOptions).dry_run:
         print(_described(job))
