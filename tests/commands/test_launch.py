@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+import os
 
-from dxbeam.commands.launch import naming_flags
+import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from dxbeam.commands.launch import local_workers, naming_flags
 from dxbeam.errors import ConfigurationError, RunError
 
 
@@ -32,3 +35,31 @@ def test_other_errors_and_their_causes_pass_as_they_are() -> None:
     with pytest.raises(ConfigurationError, match="--output") as told:
         fails(["x"])
     assert told.value.__cause__ is cause
+
+
+@pytest.mark.parametrize(
+    ("flags", "workers"),
+    [
+        (["--runner=FnApiRunner"], 1),
+        (["--runner=FnApiRunner", "--direct_running_mode=multi_processing"], 1),
+        (
+            [
+                "--runner=FnApiRunner",
+                "--direct_running_mode=multi_processing",
+                "--direct_num_workers=3",
+            ],
+            3,
+        ),
+        (
+            [
+                "--runner=FnApiRunner",
+                "--direct_running_mode=multi_processing",
+                "--direct_num_workers=0",
+            ],
+            os.cpu_count(),
+        ),
+        (["--runner=FlinkRunner"], 0),
+    ],
+)
+def test_processes_that_share_the_work_on_this_machine(flags: list[str], workers: int) -> None:
+    assert local_workers(PipelineOptions(flags)) == workers
