@@ -170,7 +170,12 @@ def build(job: EvaluateJob) -> beam.Pipeline:
         job.heading.corpus, job.read_as, shared.allow_unreadable_files, job.releases
     )
     documents = pairs.documents
-    sums = documents | "ScoreDocuments" >> ScoreDocuments(job.vocabulary, bool(shared.group_by))
+    sums = documents | "ScoreDocuments" >> ScoreDocuments(
+        job.vocabulary,
+        bool(shared.group_by),
+        max(release.manifest["documents_out"] for release in job.releases),
+        launch.local_workers(job.options) or 0,
+    )
     classified = (
         documents | "Classify" >> Classify(job.questions, job.vocabulary, sorted(ENGLISH))
         if job.questions

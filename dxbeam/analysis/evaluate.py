@@ -36,6 +36,7 @@ from dxbeam.analysis.document_scores import (
     Released,
     Sums,
 )
+from dxbeam.analysis.progress import DocumentProgress
 from dxbeam.analysis.text_features import FeatureMaker
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
@@ -79,11 +80,19 @@ class ScoreDocuments(beam.PTransform):
     Args:
       vocabulary: the handle of the artifact, or None.
       by_group: whether to add up groups, too.
+      expected: how many documents there are, about; for the time left.
+      workers: processes among which they are divided; 0 where unknown.
     """
 
-    def __init__(self, vocabulary: VocabularyHandle | None, by_group: bool):
+    def __init__(
+        self,
+        vocabulary: VocabularyHandle | None,
+        by_group: bool,
+        expected: int,
+        workers: int = 0,
+    ):
         super().__init__()
-        self._score = _Score(vocabulary, by_group)
+        self._score = _Score(vocabulary, by_group, expected, workers)
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
         """Scores each document and combines per key."""
@@ -189,13 +198,17 @@ class _WithVocabulary(beam.DoFn):
 
 
 class _Score(_WithVocabulary):
-    def __init__(self, vocabulary: VocabularyHandle | None, by_group: bool):
+    def __init__(
+        self, vocabulary: VocabularyHandle | None, by_group: bool, expected: int, workers: int
+    ):
         super().__init__(vocabulary)
         self._by_group = by_group
+        self._expected, self._workers = expected, workers
 
     def setup(self) -> None:
         super().setup()
         self._threads = ThreadpoolController()
+        self._progress = DocumentProgress("compared", self._expected, self._workers)
 
     def process(self, document: DocumentVersions) -> Iterator[tuple[Over, DocumentScores]]:
         with self._threads.limit(limits=1):  # others would spin, at the cost of other workers
@@ -203,6 +216,7 @@ class _Score(_WithVocabulary):
             scored = {
                 number: scorer.scores(released) for number, released in document.released.items()
             }
+        self._progress.count()
         for number, scores in scored.items():
             yield every_document(number), scores
             if self._by_group:

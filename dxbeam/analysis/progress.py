@@ -1,4 +1,4 @@
-"""How far long work is: a line for each task that a worker has done, with the time that is left."""
+"""How far long work is: a line for each task, or every ten seconds, with the time that is left."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dxbeam.analysis.measurement import Setting
 
 _LOG = logging.getLogger(__name__)
+_SECONDS_PER_REPORT = 10.0
 
 
 class Progress:
@@ -53,6 +54,38 @@ class Progress:
         own = max(self._done, round(tasks / self._workers))
         left = (own - self._done) * self._seconds / self._done
         return f"of about {own} settings, about {spoken(left)} left"
+
+
+class DocumentProgress:
+    """Logs, every ten seconds at most, how many documents a worker has done; numbers only.
+
+    Args:
+      what: was done with them, such as "compared".
+      documents: how many there are on all workers together.
+      workers: as for ``Progress``.
+    """
+
+    def __init__(self, what: str, documents: int, workers: int):
+        self._what = what
+        self._documents, self._workers = documents, workers
+        self._done = 0
+        self._started = self._told = time.monotonic()
+
+    def count(self) -> None:
+        """One more is done."""
+        self._done += 1
+        now = time.monotonic()
+        if now - self._told < _SECONDS_PER_REPORT:
+            return
+        self._told = now
+        _LOG.info("this worker has %s %s %s", self._what, f"{self._done:,}", self._left(now))
+
+    def _left(self, now: float) -> str:
+        if not self._workers:
+            return f"of {self._documents:,} documents on all workers"
+        own = max(self._done, round(self._documents / self._workers))
+        left = (own - self._done) * (now - self._started) / self._done
+        return f"of about {own:,} documents, about {spoken(left)} left"
 
 
 def spoken(seconds: float) -> str:

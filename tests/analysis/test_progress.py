@@ -7,8 +7,9 @@ import re
 
 import pytest
 
+from dxbeam.analysis import progress as progress_file
 from dxbeam.analysis.measurement import Setting
-from dxbeam.analysis.progress import Progress, spoken
+from dxbeam.analysis.progress import DocumentProgress, Progress, spoken
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,25 @@ def test_what_is_done_and_left(workers: int, told: str, caplog: pytest.LogCaptur
             assert len(caplog.messages) == int(epsilon) - 1
     assert caplog.messages[1].startswith("words attacked under laplace at epsilon = 2.5: ")
     assert re.search(f"{told}$", caplog.messages[1])
+
+
+@pytest.mark.parametrize(
+    ("workers", "told"),
+    [
+        (0, "this worker has compared 2 of 4,000 documents on all workers"),
+        (2, r"this worker has compared 2 of about 2,000 documents, about \d+ \w+ left"),
+    ],
+)
+def test_how_many_documents_are_done(
+    workers: int, told: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO)
+    progress = DocumentProgress("compared", 4000, workers)
+    progress.count()
+    assert not caplog.messages, "not for every document"
+    monkeypatch.setattr(progress_file, "_SECONDS_PER_REPORT", 0.0)
+    progress.count()
+    assert re.fullmatch(told, caplog.messages[0])
 
 
 @pytest.mark.parametrize(
