@@ -72,8 +72,8 @@ def task(field: str, models: Sequence[str]) -> Question:
 def attack(field: str, models: Sequence[str]) -> Question:
     """What the released text still tells: who knows original text of each class reads it.
 
-    The last trial is of an attacker who sanitizes what he trains on himself, as anybody can who
-    knows the settings.
+    The last trial is of an attacker who sanitizes the training text, too, as anybody can who knows
+    the settings.
     """
     trials = ((ORIGINAL, RELEASED), (ORIGINAL, ORIGINAL), (RELEASED, RELEASED))
     return Question(f"attack_{field}", "attack", field, tuple(models), trials)
