@@ -23,11 +23,6 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["DXBEAM_SEARCH"] = config.getoption("--search")
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores, as tests of engines and of stopped jobs mostly wait."""
-    return (os.cpu_count() or 1) + 1
-
-
 def pytest_report_header() -> str:
     return f"exact searches: {os.environ.get('DXBEAM_SEARCH', 'what is exact here')}"
 
