@@ -96,8 +96,9 @@ class CommonOptions(PipelineOptions):
             "--local_processes",
             type=count,
             metavar="N",
-            help="worker processes of a run on this machine; what is written does not depend on it "
-            "(default: one for each core where sanitize or evaluate reads more than "
+            help="worker processes of a run on this machine. What is released of a document does "
+            "not depend on it; in how many files it lies may (default: one for each core where "
+            "sanitize or evaluate reads more than "
             f"{LARGE_CORPUS >> 20} MiB of text, else 1)",
         )
         group.add_argument(

@@ -9,15 +9,14 @@ import apache_beam as beam
 import numpy as np
 from apache_beam import pvalue
 from apache_beam.transforms.window import GlobalWindows
-from apache_beam.utils.shared import Shared
 from apache_beam.utils.windowed_value import WindowedValue
 
 from dxbeam.corpus.formats import CorpusFormat
-from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.vocabulary import UNKNOWN
 from dxbeam.text.tokenization import words
 from dxbeam.transforms.sources import ReadDocuments
+from dxbeam.transforms.with_vocabulary import WithVocabulary
 
 
 class WordCounts(NamedTuple):
@@ -65,16 +64,7 @@ class CountWords(beam.PTransform):
         return WordCounts(counts, reading.rejected | "LeftOut" >> beam.combiners.Count.Globally())
 
 
-class _Count(beam.DoFn):
-    def __init__(self, vocabulary: VocabularyHandle):
-        self._handle = vocabulary
-        self._shared = Shared()  # made here, so that the threads of a process share one
-
-    def setup(self) -> None:
-        self._vocabulary = self._shared.acquire(
-            lambda: artifact.open_vocabulary(self._handle), tag=self._handle.digest
-        )
-
+class _Count(WithVocabulary):
     def start_bundle(self) -> None:
         self._counts = np.zeros(len(self._vocabulary) + 1, np.int64)
 

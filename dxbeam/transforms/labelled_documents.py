@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 import numpy as np
 from apache_beam import pvalue
-from apache_beam.utils.shared import Shared
 
 from dxbeam.corpus.formats import CorpusFormat
-from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.vocabulary import UNKNOWN
 from dxbeam.text.tokenization import words
 from dxbeam.transforms.sources import ReadDocuments
+from dxbeam.transforms.with_vocabulary import WithVocabulary
 
 MOST_WORDS = 200
 """Words of a document that are taken, the first ones."""
@@ -102,18 +101,7 @@ class KnownRuns(beam.PTransform):
         return (begin | "Read" >> self._read).documents | "Divide" >> beam.ParDo(self._divide)
 
 
-class _WithVocabulary(beam.DoFn):
-    def __init__(self, vocabulary: VocabularyHandle):
-        self._handle = vocabulary
-        self._shared = Shared()  # made here, so that the threads of a process share one
-
-    def setup(self) -> None:
-        self._vocabulary = self._shared.acquire(
-            lambda: artifact.open_vocabulary(self._handle), tag=self._handle.digest
-        )
-
-
-class _Divide(_WithVocabulary):
+class _Divide(WithVocabulary):
     def process(self, document: Any) -> Iterator[Any]:
         ids = self._vocabulary.ids_of(words(document.text))
         for run in np.split(ids, np.flatnonzero(ids == UNKNOWN)):
@@ -122,7 +110,7 @@ class _Divide(_WithVocabulary):
                 yield known
 
 
-class _Label(_WithVocabulary):
+class _Label(WithVocabulary):
     def __init__(self, vocabulary: VocabularyHandle, field: str, seed: int):
         super().__init__(vocabulary)
         self._field = field

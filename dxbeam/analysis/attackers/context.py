@@ -22,7 +22,7 @@ would get more.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -182,12 +182,8 @@ def measure_gain(
       released: what was released for them, in the same order.
       count: candidates for each word.
     """
-    every = candidates_for(channel, np.concatenate(released), count)
-    ends = np.cumsum([len(text) for text in originals])
     total = Gain(0, 0, 0, 0, 0, 0, 0, 0, 0)
-    for text, end in zip(originals, ends, strict=True):
-        part = slice(end - len(text), end)
-        own = Candidates(every.ids[part], every.posterior[part], every.priors[part])
+    for text, own in _with_candidates(channel, originals, released, count):
         alone, context = own.ids[:, 0] == text, read_each(own, pairs) == text
         sequence = read_on(own, pairs) == text
         gained, words = int(context.sum()) - int(alone.sum()), len(text)
@@ -205,6 +201,18 @@ def measure_gain(
             )
         )
     return total
+
+
+def _with_candidates(
+    channel: Channel, originals: Sequence[Ids], released: Sequence[Ids], count: int
+) -> Iterator[tuple[Ids, Candidates]]:
+    """Each text, with the candidates for its words."""
+    every = candidates_for(channel, np.concatenate(released), count)
+    start = 0
+    for text in originals:
+        part = slice(start, start + len(text))
+        yield text, Candidates(every.ids[part], every.posterior[part], every.priors[part])
+        start += len(text)
 
 
 def context_share(
@@ -226,14 +234,10 @@ def context_share(
       released: what was released for them, in the same order.
       count: candidates for each word.
     """
-    every = candidates_for(channel, np.concatenate(released), count)
-    ends = np.cumsum([len(text) for text in originals])
     right = np.empty(len(originals))
-    for number, (text, end) in enumerate(zip(originals, ends, strict=True)):
-        part = slice(end - len(text), end)
-        own = Candidates(every.ids[part], every.posterior[part], every.priors[part])
+    for number, (text, own) in enumerate(_with_candidates(channel, originals, released, count)):
         right[number] = (read_each(own, pairs) == text).sum()
-    sizes = np.diff(ends, prepend=0)
+    sizes = np.array([len(text) for text in originals])
     share, texts = float(right.sum() / sizes.sum()), len(sizes)
     if texts < 2:
         return share, 0.0, 1.0
