@@ -19,14 +19,21 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.errors import DxbeamError
     from dxbeam.guarantees import Guarantee
     from dxbeam.mechanisms import make_mechanism
+    from dxbeam.mechanisms.cluster_response import ClusterResponse
     from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
+    from dxbeam.mechanisms.custext import CusText
+    from dxbeam.mechanisms.custext_published import CusTextPublished
+    from dxbeam.mechanisms.diffractor import Diffractor
+    from dxbeam.mechanisms.diffractor_tem import DiffractorTEM
     from dxbeam.mechanisms.gaussian import Gaussian
     from dxbeam.mechanisms.laplace import Laplace
     from dxbeam.mechanisms.mahalanobis import Mahalanobis
+    from dxbeam.mechanisms.mahalanobis_published import MahalanobisPublished
     from dxbeam.mechanisms.resampling import RankResampling
     from dxbeam.mechanisms.santext import SanText
     from dxbeam.mechanisms.santext_plus import SanTextPlus
     from dxbeam.mechanisms.tem import TEM
+    from dxbeam.mechanisms.tem_published import TEMPublished
     from dxbeam.mechanisms.trlaplace import TrLaplace
     from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
     from dxbeam.mechanisms.truncated_gumbel import TruncatedGumbel
@@ -48,14 +55,20 @@ __all__ = [
     "TEM",
     "BagOfWords",
     "BagOfWordsPublished",
+    "ClusterResponse",
     "Configuration",
     "CoordinateLaplace",
+    "CusText",
+    "CusTextPublished",
+    "Diffractor",
+    "DiffractorTEM",
     "Document",
     "DxbeamError",
     "Gaussian",
     "Guarantee",
     "Laplace",
     "Mahalanobis",
+    "MahalanobisPublished",
     "RankResampling",
     "Rejected",
     "ReleasedVector",
@@ -63,6 +76,7 @@ __all__ = [
     "SanTextPlus",
     "Sanitized",
     "Sanitizer",
+    "TEMPublished",
     "Tally",
     "TrLaplace",
     "TrLaplacePublished",

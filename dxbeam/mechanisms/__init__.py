@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.noise import Floats
+from dxbeam.mechanisms.parameters import choices_of
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
@@ -148,7 +149,8 @@ def make_mechanism(name: str, **parameters: float | str | None) -> Mechanism:
 
     Args:
       name: a key of MECHANISMS.
-      parameters: its fields; numbers may come as text, and None leaves a field at its default.
+      parameters: its fields, numbers or, where a field is a choice, names; numbers may come as
+        text, and None leaves a field at its default.
 
     Raises:
       ConfigurationError: no such mechanism, a parameter that it does not have, lacks or that is
@@ -169,7 +171,12 @@ def make_mechanism(name: str, **parameters: float | str | None) -> Mechanism:
     for key, field in fields.items():
         if key not in given and field.default is dataclasses.MISSING:
             raise ConfigurationError(f"`mechanism` {name} needs the parameter {key}")
-    return made(**{key: _number(key, value) for key, value in given.items()})
+    return made(
+        **{
+            key: value if choices_of(fields[key]) else _number(key, value)
+            for key, value in given.items()
+        }
+    )
 
 
 def parse_parameters(text: str) -> dict[str, str]:
