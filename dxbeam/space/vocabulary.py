@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,8 @@ class Vocabulary:
 
     def ids_of(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
         """The ids of ``words``, int64 [B]; UNKNOWN where there is none."""
-        return np.fromiter((self.id_of(word) for word in words), np.int64)
+        looked_up = map(str.lower, words) if self.lowercase else words
+        return np.fromiter(map(self._ids.get, looked_up, repeat(UNKNOWN)), np.int64)
 
     def vectors_of(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """The vectors of ``ids`` as float64 [B, n]; the unknown word's where an id is UNKNOWN."""
