@@ -217,8 +217,8 @@ class Batch:
         self._ids: list[int] = []
         self._runs: list[tuple[_Draft, int]] = []  # document, number of its words
 
-    def add(self, document: Document) -> None:
-        """Adds a document that ``document_problem`` has nothing against."""
+    def add(self, document: Document) -> bytes:
+        """Adds a document that ``document_problem`` has nothing against; the document's key."""
         bag = self._sanitizer.configuration.bag
         draft = _Draft(document, self._sanitizer.document_key(document), [] if bag else None)
         self._unfinished.append(draft)
@@ -229,6 +229,7 @@ class Batch:
             self._complete(self._unfinished)
         elif self._characters >= _CHARACTERS_PER_BATCH:
             self._finish()
+        return draft.key
 
     def _collect(self, draft: _Draft, gaps: list[str], ids: list[int]) -> None:
         """Takes words of the last document, and releases whenever there are enough for a search."""

@@ -19,6 +19,7 @@ import faiss
 import threadpoolctl
 from apache_beam import pvalue, typehints
 from apache_beam.metrics import Metrics
+from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
 from apache_beam.utils.shared import Shared
 from apache_beam.utils.windowed_value import WindowedValue
@@ -33,13 +34,14 @@ from dxbeam.documents import (
     text_problem,
 )
 from dxbeam.errors import ConfigurationError
+from dxbeam.randomness import NO_TAGS, add_tags, document_tag
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.text.tally import Tally
-from dxbeam.transforms.corpus_digest import DigestCorpus
+from dxbeam.transforms.corpus_digest import AddTags
 from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
 from dxbeam.transforms.sources import REJECTED, repeated_ids
 
@@ -48,6 +50,9 @@ _SECONDS_PER_REPORT = 10.0
 
 TALLIES = "tallies"
 """Tag of the counts of each document beside a transform's main output."""
+
+_TAGS = "tags"
+"""Tag of what names the documents of each bundle together: the sum of their tags."""
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
 
@@ -63,8 +68,8 @@ class SanitizedDocuments(NamedTuple):
       key_fingerprint: PCollection[str], one element that names the key.
       layout_key: PCollection[bytes], one element for WriteShards, which needs it for bags of words.
       corpus_digest: PCollection[str], if it was asked for, else None: one element that names the
-        corpus under this key and configuration, however it is ordered and divided. It is a sum of
-        keyed digests, so without the key it says nothing of the corpus.
+        documents under this key and configuration, however they are ordered and divided. It is a
+        sum of keyed digests, so without the key it says nothing of them.
     """
 
     documents: pvalue.PCollection
@@ -138,23 +143,26 @@ class SanitizeDocuments(beam.PTransform):
         secret_key = obtain_secret_key(pipeline, self._key_uri)
         handle = pipeline | "VocabularyHandle" >> beam.Create([self._handle])
         sanitize = _SanitizeDoFn(
-            self._configuration, self._keep_fields, self._group_by, self._search_threads
+            self._configuration,
+            self._keep_fields,
+            self._group_by,
+            self._search_threads,
+            self._digest_corpus,
         )
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize,
             pvalue.AsSingleton(secret_key),
             pvalue.AsSingleton(handle),
             {} if self._unique_ids else repeated_ids(documents),
-        ).with_outputs(REJECTED, TALLIES, main="documents")
+        ).with_outputs(REJECTED, TALLIES, _TAGS, main="documents")
         row_type = self._row_type(documents.element_type)
         results["documents"].element_type = row_type
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
-        corpus_digest = None
-        if self._digest_corpus:
-            corpus_digest = documents | "DigestCorpus" >> DigestCorpus(
-                secret_key, self._configuration.digest(self._handle.digest)
-            )
+        results[_TAGS].element_type = bytes
+        corpus_digest = (
+            results[_TAGS] | "DigestCorpus" >> AddTags() if self._digest_corpus else None
+        )
         return SanitizedDocuments(
             documents=results["documents"]
             | "PassDocuments" >> beam.ParDo(_Unchanged()).with_output_types(row_type),
@@ -221,7 +229,9 @@ class _SanitizeDoFn(beam.DoFn):
         keep_fields: tuple[str, ...],
         group_by: str | None,
         search_threads: int,
+        digest_corpus: bool,
     ):
+        self._digest_corpus = digest_corpus
         self._configuration = configuration
         self._keep_fields = keep_fields
         self._group_by = group_by
@@ -240,6 +250,7 @@ class _SanitizeDoFn(beam.DoFn):
     def start_bundle(self) -> None:
         self._batch: Batch | None = None
         self._origins: deque[_Origin] = deque()
+        self._tags = NO_TAGS
 
     def process(
         self,
@@ -264,12 +275,16 @@ class _SanitizeDoFn(beam.DoFn):
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
         self._origins.append(_Origin(WindowedValue(None, timestamp, (window,)), group, kept))
-        self._batch.add(Document(row.id, row.text))
+        key = self._batch.add(Document(row.id, row.text))
+        if self._digest_corpus:
+            self._tags = add_tags(self._tags, document_tag(key))
         yield from self._emit(self._batch.take())
 
     def finish_bundle(self) -> Iterator[Any]:
         if self._batch is not None:
             yield from self._emit(self._batch.finish())
+        if self._digest_corpus:
+            yield pvalue.TaggedOutput(_TAGS, GlobalWindows.windowed_value(self._tags))
 
     def _search(self, handle: VocabularyHandle) -> NeighborSearch:
         """A search in the vocabulary, which is opened once per process."""
