@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -301,12 +302,11 @@ class Batch:
         keys = [(draft.key, draft.released, count) for draft, count in self._runs]
         released = self._sanitizer.release(keys, ids)
         outcomes = self._outcomes(ids, released)
-        words = self._sanitizer.search.vocabulary.words
+        words = self._sanitizer.search.vocabulary.words_of(released)
         start = 0
         for draft, count in self._runs:
             stop = start + count
-            pieces = zip(self._gaps[start:stop], released[start:stop].tolist(), strict=True)
-            texts = [gap + words[number] for gap, number in pieces]
+            texts = list(map(add, self._gaps[start:stop], words[start:stop]))
             if draft.bag is None:
                 draft.text.write("".join(texts))
             else:
