@@ -41,7 +41,7 @@ from dxbeam.commands.options import BuildVocabularyOptions, CommonOptions, parse
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.index_recall import measure_recall
 from dxbeam.release import claim
-from dxbeam.space import artifact
+from dxbeam.space import artifact, artifact_manifest
 from dxbeam.space.approximate_index import EXACT, build_index, check_index
 from dxbeam.space.artifact import WordsAndVectors
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
@@ -75,8 +75,8 @@ def store_words(
         return artifact.write_words_and_vectors(chunks(), Path(output), dtype)
     with tempfile.TemporaryDirectory() as local:
         shape = artifact.write_words_and_vectors(chunks(), Path(local), dtype)
-        for name in (artifact.WORDS, artifact.VECTORS, artifact.UNKNOWN_VECTOR):
-            storage.copy(str(Path(local) / name), storage.join(output, name))
+        for path in Path(local).iterdir():
+            storage.copy(str(path), storage.join(output, path.name))
     return shape
 
 
@@ -101,9 +101,9 @@ def store_index(
     vocabulary = artifact.open_draft(output, shape.digest)
     index = build_index(vocabulary, factory, parameters)
     with tempfile.TemporaryDirectory() as local:
-        path = str(Path(local) / artifact.INDEX)
+        path = str(Path(local) / artifact_manifest.INDEX)
         faiss.write_index(index, path)
-        storage.copy(path, storage.join(output, artifact.INDEX))
+        storage.copy(path, storage.join(output, artifact_manifest.INDEX))
     recall = measure_recall(vocabulary, index)
     facts = {"factory": factory, "parameters": parameters, "exact": False}
     return {"index": {**facts, "recall_by_epsilon": recall}}
@@ -171,7 +171,7 @@ def build_vocabulary(argv: Sequence[str]) -> None:
             print(_estimate(options, output, shape, own.neighbors), flush=True)
             with table_progress.reported(output, shape.words, partial(print, flush=True)):
                 launch.run(build(options, shape))
-            storage.delete(storage.join(output, artifact.PIECES))
+            storage.delete(storage.join(output, artifact_manifest.PIECES))
         index = store_index(output, shape, own.index_factory, own.index_parameters)
         source = {
             "name": report.source,

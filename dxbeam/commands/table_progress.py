@@ -12,7 +12,7 @@ import numpy as np
 
 from dxbeam import storage
 from dxbeam.release.plan import duration
-from dxbeam.space import artifact
+from dxbeam.space import artifact, artifact_manifest
 from dxbeam.space.artifact import WordsAndVectors
 from dxbeam.space.neighbors import NeighborSearch
 
@@ -87,7 +87,7 @@ def estimate(
 def words_done(uri: str) -> int:
     """Of how many words the pieces of the table are there."""
     try:
-        found = storage.match(storage.join(uri, artifact.PIECES, "*-radii.npy"))
+        found = storage.match(storage.join(uri, artifact_manifest.PIECES, "*-radii.npy"))
     except Exception:  # a place that cannot be listed just now
         return 0
     # A piece may be there twice, when a worker was lost.

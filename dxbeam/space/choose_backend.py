@@ -86,7 +86,9 @@ def exact_backend(
     if product is not None and chosen in QUERY_BITS:
         bits = QUERY_BITS[chosen]
         with suppress(ArithmeticError):  # vectors whose squares float32 cannot hold
-            backend = IntegerSearch(vocabulary.vectors, product, bits, float32, threads)
+            backend = IntegerSearch(
+                vocabulary.vectors, product, bits, float32, threads, vocabulary.rounded
+            )
     _log_once(f"nearest words are searched exactly, by the backend {backend.name}")
     return backend
 

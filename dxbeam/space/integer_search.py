@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.space.integer_products import Product
+from dxbeam.space.rounded_vectors import RoundedVectors
 from dxbeam.space.rounded_words import RoundedWords
 from dxbeam.space.score_bounds import WORDS_PER_BLOCK
 from dxbeam.space.search_backend import Floats, Ids, SearchBackend
@@ -26,7 +27,7 @@ _CANDIDATES_PER_QUERY = 64  # with more, rounding decides too little to be worth
 
 
 class IntegerSearch:
-    """Nearest words of a vocabulary by integer products; holds a copy of it, one byte per number.
+    """Nearest words of a vocabulary by integer products, with a copy of it, one byte per number.
 
     Args:
       vectors: float32 [N, n], C order; may be a memory map.
@@ -34,6 +35,7 @@ class IntegerSearch:
       bits: of a query's integers, a key of LARGEST_QUERY.
       otherwise: searches where rounding leaves so many candidates that it is faster.
       threads: how many search at once, each a tile of queries.
+      rounded: the copy; made here if None.
 
     Raises:
       ArithmeticError: the vectors are too long or too short for float32 to hold their squares.
@@ -46,11 +48,12 @@ class IntegerSearch:
         bits: int,
         otherwise: SearchBackend,
         threads: int = 1,
+        rounded: RoundedVectors | None = None,
     ):
         self.name = f"int{bits}"
         self._otherwise, self._threads = otherwise, threads
         self._vectors = np.asarray(vectors)  # slicing a memory map itself is slow
-        self.bounds = RoundedWords(vectors, product, bits)
+        self.bounds = RoundedWords(vectors, product, bits, rounded)
 
     def nearest(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
         """As ``SearchBackend`` says, on all threads."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -312,8 +313,8 @@ class Batch:
         ids = np.array(self._ids, np.int64)
         keys = [(draft.key, draft.released, count) for draft, count in self._runs]
         released = self._sanitizer.release(keys, ids)
-        words = self._sanitizer.search.vocabulary.words
-        texts = [gap + words[i] for gap, i in zip(self._gaps, released.tolist(), strict=True)]
+        words = self._sanitizer.search.vocabulary.words_of(released)
+        texts = list(map(add, self._gaps, words))
         lengths = [count for _, count in self._runs]
         runs = np.repeat(np.arange(len(lengths)), lengths)
         counts = np.bincount(4 * runs + self._outcomes(ids, released), minlength=4 * len(lengths))

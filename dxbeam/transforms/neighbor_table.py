@@ -21,7 +21,7 @@ from apache_beam.metrics import Metrics
 from apache_beam.utils.shared import Shared
 
 from dxbeam import storage
-from dxbeam.space import artifact
+from dxbeam.space import artifact, artifact_manifest
 from dxbeam.space.artifact import WordsAndVectors
 from dxbeam.space.neighbors import NeighborSearch
 
@@ -98,7 +98,7 @@ class _SearchPiece(beam.DoFn):
             self._reported = time.monotonic()
             _LOG.info("this worker: neighbours of %s words", f"{self._done:,}")
         # A name of its own for each attempt: a bundle may run twice at the same time.
-        stem = storage.join(self._uri, artifact.PIECES, f"{first:09d}-{uuid.uuid4().hex}")
+        stem = storage.join(self._uri, artifact_manifest.PIECES, f"{first:09d}-{uuid.uuid4().hex}")
         yield first, _save(f"{stem}-neighbors.npy", neighbors), _save(f"{stem}-radii.npy", radii)
 
 
@@ -111,7 +111,7 @@ def _save(path: str, array: np.ndarray[Any, Any]) -> str:
 def _join(uri: str, pieces: Iterable[Piece], words: int) -> int:
     """Joins pieces in the order of their words into the two files of the artifact."""
     ordered = sorted(pieces)
-    for name, column in ((artifact.NEIGHBORS, 1), (artifact.CLOSE_RADIUS, 2)):
+    for name, column in ((artifact_manifest.NEIGHBORS, 1), (artifact_manifest.CLOSE_RADIUS, 2)):
         with storage.open_write(storage.join(uri, name)) as target:
             written = 0
             for piece in ordered:

@@ -22,7 +22,7 @@ from dxbeam.errors import ArtifactError, ConfigurationError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import claim, places
-from dxbeam.space import artifact
+from dxbeam.space import artifact, artifact_manifest
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
@@ -164,8 +164,8 @@ class _Build(beam.DoFn):
         shape = artifact.write_words_and_vectors(chunks, local)
         search = NeighborSearch(artifact.open_draft(str(local), shape.digest))
         table, radii = search.neighbor_table(np.arange(shape.words), self._neighbors)
-        np.save(local / artifact.NEIGHBORS, table)
-        np.save(local / artifact.CLOSE_RADIUS, radii)
+        np.save(local / artifact_manifest.NEIGHBORS, table)
+        np.save(local / artifact_manifest.CLOSE_RADIUS, radii)
         source = {"name": Path(self._embeddings).name}
         return artifact.write_manifest(str(local), shape, self._lowercase, source)
 
@@ -181,10 +181,10 @@ class _Build(beam.DoFn):
         claim.take_fresh(self.output, self._run)
         try:
             for path in local.iterdir():
-                if path.name != artifact.MANIFEST:
+                if path.name != artifact_manifest.MANIFEST:
                     storage.copy(str(path), storage.join(self.output, path.name))
-            written = (local / artifact.MANIFEST).read_bytes()
-            storage.create_once(storage.join(self.output, artifact.MANIFEST), written)
+            written = (local / artifact_manifest.MANIFEST).read_bytes()
+            storage.create_once(storage.join(self.output, artifact_manifest.MANIFEST), written)
         except BaseException:
             artifact.abandon(self.output)
             raise

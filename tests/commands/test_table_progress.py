@@ -10,7 +10,7 @@ import pytest
 
 from dxbeam.commands import table_progress
 from dxbeam.commands.table_progress import TableEstimate
-from dxbeam.space import artifact
+from dxbeam.space import artifact, artifact_manifest
 
 
 def test_a_long_table_is_announced_with_sizes_that_may_serve() -> None:
@@ -39,7 +39,7 @@ def test_an_estimate_of_a_draft(tmp_path: Path) -> None:
 
 
 def _piece(folder: Path, first: int, rows: int, attempt: str = "a") -> None:
-    path = folder / artifact.PIECES / f"{first:09d}-{attempt}-radii.npy"
+    path = folder / artifact_manifest.PIECES / f"{first:09d}-{attempt}-radii.npy"
     path.parent.mkdir(exist_ok=True)
     np.save(path, np.zeros(rows))
 
