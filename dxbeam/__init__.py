@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.mechanisms import make_mechanism
     from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
     from dxbeam.mechanisms.gaussian import Gaussian
+    from dxbeam.mechanisms.importance import FrequencyWeights, WordWeights
     from dxbeam.mechanisms.laplace import Laplace
     from dxbeam.mechanisms.mahalanobis import Mahalanobis
     from dxbeam.mechanisms.resampling import RankResampling
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.text.bag_of_words import BagOfWords
     from dxbeam.text.bag_of_words_published import BagOfWordsPublished
     from dxbeam.text.configuration import Configuration
+    from dxbeam.text.importance_file import read_importance
     from dxbeam.text.sanitizer import Sanitized, Sanitizer
     from dxbeam.text.tally import Tally
     from dxbeam.vectors.configuration import VectorConfiguration
@@ -52,6 +54,7 @@ __all__ = [
     "CoordinateLaplace",
     "Document",
     "DxbeamError",
+    "FrequencyWeights",
     "Gaussian",
     "Guarantee",
     "Laplace",
@@ -72,9 +75,11 @@ __all__ = [
     "VerifiedRelease",
     "Vickrey",
     "Vocabulary",
+    "WordWeights",
     "__version__",
     "make_mechanism",
     "open_vocabulary",
+    "read_importance",
     "verify_release",
 ]
 
@@ -83,6 +88,7 @@ _MODULES = {
     "errors": ("DxbeamError",),
     "guarantees": ("Guarantee",),
     "mechanisms": ("make_mechanism",),
+    "mechanisms.importance": ("FrequencyWeights", "WordWeights"),
     "mechanisms.resampling": ("RankResampling",),
     "release.verification": ("VerifiedRelease", "verify_release"),
     "space.artifact": ("open_vocabulary",),
@@ -91,6 +97,7 @@ _MODULES = {
     "text.bag_of_words": ("BagOfWords",),
     "text.bag_of_words_published": ("BagOfWordsPublished",),
     "text.configuration": ("Configuration",),
+    "text.importance_file": ("read_importance",),
     "text.sanitizer": ("Sanitized", "Sanitizer"),
     "vectors.configuration": ("VectorConfiguration",),
     "vectors.release": ("ReleasedVector", "VectorReleaser"),

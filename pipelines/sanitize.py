@@ -8,6 +8,7 @@ dead letters to release-metrics/. More of what it can do:
 
     --rank_c 0.02                 bring near neighbours back, at no cost in privacy
     --input_format parquet        columnar input; text for plain text, one document per line
+    --importance stop_words       with santext or tem, harmless words stay more often
     --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
     --group_by label              count metrics for each label separately
@@ -49,6 +50,7 @@ from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.importance_file import read_importance
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
@@ -63,7 +65,12 @@ def configuration(options: SanitizeOptions) -> Configuration:
     parameters = parse_parameters(options.parameters)
     if "epsilon" in parameters:
         raise ConfigurationError("--parameters: epsilon has a flag of its own, --epsilon")
-    mechanism = make_mechanism(options.mechanism, epsilon=options.epsilon, **parameters)
+    if "importance" in parameters:
+        raise ConfigurationError("--parameters: importance has a flag of its own, --importance")
+    importance = read_importance(options.importance) if options.importance else None
+    mechanism = make_mechanism(
+        options.mechanism, epsilon=options.epsilon, importance=importance, **parameters
+    )
     if options.stop_words and options.bag_of_words is None:
         raise ConfigurationError("--stop_words is of use with --bag_of_words alone; leave it out")
     return Configuration(
@@ -110,6 +117,12 @@ class SanitizeJob(NamedTuple):
     configuration: Configuration
     repair: Repair | None
     vocabulary: VocabularyHandle
+
+
+def _importance_file(settings: Configuration) -> dict[str, Any]:
+    """The file of the words' weights, for the manifest, if there is one."""
+    file = getattr(getattr(settings.mechanism, "importance", None), "file", None)
+    return {"importance_file": dict(zip(("name", "sha256"), file, strict=True))} if file else {}
 
 
 def read_options(options: PipelineOptions) -> SanitizeJob:
@@ -193,6 +206,7 @@ def build(
             required_digest,
             job.repair,
             in_context=as_dicts(context),
+            **_importance_file(job.configuration),
         ),
         Counted(
             tallies=tallies,
@@ -219,6 +233,8 @@ def sanitize(argv: Sequence[str]) -> None:
         job.repair.api_key()
     vocabulary = artifact.open_vocabulary(job.vocabulary)
     settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
+    if importance := getattr(settings.mechanism, "importance", None):
+        importance.of(vocabulary)  # refuses weights of other words
     run = Run(request.output, request.metrics_output)
     account = request.account(settings, settings.mechanism.name, job.vocabulary, run.name)
     run.check(account)

@@ -13,6 +13,7 @@ from dxbeam.commands.flag_groups import flag_group
 from dxbeam.corpus.formats import FORMATS
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.text.configuration import UNKNOWN_WORDS
+from dxbeam.text.importance_file import NAMED
 from dxbeam.text.repair import FAILURES
 
 TEXTS = (
@@ -153,6 +154,15 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
         metavar="NAME=VALUE,…",
         help="further parameters of the mechanism, e.g. delta=1e-6 (default: the mechanism's own, "
         "which --mechanism NAME --help lists)",
+    )
+    group.add_argument(
+        "--importance",
+        metavar="FILE",
+        help="with santext or tem, public weights of words: a word with a weight stays unchanged "
+        "more often, and costs its weight more. A file of lines 'word<TAB>weight', or .csv or "
+        ".parquet with the columns word and weight, weights from 0 to 100; or one of "
+        f"{', '.join(NAMED)}, as NAME=LARGEST for another largest weight than 10. Never weights "
+        "computed from the private corpus: they void the guarantee (default: no weights)",
     )
     group.add_argument(
         "--rank_c",

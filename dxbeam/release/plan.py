@@ -150,7 +150,10 @@ def describe(
 def _listed(values: Mapping[str, Any]) -> str:
     """Names and values as a person reads them; of what has a name, the name first."""
     rest = ", ".join(
-        f"{name.replace('_', ' ')} {value}" for name, value in values.items() if name != "name"
+        f"{name.replace('_', ' ')} "
+        + (f"({_listed(value)})" if isinstance(value, Mapping) else f"{value}")
+        for name, value in values.items()
+        if name != "name"
     )
     return f"{values['name']}, {rest}" if "name" in values else rest
 

@@ -85,6 +85,8 @@ class Setting(NamedTuple):
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return str(value.get("kind", "given"))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

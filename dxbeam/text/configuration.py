@@ -174,7 +174,7 @@ def _parameters(mechanism: Mechanism) -> dict[str, Any]:
         for field in dataclasses.fields(mechanism)  # type: ignore[arg-type]
     }
     return {
-        name: value
+        name: value.as_dict() if hasattr(value, "as_dict") else value
         for name, (metadata, value) in given.items()
         if value is not None or metadata != ADDED_LATER
     }

@@ -26,6 +26,7 @@ from dxbeam.space import artifact, artifact_manifest
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.importance_file import read_importance
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.metrics import NOT_COVERED
 from dxbeam.transforms.sanitize import SanitizeDocuments
@@ -46,6 +47,7 @@ class SanitizeRows(beam.PTransform):
       epsilon: privacy loss per unit of distance between word vectors.
       mechanism: name of the mechanism.
       parameters: further parameters of the mechanism, as name=value,name=value.
+      importance: public weights of words for santext or tem: a file, or a name such as stop_words.
       rank_c: decay of rank resampling; none where it is left out.
       unknown_words: noise, mask, drop or keep.
       key_uri: where the secret key lies; by default a new one is drawn and forgotten.
@@ -64,11 +66,14 @@ class SanitizeRows(beam.PTransform):
         key_uri: str | None = None,
         keep_fields: str = "",
         allow_unsound: bool = False,
+        importance: str | None = None,
     ):
         super().__init__()
+        weights = None if importance is None else read_importance(importance)
+        given = parse_parameters(parameters)
         self._sanitize = SanitizeDocuments(
             Configuration(
-                make_mechanism(mechanism, epsilon=epsilon, **parse_parameters(parameters)),
+                make_mechanism(mechanism, epsilon=epsilon, importance=weights, **given),
                 None if rank_c is None else RankResampling(rank_c),
                 unknown_words,
                 allow_unsound=allow_unsound,

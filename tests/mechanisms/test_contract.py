@@ -13,6 +13,7 @@ import pytest
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, AddsNoise, Mechanism, make_mechanism
+from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.parameters import ADDED_LATER
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import NeighborSearch
@@ -23,6 +24,9 @@ from tests.support.distributions import random_numbers
 
 PARAMETERS = {"trlaplace_published": {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}}
 """Where an epsilon of 2 and the defaults will not do, as in few dimensions."""
+
+LATER = {"importance": (FrequencyWeights(2.0), {"kind": "frequency", "largest": 2.0})}
+"""Values of parameters that were added later and are no numbers, and how they are recorded."""
 
 
 def made(name: str) -> Mechanism:
@@ -144,8 +148,9 @@ def test_parameters_are_all_in_the_manifest(mechanism: Mechanism) -> None:
         **{name: value for name, value in every.items() if name not in not_given},
     }
     for name in not_given:
-        given = dataclasses.replace(mechanism, **{name: 2.0})  # type: ignore[type-var]
-        assert Configuration(given, allow_unsound=True).as_dict()["mechanism"][name] == 2.0
+        value, recorded = LATER.get(name, (2.0, 2.0))
+        given = dataclasses.replace(mechanism, **{name: value})  # type: ignore[type-var]
+        assert Configuration(given, allow_unsound=True).as_dict()["mechanism"][name] == recorded
     assert set(mechanism.guarantee().unprotected) <= set(configuration.unprotected)
 
 
