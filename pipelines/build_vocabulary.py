@@ -88,6 +88,7 @@ def build(options: PipelineOptions, shape: WordsAndVectors) -> beam.Pipeline:
         shape,
         options.view_as(BuildVocabularyOptions).neighbors,
         launch.search_threads(options),
+        launch.search(options),
     )
     return pipeline
 
@@ -143,7 +144,8 @@ def _estimate(options: PipelineOptions, output: str, shape: WordsAndVectors, dep
     if shape.words < table_progress.FEW_WORDS:
         return "Now their neighbours"
     threads, workers = launch.search_threads(options), launch.local_workers(options)
-    return table_progress.estimate(output, shape, depth, threads, workers).sentence
+    asked = launch.search(options)
+    return table_progress.estimate(output, shape, depth, threads, workers, asked).sentence
 
 
 def build_vocabulary(argv: Sequence[str]) -> None:

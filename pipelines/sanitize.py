@@ -172,6 +172,7 @@ def build(
         search_threads=launch.search_threads(job.options),
         digest_corpus=True,
         unique_ids=True,
+        search=launch.search(job.options),
     )
     rejected = (reading.rejected, sanitized.rejected) | "AllRejected" >> beam.Flatten()
     released = RepairedDocuments(sanitized.documents, None, None)
@@ -207,6 +208,7 @@ def build(
             job.repair,
             in_context=as_dicts(context),
             **_importance_file(job.configuration),
+            **launch.recorded_search(job.options),
         ),
         Counted(
             tallies=tallies,
@@ -241,7 +243,9 @@ def sanitize(argv: Sequence[str]) -> None:
     context = in_context(settings.guarantee(), NeighborSearch(vocabulary))
     pipeline = build(job, run.name, context=context)  # whatever is wrong with the flags shows here
     if options.view_as(TestOptions).dry_run:
-        forecast = plan.estimate(files, request.corpus_format, vocabulary, settings)
+        forecast = plan.estimate(
+            files, request.corpus_format, vocabulary, settings, launch.search(options)
+        )
         places = (request.output, request.metrics_output)
         print(plan.describe(files, settings, vocabulary, context, forecast, *places, job.repair))
         return

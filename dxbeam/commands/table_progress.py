@@ -14,6 +14,7 @@ from dxbeam import storage
 from dxbeam.release.plan import duration
 from dxbeam.space import artifact, artifact_manifest
 from dxbeam.space.artifact import WordsAndVectors
+from dxbeam.space.choose_backend import AUTO
 from dxbeam.space.neighbors import NeighborSearch
 
 FEW_WORDS = 20_000
@@ -62,7 +63,12 @@ class TableEstimate(NamedTuple):
 
 
 def estimate(
-    uri: str, shape: WordsAndVectors, depth: int, threads: int, workers: int | None
+    uri: str,
+    shape: WordsAndVectors,
+    depth: int,
+    threads: int,
+    workers: int | None,
+    asked: str = AUTO,
 ) -> TableEstimate:
     """Searches a few hundred words of a draft, and concludes what all of them will take.
 
@@ -72,8 +78,9 @@ def estimate(
       depth: neighbours per word.
       threads: of a search.
       workers: processes on this machine that search at once; None on a cluster.
+      asked: how they search, one of ``choose_backend.SEARCHES``.
     """
-    search = NeighborSearch(artifact.open_draft(uri, shape.digest), threads)
+    search = NeighborSearch(artifact.open_draft(uri, shape.digest), threads, asked)
     rows = np.unique(np.linspace(0, shape.words - 1, _ROWS).astype(np.int64))
     started = time.perf_counter()
     search.neighbor_table(rows[:: len(rows) // 64 or 1], depth)

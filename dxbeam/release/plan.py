@@ -17,6 +17,7 @@ from dxbeam.documents import Document, document_problem
 from dxbeam.errors import CorpusError
 from dxbeam.release import expected_shares
 from dxbeam.release.context import Pair
+from dxbeam.space.choose_backend import AUTO
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
@@ -53,10 +54,18 @@ def estimate(
     corpus_format: CorpusFormat,
     vocabulary: Vocabulary,
     configuration: Configuration,
+    asked: str = AUTO,
 ) -> Estimate:
     """Counts and sanitizes words of a sample of the largest file, and times a search.
 
     What is timed are words of the vocabulary, so a key of zeros is enough for them.
+
+    Args:
+      files: of the corpus.
+      corpus_format: how they are read.
+      vocabulary: with what words it is sanitized.
+      configuration: what is run.
+      asked: how nearest words are found, one of ``choose_backend.SEARCHES``.
     """
     file = max(files, key=lambda file: file.size)
     documents = list(itertools.islice(_documents(file, corpus_format), _SAMPLED_DOCUMENTS))
@@ -66,7 +75,7 @@ def estimate(
     )
     read = sum(len(document.text.encode()) for document in documents) or 1
     total = text_bytes(files)
-    search = NeighborSearch(vocabulary, threads=1)
+    search = NeighborSearch(vocabulary, 1, asked)
     sample = expected_shares.sanitized_sample(documents, search, configuration)
     sanitizer = Sanitizer(search, configuration)
     ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)

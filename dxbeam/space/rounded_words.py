@@ -14,6 +14,8 @@ words keep 8 bits, so with 7 the bound is a little wider.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -94,10 +96,8 @@ class RoundedQueries:
         words = self._words
         integers = words.blocks[block]
         part = slice(block * WORDS_PER_BLOCK, block * WORDS_PER_BLOCK + integers.shape[1])
-        half, lengths = words.half_squares[part], words.rounded_lengths[part]
-        error = self._residual * lengths + self.length * words.residuals[part]
-        error += _FLOAT32_SLACK * (half + (self.length + self._residual) * lengths)
-        error += words.underflow_slack
+        half = words.half_squares[part]
+        error = self.bound(half, words.rounded_lengths[part], words.residuals[part])
         words.product(
             self._integers,
             self._zero,
@@ -107,6 +107,18 @@ class RoundedQueries:
             errors * error - half,
             out,
         )
+
+    def bound(self, half_squares: Any, rounded_lengths: Any, residuals: Any) -> Any:
+        """By how much the scores of words may be wrong.
+
+        Args:
+          half_squares: as the words have them, float64 [m]: an array, or a tensor on a device.
+          rounded_lengths: the same.
+          residuals: the same.
+        """
+        error = self._residual * rounded_lengths + self.length * residuals
+        error += _FLOAT32_SLACK * (half_squares + (self.length + self._residual) * rounded_lengths)
+        return error + self._words.underflow_slack
 
     def limits(self, distances: Floats) -> Scores:
         """As ``QueryTile`` says."""

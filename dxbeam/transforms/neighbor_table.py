@@ -23,6 +23,7 @@ from apache_beam.utils.shared import Shared
 from dxbeam import storage
 from dxbeam.space import artifact, artifact_manifest
 from dxbeam.space.artifact import WordsAndVectors
+from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.neighbors import NeighborSearch
 
 _WORDS_PER_PIECE = 512
@@ -43,14 +44,22 @@ class WriteNeighborTable(beam.PTransform):
       shape: N and n.
       depth: K, neighbours per word.
       search_threads: threads a search uses in each worker process.
+      search: how neighbours are found exactly, one of ``choose_backend.SEARCHES``.
     """
 
-    def __init__(self, uri: str, shape: WordsAndVectors, depth: int, search_threads: int = 1):
+    def __init__(
+        self,
+        uri: str,
+        shape: WordsAndVectors,
+        depth: int,
+        search_threads: int = 1,
+        search: str = AUTO,
+    ):
         super().__init__()
+        check_name(search)
+        self._search_piece = _SearchPiece(uri, shape, depth, search_threads, search)
         self._uri = uri
         self._shape = shape
-        self._depth = depth
-        self._search_threads = search_threads
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
         """Spreads words over workers, then joins."""
@@ -59,8 +68,7 @@ class WriteNeighborTable(beam.PTransform):
             | "Pieces"
             >> beam.Create(range(0, self._shape.words, _WORDS_PER_PIECE), reshuffle=False)
             | "Spread" >> beam.Reshuffle()
-            | "Search"
-            >> beam.ParDo(_SearchPiece(self._uri, self._shape, self._depth, self._search_threads))
+            | "Search" >> beam.ParDo(self._search_piece)
         )
         return (
             begin
@@ -72,27 +80,31 @@ class WriteNeighborTable(beam.PTransform):
 
 @beam.typehints.with_output_types(Piece)
 class _SearchPiece(beam.DoFn):
-    def __init__(self, uri: str, shape: WordsAndVectors, depth: int, search_threads: int):
+    def __init__(
+        self, uri: str, shape: WordsAndVectors, depth: int, search_threads: int, search: str
+    ):
         self._uri = uri
         self._shape = shape
         self._depth = depth
-        self._search_threads = search_threads
+        self._search_threads, self._search = search_threads, search
         self._shared = Shared()
-        self._words = Metrics.counter("dxbeam", "table_words")
+        self._counted = Metrics.counter("dxbeam", "table_words")
 
     def setup(self) -> None:
         self._done, self._reported = 0, time.monotonic()
         faiss.omp_set_num_threads(self._search_threads)
         threadpoolctl.threadpool_limits(self._search_threads)
-        self._search: NeighborSearch = self._shared.acquire(
-            lambda: NeighborSearch(artifact.open_draft(self._uri, self._shape.digest)),
+        self._words: NeighborSearch = self._shared.acquire(
+            lambda: NeighborSearch(
+                artifact.open_draft(self._uri, self._shape.digest), search=self._search
+            ),
             tag=self._shape.digest,
         )
 
     def process(self, first: int) -> Iterator[Piece]:
         ids = np.arange(first, min(first + _WORDS_PER_PIECE, self._shape.words))
-        neighbors, radii = self._search.neighbor_table(ids, self._depth)
-        self._words.inc(len(ids))
+        neighbors, radii = self._words.neighbor_table(ids, self._depth)
+        self._counted.inc(len(ids))
         self._done += len(ids)
         if time.monotonic() - self._reported >= _SECONDS_PER_REPORT:
             self._reported = time.monotonic()

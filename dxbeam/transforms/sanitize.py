@@ -37,6 +37,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.randomness import NO_TAGS, add_tags, document_tag
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
@@ -96,6 +97,8 @@ class SanitizeDocuments(beam.PTransform):
       keep_fields: further attributes of the rows to pass on as they are.
       group_by: an attribute by whose values the counts are grouped, or None.
       search_threads: threads a search uses in each worker process.
+      search: how nearest words are found exactly, one of ``choose_backend.SEARCHES``; what is
+        released does not depend on it.
       digest_corpus: whether to name the corpus as well; for bounded input only.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
         are not compared, and no row has to wait for another.
@@ -117,6 +120,7 @@ class SanitizeDocuments(beam.PTransform):
         search_threads: int = 1,
         digest_corpus: bool = False,
         unique_ids: bool = False,
+        search: str = AUTO,
     ):
         super().__init__()
         if not isinstance(configuration, Configuration):
@@ -126,6 +130,8 @@ class SanitizeDocuments(beam.PTransform):
                 "dxbeam.transforms.yaml takes plain values"
             )
         check_fields("text", "id", keep_fields, group_by)
+        check_name(search)
+        self._search = search
         self._unique_ids = unique_ids
         self._digest_corpus = digest_corpus
         self._configuration = configuration
@@ -148,6 +154,7 @@ class SanitizeDocuments(beam.PTransform):
             self._group_by,
             self._search_threads,
             self._digest_corpus,
+            self._search,
         )
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize,
@@ -230,12 +237,13 @@ class _SanitizeDoFn(beam.DoFn):
         group_by: str | None,
         search_threads: int,
         digest_corpus: bool,
+        search: str,
     ):
         self._digest_corpus = digest_corpus
         self._configuration = configuration
         self._keep_fields = keep_fields
         self._group_by = group_by
-        self._search_threads = search_threads
+        self._search_threads, self._search = search_threads, search
         self._shared = Shared()  # made here, so that all instances in a process share one search
         self._documents = Metrics.counter("dxbeam", "documents")
         self._tokens = Metrics.counter("dxbeam", "tokens")
@@ -270,7 +278,7 @@ class _SanitizeDoFn(beam.DoFn):
             return
         if self._batch is None:
             if self._sanitizer is None:
-                self._sanitizer = Sanitizer(self._search(handle), self._configuration, secret_key)
+                self._sanitizer = Sanitizer(self._open(handle), self._configuration, secret_key)
             self._batch = Batch(self._sanitizer)
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
@@ -286,12 +294,14 @@ class _SanitizeDoFn(beam.DoFn):
         if self._digest_corpus:
             yield pvalue.TaggedOutput(_TAGS, GlobalWindows.windowed_value(self._tags))
 
-    def _search(self, handle: VocabularyHandle) -> NeighborSearch:
+    def _open(self, handle: VocabularyHandle) -> NeighborSearch:
         """A search in the vocabulary, which is opened once per process."""
 
         def search() -> NeighborSearch:
             _LOG.info("process %d opens a vocabulary of %s words", os.getpid(), f"{handle.words:,}")
-            return NeighborSearch(artifact.open_vocabulary(handle), self._search_threads)
+            return NeighborSearch(
+                artifact.open_vocabulary(handle), self._search_threads, self._search
+            )
 
         shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
         return shared

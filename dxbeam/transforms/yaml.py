@@ -23,6 +23,7 @@ from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import claim, places
 from dxbeam.space import artifact, artifact_manifest
+from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
@@ -53,6 +54,8 @@ class SanitizeRows(beam.PTransform):
       key_uri: where the secret key lies; by default a new one is drawn and forgotten.
       keep_fields: further fields of the rows to release as they are, separated by commas.
       allow_unsound: consent to settings that guarantee nothing, or leave words unprotected.
+      search: how nearest words are found exactly, auto, int8, int7, float32 or faiss; the same
+        words are released.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class SanitizeRows(beam.PTransform):
         keep_fields: str = "",
         allow_unsound: bool = False,
         importance: str | None = None,
+        search: str = AUTO,
     ):
         super().__init__()
         weights = None if importance is None else read_importance(importance)
@@ -81,6 +85,7 @@ class SanitizeRows(beam.PTransform):
             vocabulary,
             key_uri,
             keep_fields=field_names(keep_fields),
+            search=search,
         )
 
     def expand(self, rows: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
@@ -112,6 +117,7 @@ class BuildVocabulary(beam.PTransform):
       lowercase: whether to lower-case the words.
       max_words: keep the first words of the file; 0 for all.
       neighbors: neighbours stored a word.
+      search: how these are found, auto, int8, int7, float32 or faiss; they are the same.
     """
 
     def __init__(
@@ -121,13 +127,15 @@ class BuildVocabulary(beam.PTransform):
         lowercase: bool = False,
         max_words: int = 0,
         neighbors: int = 256,
+        search: str = AUTO,
     ):
         super().__init__()
+        check_name(search)
         if max_words < 0 or neighbors < 1:
             raise ConfigurationError("BuildVocabulary: max_words is 0 or more, neighbors 1 or more")
         if not embeddings or not output:
             raise ConfigurationError("BuildVocabulary: embeddings and output each name a place")
-        self._build = _Build(embeddings, output, lowercase, max_words, neighbors)
+        self._build = _Build(embeddings, output, lowercase, max_words, neighbors, search)
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
         """One element, which does it all.
@@ -142,13 +150,19 @@ class BuildVocabulary(beam.PTransform):
 @beam.typehints.with_output_types(artifact.VocabularyHandle)
 class _Build(beam.DoFn):
     def __init__(
-        self, embeddings: str, output: str, lowercase: bool, max_words: int, neighbors: int
+        self,
+        embeddings: str,
+        output: str,
+        lowercase: bool,
+        max_words: int,
+        neighbors: int,
+        search: str,
     ):
         self._embeddings = embeddings
         self.output = places.output_place("output", output)
         self._lowercase = lowercase
         self._max_words = max_words or None
-        self._neighbors = neighbors
+        self._neighbors, self._search = neighbors, search
         self._run = uuid.uuid4().hex  # the same one wherever an engine tries again
 
     def process(self, _: None) -> Iterator[artifact.VocabularyHandle]:
@@ -167,7 +181,7 @@ class _Build(beam.DoFn):
         )
         chunks = ((chunk.words, chunk.vectors) for chunk in reading)
         shape = artifact.write_words_and_vectors(chunks, local)
-        search = NeighborSearch(artifact.open_draft(str(local), shape.digest))
+        search = NeighborSearch(artifact.open_draft(str(local), shape.digest), search=self._search)
         table, radii = search.neighbor_table(np.arange(shape.words), self._neighbors)
         np.save(local / artifact_manifest.NEIGHBORS, table)
         np.save(local / artifact_manifest.CLOSE_RADIUS, radii)
