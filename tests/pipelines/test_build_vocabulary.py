@@ -13,6 +13,7 @@ from dxbeam.errors import ArtifactError, DxbeamError
 from dxbeam.space import artifact
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
+from pipelines import build_vocabulary as module
 from pipelines.build_vocabulary import build_vocabulary
 from tests.support import tiny
 
@@ -53,6 +54,36 @@ def test_an_artifact_holds_the_words_vectors_and_neighbours(
         "manifest.json", "words.parquet", "vectors.npy", "unknown_vector.npy",
         "neighbors.npy", "close_radius.npy",
     }  # fmt: skip
+
+
+def test_a_build_that_was_stopped_goes_on_from_the_pieces_that_were_kept(
+    embeddings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = ["--neighbors=20", f"--table_pieces={tmp_path / 'pieces'}"]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "store_index", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            _build(embeddings, tmp_path / "out", *flags)
+    assert not list((tmp_path / "out").glob("*"))
+    [first, *_] = sorted((tmp_path / "pieces").rglob("*-radii.npy"))
+    first.unlink()
+    searched = tiny.counted(monkeypatch, NeighborSearch, "neighbor_table")
+    built = _build(embeddings, tmp_path / "out", *flags)
+    assert len(searched) == 1, "one piece of two was lost"
+    assert not list((tmp_path / "pieces").rglob("*.npy"))
+    plain = _build(embeddings, tmp_path / "plain", "--neighbors=20")
+    assert built.digest == plain.digest
+
+
+def test_pieces_of_another_table_are_left_alone(embeddings: Path, tmp_path: Path) -> None:
+    pieces = f"--table_pieces={tmp_path / 'pieces'}"
+    other = tmp_path / "pieces" / "other" / "000000000-0-radii.npy"
+    other.parent.mkdir(parents=True)
+    other.touch()
+    _build(embeddings, tmp_path / "out", "--neighbors=20", pieces)
+    assert other.exists()
+    with pytest.raises(DxbeamError, match="lies in `output`"):
+        _build(embeddings, tmp_path / "new", f"--table_pieces={tmp_path / 'new' / 'pieces'}")
 
 
 def test_a_vocabulary_without_a_neighbour_table_is_as_good(
