@@ -41,9 +41,10 @@ from dxbeam.space.artifact_manifest import (
     wrong_field,
 )
 from dxbeam.space.rounded_vectors import INTEGERS, open_rounded, write_rounded
-from dxbeam.space.stored_words import StoredWords, open_words, write_words
+from dxbeam.space.stored_words import StoredWords
 from dxbeam.space.this_host import checked_once, copy_here
 from dxbeam.space.vocabulary import UNWRITABLE, Vocabulary, squared_lengths
+from dxbeam.space.word_files import open_words, write_words
 
 DEMO = "demo"
 """The URI of the small vocabulary that comes with the package."""

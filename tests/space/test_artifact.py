@@ -30,8 +30,8 @@ from dxbeam.space.artifact_manifest import (
 )
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.rounded_vectors import BOUNDS, INTEGERS, SCALES
-from dxbeam.space.stored_words import WORD_INDEX, WORDS
 from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.word_files import WORD_INDEX, WORDS
 from tests.support import elsewhere, tiny
 
 FILES = (
@@ -411,7 +411,6 @@ MISFITS: dict[str, Callable[[Path], object]] = {
     "fewer words": lambda f: _write_words(f / WORDS, _large(["a"] * 299)),
     "words under another name": lambda f: _write_words(f / WORDS, _large(["a"] * 300), "token"),
     "words of another type": lambda f: _write_words(f / WORDS, pa.array(["a"] * 300)),
-    "words that are missing": lambda f: _write_words(f / WORDS, _large([*["a"] * 299, None])),
     "words that are no text": lambda f: _write_words(f / WORDS, _not_text()),
     "words in no Arrow file": lambda f: (f / WORDS).write_bytes(b"apple pear"),
     "an index to words that are not there": lambda f: np.save(
