@@ -12,19 +12,18 @@ memory-mapped, so the processes of a host share them. The first of these checks 
 import importlib.resources
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dxbeam import storage
-from dxbeam.errors import ArtifactError, DxbeamError
+from dxbeam.errors import ArtifactError
+from dxbeam.space.artifact_contents import UNWRITABLE_WORD, load_vectors, opened
 from dxbeam.space.artifact_manifest import (
-    CLOSE_RADIUS,
     EXACT,
     FORMAT,
     INDEX,
@@ -35,20 +34,17 @@ from dxbeam.space.artifact_manifest import (
     UNKNOWN_VECTOR,
     VECTORS,
     VERSION,
-    WORDS_OF_VERSION_1,
     all_files,
     digest_of,
     wrong_field,
 )
-from dxbeam.space.rounded_vectors import INTEGERS, open_rounded, write_rounded
-from dxbeam.space.stored_words import StoredWords, open_words, write_words
-from dxbeam.space.this_host import checked_once, copy_here
+from dxbeam.space.rounded_vectors import write_rounded
+from dxbeam.space.this_host import copy_here
 from dxbeam.space.vocabulary import UNWRITABLE, Vocabulary, squared_lengths
+from dxbeam.space.word_files import write_words
 
 DEMO = "demo"
 """The URI of the small vocabulary that comes with the package."""
-
-_UNWRITABLE_WORD = "a word is empty or holds a null byte or the end of a line"
 
 
 class VocabularyHandle(NamedTuple):
@@ -107,7 +103,7 @@ def write_words_and_vectors(
     with (directory / VECTORS).open("wb") as vectors:
         for chunk_words, chunk in chunks:
             if any(map(UNWRITABLE.search, chunk_words)):
-                raise ArtifactError(f"{directory}: {_UNWRITABLE_WORD}")
+                raise ArtifactError(f"{directory}: {UNWRITABLE_WORD}")
             stored = chunk.astype(dtype)
             if not rows:
                 total = np.zeros(chunk.shape[1])
@@ -289,67 +285,16 @@ def _open(handle: VocabularyHandle) -> Vocabulary:
         )
     place = resolve(handle.uri)
     if storage.is_local(place):
-        return _checked(Path(place), manifest, handle.uri)
+        return opened(Path(place), manifest, handle.uri)
     for last_try in (False, True):
         copy = copy_here(place, manifest["digest"], manifest["files"])
         try:
-            return _checked(copy, manifest, handle.uri)
+            return opened(copy, manifest, handle.uri)
         except ArtifactError:
             if last_try:
                 raise
             storage.delete(str(copy))  # it was damaged since it was made
     raise AssertionError("the last try returns or raises")
-
-
-def _checked(directory: Path, manifest: dict[str, Any], uri: str) -> Vocabulary:
-    """The vocabulary in a local directory, all of it checked unless that was done on this host."""
-    files = [directory / name for name in manifest["files"]]
-    with checked_once(manifest["digest"], files) as unchecked:
-        if unchecked:
-            for path in files:
-                _check_file(path, manifest["files"][path.name])
-        try:
-            vocabulary = _load(directory, manifest)
-            if unchecked:
-                _check_table(vocabulary)
-                unwritable = _holds_unwritable(vocabulary.words)
-        except (OSError, ValueError, KeyError, RuntimeError, pa.ArrowException, DxbeamError) as e:
-            raise ArtifactError(
-                f"`vocabulary` {uri}: the files are whole but do not fit together "
-                f"({type(e).__name__}); build it again with dxbeam build-vocabulary"
-            ) from None
-        if unchecked and unwritable:
-            raise ArtifactError(
-                f"`vocabulary` {uri}: {_UNWRITABLE_WORD}, so a release would not be a text; "
-                "build it again with dxbeam build-vocabulary"
-            )
-    return vocabulary
-
-
-def _check_file(path: Path, expected: dict[str, Any]) -> None:
-    rebuild = "build the vocabulary again with dxbeam build-vocabulary"
-    try:
-        digest, size = storage.sha256(str(path))
-    except OSError as error:
-        raise ArtifactError(f"{path} cannot be read ({type(error).__name__}); {rebuild}") from None
-    if size != expected["bytes"]:
-        raise ArtifactError(
-            f"{path} has {size:,} bytes where the manifest says {expected['bytes']:,}; {rebuild}"
-        )
-    if digest != expected["sha256"]:
-        raise ArtifactError(f"{path} is damaged (its SHA-256 does not match); {rebuild}")
-
-
-def _check_table(vocabulary: Vocabulary) -> None:
-    table, words = vocabulary.neighbor_ids, len(vocabulary)
-    if table is not None and table.size and not (table.min() >= 0 and table.max() < words):
-        raise ValueError("the neighbour table names words that are not there")
-
-
-def _holds_unwritable(words: Sequence[str]) -> bool:
-    if isinstance(words, StoredWords):
-        return UNWRITABLE.search(words.checked_text()) is not None
-    return any(map(UNWRITABLE.search, words))
 
 
 def open_draft(uri: str, digest: str) -> Vocabulary:
@@ -358,56 +303,5 @@ def open_draft(uri: str, digest: str) -> Vocabulary:
     folder = Path(directory)
     if not storage.is_local(directory):
         folder = copy_here(directory, digest, [VECTORS])
-    vectors = _load_vectors(folder)
+    vectors = load_vectors(folder)
     return Vocabulary(range(len(vectors)), vectors, unknown_vector=vectors[0])  # type: ignore[arg-type]
-
-
-def _load_vectors(directory: Path) -> npt.NDArray[np.float32]:
-    vectors: npt.NDArray[np.float32] = _mapped(directory / VECTORS)
-    return vectors if vectors.dtype == np.float32 else vectors.astype(np.float32)
-
-
-def _mapped(path: Path) -> Any:
-    return np.load(path, mmap_mode="r", allow_pickle=False)
-
-
-def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
-    files, vectors = manifest["files"], _load_vectors(directory)
-    if vectors.shape != (manifest["words"], manifest["dimensions"]):
-        raise ValueError("the vectors' shape is not the manifest's")
-    unknown = np.load(directory / UNKNOWN_VECTOR, allow_pickle=False)
-    words: Sequence[str]
-    if manifest["version"] == 1:
-        words = pq.read_table(directory / WORDS_OF_VERSION_1, memory_map=True)["word"].to_pylist()
-    else:
-        words = open_words(directory)
-    neighbors = close_radius = None
-    if NEIGHBORS in files:
-        neighbors, close_radius = _load_table(directory, len(vectors))
-    rounded = None
-    if INTEGERS in files:
-        rounded = open_rounded(directory, len(vectors), unknown.astype(np.float64))
-    index = None
-    if INDEX in files:
-        import faiss  # a tenth of a second that exact vocabularies do not need
-
-        index = faiss.read_index(str(directory / INDEX), faiss.IO_FLAG_MMAP_IFC)
-    return Vocabulary(
-        words=words,
-        vectors=vectors,
-        lowercase=manifest["lowercase"],
-        unknown_vector=unknown,
-        neighbor_ids=neighbors,
-        close_radius=close_radius,
-        index=index,
-        digest=manifest["digest"],
-        rounded=rounded,
-        longest_vector=manifest.get("longest"),
-    )
-
-
-def _load_table(directory: Path, words: int) -> tuple[Any, Any]:
-    neighbors, close_radius = _mapped(directory / NEIGHBORS), _mapped(directory / CLOSE_RADIUS)
-    if neighbors.ndim != 2 or len(neighbors) != words or len(close_radius) != words:
-        raise ValueError("the neighbour table or the close radii do not have one row per word")
-    return neighbors, close_radius

@@ -3,7 +3,7 @@
     manifest.json         format, version, shape, casing, source; bytes and SHA-256 of each file
     vectors.npy           float32 (or float16) [N, n], C order, memory-mapped when opened
     unknown_vector.npy    float32 [n]
-    words.arrow, word_index.npy    the words and the way to their ids (stored_words.py)
+    words.arrow, word_index.npy    the words and the way to their ids (word_files.py)
     integers.npy, integer_scales.npy, integer_bounds.npy
                           the vectors in 8-bit integers (rounded_vectors.py); only where their
                           lengths have squares that float32 holds
@@ -23,7 +23,7 @@ import math
 from typing import Any, NamedTuple
 
 from dxbeam.space.rounded_vectors import BOUNDS, INTEGERS, SCALES
-from dxbeam.space.stored_words import WORD_INDEX, WORDS
+from dxbeam.space.word_files import WORD_INDEX, WORDS
 
 FORMAT = "dxbeam-vocabulary"
 VERSION = 2

@@ -137,9 +137,13 @@ class Vocabulary:
         return digest.hexdigest()
 
     @cached_property
+    def _stored(self) -> StoredWords | None:
+        return self.words if isinstance(self.words, StoredWords) else None
+
+    @cached_property
     def _ids(self) -> dict[str, int]:
         """Words whose ids are at hand: all of a vocabulary in memory, else some that were met."""
-        if isinstance(self.words, StoredWords):
+        if self._stored is not None:
             return {}
         ids = {word: i for i, word in enumerate(self.words)}
         if len(ids) != len(self.words):
@@ -157,9 +161,9 @@ class Vocabulary:
 
     def _met(self, word: str) -> int:
         """The id of a word that is not at hand; only public words are remembered."""
-        if not isinstance(self.words, StoredWords):
+        if self._stored is None:
             return UNKNOWN
-        found, ids = self.words.find(word), self._ids
+        found, ids = self._stored.find(word), self._ids
         if found != UNKNOWN:
             if len(ids) >= _REMEMBERED:
                 ids.clear()
@@ -177,8 +181,8 @@ class Vocabulary:
 
     def words_of(self, ids: npt.NDArray[np.int64]) -> list[str]:
         """The words of ``ids``, int64 [B], none of which is UNKNOWN."""
-        if isinstance(self.words, StoredWords):
-            return self.words.of(ids)
+        if self._stored is not None:
+            return self._stored.of(ids)
         words = self.words
         return [words[number] for number in ids.tolist()]
 

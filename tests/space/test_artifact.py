@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections import namedtuple
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from dxbeam.errors import ArtifactError, OutputError
-from dxbeam.space import artifact, this_host
+from dxbeam.space import artifact
 from dxbeam.space.artifact import WordsAndVectors
 from dxbeam.space.artifact_manifest import (
     CLOSE_RADIUS,
@@ -30,9 +27,9 @@ from dxbeam.space.artifact_manifest import (
 )
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.rounded_vectors import BOUNDS, INTEGERS, SCALES
-from dxbeam.space.stored_words import WORD_INDEX, WORDS
 from dxbeam.space.vocabulary import Vocabulary
-from tests.support import elsewhere, tiny
+from dxbeam.space.word_files import WORD_INDEX, WORDS
+from tests.support import tiny
 
 FILES = (
     *(WORDS, WORD_INDEX, VECTORS, UNKNOWN_VECTOR),
@@ -52,18 +49,8 @@ def folder(tmp_path: Path) -> Path:
     return Path(tiny.write_artifact(tmp_path / "vocabulary"))
 
 
-@pytest.fixture
-def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """This host's folder of temporary files, and a file system elsewhere that works."""
-    path = tmp_path / "host"
-    path.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(path))
-    elsewhere.Elsewhere.opened.clear()
-    elsewhere.Elsewhere.broken.clear()
-    return path
-
-
-def _open(folder: Path) -> Vocabulary:
+def open_artifact(folder: Path) -> Vocabulary:
+    """Opens what lies in a folder, as a job does."""
     return artifact.open_vocabulary(artifact.handle(str(folder)))
 
 
@@ -75,7 +62,7 @@ def _complete_again(folder: Path) -> None:
 
 @every_version
 def test_what_is_opened_is_what_was_written(tmp_path: Path, version: int) -> None:
-    made, opened = tiny.vocabulary(), _open(Path(WRITE[version](tmp_path)))
+    made, opened = tiny.vocabulary(), open_artifact(Path(WRITE[version](tmp_path)))
     neighbors, radii = NeighborSearch(made).neighbor_table(np.arange(300), 20)
     assert list(opened.words) == list(made.words)
     assert opened.lowercase
@@ -91,7 +78,7 @@ def test_what_is_opened_is_what_was_written(tmp_path: Path, version: int) -> Non
 
 
 def test_arrays_are_mapped_and_cannot_be_written(folder: Path) -> None:
-    opened = _open(folder)
+    opened = open_artifact(folder)
     assert opened.rounded
     arrays = (opened.vectors, opened.neighbor_ids, opened.close_radius, *opened.rounded[1:])
     for array in arrays:
@@ -102,7 +89,7 @@ def test_arrays_are_mapped_and_cannot_be_written(folder: Path) -> None:
 @every_version
 def test_an_opened_vocabulary_answers_as_the_one_in_memory(tmp_path: Path, version: int) -> None:
     """Also beyond the 20 neighbours that are stored."""
-    opened = _open(Path(WRITE[version](tmp_path)))
+    opened = open_artifact(Path(WRITE[version](tmp_path)))
     ids, ranks = np.repeat(np.arange(0, 300, 30), 5), np.tile([0, 1, 20, 21, 299], 10)
     of_memory, of_file = NeighborSearch(tiny.vocabulary()), NeighborSearch(opened)
     noisy = np.random.default_rng(0).normal(0, 3, (500, 8))
@@ -118,7 +105,7 @@ def test_half_precision_is_rounded_once_and_opened_as_float32(tmp_path: Path) ->
     tiny.write_artifact(tmp_path, Vocabulary(made.words, rounded, lowercase=True))
     artifact.write_words_and_vectors([(list(made.words), made.vectors)], tmp_path, np.float16)
     _complete_again(tmp_path)
-    opened = _open(tmp_path)
+    opened = open_artifact(tmp_path)
     assert opened.vectors.dtype == np.float32
     assert np.array_equal(opened.vectors, rounded)
     assert (tmp_path / VECTORS).stat().st_size == 300 * 8 * 2 + 128
@@ -148,7 +135,7 @@ def test_no_words_are_no_artifact(tmp_path: Path) -> None:
 def test_words_of_any_kind_come_back(tmp_path: Path, version: int) -> None:
     words = [" two words ", "naïve", "😀", "\u200d", "\t", "e\u0301"]
     vectors = np.eye(len(words), dtype=np.float32)
-    opened = _open(Path(WRITE[version](tmp_path, Vocabulary(words, vectors))))
+    opened = open_artifact(Path(WRITE[version](tmp_path, Vocabulary(words, vectors))))
     assert list(opened.words) == words
     assert opened.ids_of(words).tolist() == list(range(6))
 
@@ -166,7 +153,7 @@ def test_vectors_whose_squares_float32_cannot_hold_have_no_integers(
 ) -> None:
     made = tiny.vocabulary()
     vectors = made.vectors * np.float32(scale)
-    opened = _open(Path(tiny.write_artifact(tmp_path, Vocabulary(made.words, vectors))))
+    opened = open_artifact(Path(tiny.write_artifact(tmp_path, Vocabulary(made.words, vectors))))
     assert not set(artifact.read_manifest(str(tmp_path))["files"]) & {INTEGERS, SCALES, BOUNDS}
     assert opened.rounded is None
     assert len(NeighborSearch(opened).nearest(vectors[:3].astype(np.float64))) == 3
@@ -177,7 +164,7 @@ def test_a_digest_names_the_content_and_not_the_place(folder: Path, tmp_path: Pa
     again = artifact.handle(tiny.write_artifact(tmp_path / "again"))
     other = artifact.handle(tiny.write_artifact(tmp_path / "other", tiny.vocabulary(seed=1)))
     assert handle[2:] == (300, 8, "exact")
-    assert handle.digest == again.digest == _open(folder).content_digest
+    assert handle.digest == again.digest == open_artifact(folder).content_digest
     assert handle.digest != other.digest
 
 
@@ -316,78 +303,15 @@ def test_no_file_may_be_missing_cut_short_or_changed(tmp_path: Path, version: in
         content = path.read_bytes()
         path.write_bytes(content[:-1])
         with pytest.raises(ArtifactError, match=f"{name} has .* bytes where the manifest says"):
-            _open(folder)
+            open_artifact(folder)
         path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
         with pytest.raises(ArtifactError, match=f"{name} is damaged"):
-            _open(folder)
+            open_artifact(folder)
         path.unlink()
         with pytest.raises(ArtifactError, match=f"{name} cannot be read"):
-            _open(folder)
+            open_artifact(folder)
         path.write_bytes(content)
-    assert len(_open(folder)) == 300
-
-
-def _let_the_clock_tick(folder: Path) -> None:
-    """Returns as soon as a file that is written has a later time of change than those that are."""
-    last, clock = max(path.stat().st_ctime_ns for path in folder.iterdir()), folder.parent / "clock"
-    clock.touch()
-    while clock.stat().st_ctime_ns <= last:
-        clock.touch()
-
-
-@pytest.fixture
-def checks(host: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Paths of the files that were checked, on a host that trusts its clock at once."""
-    monkeypatch.setattr(this_host, "SETTLED_SECONDS", 0.0)
-    return tiny.counted(monkeypatch, artifact, "_check_file")
-
-
-@every_version
-def test_files_are_checked_by_the_first_that_opens_them_and_again_once_they_are_touched(
-    tmp_path: Path, checks: list[Any], version: int
-) -> None:
-    folder = Path(WRITE[version](tmp_path / "vocabulary"))
-    names = set(artifact.read_manifest(str(folder))["files"])
-    for _ in range(3):
-        assert len(_open(folder)) == 300
-    assert sorted(path.name for path in checks) == sorted(names)
-    for name in names:
-        (folder / name).write_bytes((folder / name).read_bytes())
-        checks.clear()
-        _open(folder)
-        assert {path.name for path in checks} == names
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_file_that_is_changed_after_it_was_checked_is_found(
-    folder: Path, checks: list[Any], name: str
-) -> None:
-    """Though neither its size nor its name is another."""
-    _let_the_clock_tick(folder)
-    _open(folder)
-    with (folder / name).open("r+b") as file:
-        file.seek(-1, os.SEEK_END)
-        [last] = file.read()
-        file.seek(-1, os.SEEK_END)
-        file.write(bytes([last ^ 1]))
-    for _ in range(2):
-        with pytest.raises(ArtifactError, match=f"{name} is damaged"):
-            _open(folder)
-
-
-def test_another_artifact_in_the_same_place_is_checked(folder: Path, checks: list[Any]) -> None:
-    _open(folder)
-    checks.clear()
-    tiny.write_artifact(folder, tiny.vocabulary(seed=1))
-    _open(folder)
-    assert len(checks) == len(FILES)
-
-
-def test_of_many_that_open_at_once_one_checks(folder: Path, checks: list[Any]) -> None:
-    handle = artifact.handle(str(folder))
-    with ThreadPoolExecutor(8) as pool:
-        assert len(list(pool.map(artifact.open_vocabulary, [handle] * 8))) == 8
-    assert len(checks) == len(FILES)
+    assert len(open_artifact(folder)) == 300
 
 
 def _write_words(path: Path, words: Any, column: str = "word") -> None:
@@ -411,7 +335,6 @@ MISFITS: dict[str, Callable[[Path], object]] = {
     "fewer words": lambda f: _write_words(f / WORDS, _large(["a"] * 299)),
     "words under another name": lambda f: _write_words(f / WORDS, _large(["a"] * 300), "token"),
     "words of another type": lambda f: _write_words(f / WORDS, pa.array(["a"] * 300)),
-    "words that are missing": lambda f: _write_words(f / WORDS, _large([*["a"] * 299, None])),
     "words that are no text": lambda f: _write_words(f / WORDS, _not_text()),
     "words in no Arrow file": lambda f: (f / WORDS).write_bytes(b"apple pear"),
     "an index to words that are not there": lambda f: np.save(
@@ -435,7 +358,7 @@ def test_files_that_are_whole_but_do_not_fit_together(folder: Path, misfit: str)
     MISFITS[misfit](folder)
     _complete_again(folder)
     with pytest.raises(ArtifactError, match="do not fit together"):
-        _open(folder)
+        open_artifact(folder)
 
 
 def test_an_abandoned_artifact_leaves_what_is_not_its_own(folder: Path) -> None:
@@ -447,57 +370,6 @@ def test_an_abandoned_artifact_leaves_what_is_not_its_own(folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["mine.txt"]
 
 
-def _copies(host: Path) -> list[str]:
-    return [path.name for path in host.glob("*/*") if path.is_dir()]
-
-
-def test_an_artifact_elsewhere_is_copied_once(folder: Path, host: Path) -> None:
-    handle = artifact.handle(elsewhere.uri(folder))
-    for _ in range(3):
-        opened = artifact.open_vocabulary(handle)
-    assert np.array_equal(opened.vectors, tiny.vocabulary().vectors)
-    assert isinstance(opened.vectors, np.memmap)
-    copied = [name for name in elsewhere.Elsewhere.opened if name != MANIFEST]
-    assert sorted(copied) == sorted(FILES)
-    assert _copies(host) == [handle.digest]
-    assert [path.stat().st_mode & 0o777 for path in host.iterdir()] == [0o700]
-
-
-def test_of_many_that_copy_at_once_all_find_one_whole_copy(folder: Path, host: Path) -> None:
-    handle = artifact.handle(elsewhere.uri(folder))
-    with ThreadPoolExecutor(8) as pool:
-        opened = list(pool.map(artifact.open_vocabulary, [handle] * 8))
-    assert {vocabulary.digest for vocabulary in opened} == {handle.digest}
-    assert _copies(host) == [handle.digest]
-
-
-def test_a_copy_that_breaks_off_is_not_taken_for_a_whole_one(folder: Path, host: Path) -> None:
-    handle = artifact.handle(elsewhere.uri(folder))
-    elsewhere.Elsewhere.broken.add(VECTORS)
-    with pytest.raises(ArtifactError, match=f"{VECTORS} cannot be copied to this host"):
-        artifact.open_vocabulary(handle)
-    assert _copies(host) == []
-    elsewhere.Elsewhere.broken.clear()
-    assert len(artifact.open_vocabulary(handle)) == 300
-
-
-def test_a_copy_that_was_damaged_is_made_again(folder: Path, host: Path) -> None:
-    handle = artifact.handle(elsewhere.uri(folder))
-    artifact.open_vocabulary(handle)
-    [copy] = host.glob(f"*/{handle.digest}")
-    (copy / VECTORS).write_bytes(b"cut short")
-    assert len(artifact.open_vocabulary(handle)) == 300
-
-
-def test_a_folder_of_copies_that_others_may_write_is_refused(folder: Path, host: Path) -> None:
-    handle = artifact.handle(elsewhere.uri(folder))
-    artifact.open_vocabulary(handle)
-    [home] = host.iterdir()
-    home.chmod(0o777)
-    with pytest.raises(ArtifactError, match="can be written by others"):
-        artifact.open_vocabulary(handle)
-
-
 @pytest.mark.parametrize("damage", ["short", "strangers"])
 def test_a_table_that_does_not_fit_the_words_is_refused(folder: Path, damage: str) -> None:
     """Even if every digest is right."""
@@ -506,7 +378,7 @@ def test_a_table_that_does_not_fit_the_words_is_refused(folder: Path, damage: st
     np.save(folder / NEIGHBORS, table)
     _complete_again(folder)
     with pytest.raises(ArtifactError, match="do not fit together"):
-        _open(folder)
+        open_artifact(folder)
 
 
 def test_the_packaged_vocabulary_opens_and_is_small() -> None:

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dxbeam.space.stored_words import WORDS, StoredWords, open_words, word_index, write_words
+from dxbeam.space.stored_words import StoredWords
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.word_files import WORDS, open_words, word_index, write_words
 
 WORD = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 QUERY = st.text(st.characters(exclude_categories=[]), max_size=8)  # halves of pairs, too
@@ -75,7 +76,8 @@ def test_words_that_want_the_same_place_are_told_apart(place: int) -> None:
 def test_words_of_one_hash_are_told_apart(
     monkeypatch: pytest.MonkeyPatch, hashes: Callable[[bytes], int]
 ) -> None:
-    monkeypatch.setattr("dxbeam.space.stored_words.crc32", hashes)
+    for module in ("stored_words", "word_files"):
+        monkeypatch.setattr(f"dxbeam.space.{module}.crc32", hashes)
     words = [f"w{i}" for i in range(200)]
     stored = _in_memory(words)
     assert [stored.find(word) for word in words] == list(range(200))

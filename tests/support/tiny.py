@@ -20,8 +20,8 @@ from apache_beam.testing import test_pipeline
 from dxbeam import storage
 from dxbeam.space import artifact, artifact_manifest
 from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.stored_words import open_words
 from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.word_files import open_words
 from pipelines.sanitize import sanitize
 
 KEY = bytes(range(32))
