@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.mechanisms.resampling import RankResampling
     from dxbeam.mechanisms.santext import SanText
     from dxbeam.mechanisms.santext_plus import SanTextPlus
+    from dxbeam.mechanisms.scaled_noise_published import ScaledNoisePublished
     from dxbeam.mechanisms.tem import TEM
     from dxbeam.mechanisms.trlaplace import TrLaplace
     from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
@@ -66,6 +67,7 @@ __all__ = [
     "SanTextPlus",
     "Sanitized",
     "Sanitizer",
+    "ScaledNoisePublished",
     "Tally",
     "TrLaplace",
     "TrLaplacePublished",
