@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.text.bag_of_words import BagOfWords
     from dxbeam.text.bag_of_words_published import BagOfWordsPublished
     from dxbeam.text.configuration import Configuration
+    from dxbeam.text.epsilon_by_field import EpsilonByField
     from dxbeam.text.importance_file import read_importance
     from dxbeam.text.sanitizer import Sanitized, Sanitizer
     from dxbeam.text.tally import Tally
@@ -55,6 +56,7 @@ __all__ = [
     "CoordinateLaplace",
     "Document",
     "DxbeamError",
+    "EpsilonByField",
     "FrequencyWeights",
     "Gaussian",
     "Guarantee",
@@ -99,6 +101,7 @@ _MODULES = {
     "text.bag_of_words": ("BagOfWords",),
     "text.bag_of_words_published": ("BagOfWordsPublished",),
     "text.configuration": ("Configuration",),
+    "text.epsilon_by_field": ("EpsilonByField",),
     "text.importance_file": ("read_importance",),
     "text.sanitizer": ("Sanitized", "Sanitizer"),
     "vectors.configuration": ("VectorConfiguration",),

@@ -58,6 +58,7 @@ def estimate(
 
     What is timed are words of the vocabulary, so a key of zeros is enough for them.
     """
+    configuration = configuration.at_largest
     file = max(files, key=lambda file: file.size)
     documents = list(itertools.islice(_documents(file, corpus_format), _SAMPLED_DOCUMENTS))
     sampled = sum(
@@ -116,6 +117,7 @@ def describe(
     unit = "words to release" if configuration.bag else "tokens"
     approximately = ", searched approximately" if vocabulary.index is not None else ""
     resampling, bag = parameters["rank_resampling"], parameters.get("bag_of_words")
+    levels = parameters.get("epsilon_by")
     planned = {
         "read": f"{len(files):,} file(s), {size:,} bytes, about {forecast.tokens:,} {unit}",
         "mechanism": _listed(parameters["mechanism"]),
@@ -123,6 +125,7 @@ def describe(
         "vocabulary": f"{len(vocabulary):,} words in {vocabulary.dimensions} dimensions"
         + approximately,
         "other words": UNKNOWN_WORDS[configuration.unknown_words],
+        **({"epsilon by": _listed(levels)} if levels else {}),
         **({"bag": _listed(bag)} if bag else {}),
         **({"repair": _listed(repair.as_dict())} if repair else {}),
         "write": f"{output} (metrics and dead letters: {metrics_output})",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import apache_beam as beam
@@ -14,6 +14,9 @@ from apache_beam.utils.windowed_value import WindowedValue
 from dxbeam.documents import id_problem, text_problem
 from dxbeam.randomness import NO_TAGS, add_tags, document_key, document_tag
 
+DigestOfRow = Callable[[Any], "str | None"]
+"""The digest of the settings with which a row is released; None for a row that is not."""
+
 
 class DigestCorpus(beam.PTransform):
     """Names a corpus under a key and a configuration: rows of id and text -> PCollection[str].
@@ -23,10 +26,15 @@ class DigestCorpus(beam.PTransform):
 
     Args:
       secret_key: PCollection[bytes], one element.
-      configuration_digest: of all else that determines the noise.
+      configuration_digest: of all else that determines the noise; or from a row to that, None for a
+        row that is not released.
     """
 
-    def __init__(self, secret_key: pvalue.PCollection, configuration_digest: str):
+    def __init__(
+        self,
+        secret_key: pvalue.PCollection,
+        configuration_digest: str | Callable[[Any], str | None],
+    ):
         super().__init__()
         self._secret_key = secret_key
         self._configuration_digest = configuration_digest
@@ -47,15 +55,17 @@ class DigestCorpus(beam.PTransform):
 
 @beam.typehints.with_output_types(bytes)
 class _DigestDocuments(beam.DoFn):
-    def __init__(self, configuration_digest: str):
+    def __init__(self, configuration_digest: str | DigestOfRow):
         self._configuration_digest = configuration_digest
 
     def start_bundle(self) -> None:
         self._sum = NO_TAGS
 
     def process(self, row: Any, secret_key: bytes) -> None:
-        if id_problem(row.id) is None and text_problem(row.text) is None:
-            key = document_key(secret_key, self._configuration_digest, row.id, row.text)
+        given = self._configuration_digest
+        digest = given if isinstance(given, str) else given(row)
+        if digest is not None and id_problem(row.id) is None and text_problem(row.text) is None:
+            key = document_key(secret_key, digest, row.id, row.text)
             self._sum = add_tags(self._sum, document_tag(key))
 
     def finish_bundle(self) -> Iterator[WindowedValue]:

@@ -90,6 +90,8 @@ class SanitizeDocuments(beam.PTransform):
         drawn inside the job, broadcast, and forgotten.
       keep_fields: further attributes of the rows to pass on as they are.
       group_by: an attribute by whose values the counts are grouped, or None.
+      level: the attribute that decides which epsilon a row has, where the configuration has
+        ``epsilon_by``; by default the field that it names. Rows without an epsilon are rejected.
       search_threads: threads a search uses in each worker process.
       digest_corpus: whether to name the corpus as well; for bounded input only.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
@@ -112,6 +114,7 @@ class SanitizeDocuments(beam.PTransform):
         search_threads: int = 1,
         digest_corpus: bool = False,
         unique_ids: bool = False,
+        level: str | None = None,
     ):
         super().__init__()
         if not isinstance(configuration, Configuration):
@@ -130,6 +133,13 @@ class SanitizeDocuments(beam.PTransform):
         self._key_uri = key_uri
         self._keep_fields = tuple(keep_fields)
         self._group_by = group_by
+        levels = configuration.epsilon_by
+        self._level = (level or levels.field) if levels else None
+        if self._level == "text":
+            raise ConfigurationError(
+                "`epsilon_by` names 'text', which is sanitized: epsilon must depend on a public "
+                "field; choose another"
+            )
         self._search_threads = search_threads
 
     def expand(self, documents: pvalue.PCollection) -> SanitizedDocuments:
@@ -138,7 +148,11 @@ class SanitizeDocuments(beam.PTransform):
         secret_key = obtain_secret_key(pipeline, self._key_uri)
         handle = pipeline | "VocabularyHandle" >> beam.Create([self._handle])
         sanitize = _SanitizeDoFn(
-            self._configuration, self._keep_fields, self._group_by, self._search_threads
+            self._configuration,
+            self._keep_fields,
+            self._group_by,
+            self._search_threads,
+            self._level,
         )
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize,
@@ -153,7 +167,10 @@ class SanitizeDocuments(beam.PTransform):
         corpus_digest = None
         if self._digest_corpus:
             corpus_digest = documents | "DigestCorpus" >> DigestCorpus(
-                secret_key, self._configuration.digest(self._handle.digest)
+                secret_key,
+                _Digests(self._configuration, self._handle.digest, self._level)
+                if self._level
+                else self._configuration.digest(self._handle.digest),
             )
         return SanitizedDocuments(
             documents=results["documents"]
@@ -174,7 +191,8 @@ class SanitizeDocuments(beam.PTransform):
             types |= {
                 name: kind for name, kind in get_type_hints(element_type).items() if name in types
             }
-        needed = ["id", "text", *self._keep_fields, *([self._group_by] if self._group_by else [])]
+        further = [name for name in (self._group_by, self._level) if name]
+        needed = ["id", "text", *self._keep_fields, *further]
         if given is not None and not set(needed) <= set(types):
             raise TypeError(
                 f"SanitizeDocuments needs rows with the fields {', '.join(needed)}; these have "
@@ -214,6 +232,35 @@ class _Origin(NamedTuple):
     kept: dict[str, Any]
 
 
+class _Waiting(NamedTuple):
+    """Rows whose words wait for a search, and their origins in the same order."""
+
+    words: Batch
+    origins: deque[_Origin]
+
+
+def _level_of(row: Any, name: str | None) -> str:
+    value = getattr(row, name) if name else ""
+    return "" if value is None else str(value)
+
+
+class _Digests:
+    """The digest of the configuration with a row's epsilon; None for a row that has none."""
+
+    def __init__(self, configuration: Configuration, vocabulary: str, level: str):
+        levels = configuration.epsilon_by
+        assert levels is not None
+        self._level, self._levels = level, levels
+        self._digests = {
+            epsilon: configuration.with_epsilon(epsilon).digest(vocabulary)
+            for epsilon in levels.every
+        }
+
+    def __call__(self, row: Any) -> str | None:
+        epsilon = self._levels.epsilon_of(_level_of(row, self._level))
+        return None if epsilon is None else self._digests[epsilon]
+
+
 class _SanitizeDoFn(beam.DoFn):
     def __init__(
         self,
@@ -221,7 +268,9 @@ class _SanitizeDoFn(beam.DoFn):
         keep_fields: tuple[str, ...],
         group_by: str | None,
         search_threads: int,
+        level: str | None,
     ):
+        self._level = level
         self._configuration = configuration
         self._keep_fields = keep_fields
         self._group_by = group_by
@@ -238,8 +287,7 @@ class _SanitizeDoFn(beam.DoFn):
         self._progress = _Progress()
 
     def start_bundle(self) -> None:
-        self._batch: Batch | None = None
-        self._origins: deque[_Origin] = deque()
+        self._batches: dict[float, _Waiting] = {}  # by epsilon
 
     def process(
         self,
@@ -253,23 +301,34 @@ class _SanitizeDoFn(beam.DoFn):
         reason = id_problem(row.id) or text_problem(row.text)
         if reason is None and row.id in repeated:
             reason = REPEATED_ID
+        level, levels = _level_of(row, self._level), self._configuration.epsilon_by
+        if reason is None and levels and levels.epsilon_of(level) is None:
+            reason = levels.problem
         if reason is not None:
             self._rejected.inc()
             yield pvalue.TaggedOutput(REJECTED, Rejected(printable_id(row.id), reason))
             return
-        if self._batch is None:
-            if self._sanitizer is None:
-                self._sanitizer = Sanitizer(self._search(handle), self._configuration, secret_key)
-            self._batch = Batch(self._sanitizer)
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
-        self._origins.append(_Origin(WindowedValue(None, timestamp, (window,)), group, kept))
-        self._batch.add(Document(row.id, row.text))
-        yield from self._emit(self._batch.take())
+        batch = self._batch_of(level, secret_key, handle)
+        batch.origins.append(_Origin(WindowedValue(None, timestamp, (window,)), group, kept))
+        batch.words.add(Document(row.id, row.text))
+        yield from self._emit(batch.words.take(), batch.origins)
 
     def finish_bundle(self) -> Iterator[Any]:
-        if self._batch is not None:
-            yield from self._emit(self._batch.finish())
+        for batch in self._batches.values():
+            yield from self._emit(batch.words.finish(), batch.origins)
+
+    def _batch_of(self, level: str, secret_key: bytes, handle: VocabularyHandle) -> _Waiting:
+        """Where rows of a level wait; each epsilon has a sanitizer of its own."""
+        if self._sanitizer is None:
+            self._sanitizer = Sanitizer(self._search(handle), self._configuration, secret_key)
+        sanitizer = self._sanitizer.at_level(level)
+        assert sanitizer is not None
+        epsilon = sanitizer.configuration.mechanism.epsilon
+        if epsilon not in self._batches:
+            self._batches[epsilon] = _Waiting(Batch(sanitizer), deque())
+        return self._batches[epsilon]
 
     def _search(self, handle: VocabularyHandle) -> NeighborSearch:
         """A search in the vocabulary, which is opened once per process."""
@@ -281,9 +340,9 @@ class _SanitizeDoFn(beam.DoFn):
         shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
         return shared
 
-    def _emit(self, results: Iterable[Sanitized]) -> Iterator[Any]:
+    def _emit(self, results: Iterable[Sanitized], origins: deque[_Origin]) -> Iterator[Any]:
         for document, tally in results:
-            origin = self._origins.popleft()
+            origin = origins.popleft()
             self._documents.inc()
             self._tokens.inc(tally.tokens)
             self._progress.count(tally)
