@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.mechanisms.resampling import RankResampling
     from dxbeam.mechanisms.santext import SanText
     from dxbeam.mechanisms.santext_plus import SanTextPlus
+    from dxbeam.mechanisms.scaled_noise_published import ScaledNoisePublished
     from dxbeam.mechanisms.tem import TEM
     from dxbeam.mechanisms.trlaplace import TrLaplace
     from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
@@ -38,6 +39,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.text.bag_of_words import BagOfWords
     from dxbeam.text.bag_of_words_published import BagOfWordsPublished
     from dxbeam.text.configuration import Configuration
+    from dxbeam.text.epsilon_by_field import EpsilonByField
     from dxbeam.text.importance_file import read_importance
     from dxbeam.text.sanitizer import Sanitized, Sanitizer
     from dxbeam.text.tally import Tally
@@ -54,6 +56,7 @@ __all__ = [
     "CoordinateLaplace",
     "Document",
     "DxbeamError",
+    "EpsilonByField",
     "FrequencyWeights",
     "Gaussian",
     "Guarantee",
@@ -66,6 +69,7 @@ __all__ = [
     "SanTextPlus",
     "Sanitized",
     "Sanitizer",
+    "ScaledNoisePublished",
     "Tally",
     "TrLaplace",
     "TrLaplacePublished",
@@ -97,6 +101,7 @@ _MODULES = {
     "text.bag_of_words": ("BagOfWords",),
     "text.bag_of_words_published": ("BagOfWordsPublished",),
     "text.configuration": ("Configuration",),
+    "text.epsilon_by_field": ("EpsilonByField",),
     "text.importance_file": ("read_importance",),
     "text.sanitizer": ("Sanitized", "Sanitizer"),
     "vectors.configuration": ("VectorConfiguration",),

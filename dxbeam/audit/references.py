@@ -81,6 +81,10 @@ REFERENCES: dict[str, Entry] = {
         spread=_of_distances,
     ),
     "tem": Entry(choice_references.tem, {"epsilon": 10.0, "beta": 0.2}, spread=_of_distances),
+    "scaled_noise_published": Entry(
+        noise_references.scaled_noise_published,
+        {"epsilon": 10.0, "ratio": 2.0, "frequent": 0.4},
+    ),
     "truncated_gumbel": Entry(choice_references.truncated_gumbel, spread=_of_distances),
 }
 """What mechanisms should do, by name."""

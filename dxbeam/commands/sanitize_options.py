@@ -149,6 +149,14 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
         "5 to 20 is usual for GloVe",
     )
     group.add_argument(
+        "--epsilon_by",
+        metavar="FIELD:VALUE=NUMBER,…",
+        help="an epsilon for each document by a public field, e.g. consent:low=5,high=10. A "
+        "document with another value, or none, has --epsilon, or goes to the dead letters where "
+        "that is not given. The guarantee and the ledger count the largest; the field must not be "
+        "computed from the text (default: one epsilon for all)",
+    )
+    group.add_argument(
         "--parameters",
         default="",
         metavar="NAME=VALUE,…",

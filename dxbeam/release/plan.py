@@ -67,6 +67,7 @@ def estimate(
       configuration: what is run.
       asked: how nearest words are found, one of ``choose_backend.SEARCHES``.
     """
+    configuration = configuration.at_largest
     file = max(files, key=lambda file: file.size)
     documents = list(itertools.islice(_documents(file, corpus_format), _SAMPLED_DOCUMENTS))
     sampled = sum(
@@ -125,6 +126,7 @@ def describe(
     unit = "words to release" if configuration.bag else "tokens"
     approximately = ", searched approximately" if vocabulary.index is not None else ""
     resampling, bag = parameters["rank_resampling"], parameters.get("bag_of_words")
+    levels = parameters.get("epsilon_by")
     planned = {
         "read": f"{len(files):,} file(s), {size:,} bytes, about {forecast.tokens:,} {unit}",
         "mechanism": _listed(parameters["mechanism"]),
@@ -132,6 +134,7 @@ def describe(
         "vocabulary": f"{len(vocabulary):,} words in {vocabulary.dimensions} dimensions"
         + approximately,
         "other words": UNKNOWN_WORDS[configuration.unknown_words],
+        **({"epsilon by": _listed(levels)} if levels else {}),
         **({"bag": _listed(bag)} if bag else {}),
         **({"repair": _listed(repair.as_dict())} if repair else {}),
         "write": f"{output} (metrics and dead letters: {metrics_output})",

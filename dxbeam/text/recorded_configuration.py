@@ -12,6 +12,7 @@ from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.bag_of_words_published import BagOfWordsPublished
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.importance_file import NAMED, read_importance
 
 _STOP_WORDS = ("english", "none")
@@ -29,12 +30,14 @@ def rebuilt(record: Mapping[str, Any]) -> Configuration | None:
         if importance := parameters.pop("importance", None):
             parameters["importance"] = _importance(importance)
         resampling, bag = record["rank_resampling"], record.get("bag_of_words")
+        levels = record.get("epsilon_by")
         made = Configuration(
             make_mechanism(parameters.pop("name"), **parameters),
             RankResampling(**resampling) if resampling else None,
             record["unknown_words"],
             _bag(bag) if bag else None,
             allow_unsound=True,
+            epsilon_by=EpsilonByField(**levels) if levels else None,
         )
     except (KeyError, TypeError, ValueError, DxbeamError):
         return None

@@ -74,6 +74,7 @@ class Sanitizer:
         )
         self._secret_key = given_or_new_key(secret_key)
         self._digest = self.configuration.digest(self.search.vocabulary.content_digest)
+        self._levels: dict[float, Sanitizer] = {}
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("a Sanitizer holds a secret key and is not pickled; make it where it runs")
@@ -131,13 +132,40 @@ class Sanitizer:
     def _sanitize(self, documents: Iterable[Document]) -> Iterator[Sanitized | Rejected]:
         batch = Batch(self)
         for document in documents:
-            if (reason := document_problem(document)) is not None:
+            reason = document_problem(document)
+            sanitizer = self.at_level(document.level) if reason is None else None
+            if sanitizer is None:
                 yield from batch.finish()
-                yield Rejected(printable_id(document.id), reason)
-            else:
-                batch.add(document)
-                yield from batch.take()
+                yield Rejected(printable_id(document.id), reason or self._without_epsilon)
+                continue
+            if not batch.is_of(sanitizer):
+                yield from batch.finish()
+                batch = Batch(sanitizer)
+            batch.add(document)
+            yield from batch.take()
         yield from batch.finish()
+
+    def at_level(self, level: str) -> Sanitizer | None:
+        """The sanitizer of documents of a level, which shares this one's search and key.
+
+        Returns:
+          this very one where one epsilon serves all; None where the level has none.
+        """
+        levels = self.configuration.epsilon_by
+        if levels is None:
+            return self
+        epsilon = levels.epsilon_of(level)
+        if epsilon is not None and epsilon not in self._levels:
+            settings = self.configuration.with_epsilon(epsilon)
+            self._levels[epsilon] = Sanitizer(self.search, settings, self._secret_key)
+        return None if epsilon is None else self._levels[epsilon]
+
+    @property
+    def _without_epsilon(self) -> str:
+        """Why a document of a level without an epsilon is rejected."""
+        levels = self.configuration.epsilon_by
+        assert levels is not None
+        return levels.problem
 
     def release(self, keys: Iterable[tuple[bytes, int, int]], ids: Ids) -> Ids:
         """Draws the word that is released in place of each word.
@@ -217,6 +245,10 @@ class Batch:
         self._gaps: list[str] = []
         self._ids: list[int] = []
         self._runs: list[tuple[_Draft, int]] = []  # document, number of its words
+
+    def is_of(self, sanitizer: Sanitizer) -> bool:
+        """Whether these documents are sanitized by this sanitizer."""
+        return self._sanitizer is sanitizer
 
     def add(self, document: Document) -> bytes:
         """Adds a document that ``document_problem`` has nothing against; the document's key."""

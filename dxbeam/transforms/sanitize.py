@@ -96,6 +96,8 @@ class SanitizeDocuments(beam.PTransform):
         drawn inside the job, broadcast, and forgotten.
       keep_fields: further attributes of the rows to pass on as they are.
       group_by: an attribute by whose values the counts are grouped, or None.
+      level: the attribute that decides which epsilon a row has, where the configuration has
+        ``epsilon_by``; by default the field that it names. Rows without an epsilon are rejected.
       search_threads: threads a search uses in each worker process.
       search: how nearest words are found exactly, one of ``choose_backend.SEARCHES``; what is
         released does not depend on it.
@@ -121,6 +123,7 @@ class SanitizeDocuments(beam.PTransform):
         digest_corpus: bool = False,
         unique_ids: bool = False,
         search: str = AUTO,
+        level: str | None = None,
     ):
         super().__init__()
         if not isinstance(configuration, Configuration):
@@ -141,6 +144,13 @@ class SanitizeDocuments(beam.PTransform):
         self._key_uri = key_uri
         self._keep_fields = tuple(keep_fields)
         self._group_by = group_by
+        levels = configuration.epsilon_by
+        self._level = (level or levels.field) if levels else None
+        if self._level == "text":
+            raise ConfigurationError(
+                "`epsilon_by` names 'text', which is sanitized: epsilon must depend on a public "
+                "field; choose another"
+            )
         self._search_threads = search_threads
 
     def expand(self, documents: pvalue.PCollection) -> SanitizedDocuments:
@@ -155,6 +165,7 @@ class SanitizeDocuments(beam.PTransform):
             self._search_threads,
             self._digest_corpus,
             self._search,
+            self._level,
         )
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize,
@@ -189,7 +200,8 @@ class SanitizeDocuments(beam.PTransform):
             types |= {
                 name: kind for name, kind in get_type_hints(element_type).items() if name in types
             }
-        needed = ["id", "text", *self._keep_fields, *([self._group_by] if self._group_by else [])]
+        further = [name for name in (self._group_by, self._level) if name]
+        needed = ["id", "text", *self._keep_fields, *further]
         if given is not None and not set(needed) <= set(types):
             raise TypeError(
                 f"SanitizeDocuments needs rows with the fields {', '.join(needed)}; these have "
@@ -229,6 +241,18 @@ class _Origin(NamedTuple):
     kept: dict[str, Any]
 
 
+class _Waiting(NamedTuple):
+    """Rows whose words wait for a search, and their origins in the same order."""
+
+    words: Batch
+    origins: deque[_Origin]
+
+
+def _level_of(row: Any, name: str | None) -> str:
+    value = getattr(row, name) if name else ""
+    return "" if value is None else str(value)
+
+
 class _SanitizeDoFn(beam.DoFn):
     def __init__(
         self,
@@ -238,8 +262,9 @@ class _SanitizeDoFn(beam.DoFn):
         search_threads: int,
         digest_corpus: bool,
         search: str,
+        level: str | None,
     ):
-        self._digest_corpus = digest_corpus
+        self._digest_corpus, self._level = digest_corpus, level
         self._configuration = configuration
         self._keep_fields = keep_fields
         self._group_by = group_by
@@ -256,8 +281,7 @@ class _SanitizeDoFn(beam.DoFn):
         self._progress = _Progress()
 
     def start_bundle(self) -> None:
-        self._batch: Batch | None = None
-        self._origins: deque[_Origin] = deque()
+        self._batches: dict[float, _Waiting] = {}  # by epsilon
         self._tags = NO_TAGS
 
     def process(
@@ -272,27 +296,38 @@ class _SanitizeDoFn(beam.DoFn):
         reason = id_problem(row.id) or text_problem(row.text)
         if reason is None and row.id in repeated:
             reason = REPEATED_ID
+        level, levels = _level_of(row, self._level), self._configuration.epsilon_by
+        if reason is None and levels and levels.epsilon_of(level) is None:
+            reason = levels.problem
         if reason is not None:
             self._rejected.inc()
             yield pvalue.TaggedOutput(REJECTED, Rejected(printable_id(row.id), reason))
             return
-        if self._batch is None:
-            if self._sanitizer is None:
-                self._sanitizer = Sanitizer(self._open(handle), self._configuration, secret_key)
-            self._batch = Batch(self._sanitizer)
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
-        self._origins.append(_Origin(WindowedValue(None, timestamp, (window,)), group, kept))
-        key = self._batch.add(Document(row.id, row.text))
+        batch = self._batch_of(level, secret_key, handle)
+        batch.origins.append(_Origin(WindowedValue(None, timestamp, (window,)), group, kept))
+        key = batch.words.add(Document(row.id, row.text))
         if self._digest_corpus:
             self._tags = add_tags(self._tags, document_tag(key))
-        yield from self._emit(self._batch.take())
+        yield from self._emit(batch.words.take(), batch.origins)
 
     def finish_bundle(self) -> Iterator[Any]:
-        if self._batch is not None:
-            yield from self._emit(self._batch.finish())
+        for batch in self._batches.values():
+            yield from self._emit(batch.words.finish(), batch.origins)
         if self._digest_corpus:
             yield pvalue.TaggedOutput(_TAGS, GlobalWindows.windowed_value(self._tags))
+
+    def _batch_of(self, level: str, secret_key: bytes, handle: VocabularyHandle) -> _Waiting:
+        """Where rows of a level wait; each epsilon has a sanitizer of its own."""
+        if self._sanitizer is None:
+            self._sanitizer = Sanitizer(self._open(handle), self._configuration, secret_key)
+        sanitizer = self._sanitizer.at_level(level)
+        assert sanitizer is not None
+        epsilon = sanitizer.configuration.mechanism.epsilon
+        if epsilon not in self._batches:
+            self._batches[epsilon] = _Waiting(Batch(sanitizer), deque())
+        return self._batches[epsilon]
 
     def _open(self, handle: VocabularyHandle) -> NeighborSearch:
         """A search in the vocabulary, which is opened once per process."""
@@ -306,9 +341,9 @@ class _SanitizeDoFn(beam.DoFn):
         shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
         return shared
 
-    def _emit(self, results: Iterable[Sanitized]) -> Iterator[Any]:
+    def _emit(self, results: Iterable[Sanitized], origins: deque[_Origin]) -> Iterator[Any]:
         for document, tally in results:
-            origin = self._origins.popleft()
+            origin = origins.popleft()
             self._documents.inc()
             self._tokens.inc(tally.tokens)
             self._progress.count(tally)

@@ -27,6 +27,7 @@ from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.importance_file import read_importance
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.metrics import NOT_COVERED
@@ -45,9 +46,11 @@ class SanitizeRows(beam.PTransform):
 
     Args:
       vocabulary: URI of a vocabulary artifact that every worker can read, or demo.
-      epsilon: privacy loss per unit of distance between word vectors.
+      epsilon: privacy loss per unit of distance between word vectors; needed without epsilon_by.
       mechanism: name of the mechanism.
       parameters: further parameters of the mechanism, as name=value,name=value.
+      epsilon_by: an epsilon for each row by a public field, as FIELD:VALUE=EPSILON,VALUE=EPSILON;
+        rows with another value have the one above, or are rejected where there is none.
       importance: public weights of words for santext or tem: a file, or a name such as stop_words.
       rank_c: decay of rank resampling; none where it is left out.
       unknown_words: noise, mask, drop or keep.
@@ -61,7 +64,7 @@ class SanitizeRows(beam.PTransform):
     def __init__(
         self,
         vocabulary: str,
-        epsilon: float,
+        epsilon: float | None = None,
         mechanism: str = "laplace",
         parameters: str = "",
         rank_c: float | None = None,
@@ -71,16 +74,20 @@ class SanitizeRows(beam.PTransform):
         allow_unsound: bool = False,
         importance: str | None = None,
         search: str = AUTO,
+        epsilon_by: str = "",
     ):
         super().__init__()
         weights = None if importance is None else read_importance(importance)
         given = parse_parameters(parameters)
+        levels = parse_epsilon_by(epsilon_by, epsilon) if epsilon_by else None
+        largest = levels.largest if levels else epsilon
         self._sanitize = SanitizeDocuments(
             Configuration(
-                make_mechanism(mechanism, epsilon=epsilon, importance=weights, **given),
+                make_mechanism(mechanism, epsilon=largest, importance=weights, **given),
                 None if rank_c is None else RankResampling(rank_c),
                 unknown_words,
                 allow_unsound=allow_unsound,
+                epsilon_by=levels,
             ),
             vocabulary,
             key_uri,

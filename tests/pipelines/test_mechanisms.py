@@ -21,7 +21,12 @@ from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from tests.support import tiny
 
 FLAGS = {"trlaplace_published": ("--epsilon=0.3", "--parameters=delta=0.4,clip=1")}
-UNSOUND = {"santext_plus", "trlaplace_published", "truncated_gumbel"}
+UNSOUND = {
+    "santext_plus",
+    "scaled_noise_published",
+    "trlaplace_published",
+    "truncated_gumbel",
+}
 TEXTS = tiny.texts(12)
 
 
