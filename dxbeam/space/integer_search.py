@@ -114,10 +114,10 @@ class IntegerSearch:
         still = bounds >= limits[row]
         row, ids = row[still], ids[still]
         found.append((row, ids, distances(self._vectors[ids], queries[row])))
-        return _first_by_distance(found, count)
+        return first_by_distance(found, count)
 
 
-def _first_by_distance(found: list[tuple[Ids, Ids, Floats]], count: int) -> tuple[Ids, Floats]:
+def first_by_distance(found: list[tuple[Ids, Ids, Floats]], count: int) -> tuple[Ids, Floats]:
     """The first ``count`` ids of each row by (distance, id), and their distances."""
     row, ids, exact = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((ids, exact, row))
