@@ -20,7 +20,7 @@ from dxbeam.space.search_backend import Floats, Ids, SearchBackend
 from dxbeam.space.torch_product import TorchProduct
 from dxbeam.space.vocabulary import distances
 
-_SCORES_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 28}  # float32: 16 MiB, 1 GiB
+_SCORES_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27}  # float32: 16, 512 MiB
 _MOST_QUERIES = 4096
 _CANDIDATES_PER_QUERY = 64  # with more, rounding decides too little to be worth it
 _BITS = 8
