@@ -22,7 +22,7 @@ from dxbeam.space.search_backend import Floats, Ids, SearchBackend
 from dxbeam.space.vocabulary import distances
 
 _QUERIES_PER_TILE = 512
-_CANDIDATES_PER_QUERY = 64  # with more, rounding decides too little to be worth it
+_CANDIDATES_PER_QUERY = 256  # with more, rounding decides too little to be worth it
 
 
 class IntegerSearch:
