@@ -113,9 +113,9 @@ class CommonOptions(PipelineOptions):
             "--search",
             default=AUTO,
             choices=SEARCHES,
-            help="how nearest words are found: by integers of 8 or 7 bits, by float32, or by "
-            "FAISS's flat search. All are exact and give the same words; auto (default) takes the "
-            "fastest that is right on each worker's processor",
+            help="how nearest words are found: by integers of 8 or 7 bits, by float32, by FAISS's "
+            "flat search, or by PyTorch on a GPU. All are exact and give the same words; auto "
+            "(default) takes the fastest that is right on each worker's machine",
         )
 
 

@@ -37,17 +37,19 @@ from dxbeam.space.integer_search import IntegerSearch
 from dxbeam.space.rounded_words import RoundedWords
 from dxbeam.space.score_bounds import BoundingBackend, ScoreBounds
 from dxbeam.space.time_bounds import TIMED_WORDS, seconds_of_a_tile
+from dxbeam.space.torch_product import MOST_TERMS, gpu_is_there, torch_product
+from dxbeam.space.torch_search import TorchSearch
 from dxbeam.space.vocabulary import Vocabulary
 
 AUTO = "auto"
 """Asks for the fastest backend that is exact on this machine."""
 
-FLOAT32, FAISS = Float32Search.name, FaissSearch.name
+FLOAT32, FAISS, TORCH = Float32Search.name, FaissSearch.name, TorchSearch.name
 QUERY_BITS = {"int8": 8, "int7": 7}
 """The backends by integer products on a processor, and the bits of their queries. Both take the
 same time; the bound of the first is narrower."""
 
-EXACT_BACKENDS = (*QUERY_BITS, FLOAT32, FAISS)
+EXACT_BACKENDS = (*QUERY_BITS, FLOAT32, FAISS, TORCH)
 """Names of the exact backends."""
 
 SEARCHES = (AUTO, *EXACT_BACKENDS)
@@ -96,6 +98,9 @@ def is_exact_here(name: str) -> bool:
     Args:
       name: one of EXACT_BACKENDS.
     """
+    if name == TORCH:
+        on_device = torch_product()
+        return on_device is not None and is_exact(on_device, 8, MOST_TERMS)
     if name not in QUERY_BITS:
         return True
     product = onnx_product()
@@ -123,9 +128,10 @@ def exact_backend(
     if name == AUTO:
         name = _fastest(vocabulary)
     elif not is_exact_here(name):
+        extra, package = ("gpu", "torch") if name == TORCH else ("fast", "onnxruntime")
         raise ConfigurationError(
-            f"`search` {name}: onnxruntime is not installed, or this processor gets such products "
-            "wrong; auto takes what is right here"
+            f"`search` {name}: {package} is not installed here (pip install 'dxbeam[{extra}]'), or "
+            "this processor gets such products wrong; auto takes what is right"
         )
     backend: BoundingBackend = float32
     with suppress(ArithmeticError):  # vectors whose squares float32 cannot hold
@@ -138,6 +144,10 @@ def _made(
     name: str, vocabulary: Vocabulary, float32: Float32Search, threads: int
 ) -> BoundingBackend:
     """The backend of this name, which is exact here."""
+    if name == TORCH:
+        on_device = torch_product()
+        if on_device is not None:
+            return TorchSearch(vocabulary.vectors, on_device, float32, vocabulary.rounded)
     product = onnx_product() if name in QUERY_BITS else None
     if product is not None:
         return IntegerSearch(
@@ -147,10 +157,13 @@ def _made(
 
 
 def _fastest(vocabulary: Vocabulary) -> str:
-    """The name of the fastest backend that is exact here.
+    """The name of the fastest backend that is exact here: a GPU's, where there is one.
 
-    FAISS's flat search is not tried: it is float32 once more, by an older BLAS.
+    FAISS's flat search is not tried, as it is float32 once more, by an older BLAS; nor is PyTorch
+    without a GPU.
     """
+    if gpu_is_there() and is_exact_here(TORCH):
+        return TORCH
     integers = next(filter(is_exact_here, QUERY_BITS), None)
     product = onnx_product() if integers else None
     if integers is None or product is None:

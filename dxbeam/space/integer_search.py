@@ -23,7 +23,7 @@ from dxbeam.space.search_backend import Floats, Ids, SearchBackend
 from dxbeam.space.vocabulary import distances
 
 _QUERIES_PER_TILE = 512
-_CANDIDATES_PER_QUERY = 64  # with more, rounding decides too little to be worth it
+_CANDIDATES_PER_QUERY = 256  # with more, rounding decides too little to be worth it
 
 
 class IntegerSearch:
@@ -117,10 +117,10 @@ class IntegerSearch:
         still = bounds >= limits[row]
         row, ids = row[still], ids[still]
         found.append((row, ids, distances(self._vectors[ids], queries[row])))
-        return _first_by_distance(found, count)
+        return first_by_distance(found, count)
 
 
-def _first_by_distance(found: list[tuple[Ids, Ids, Floats]], count: int) -> tuple[Ids, Floats]:
+def first_by_distance(found: list[tuple[Ids, Ids, Floats]], count: int) -> tuple[Ids, Floats]:
     """The first ``count`` ids of each row by (distance, id), and their distances."""
     row, ids, exact = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((ids, exact, row))

@@ -84,11 +84,11 @@ class RoundedQueries:
         integers, scales = to_integers(
             centred, np.array([np.abs(centred).max(initial=0.0)]), largest
         )
-        self._scale, self._zero = scales[0], largest + 1
-        self._integers = (integers + self._zero).astype(np.uint8)
+        self.scale, self.zero = scales[0], largest + 1
+        self.integers = (integers + self.zero).astype(np.uint8)
         self._squares = np.square(centred).sum(axis=1)
         self.length = float(np.sqrt(self._squares.max(initial=0.0)))
-        rest = centred - integers * float(self._scale)
+        rest = centred - integers * float(self.scale)
         self._residual = float(np.sqrt(np.square(rest).sum(axis=1).max(initial=0.0)))
 
     def scores(self, block: int, out: Scores, errors: float = 1.0) -> None:
@@ -99,10 +99,10 @@ class RoundedQueries:
         half = words.half_squares[part]
         error = self.bound(half, words.rounded_lengths[part], words.residuals[part])
         words.product(
-            self._integers,
-            self._zero,
+            self.integers,
+            self.zero,
             integers,
-            self._scale,
+            self.scale,
             words.scales[part],
             errors * error - half,
             out,

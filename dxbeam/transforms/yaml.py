@@ -57,8 +57,8 @@ class SanitizeRows(beam.PTransform):
       key_uri: where the secret key lies; by default a new one is drawn and forgotten.
       keep_fields: further fields of the rows to release as they are, separated by commas.
       allow_unsound: consent to settings that guarantee nothing, or leave words unprotected.
-      search: how nearest words are found exactly, auto, int8, int7, float32 or faiss; the same
-        words are released.
+      search: how nearest words are found exactly, auto, int8, int7, float32, faiss or torch; the
+        same words are released.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class BuildVocabulary(beam.PTransform):
       lowercase: whether to lower-case the words.
       max_words: keep the first words of the file; 0 for all.
       neighbors: neighbours stored a word.
-      search: how these are found, auto, int8, int7, float32 or faiss; they are the same.
+      search: how these are found, auto, int8, int7, float32, faiss or torch; they are the same.
     """
 
     def __init__(

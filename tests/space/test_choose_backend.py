@@ -92,6 +92,24 @@ def test_integers_that_are_exact_and_slow_are_not_used(monkeypatch: pytest.Monke
     assert NeighborSearch(_vocabulary(3000, 20), search="int8").backend.name == "int8"
 
 
+def test_a_gpu_is_used_where_one_is_there_and_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose_backend, "gpu_is_there", lambda: True)
+    monkeypatch.setattr(choose_backend, "torch_product", lambda: None)  # PyTorch does not load
+    _with_product(monkeypatch, plain)
+    vocabulary = _vocabulary(600, 4)
+    assert NeighborSearch(vocabulary).backend.name == "int8"
+    pytest.importorskip("torch", reason="the extra gpu is not installed")
+    from dxbeam.space.torch_product import TorchProduct
+
+    monkeypatch.setattr(choose_backend, "torch_product", lambda: TorchProduct("cpu"))
+    assert NeighborSearch(vocabulary).backend.name == "torch"
+    queries = _queries(vocabulary, 20)
+    assert np.array_equal(
+        NeighborSearch(vocabulary).nearest(queries),
+        NeighborSearch(vocabulary, search="float32").nearest(queries),
+    )
+
+
 def test_a_trial_takes_some_time_and_changes_no_setting_of_blas() -> None:
     from dxbeam.space.time_bounds import TIMED_WORDS, seconds_of_a_tile
 
@@ -105,6 +123,8 @@ def test_a_backend_is_used_where_it_is_asked_for(
     backend: str, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _with_product(monkeypatch, plain)
+    if backend == "torch":
+        pytest.importorskip("torch", reason="the extra gpu is not installed")
     if by == "variable":
         monkeypatch.setenv("DXBEAM_SEARCH", backend)
         search = NeighborSearch(_vocabulary(50, 4))
@@ -134,9 +154,11 @@ def test_a_backend_that_is_wrong_here_or_unknown_is_refused(
 ) -> None:
     _with_product(monkeypatch, saturating)
     vocabulary = _vocabulary(50, 4)
-    with pytest.raises(ConfigurationError, match="gets such products wrong"):
-        NeighborSearch(vocabulary, search="int8").nearest(np.zeros((1, 4)))
-    refused = "`search` int4: choose from auto, int8, int7, float32, faiss"
+    monkeypatch.setattr(choose_backend, "torch_product", lambda: None)
+    for search, extra in (("int8", "fast"), ("torch", "gpu")):
+        with pytest.raises(ConfigurationError, match=rf"dxbeam\[{extra}\].*such products wrong"):
+            NeighborSearch(vocabulary, search=search).nearest(np.zeros((1, 4)))
+    refused = "`search` int4: choose from auto, int8, int7, float32, faiss, torch"
     with pytest.raises(ConfigurationError, match=refused):
         NeighborSearch(vocabulary, search="int4")
     monkeypatch.setenv("DXBEAM_SEARCH", "int4")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.rounded_words import RoundedQueries, RoundedWords
 from dxbeam.space.score_bounds import ScoreBounds
 from dxbeam.space.table_search import TableSearch
+from dxbeam.space.torch_product import TorchProduct
 from tests.space.test_integer_search import plain
 from tests.support.vocabularies import adversarial, of
 
@@ -36,6 +38,9 @@ PATHS: dict[str, Bounds] = {
     "float32": Float32Bounds,
 }
 """By this processor's integer products, or NumPy's where these are wrong, and in float32."""
+
+if find_spec("torch"):  # the extra gpu
+    PATHS["torch"] = lambda vectors: RoundedWords(vectors, TorchProduct("cpu"), 8)
 
 every_path = pytest.mark.parametrize("path", PATHS)
 

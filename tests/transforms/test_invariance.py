@@ -96,14 +96,20 @@ def test_the_same_bytes(
 
 
 @pytest.mark.slow
-def test_the_same_bytes_in_four_processes(
-    uri: str, key: str, tmp_path: Path, expected: dict[str, str]
+def test_the_same_bytes_in_four_processes_that_search_as_they_are_told(
+    uri: str,
+    key: str,
+    tmp_path: Path,
+    expected: dict[str, str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     for shard in range(4):
         tiny.write_jsonl(tmp_path / "in" / f"{shard}.jsonl", RECORDS[shard::4])
     flags = ("--local_processes=4", f"--search={_exact('int7')}")
-    tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *flags)
+    with caplog.at_level("INFO"):
+        tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *flags)
     assert tiny.released(tmp_path / "out") == expected
+    assert f"searched exactly, by the backend {_exact('int7')}" in caplog.text
 
 
 def test_the_same_bytes_from_packed_and_from_smaller_pieces(
