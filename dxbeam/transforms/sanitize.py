@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_type_hints
@@ -40,11 +39,12 @@ from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.corpus_digest import DigestCorpus
+from dxbeam.transforms.levels import DigestByLevel, level_of
 from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
 from dxbeam.transforms.sources import REJECTED, repeated_ids
+from dxbeam.transforms.worker_progress import Progress
 
 _LOG = logging.getLogger(__name__)
-_SECONDS_PER_REPORT = 10.0
 
 TALLIES = "tallies"
 """Tag of the counts of each document beside a transform's main output."""
@@ -168,7 +168,7 @@ class SanitizeDocuments(beam.PTransform):
         if self._digest_corpus:
             corpus_digest = documents | "DigestCorpus" >> DigestCorpus(
                 secret_key,
-                _Digests(self._configuration, self._handle.digest, self._level)
+                DigestByLevel(self._configuration, self._handle.digest, self._level)
                 if self._level
                 else self._configuration.digest(self._handle.digest),
             )
@@ -239,28 +239,6 @@ class _Waiting(NamedTuple):
     origins: deque[_Origin]
 
 
-def _level_of(row: Any, name: str | None) -> str:
-    value = getattr(row, name) if name else ""
-    return "" if value is None else str(value)
-
-
-class _Digests:
-    """The digest of the configuration with a row's epsilon; None for a row that has none."""
-
-    def __init__(self, configuration: Configuration, vocabulary: str, level: str):
-        levels = configuration.epsilon_by
-        assert levels is not None
-        self._level, self._levels = level, levels
-        self._digests = {
-            epsilon: configuration.with_epsilon(epsilon).digest(vocabulary)
-            for epsilon in levels.every
-        }
-
-    def __call__(self, row: Any) -> str | None:
-        epsilon = self._levels.epsilon_of(_level_of(row, self._level))
-        return None if epsilon is None else self._digests[epsilon]
-
-
 class _SanitizeDoFn(beam.DoFn):
     def __init__(
         self,
@@ -284,7 +262,7 @@ class _SanitizeDoFn(beam.DoFn):
         faiss.omp_set_num_threads(self._search_threads)
         threadpoolctl.threadpool_limits(self._search_threads)
         self._sanitizer: Sanitizer | None = None
-        self._progress = _Progress()
+        self._progress = Progress()
 
     def start_bundle(self) -> None:
         self._batches: dict[float, _Waiting] = {}  # by epsilon
@@ -301,7 +279,7 @@ class _SanitizeDoFn(beam.DoFn):
         reason = id_problem(row.id) or text_problem(row.text)
         if reason is None and row.id in repeated:
             reason = REPEATED_ID
-        level, levels = _level_of(row, self._level), self._configuration.epsilon_by
+        level, levels = level_of(row, self._level), self._configuration.epsilon_by
         if reason is None and levels and levels.epsilon_of(level) is None:
             reason = levels.problem
         if reason is not None:
@@ -349,25 +327,3 @@ class _SanitizeDoFn(beam.DoFn):
             released = beam.Row(id=document.id, text=document.text, **origin.kept)
             yield origin.where.with_value(released)
             yield pvalue.TaggedOutput(TALLIES, origin.where.with_value((origin.group, tally)))
-
-
-class _Progress:
-    """Logs how far this worker is, every ten seconds at most; numbers only."""
-
-    def __init__(self) -> None:
-        self._start = self._last = time.monotonic()
-        self._documents = self._tokens = 0
-
-    def count(self, tally: Tally) -> None:
-        self._documents += tally.documents
-        self._tokens += tally.tokens
-        now = time.monotonic()
-        if now - self._last >= _SECONDS_PER_REPORT:
-            self._last = now
-            rate = self._tokens / (now - self._start)
-            _LOG.info(
-                "this worker: %s documents, %s tokens, %s tokens/s",
-                f"{self._documents:,}",
-                f"{self._tokens:,}",
-                f"{rate:,.0f}",
-            )
