@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_type_hints
@@ -45,9 +44,9 @@ from dxbeam.text.tally import Tally
 from dxbeam.transforms.corpus_digest import AddTags
 from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
 from dxbeam.transforms.sources import REJECTED, repeated_ids
+from dxbeam.transforms.worker_progress import Progress
 
 _LOG = logging.getLogger(__name__)
-_SECONDS_PER_REPORT = 10.0
 
 TALLIES = "tallies"
 """Tag of the counts of each document beside a transform's main output."""
@@ -249,6 +248,7 @@ class _Waiting(NamedTuple):
 
 
 def _level_of(row: Any, name: str | None) -> str:
+    """The value of the attribute that decides a row's epsilon; "" for none."""
     value = getattr(row, name) if name else ""
     return "" if value is None else str(value)
 
@@ -278,7 +278,7 @@ class _SanitizeDoFn(beam.DoFn):
         faiss.omp_set_num_threads(self._search_threads)
         threadpoolctl.threadpool_limits(self._search_threads)
         self._sanitizer: Sanitizer | None = None
-        self._progress = _Progress()
+        self._progress = Progress()
 
     def start_bundle(self) -> None:
         self._batches: dict[float, _Waiting] = {}  # by epsilon
@@ -350,25 +350,3 @@ class _SanitizeDoFn(beam.DoFn):
             released = beam.Row(id=document.id, text=document.text, **origin.kept)
             yield origin.where.with_value(released)
             yield pvalue.TaggedOutput(TALLIES, origin.where.with_value((origin.group, tally)))
-
-
-class _Progress:
-    """Logs how far this worker is, every ten seconds at most; numbers only."""
-
-    def __init__(self) -> None:
-        self._start = self._last = time.monotonic()
-        self._documents = self._tokens = 0
-
-    def count(self, tally: Tally) -> None:
-        self._documents += tally.documents
-        self._tokens += tally.tokens
-        now = time.monotonic()
-        if now - self._last >= _SECONDS_PER_REPORT:
-            self._last = now
-            rate = self._tokens / (now - self._start)
-            _LOG.info(
-                "this worker: %s documents, %s tokens, %s tokens/s",
-                f"{self._documents:,}",
-                f"{self._tokens:,}",
-                f"{rate:,.0f}",
-            )
