@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
-from dxbeam.space import artifact
+from dxbeam.space import artifact, artifact_manifest
 from dxbeam.space.embeddings import read_embeddings
 
 Vectors = npt.NDArray[np.float32]
@@ -55,7 +55,7 @@ _ROWS = 1 << 14
 
 def given_words(source: str) -> tuple[list[str], Vectors]:
     """The words of an artifact or of an embedding file, and their vectors."""
-    if (Path(source) / artifact.MANIFEST).exists() or source == artifact.DEMO:
+    if (Path(source) / artifact_manifest.MANIFEST).exists() or source == artifact.DEMO:
         opened = artifact.open_vocabulary(source)
         return list(opened.words), np.asarray(opened.vectors)
     chunks = list(read_embeddings(source))
@@ -81,7 +81,7 @@ def enlarged(
 
 def make(source: str, output: Path, count: int) -> None:
     """Writes the large vocabulary, unless it is there."""
-    if (output / artifact.MANIFEST).exists():
+    if (output / artifact_manifest.MANIFEST).exists():
         return
     start = time.perf_counter()
     shape = artifact.write_words_and_vectors(enlarged(*given_words(source), count), output)

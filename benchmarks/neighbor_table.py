@@ -25,7 +25,7 @@ import threadpoolctl
 
 from benchmarks.large_vocabulary import enlarged, given_words
 from dxbeam.errors import ConfigurationError
-from dxbeam.space.choose_backend import EXACT_BACKENDS
+from dxbeam.space.choose_backend import FLOAT32, QUERY_BITS
 from dxbeam.space.float32_search import Float32Search
 from dxbeam.space.neighbors import CLOSE_RANK, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
@@ -101,7 +101,7 @@ if __name__ == "__main__":
     parser.add_argument("source", help="artifact or embedding file that is enlarged")
     parser.add_argument("--pieces", type=int, default=5, help="of 512 rows each, that are searched")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--backends", nargs="*", default=EXACT_BACKENDS)
+    parser.add_argument("--backends", nargs="*", default=[*QUERY_BITS, FLOAT32])
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES)
     parser.add_argument("--whole", type=int, help="builds a whole table of so many words instead")
     arguments = parser.parse_args()

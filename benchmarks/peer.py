@@ -55,6 +55,7 @@ PEERS = {
     "coordinate_laplace": "multivariate_calibrated",
     "trlaplace": "multivariate_calibrated",
     "trlaplace_published": "multivariate_calibrated",
+    "scaled_noise_published": "multivariate_calibrated",
 }
 """dxbeam's name of a mechanism -> mldp-text's, its own or the nearest there is."""
 

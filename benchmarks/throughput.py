@@ -3,11 +3,13 @@
     python benchmarks/throughput.py --vocabulary vocabularies/glove corpus/*.jsonl.gz
     python benchmarks/throughput.py --vocabulary … --copies 4 …          # memory at 4x the corpus
     python benchmarks/throughput.py --vocabulary … --scaling …           # two workers against one
+    python benchmarks/throughput.py --vocabulary … --searches int8 int7 float32 --rank_c 0 …
 
 The limit is ``faiss.IndexFlatL2.search`` alone: batches of 4,096 noisy word vectors, one nearest
 word, all cores. The job is ``python -m pipelines.sanitize`` from start to end, with and without
 rank resampling, with as many worker processes as cores. Tokens are words that go through the
-mechanism.
+mechanism. With --searches there is a job for each of these backends, and last one without any
+flag, as a newcomer runs it.
 Each job is compared with the mean of the limits measured right before and right after it.
 
 Memory is the largest sum over the job's processes of their proportional set sizes (PSS, sampled
@@ -36,9 +38,9 @@ MEBIBYTE = 1 << 20
 LIMIT = """
 import sys, time
 import faiss, numpy as np
-from dxbeam import artifact
+from dxbeam import open_vocabulary
 from dxbeam.mechanisms.noise import laplace, laplace_draws
-vocabulary = artifact.open_vocabulary(artifact.handle(sys.argv[1]))
+vocabulary = open_vocabulary(sys.argv[1])
 epsilon, seconds = float(sys.argv[2]), float(sys.argv[3])
 generator = np.random.default_rng(0)
 ids = generator.integers(0, len(vocabulary), 4096)
@@ -97,15 +99,22 @@ def limit(vocabulary: str, epsilon: float, seconds: float) -> float:
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def job(corpus: Path, arguments: argparse.Namespace, workers: int, *flags: str) -> dict[str, float]:
+def workers(count: int) -> tuple[str, ...]:
+    """The flags for so many worker processes."""
+    return (
+        "--direct_running_mode=multi_processing",
+        f"--direct_num_workers={count}",
+        "--search_threads=1",
+    )
+
+
+def job(corpus: Path, arguments: argparse.Namespace, *flags: str) -> dict[str, float]:
     """Runs the launcher; tokens a second from start to end, and memory."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             sys.executable, "-m", "pipelines.sanitize",
             f"--input={corpus}/*.jsonl", f"--vocabulary={arguments.vocabulary}",
-            f"--epsilon={arguments.epsilon}", f"--output={folder}/release",
-            "--direct_running_mode=multi_processing", f"--direct_num_workers={workers}",
-            "--search_threads=1", *flags,
+            f"--epsilon={arguments.epsilon}", f"--output={folder}/release", *flags,
         ]  # fmt: skip
         memory = Memory()
         start = time.perf_counter()
@@ -167,10 +176,18 @@ def write_corpus(arguments: argparse.Namespace, folder: Path) -> None:
     print(f"corpus: {words:,} pieces between white space", flush=True)
 
 
+def variants(arguments: argparse.Namespace) -> list[tuple[str, ...]]:
+    """The flags of the jobs that are set against the limit."""
+    given = workers(arguments.workers)
+    if arguments.searches:
+        return [*((f"--search={name}", *given) for name in arguments.searches), ()]
+    return [given, *([(f"--rank_c={arguments.rank_c}", *given)] if arguments.rank_c else [])]
+
+
 def throughput(corpus: Path, arguments: argparse.Namespace) -> list[dict[str, float]]:
-    """The job without and with rank resampling, between measurements of the limit."""
+    """The jobs, between measurements of the limit."""
     results = []
-    seconds = 3.0 if arguments.quick else 30.0
+    seconds = 3.0 if arguments.quick else arguments.seconds
 
     def searched() -> float:
         found = limit(arguments.vocabulary, arguments.epsilon, seconds)
@@ -179,9 +196,9 @@ def throughput(corpus: Path, arguments: argparse.Namespace) -> list[dict[str, fl
 
     before = searched()
     for _ in range(arguments.rounds):
-        for flags in ((), (f"--rank_c={arguments.rank_c}",))[: 2 if arguments.rank_c else 1]:
-            print(f"  job {' '.join(flags) or 'without rank resampling'}", flush=True)
-            result = job(corpus, arguments, arguments.workers, *flags)
+        for flags in variants(arguments):
+            print(f"  job {' '.join(flags) or 'without any flag'}", flush=True)
+            result = job(corpus, arguments, *flags)
             after = searched()
             result["limit"] = (before + after) / 2
             result["ratio"] = result["tokens_a_second"] / result["limit"]
@@ -199,7 +216,7 @@ def scaling(corpus: Path, arguments: argparse.Namespace) -> list[dict[str, float
     """One worker process and two, one search thread each, alternating."""
     results = []
     for _ in range(arguments.rounds):
-        one, two = (job(corpus, arguments, workers) for workers in (1, 2))
+        one, two = (job(corpus, arguments, *workers(count)) for count in (1, 2))
         two["speed_up"] = two["tokens_a_second"] / one["tokens_a_second"]
         print(f"  => two workers are {two['speed_up']:.2f} times as fast as one", flush=True)
         results += [one, two]
@@ -215,6 +232,8 @@ def main() -> None:
     parser.add_argument("--vocabulary", required=True)
     parser.add_argument("--epsilon", type=float, default=10.0)
     parser.add_argument("--rank_c", type=float, default=0.02, help="0: only without resampling")
+    parser.add_argument("--searches", nargs="*", default=[], help="backends, each a job of its own")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each look at the limit")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--copies", type=int, default=1)

@@ -26,12 +26,14 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.mechanisms.diffractor import Diffractor
     from dxbeam.mechanisms.diffractor_tem import DiffractorTEM
     from dxbeam.mechanisms.gaussian import Gaussian
+    from dxbeam.mechanisms.importance import FrequencyWeights, WordWeights
     from dxbeam.mechanisms.laplace import Laplace
     from dxbeam.mechanisms.mahalanobis import Mahalanobis
     from dxbeam.mechanisms.mahalanobis_published import MahalanobisPublished
     from dxbeam.mechanisms.resampling import RankResampling
     from dxbeam.mechanisms.santext import SanText
     from dxbeam.mechanisms.santext_plus import SanTextPlus
+    from dxbeam.mechanisms.scaled_noise_published import ScaledNoisePublished
     from dxbeam.mechanisms.tem import TEM
     from dxbeam.mechanisms.tem_published import TEMPublished
     from dxbeam.mechanisms.trlaplace import TrLaplace
@@ -44,6 +46,8 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.text.bag_of_words import BagOfWords
     from dxbeam.text.bag_of_words_published import BagOfWordsPublished
     from dxbeam.text.configuration import Configuration
+    from dxbeam.text.epsilon_by_field import EpsilonByField
+    from dxbeam.text.importance_file import read_importance
     from dxbeam.text.sanitizer import Sanitized, Sanitizer
     from dxbeam.text.tally import Tally
     from dxbeam.vectors.configuration import VectorConfiguration
@@ -64,6 +68,8 @@ __all__ = [
     "DiffractorTEM",
     "Document",
     "DxbeamError",
+    "EpsilonByField",
+    "FrequencyWeights",
     "Gaussian",
     "Guarantee",
     "Laplace",
@@ -76,6 +82,7 @@ __all__ = [
     "SanTextPlus",
     "Sanitized",
     "Sanitizer",
+    "ScaledNoisePublished",
     "TEMPublished",
     "Tally",
     "TrLaplace",
@@ -86,9 +93,11 @@ __all__ = [
     "VerifiedRelease",
     "Vickrey",
     "Vocabulary",
+    "WordWeights",
     "__version__",
     "make_mechanism",
     "open_vocabulary",
+    "read_importance",
     "verify_release",
 ]
 
@@ -97,6 +106,7 @@ _MODULES = {
     "errors": ("DxbeamError",),
     "guarantees": ("Guarantee",),
     "mechanisms": ("make_mechanism",),
+    "mechanisms.importance": ("FrequencyWeights", "WordWeights"),
     "mechanisms.resampling": ("RankResampling",),
     "release.verification": ("VerifiedRelease", "verify_release"),
     "space.artifact": ("open_vocabulary",),
@@ -105,6 +115,8 @@ _MODULES = {
     "text.bag_of_words": ("BagOfWords",),
     "text.bag_of_words_published": ("BagOfWordsPublished",),
     "text.configuration": ("Configuration",),
+    "text.epsilon_by_field": ("EpsilonByField",),
+    "text.importance_file": ("read_importance",),
     "text.sanitizer": ("Sanitized", "Sanitizer"),
     "vectors.configuration": ("VectorConfiguration",),
     "vectors.release": ("ReleasedVector", "VectorReleaser"),

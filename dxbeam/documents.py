@@ -25,12 +25,15 @@ class Document(NamedTuple):
       text: what is sanitized.
       fields: a JSON object of the fields to keep, which are released as they are.
       group: the value by which metrics are grouped; "" for no grouping.
+      level: the value of the public field that decides which epsilon the document has; "" where one
+        epsilon serves all.
     """
 
     id: str
     text: str
     fields: str = "{}"
     group: str = ""
+    level: str = ""
 
 
 class Rejected(NamedTuple):

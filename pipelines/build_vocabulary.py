@@ -16,6 +16,7 @@ starts, the command says about how long it will take, and meanwhile how much of 
                                   search approximately; see the recall in the manifest
     --vector_dtype float16        half the size
     --neighbors 0                 no neighbours: to measure a large vocabulary without waiting
+    --table_pieces DIR            so that a build that was stopped goes on where it was
 
 The embedding file must be public: a vocabulary made from the private corpus voids the guarantee.
 """
@@ -41,7 +42,7 @@ from dxbeam.commands.options import BuildVocabularyOptions, CommonOptions, parse
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.index_recall import measure_recall
 from dxbeam.release import claim
-from dxbeam.space import artifact
+from dxbeam.space import artifact, artifact_manifest, table_pieces
 from dxbeam.space.approximate_index import EXACT, build_index, check_index
 from dxbeam.space.artifact import WordsAndVectors
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
@@ -75,19 +76,21 @@ def store_words(
         return artifact.write_words_and_vectors(chunks(), Path(output), dtype)
     with tempfile.TemporaryDirectory() as local:
         shape = artifact.write_words_and_vectors(chunks(), Path(local), dtype)
-        for name in (artifact.WORDS, artifact.VECTORS, artifact.UNKNOWN_VECTOR):
-            storage.copy(str(Path(local) / name), storage.join(output, name))
+        for path in Path(local).iterdir():
+            storage.copy(str(path), storage.join(output, path.name))
     return shape
 
 
-def build(options: PipelineOptions, shape: WordsAndVectors) -> beam.Pipeline:
+def build(options: PipelineOptions, shape: WordsAndVectors, pieces: str) -> beam.Pipeline:
     """Assembles the computation of the neighbour table; nothing runs yet."""
     pipeline = beam.Pipeline(options=options)
     pipeline | "WriteNeighborTable" >> WriteNeighborTable(
         options.view_as(CommonOptions).output,
         shape,
         options.view_as(BuildVocabularyOptions).neighbors,
+        pieces,
         launch.search_threads(options),
+        launch.search(options),
     )
     return pipeline
 
@@ -101,9 +104,9 @@ def store_index(
     vocabulary = artifact.open_draft(output, shape.digest)
     index = build_index(vocabulary, factory, parameters)
     with tempfile.TemporaryDirectory() as local:
-        path = str(Path(local) / artifact.INDEX)
+        path = str(Path(local) / artifact_manifest.INDEX)
         faiss.write_index(index, path)
-        storage.copy(path, storage.join(output, artifact.INDEX))
+        storage.copy(path, storage.join(output, artifact_manifest.INDEX))
     recall = measure_recall(vocabulary, index)
     facts = {"factory": factory, "parameters": parameters, "exact": False}
     return {"index": {**facts, "recall_by_epsilon": recall}}
@@ -124,6 +127,11 @@ def check(options: PipelineOptions) -> str:
     require(own, "embeddings")
     require(options.view_as(CommonOptions), "output")
     claim.check_empty(output)
+    if own.table_pieces and storage.join(own.table_pieces, "").startswith(storage.join(output, "")):
+        raise ConfigurationError(
+            f"`table_pieces` {own.table_pieces} lies in `output`, which must be empty when the "
+            "build is started again; choose a place beside it"
+        )
     report = ReadingReport()
     first = next(
         read_embeddings(
@@ -138,12 +146,37 @@ def check(options: PipelineOptions) -> str:
     )
 
 
-def _estimate(options: PipelineOptions, output: str, shape: WordsAndVectors, depth: int) -> str:
+def store_table(options: PipelineOptions, shape: WordsAndVectors) -> None:
+    """Computes the neighbour table, says how long that takes, and writes it to the output."""
+    own, output = options.view_as(BuildVocabularyOptions), options.view_as(CommonOptions).output
+    parent = own.table_pieces or storage.join(output, artifact_manifest.PIECES)
+    pieces = table_pieces.folder_of(parent, shape, own.neighbors)
+    print(_estimate(options, output, shape, pieces), flush=True)
+    say = partial(print, flush=True)
+    with table_progress.reported(pieces, shape.words, own.neighbors, say):
+        launch.run(build(options, shape, pieces))
+
+
+def _estimate(options: PipelineOptions, output: str, shape: WordsAndVectors, pieces: str) -> str:
     """How long the neighbour table will take, and which smaller sizes may serve."""
     if shape.words < table_progress.FEW_WORDS:
         return "Now their neighbours"
-    threads, workers = launch.search_threads(options), launch.local_workers(options)
-    return table_progress.estimate(output, shape, depth, threads, workers).sentence
+    depth = options.view_as(BuildVocabularyOptions).neighbors
+    return table_progress.estimate(
+        output,
+        shape,
+        depth,
+        launch.search_threads(options),
+        launch.local_workers(options),
+        launch.search(options),
+        table_progress.words_done(pieces, shape.words, depth),
+    ).sentence
+
+
+def _delete_pieces(own: BuildVocabularyOptions, output: str, shape: WordsAndVectors) -> None:
+    storage.delete(storage.join(output, artifact_manifest.PIECES))
+    if own.table_pieces:
+        storage.delete(table_pieces.folder_of(own.table_pieces, shape, own.neighbors))
 
 
 def build_vocabulary(argv: Sequence[str]) -> None:
@@ -168,10 +201,7 @@ def build_vocabulary(argv: Sequence[str]) -> None:
         shape = store_words(own, output, report)
         print(f"Read {shape.words:,} words in {shape.dimensions} dimensions")
         if own.neighbors:
-            print(_estimate(options, output, shape, own.neighbors), flush=True)
-            with table_progress.reported(output, shape.words, partial(print, flush=True)):
-                launch.run(build(options, shape))
-            storage.delete(storage.join(output, artifact.PIECES))
+            store_table(options, shape)
         index = store_index(output, shape, own.index_factory, own.index_parameters)
         source = {
             "name": report.source,
@@ -187,6 +217,7 @@ def build_vocabulary(argv: Sequence[str]) -> None:
         handle = artifact.write_manifest(
             output, shape, own.lowercase, source, table=own.neighbors > 0, **index
         )
+        _delete_pieces(own, output, shape)
         claim.let_go(output)
     print(
         f"Wrote a vocabulary of {handle.words:,} words to {output} in "

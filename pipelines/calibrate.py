@@ -140,6 +140,7 @@ def build(job: CalibrateJob) -> beam.Pipeline:
         measure.seed,
         launch.search_threads(job.options),
         left_out,
+        launch.search(job.options),
     )
     return pipeline
 

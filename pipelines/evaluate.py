@@ -47,7 +47,7 @@ from dxbeam.release import claim, places
 from dxbeam.release.text_release import TextRelease, named_releases, open_text_release
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.text.bag_of_words import ENGLISH
+from dxbeam.text.function_words import ENGLISH
 from dxbeam.transforms.paired_release import PairWithReleases
 
 try:

@@ -8,6 +8,8 @@ dead letters to release-metrics/. More of what it can do:
 
     --rank_c 0.02                 bring near neighbours back, at no cost in privacy
     --input_format parquet        columnar input; text for plain text, one document per line
+    --epsilon_by consent:low=5,high=10    an epsilon for each document by a public field
+    --importance stop_words       with santext or tem, harmless words stay more often
     --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
     --group_by label              count metrics for each label separately
@@ -49,6 +51,8 @@ from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.epsilon_by_field import parse_epsilon_by
+from dxbeam.text.importance_file import read_importance
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
@@ -63,7 +67,14 @@ def configuration(options: SanitizeOptions) -> Configuration:
     parameters = parse_parameters(options.parameters)
     if "epsilon" in parameters:
         raise ConfigurationError("--parameters: epsilon has a flag of its own, --epsilon")
-    mechanism = make_mechanism(options.mechanism, epsilon=options.epsilon, **parameters)
+    if "importance" in parameters:
+        raise ConfigurationError("--parameters: importance has a flag of its own, --importance")
+    importance = read_importance(options.importance) if options.importance else None
+    levels = parse_epsilon_by(options.epsilon_by, options.epsilon) if options.epsilon_by else None
+    epsilon = levels.largest if levels else options.epsilon
+    mechanism = make_mechanism(
+        options.mechanism, epsilon=epsilon, importance=importance, **parameters
+    )
     if options.stop_words and options.bag_of_words is None:
         raise ConfigurationError("--stop_words is of use with --bag_of_words alone; leave it out")
     return Configuration(
@@ -74,6 +85,7 @@ def configuration(options: SanitizeOptions) -> Configuration:
         if options.bag_of_words is not None
         else None,
         options.allow_unsound,
+        levels,
     )
 
 
@@ -112,6 +124,12 @@ class SanitizeJob(NamedTuple):
     vocabulary: VocabularyHandle
 
 
+def _importance_file(settings: Configuration) -> dict[str, Any]:
+    """The file of the words' weights, for the manifest, if there is one."""
+    file = getattr(getattr(settings.mechanism, "importance", None), "file", None)
+    return {"importance_file": dict(zip(("name", "sha256"), file, strict=True))} if file else {}
+
+
 def read_options(options: PipelineOptions) -> SanitizeJob:
     """The job that the flags ask for; of files it reads the vocabulary's manifest alone.
 
@@ -119,11 +137,12 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
     flags = options.view_as(SanitizeOptions)
-    require(flags, "input", "vocabulary", "epsilon")
+    require(flags, "input", "vocabulary", *(() if flags.epsilon_by else ("epsilon",)))
     require(options.view_as(CommonOptions), "output")
     launch.refuse_quoting(options)
     settings, repair = configuration(flags), repair_of(flags)
-    read_as = corpus_format(flags, field_names(flags.keep_fields), flags.group_by)
+    levels = settings.epsilon_by.field if settings.epsilon_by else None
+    read_as = corpus_format(flags, field_names(flags.keep_fields), flags.group_by, levels)
     output_format = flags.output_format or (
         "jsonl" if read_as.document_per == "file" else read_as.name
     )
@@ -159,6 +178,8 @@ def build(
         search_threads=launch.search_threads(job.options),
         digest_corpus=True,
         unique_ids=True,
+        search=launch.search(job.options),
+        level="level",
     )
     rejected = (reading.rejected, sanitized.rejected) | "AllRejected" >> beam.Flatten()
     released = RepairedDocuments(sanitized.documents, None, None)
@@ -193,6 +214,8 @@ def build(
             required_digest,
             job.repair,
             in_context=as_dicts(context),
+            **_importance_file(job.configuration),
+            **launch.recorded_search(job.options),
         ),
         Counted(
             tallies=tallies,
@@ -218,14 +241,19 @@ def sanitize(argv: Sequence[str]) -> None:
     if job.repair:
         job.repair.api_key()
     vocabulary = artifact.open_vocabulary(job.vocabulary)
-    settings.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
+    for each in settings.every_level:
+        each.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
+    if importance := getattr(settings.mechanism, "importance", None):
+        importance.of(vocabulary)  # refuses weights of other words
     run = Run(request.output, request.metrics_output)
     account = request.account(settings, settings.mechanism.name, job.vocabulary, run.name)
     run.check(account)
     context = in_context(settings.guarantee(), NeighborSearch(vocabulary))
     pipeline = build(job, run.name, context=context)  # whatever is wrong with the flags shows here
     if options.view_as(TestOptions).dry_run:
-        forecast = plan.estimate(files, request.corpus_format, vocabulary, settings)
+        forecast = plan.estimate(
+            files, request.corpus_format, vocabulary, settings, launch.search(options)
+        )
         places = (request.output, request.metrics_output)
         print(plan.describe(files, settings, vocabulary, context, forecast, *places, job.repair))
         return

@@ -36,9 +36,10 @@ def run_python(program: str) -> str:
 
 def test_the_public_names_are_these() -> None:
     others = """
-    BagOfWords BagOfWordsPublished Configuration Document DxbeamError Guarantee RankResampling
-    Rejected ReleasedVector Sanitized Sanitizer Tally VectorConfiguration VectorReleaser
-    VerifiedRelease Vocabulary __version__ make_mechanism open_vocabulary verify_release
+    BagOfWords BagOfWordsPublished Configuration Document DxbeamError EpsilonByField
+    FrequencyWeights Guarantee RankResampling Rejected ReleasedVector Sanitized Sanitizer Tally
+    VectorConfiguration VectorReleaser VerifiedRelease Vocabulary WordWeights __version__
+    make_mechanism open_vocabulary read_importance verify_release
     """.split()
     mechanisms = [mechanism.__name__ for mechanism in MECHANISMS.values()]
     assert set(dxbeam.__all__) == {*others, *mechanisms}, (

@@ -27,6 +27,7 @@ from dxbeam.analysis.tables import Row, proportion_rows
 from dxbeam.analysis.word_sample import WordSample
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.choose_backend import AUTO
 from dxbeam.space.neighbors import NeighborSearch
 
 CURVE = "calibration.parquet"
@@ -97,6 +98,7 @@ class MeasureCurve(beam.PTransform):
       seed: of the noise. The figures are of words, and nothing is released.
       threads: of one worker.
       left_out: PCollection[int] of one, how many records of the corpus could not be read.
+      search: how nearest words are found exactly, one of ``choose_backend.SEARCHES``.
     """
 
     def __init__(
@@ -107,12 +109,13 @@ class MeasureCurve(beam.PTransform):
         seed: int,
         threads: int,
         left_out: pvalue.PCollection,
+        search: str = AUTO,
     ):
         super().__init__()
         self._output = output
-        search = SharedSearch(vocabulary)
-        self._plan = _Plan(grid, search)
-        self._noise = search, seed, threads
+        words = SharedSearch(vocabulary, search)
+        self._plan = _Plan(grid, words)
+        self._noise = words, seed, threads
         self._left_out = left_out
 
     def expand(self, samples: pvalue.PCollection) -> pvalue.PCollection:

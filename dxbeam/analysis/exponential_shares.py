@@ -27,8 +27,8 @@ _WORDS_PER_BLOCK = 64
 
 
 def is_exact(mechanism: Mechanism) -> bool:
-    """Whether what the mechanism releases is computed here."""
-    return isinstance(mechanism, (SanText, TEM))
+    """Whether what the mechanism releases is computed here: of santext and tem without weights."""
+    return isinstance(mechanism, (SanText, TEM)) and mechanism.importance is None
 
 
 class Around(NamedTuple):

@@ -23,6 +23,7 @@ from dxbeam.analysis.proportions import Sums
 from dxbeam.analysis.word_sample import WordSample
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.neighbors import NeighborSearch
 
 _RELEASES_PER_TASK = 256
@@ -60,16 +61,19 @@ class SharedSearch:
 
     Args:
       vocabulary: the handle of the artifact.
+      search: how nearest words are found exactly, one of ``choose_backend.SEARCHES``; figures do
+        not depend on it.
     """
 
-    def __init__(self, vocabulary: VocabularyHandle):
-        self._vocabulary = vocabulary
+    def __init__(self, vocabulary: VocabularyHandle, search: str = AUTO):
+        check_name(search)
+        self._vocabulary, self._search = vocabulary, search
         self._shared = Shared()
 
     def acquire(self) -> NeighborSearch:
         """Opens the vocabulary, or takes what another step has opened."""
         opened: NeighborSearch = self._shared.acquire(
-            lambda: NeighborSearch(artifact.open_vocabulary(self._vocabulary)),
+            lambda: NeighborSearch(artifact.open_vocabulary(self._vocabulary), search=self._search),
             tag=self._vocabulary.digest,
         )
         return opened

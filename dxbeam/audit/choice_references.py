@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,12 +16,53 @@ from dxbeam.space.vocabulary import Vocabulary
 
 
 def santext(mechanism: Any, vocabulary: Vocabulary) -> Reference:
-    """Proportional to exp(-epsilon d / 2)."""
+    """Proportional to exp(-epsilon d / 2), or with public weights to exp(-d' / 2)."""
     epsilon = mechanism.epsilon
+    apart = _with_weights(mechanism, vocabulary, lambda d: epsilon * d)
     return Reference(
-        loss=lambda x, y: epsilon * euclidean(x, y),
-        released=lambda _, start: softmax(-epsilon / 2 * distances_from(start, vocabulary)),
+        loss=apart.loss,
+        released=lambda word, start: softmax(-apart.from_word(word, start) / 2),
     )
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """What stands in the exponents: a metric between words, or with public weights d' = d + rho.
+
+    Attributes:
+      vocabulary: the words.
+      metric: epsilon d from Euclidean distances.
+      rho: float64 [N + 1], the words' weights; the last one is that of the unknown word.
+    """
+
+    vocabulary: Vocabulary
+    metric: Callable[[Floats], Floats]
+    rho: Floats
+
+    def from_word(self, word: int, start: Floats) -> Floats:
+        """From a word at its place to all words: float64 [N]."""
+        apart = self.metric(distances_from(start, self.vocabulary))
+        others = np.arange(len(self.vocabulary)) != word
+        return np.asarray(apart + others * (self.rho[:-1] + self.rho[word]))
+
+    def loss(self, x: Floats, y: Floats) -> float:
+        """Between what stands at two places, at most: of words at one place, the heaviest."""
+        if (x == y).all():
+            return 0.0
+        heaviest = [
+            self.rho[:-1][(self.vocabulary.vectors == place).all(axis=1)].max(initial=0.0)
+            for place in (x, y)
+        ]
+        return float(self.metric(np.array(euclidean(x, y))) + sum(heaviest))
+
+
+def _with_weights(
+    mechanism: Any, vocabulary: Vocabulary, metric: Callable[[Floats], Floats]
+) -> _Apart:
+    weights = np.zeros(len(vocabulary))
+    if getattr(mechanism, "importance", None) is not None:
+        weights = mechanism.importance.of(vocabulary)
+    return _Apart(vocabulary, metric, np.append(weights, 0.0))
 
 
 def santext_plus(mechanism: Any, vocabulary: Vocabulary) -> Reference:
@@ -48,6 +91,12 @@ def tem(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     """Algorithm 1: words within gamma compete with one candidate for all others."""
     epsilon, beta, words = mechanism.epsilon, mechanism.beta, len(vocabulary)
     gamma = 2 / epsilon * math.log((1 - beta) * (words - 1) / beta)
+    if getattr(mechanism, "importance", None) is not None:
+        apart = _with_weights(mechanism, vocabulary, lambda d: epsilon * np.minimum(d, gamma))
+        return Reference(
+            loss=apart.loss,
+            released=lambda word, start: softmax(-apart.from_word(word, start) / 2),
+        )
 
     def distribution(_word: int, start: Floats) -> Floats:
         lengths = distances_from(start, vocabulary)

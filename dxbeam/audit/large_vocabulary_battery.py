@@ -230,8 +230,8 @@ def audit_searches(subject: Subject, n: int) -> Iterator[Finding]:
 def searches(subject: Subject, vocabulary: Vocabulary) -> Iterator[tuple[str, NeighborSearch]]:
     """Every way of this machine to find the word nearest to a vector."""
     for name in EXACT_BACKENDS:
-        search = subject.search(vocabulary, backend=name)
+        search = subject.search(vocabulary, search=name)
         with suppress(ConfigurationError):  # this processor gets such products wrong
             yield f"by {search.exact_backend.name}", search
     index = build_index(vocabulary, "Flat")
-    yield "by FAISS", subject.search(dataclasses.replace(vocabulary, index=index))
+    yield "by an index", subject.search(dataclasses.replace(vocabulary, index=index))

@@ -33,6 +33,22 @@ def laplace(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     )
 
 
+def scaled_noise_published(mechanism: Any, vocabulary: Vocabulary) -> Reference:
+    """Laplace noise of one of two rates, by the word; nothing is claimed."""
+    n, words = vocabulary.dimensions, len(vocabulary)
+    rates = [mechanism.epsilon, mechanism.epsilon * mechanism.ratio]
+    frequent = round(words * mechanism.frequent)
+    laws = [nearest_on_a_line(vocabulary, laplace_tail(n, rate)) for rate in rates]
+
+    def distribution(word: int, start: Floats) -> Floats:
+        law = laws[0 <= word < frequent]
+        assert law is not None
+        shares: Floats = law(word, start)
+        return shares
+
+    return Reference(loss=lambda *_: math.inf, released=None if laws[0] is None else distribution)
+
+
 def mahalanobis(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     """The noise times the inverse root of the regularized covariance is Laplace noise.
 

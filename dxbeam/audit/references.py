@@ -105,6 +105,10 @@ REFERENCES: dict[str, Entry] = {
         noise_references.mahalanobis_published,
         spread=lambda made, n: (n + 1) / made.epsilon if n > 1 else math.sqrt(2) / made.epsilon,
     ),
+    "scaled_noise_published": Entry(
+        noise_references.scaled_noise_published,
+        {"epsilon": 10.0, "ratio": 2.0, "frequent": 0.4},
+    ),
     "truncated_gumbel": Entry(choice_references.truncated_gumbel, spread=_of_distances),
 }
 """What mechanisms should do, by name."""

@@ -25,7 +25,10 @@ class AuditOptions(PipelineOptions):
     command: ClassVar[str] = "audit"
     needed: ClassVar[tuple[str, ...]] = ()
     shared: ClassVar[tuple[str, ...]] = ("--mechanism", "--epsilon", "--parameters", "--rank_c")
-    refused: ClassVar[tuple[str, ...]] = ("--output",)  # it writes --report alone
+    refused: ClassVar[tuple[str, ...]] = (
+        "--output",  # it writes --report alone
+        "--search",  # it tries them all
+    )
 
     @classmethod
     def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:

@@ -78,6 +78,13 @@ class BuildVocabularyOptions(PipelineOptions):
         )
         group = flag_group(parser, flag_groups.OUTPUT)
         group.add_argument(
+            "--table_pieces",
+            metavar="DIR",
+            help="keep finished parts of the neighbour table below this directory or gs:// prefix, "
+            "so that a build that was stopped goes on from them when it is started again; they "
+            "are deleted once the vocabulary is complete (default: a stopped build starts anew)",
+        )
+        group.add_argument(
             "--vector_dtype",
             default="float32",
             choices=["float32", "float16"],

@@ -18,6 +18,7 @@ class EvaluateOptions(PipelineOptions):
       command: the launcher's name.
       needed: flags, without dashes, that must be given.
       shared: flags of dxbeam sanitize that it takes too.
+      refused: flags of every other launcher that it does not take.
     """
 
     command: ClassVar[str] = "evaluate"
@@ -32,6 +33,7 @@ class EvaluateOptions(PipelineOptions):
         "--allow_unreadable_files",
         "--vocabulary",
     )
+    refused: ClassVar[tuple[str, ...]] = ("--search",)  # it looks for no nearest words
 
     @classmethod
     def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:

@@ -27,6 +27,7 @@ from dxbeam.commands.options import (
     use_processes,
 )
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
+from dxbeam.space.choose_backend import AUTO
 
 Launcher = Callable[[Sequence[str]], None]
 """A program: its arguments, without its own name -> nothing; what goes wrong is a DxbeamError."""
@@ -72,6 +73,17 @@ def search_threads(options: PipelineOptions) -> int:
         return int(given)
     workers = local_workers(options)
     return 1 if workers is None else max(1, cores() // workers)
+
+
+def search(options: PipelineOptions) -> str:
+    """How nearest words are to be found exactly, one of ``choose_backend.SEARCHES``."""
+    return str(options.view_as(CommonOptions).search)
+
+
+def recorded_search(options: PipelineOptions) -> dict[str, str]:
+    """What the description of a release says of it: nothing where no flag asks for any."""
+    asked = search(options)
+    return {} if asked == AUTO else {"search_asked_for": asked}
 
 
 def refuse_quoting(options: PipelineOptions) -> None:

@@ -44,6 +44,7 @@ from dxbeam.commands.measure_options import MeasureOptions
 from dxbeam.commands.release_vectors_options import ReleaseVectorsOptions
 from dxbeam.commands.sanitize_options import LedgerOptions, SanitizeOptions
 from dxbeam.errors import ConfigurationError
+from dxbeam.space.choose_backend import AUTO, SEARCHES
 
 __all__ = [
     "LARGE_CORPUS",
@@ -107,6 +108,14 @@ class CommonOptions(PipelineOptions):
             metavar="N",
             help="threads that a search uses in each worker process (default: locally all cores "
             "divided by the worker processes, elsewhere 1)",
+        )
+        group.add_argument(
+            "--search",
+            default=AUTO,
+            choices=SEARCHES,
+            help="how nearest words are found: by integers of 8 or 7 bits, by float32, by FAISS's "
+            "flat search, or by PyTorch on a GPU. All are exact and give the same words; auto "
+            "(default) takes the fastest that is right on each worker's machine",
         )
 
 

@@ -21,6 +21,7 @@ class ReleaseVectorsOptions(PipelineOptions):
       command: the launcher's name.
       needed: flags, without dashes, that must be given.
       shared: flags of dxbeam sanitize that it takes too.
+      refused: flags of every other launcher that it does not take.
     """
 
     command: ClassVar[str] = "release-vectors"
@@ -41,6 +42,7 @@ class ReleaseVectorsOptions(PipelineOptions):
         "--num_shards",
         "--metrics_output",
     )
+    refused: ClassVar[tuple[str, ...]] = ("--search",)  # it looks for no nearest words
 
     @classmethod
     def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:

@@ -47,7 +47,10 @@ def release_request(
 
 
 def corpus_format(
-    flags: SanitizeOptions, keep_fields: tuple[str, ...] = (), group_by: str | None = None
+    flags: SanitizeOptions,
+    keep_fields: tuple[str, ...] = (),
+    group_by: str | None = None,
+    epsilon_by: str | None = None,
 ) -> CorpusFormat:
     """How the corpus is read.
 
@@ -55,6 +58,7 @@ def corpus_format(
       flags: those of the corpus.
       keep_fields: further fields that are read.
       group_by: a further field that is read.
+      epsilon_by: the public field that decides which epsilon a document has, or None.
     """
     return CorpusFormat(
         flags.input_format,
@@ -64,4 +68,5 @@ def corpus_format(
         group_by,
         flags.document_per,
         flags.largest_document,
+        epsilon_by=epsilon_by,
     )

@@ -13,6 +13,7 @@ from dxbeam.commands.flag_groups import flag_group
 from dxbeam.corpus.formats import FORMATS
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.text.configuration import UNKNOWN_WORDS
+from dxbeam.text.importance_file import NAMED
 from dxbeam.text.repair import FAILURES
 
 TEXTS = (
@@ -148,11 +149,28 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
         "5 to 20 is usual for GloVe",
     )
     group.add_argument(
+        "--epsilon_by",
+        metavar="FIELD:VALUE=NUMBER,…",
+        help="an epsilon for each document by a public field, e.g. consent:low=5,high=10. A "
+        "document with another value, or none, has --epsilon, or goes to the dead letters where "
+        "that is not given. The guarantee and the ledger count the largest; the field must not be "
+        "computed from the text (default: one epsilon for all)",
+    )
+    group.add_argument(
         "--parameters",
         default="",
         metavar="NAME=VALUE,…",
         help="further parameters of the mechanism, e.g. delta=1e-6 (default: the mechanism's own, "
         "which --mechanism NAME --help lists)",
+    )
+    group.add_argument(
+        "--importance",
+        metavar="FILE",
+        help="with santext or tem, public weights of words: a word with a weight stays unchanged "
+        "more often, and costs its weight more. A file of lines 'word<TAB>weight', or .csv or "
+        ".parquet with the columns word and weight, weights from 0 to 100; or one of "
+        f"{', '.join(NAMED)}, as NAME=LARGEST for another largest weight than 10. Never weights "
+        "computed from the private corpus: they void the guarantee (default: no weights)",
     )
     group.add_argument(
         "--rank_c",

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dxbeam import storage
 from dxbeam.release.plan import duration
 from dxbeam.space import artifact
 from dxbeam.space.artifact import WordsAndVectors
+from dxbeam.space.choose_backend import AUTO
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.table_pieces import whole_pieces
 
 FEW_WORDS = 20_000
 """The table of so many words takes seconds, which is not worth an estimate."""
@@ -25,7 +26,6 @@ SMALLER = (50_000, 100_000, 400_000)
 _LONG = 15 * 60.0
 _ROWS = 512
 _SECONDS_PER_REPORT = 10.0
-_HEADER, _PER_ROW = 128, 8  # bytes of a .npy file of float64 numbers
 
 Say = Callable[[str], None]
 
@@ -37,17 +37,22 @@ class TableEstimate(NamedTuple):
       words: N.
       seconds: as long as everything takes that was measured, or of one core of a cluster.
       here: whether it is made on this machine.
+      found: of how many words the neighbours are there already.
     """
 
     words: int
     seconds: float
     here: bool
+    found: int = 0
 
     @property
     def sentence(self) -> str:
         """As a person reads it; with smaller sizes, where it is long."""
         place = "on this machine" if self.here else "of one core, less with more workers"
-        told = f"Now their neighbours: about {duration(self.seconds)} {place}"
+        left = self.seconds * (1 - self.found / self.words)
+        told = f"Now their neighbours: about {duration(left)} {place}"
+        if self.found:
+            return f"{told}, as those of {self.found:,} words are there"
         smaller = [size for size in SMALLER if size < self.words]
         if self.seconds < _LONG or not smaller:
             return told
@@ -57,12 +62,19 @@ class TableEstimate(NamedTuple):
         )
         return (
             f"{told}. The first words of the file may serve, and take less: {each}; "
-            "docs/performance.md says how much of a text they cover"
+            "docs/performance.md says how much of a text they cover. With --table_pieces a build "
+            "that is stopped goes on where it was"
         )
 
 
 def estimate(
-    uri: str, shape: WordsAndVectors, depth: int, threads: int, workers: int | None
+    uri: str,
+    shape: WordsAndVectors,
+    depth: int,
+    threads: int,
+    workers: int | None,
+    asked: str = AUTO,
+    found: int = 0,
 ) -> TableEstimate:
     """Searches a few hundred words of a draft, and concludes what all of them will take.
 
@@ -72,8 +84,10 @@ def estimate(
       depth: neighbours per word.
       threads: of a search.
       workers: processes on this machine that search at once; None on a cluster.
+      asked: how they search, one of ``choose_backend.SEARCHES``.
+      found: of how many words the neighbours are there already.
     """
-    search = NeighborSearch(artifact.open_draft(uri, shape.digest), threads)
+    search = NeighborSearch(artifact.open_draft(uri, shape.digest), threads, asked)
     rows = np.unique(np.linspace(0, shape.words - 1, _ROWS).astype(np.int64))
     started = time.perf_counter()
     search.neighbor_table(rows[:: len(rows) // 64 or 1], depth)
@@ -81,45 +95,54 @@ def estimate(
     search.neighbor_table(rows, depth)
     per_row = (time.perf_counter() - prepared) / len(rows)
     seconds = prepared - started + shape.words * per_row / (workers or 1)
-    return TableEstimate(shape.words, seconds, workers is not None)
+    return TableEstimate(shape.words, seconds, workers is not None, found)
 
 
-def words_done(uri: str) -> int:
-    """Of how many words the pieces of the table are there."""
+def words_done(pieces: str, words: int, depth: int) -> int:
+    """Of how many of N words the pieces of the table lie in this folder."""
     try:
-        found = storage.match(storage.join(uri, artifact.PIECES, "*-radii.npy"))
+        return sum(piece.rows for piece in whole_pieces(pieces, words, depth).values())
     except Exception:  # a place that cannot be listed just now
         return 0
-    # A piece may be there twice, when a worker was lost.
-    sizes = {path.rpartition("/")[2].partition("-")[0]: size for path, size in found}
-    return sum(max(0, size - _HEADER) // _PER_ROW for size in sizes.values())
 
 
-def progress(done: int, words: int, seconds: float) -> str:
-    """How far the table is after so many seconds, and how long the rest takes."""
-    left = duration(seconds / done * (words - done)) if done else "an unknown time"
+def progress(done: int, words: int, seconds: float, found: int = 0) -> str:
+    """How far the table is after so many seconds, and how long the rest takes.
+
+    Args:
+      done: of how many words it is there.
+      words: N.
+      seconds: since it was begun, or gone on with.
+      found: of how many words it was there then.
+    """
+    fresh = done - found
+    left = duration(seconds / fresh * (words - done)) if fresh else "an unknown time"
     return f"Neighbours of {done:,} of {words:,} words ({done / words:.0%}); {left} left"
 
 
 @contextlib.contextmanager
-def reported(uri: str, words: int, say: Say, every: float = _SECONDS_PER_REPORT) -> Iterator[None]:
+def reported(
+    pieces: str, words: int, depth: int, say: Say, every: float = _SECONDS_PER_REPORT
+) -> Iterator[None]:
     """Says now and then, as long as the block takes, how far the table is.
 
     Args:
-      uri: where the draft lies.
+      pieces: the folder of its pieces.
       words: N.
+      depth: neighbours per word.
       say: shows a sentence.
       every: seconds between two reports.
     """
     ended, started = threading.Event(), time.monotonic()
+    found = words_done(pieces, words, depth)
 
     def report() -> None:
-        said = 0
+        said = found
         while not ended.wait(every):
-            done = words_done(uri)
+            done = words_done(pieces, words, depth)
             if said < done < words:
                 said = done
-                say(progress(done, words, time.monotonic() - started))
+                say(progress(done, words, time.monotonic() - started, found))
 
     reporter = threading.Thread(target=report, name="table progress", daemon=True)
     reporter.start()

@@ -119,16 +119,21 @@ class CorpusFormat(ReadSettings):
         if not self.format.HAS_FIELDS:
             self._check_plain_text()
         check_fields(self.text_field, self.id_field, self.keep_fields, self.group_by)
+        if self.epsilon_by == self.text_field:
+            raise ConfigurationError(
+                f"`epsilon_by` names {self.epsilon_by!r}, the field that is sanitized: epsilon "
+                "must depend on a public field; choose another"
+            )
 
     def _check_plain_text(self) -> None:
         if self.vector_dimensions:
             raise ConfigurationError(
                 "plain text holds no vectors; use `input_format` jsonl or parquet"
             )
-        if self.keep_fields or self.group_by:
+        if self.keep_fields or self.group_by or self.epsilon_by:
             raise ConfigurationError(
-                "plain text has no fields: leave `keep_fields` and `group_by` out, or use "
-                "`input_format` jsonl"
+                "plain text has no fields: leave `keep_fields`, `group_by` and `epsilon_by` out, "
+                "or use `input_format` jsonl"
             )
 
     @property

@@ -46,11 +46,18 @@ def document_of(record: dict[str, Any], where: str, settings: ReadSettings) -> D
     group = record.get(settings.group_by) if settings.group_by else ""
     if not isinstance(group, _SINGLE_VALUE):
         return Rejected(where, "the group is neither a string, a number, a boolean nor null")
+    level = record.get(settings.epsilon_by) if settings.epsilon_by else ""
+    if not isinstance(level, _SINGLE_VALUE):
+        return Rejected(
+            where,
+            f"the field {settings.epsilon_by!r} is neither a string, a number, a boolean nor null",
+        )
     document = Document(
         id=where if own_id is None else str(own_id),
         text=text,
         fields=json.dumps(fields, ensure_ascii=False),
         group="" if group is None else str(group),
+        level="" if level is None else str(level),
     )
     return checked(document, where)
 
@@ -59,7 +66,7 @@ def checked(document: Document, where: str) -> Document | Rejected:
     """The document, or why it cannot be sanitized and written."""
     if (reason := text_problem(document.text)) is not None:
         return Rejected(where, reason)
-    if any(text_problem(part) for part in (document.id, document.fields, document.group)):
+    if any(text_problem(part) for part in (document.id, *document[2:])):
         return Rejected(where, "the id or a kept field holds characters that cannot be written")
     return document
 

@@ -23,6 +23,7 @@ class ReadSettings:
       largest_document: documents of more bytes than this are rejected without being read.
       vector_dimensions: n, where ``text_field`` holds a vector of n numbers and no text; it is
         passed on as text, see given_vectors.py.
+      epsilon_by: the public field that decides which epsilon a document has, or None.
     """
 
     name: str
@@ -33,10 +34,11 @@ class ReadSettings:
     document_per: str = "line"
     largest_document: int = 256 << 20
     vector_dimensions: int | None = None
+    epsilon_by: str | None = None
 
     @property
     def needed_fields(self) -> tuple[str, ...]:
         """Fields that the corpus must have; "id" is the one that it may lack."""
         named = () if self.id_field == "id" else (self.id_field,)
-        group = (self.group_by,) if self.group_by else ()
-        return tuple(dict.fromkeys((self.text_field, *named, *self.keep_fields, *group)))
+        further = [name for name in (self.group_by, self.epsilon_by) if name]
+        return tuple(dict.fromkeys((self.text_field, *named, *self.keep_fields, *further)))

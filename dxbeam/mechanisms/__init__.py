@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
+from dxbeam.mechanisms.importance import Importance
 from dxbeam.mechanisms.noise import Floats
 from dxbeam.mechanisms.parameters import choices_of
 from dxbeam.randomness import Random
@@ -144,13 +145,14 @@ MECHANISMS: dict[str, type[Mechanism]] = find_mechanisms()
 """Every mechanism by its name."""
 
 
-def make_mechanism(name: str, **parameters: float | str | None) -> Mechanism:
+def make_mechanism(name: str, **parameters: float | str | Importance | None) -> Mechanism:
     """The mechanism of this name.
 
     Args:
       name: a key of MECHANISMS.
       parameters: its fields, numbers or, where a field is a choice, names; numbers may come as
         text, and None leaves a field at its default.
+        ``importance`` is what ``read_importance`` gives.
 
     Raises:
       ConfigurationError: no such mechanism, a parameter that it does not have, lacks or that is
@@ -164,6 +166,8 @@ def make_mechanism(name: str, **parameters: float | str | None) -> Mechanism:
     fields = {field.name: field for field in dataclasses.fields(made)}  # type: ignore[arg-type]
     given = {key: value for key, value in parameters.items() if value is not None}
     for key in given:
+        if key == "importance" and key not in fields:
+            raise ConfigurationError(_no_importance(made))
         if key not in fields:
             raise ConfigurationError(
                 f"`mechanism` {name} has no parameter {key}; it has {', '.join(fields)}"
@@ -176,6 +180,24 @@ def make_mechanism(name: str, **parameters: float | str | None) -> Mechanism:
             key: value if choices_of(fields[key]) else _number(key, value)
             for key, value in given.items()
         }
+    )
+
+
+def _no_importance(made: type[Mechanism]) -> str:
+    """Why a mechanism takes no weights of words."""
+    takes = [
+        each.name
+        for each in MECHANISMS.values()
+        if any(field.name == "importance" for field in dataclasses.fields(each))  # type: ignore[arg-type]
+    ]
+    reason = (
+        "noise whose scale depends on the word has no finite bound"
+        if hasattr(made, "noise")
+        else "there is no form of it for which a bound is proved"
+    )
+    return (
+        f"`importance` goes with `mechanism` {' or '.join(takes)}, not with {made.name}: {reason}; "
+        "see docs/budgets-per-word.md"
     )
 
 
@@ -196,7 +218,9 @@ def parse_parameters(text: str) -> dict[str, str]:
     return parameters
 
 
-def _number(name: str, value: float | str) -> float:
+def _number(name: str, value: Any) -> Any:
+    if name == "importance":
+        return value  # the mechanism refuses what is none
     try:
         if isinstance(value, bool):
             raise TypeError

@@ -14,8 +14,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dxbeam.mechanisms.importance import favoured
 from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
+
+FAR = -1
+"""Stands in an envelope for all words together."""
 
 _MOST_WORDS = 1 << 16
 _NOT_KEPT = -1
@@ -25,13 +29,14 @@ class Envelopes(NamedTuple):
     """What is nowhere below the distribution around each of K words.
 
     Attributes:
-      near: int32 [K, k], the first words around each, itself among them.
+      near: int32 [K, k + 1], the first words around each, itself among them, and FAR, from the
+        smallest weight to the largest.
       smallest: float64 [K], the distance of the nearest word that may be drawn, or that of the
         last of ``near``.
-      bound: float64 [K], the weight of the last of ``near``, which bounds those of all words
-        beyond it; 0 if there are none.
-      sums: float64 [K, k + 1], added up from the smallest to the largest: all words together by
-        their bound, then ``near`` from the farthest to the nearest.
+      bound: float64 [K], the weight by distance of the last of these words, which bounds those of
+        all words beyond it; 0 if there are none.
+      sums: float64 [K, k + 1], the weights of ``near`` added up, that of FAR being all words'
+        together by their bound.
     """
 
     near: npt.NDArray[np.int32]
@@ -60,9 +65,19 @@ def computed(
     bound = np.zeros(len(words))
     if count < len(search.vocabulary):
         bound = distribution.weights(apart[:, -1], smallest)
-    together = (len(search.vocabulary) - distribution.first) * bound
-    sums = np.cumsum(np.column_stack([together, weights[:, ::-1]]), axis=1)
-    return Envelopes(near.astype(np.int32), smallest, bound, sums)
+    near = np.column_stack([np.full(len(words), FAR), near[:, ::-1]])
+    if distribution.importance is None:
+        together = (len(search.vocabulary) - distribution.first) * bound
+        weights = np.column_stack([together, weights[:, ::-1]])
+    else:
+        public = favoured(distribution.importance, search)
+        weights = public.times_factors(weights[:, ::-1], words, near[:, 1:])
+        together = public.sums[-1] * public.factors[words] * bound
+        weights = np.column_stack([together, weights])
+        order = np.argsort(weights, axis=1, kind="stable")
+        near = np.take_along_axis(near, order, axis=1)
+        weights = np.take_along_axis(weights, order, axis=1)
+    return Envelopes(near.astype(np.int32), smallest, bound, np.cumsum(weights, axis=1))
 
 
 class KeptEnvelopes:
@@ -81,7 +96,7 @@ class KeptEnvelopes:
         room = min(words + 1, _MOST_WORDS)
         # Memory is taken as words occur: pages that nothing was written to take none.
         self._kept = Envelopes(
-            np.empty((room, count), np.int32),
+            np.empty((room, count + 1), np.int32),
             np.empty(room),
             np.empty(room),
             np.empty((room, count + 1)),

@@ -1,5 +1,8 @@
 """Words drawn with probability proportional to exp(-rate * min(d, cap)), without N distances.
 
+With public weights rho of words (importance.py) the probability of a word y other than the original
+x is lower by the factor exp(-(rho(x) + rho(y)) / 2), of which more below.
+
 The exponential mechanism (McSherry, Talwar: Mechanism design via differential privacy, 2007) over
 a vocabulary wants every distance from the original word. Rejection needs a few: with the first
 words around it, at exact distances, and D the distance of the last of them,
@@ -12,6 +15,13 @@ exp(-rate * (min(d, cap) - min(D, cap))) unless it belongs to the first, and aft
 starts anew. What is accepted has exactly the distribution wanted. A word has random numbers for a
 fixed number of rounds; what is still open after the last is drawn by all N distances. Rejections do
 not depend on what is accepted, so this changes nothing in the distribution.
+
+With public weights all of this stays, but for two things. What is drawn from among all words is
+proposed not uniformly but in proportion to exp(-rho(y) / 2), by binary search in one public table
+of N sums; so the weights of near words and the bound of all others, times exp(-rho(x) / 2), are
+nowhere below the distribution wanted, and words are accepted with the same probability as before,
+however many have a weight. And x itself, whose probability the weights do not lower, must be among
+the first words: it is the very first.
 
 How near to the distribution floating point comes, u = 2^-53 being the unit roundoff. Every word's
 probability is within a factor 1 +- 2^-28 of the exact one, down to probabilities of 2^-900, for up
@@ -33,6 +43,9 @@ to 2^20 words and rate * distance up to 2^17:
   whether it is accepted. Two rounds are not independent only where the earlier one's number lies in
   the very part of 2^-64 that holds one of the 131 borders it is compared with: a share of
   64 * 131 * 2^-64 < 2^-50 of any word's probability.
+- With public weights, of at most 100, the first words and all words together are sorted by weight
+  before they are added up, and so are the N factors, so the same holds. These numbers have a tail
+  of their own; the N borders that they are compared with add a share of 64 N 2^-64 <= 2^-38.
 
 Words that are rarer than 2^-900 may never come, all in all with a probability of N 2^-900.
 """
@@ -43,7 +56,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from dxbeam.mechanisms.envelopes import Envelopes, KeptEnvelopes
+from dxbeam.mechanisms.envelopes import FAR, Envelopes, KeptEnvelopes
+from dxbeam.mechanisms.importance import favoured
 from dxbeam.mechanisms.noise import TAIL_DRAWS, uniform
 from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import Random
@@ -55,8 +69,12 @@ ROUNDS = 64
 DRAWS = ROUNDS * DRAWS_PER_ROUND + 1 + 2 * TAIL_DRAWS
 """Random numbers per word: of the rounds, of the draw from all words, and the two tails."""
 
+IMPORTANCE_DRAWS = DRAWS + TAIL_DRAWS
+"""The same with public weights: the tail of where, among all words, a word is proposed."""
+
 PROPOSAL_TAIL = slice(DRAWS - 2 * TAIL_DRAWS, DRAWS - TAIL_DRAWS)
 _ACCEPTANCE_TAIL = slice(DRAWS - TAIL_DRAWS, DRAWS)
+_PLACE_TAIL = slice(DRAWS, IMPORTANCE_DRAWS)
 
 ROUNDED_CHOICE = (
     "The proof is for exact arithmetic. In 64-bit floating point every word's probability is "
@@ -84,7 +102,7 @@ def choose(ids: Ids, random: Random, distribution: WordDistribution, search: Nei
 
     Args:
       ids: int64 [B]; UNKNOWN stands for the unknown word's vector.
-      random: uint64 [B, DRAWS] or wider.
+      random: uint64 [B, DRAWS] or wider; [B, IMPORTANCE_DRAWS] where the distribution has weights.
       distribution: what is drawn.
       search: the vocabulary; with a neighbour table it is fast.
 
@@ -115,17 +133,22 @@ def _choose(
     proposal_tail, acceptance_tail = random[:, PROPOSAL_TAIL], random[:, _ACCEPTANCE_TAIL]
     chosen = np.full(len(ids), UNKNOWN)
     undecided = np.arange(len(ids))
+
+    def anywhere(numbers: Random, these: Ids) -> Ids:
+        if distribution.importance is None:
+            return distribution.first + _below(candidates, numbers)
+        public = favoured(distribution.importance, search)
+        return public.draw(numbers, random[these, _PLACE_TAIL])
+
     for start in range(0, ROUNDS * DRAWS_PER_ROUND, DRAWS_PER_ROUND):
         row = rows[undecided]
         which, where, whether = (random[undecided, start + i] for i in range(DRAWS_PER_ROUND))
         target = uniform(which, proposal_tail[undecided]) * envelopes.sums[row, -1]
         place = (envelopes.sums[row] < target[:, None]).sum(axis=1)
-        is_near = place > 0
-        drawn = np.where(
-            is_near, envelopes.near[row, -place], distribution.first + _below(candidates, where)
-        )
-        accepted = is_near.copy()
-        far = np.flatnonzero(~is_near)
+        drawn = envelopes.near[row, place].astype(np.int64)
+        accepted = drawn != FAR
+        far = np.flatnonzero(~accepted)
+        drawn[far] = anywhere(where[far], undecided[far])
         outside = ~(envelopes.near[row[far]] == drawn[far, None]).any(axis=1)
         apart = distances(
             vocabulary.vectors[drawn[far]], vocabulary.vectors_of(ids[undecided[far]])
@@ -180,6 +203,10 @@ def _by_all_distances(
             allowed = near[row] >= distribution.first
             apart[near[row][allowed] - distribution.first] = near_distances[row][allowed]
             weights = distribution.weights(apart, apart.min())
+            if distribution.importance is not None:
+                public = favoured(distribution.importance, search)
+                every, word = np.arange(len(weights)), words[row : row + 1]
+                weights = public.times_factors(weights[None], word, every)[0]
             # Nearly from the smallest to the largest; numpy sorts 16-bit numbers in linear time.
             order = np.argsort(np.frexp(weights)[1].astype(np.int16), kind="stable")
             sums = np.cumsum(weights[order])

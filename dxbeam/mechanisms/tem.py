@@ -8,19 +8,26 @@ exp(-epsilon gamma / 2). (Published code has ln(N / (N - k)) for ln k, which is 
 distribution.)
 
 Proof. min(d, gamma) is a metric, so the proof of santext.py holds with it: the exponent is at most
-epsilon min(d(x, x'), gamma), and never more than epsilon gamma.
+epsilon min(d(x, x'), gamma), and never more than epsilon gamma. With public weights of words the
+same holds in another metric, and never more than epsilon gamma plus two weights: importance.py.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, at_most, pure
-from dxbeam.mechanisms.exponential_choice import DRAWS, ROUNDED_CHOICE, choose
-from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
+from dxbeam.mechanisms.exponential_choice import (
+    DRAWS,
+    IMPORTANCE_DRAWS,
+    ROUNDED_CHOICE,
+    choose,
+)
+from dxbeam.mechanisms.importance import Importance, checked_importance, with_importance
+from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_share
 from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
@@ -35,14 +42,17 @@ class TEM:
       beta: probability, at most, that for a word of the vocabulary one at gamma or beyond is
         released (for unknown words it may be larger: no word is at their own place); from it
         follows gamma = (2 / epsilon) ln((1 - beta) (N - 1) / beta) (section 4 of the paper).
+      importance: public weights by which harmless words stay unchanged more often, or None.
     """
 
     epsilon: float
     beta: float = 0.001
+    importance: Importance | None = field(default=None, metadata=ADDED_LATER)
     name: ClassVar[str] = "tem"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        checked_importance(self.importance)
         meaning = "the largest probability that a word of the vocabulary becomes one beyond gamma"
         beta = checked_share("beta", self.beta, meaning)
         if not 0 < beta < 0.5:
@@ -57,15 +67,17 @@ class TEM:
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word."""
-        return DRAWS
+        return DRAWS if self.importance is None else IMPORTANCE_DRAWS
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """A word of the vocabulary for each word: int64 [B] -> int64 [B]."""
-        distribution = WordDistribution(self.epsilon / 2, cap=self.gamma(len(search.vocabulary)))
+        distribution = WordDistribution(
+            self.epsilon / 2, cap=self.gamma(len(search.vocabulary)), importance=self.importance
+        )
         return choose(ids, random, distribution, search)
 
     def guarantee(self) -> Guarantee:
-        """Pure epsilon * min(Euclidean distance, gamma), for every pair of strings."""
+        """Pure epsilon * min(Euclidean distance, gamma), for every pair; with weights more."""
         odds = (1 - self.beta) / self.beta
         promise = pure(
             self.epsilon,
@@ -76,4 +88,4 @@ class TEM:
             ),
             arithmetic=ROUNDED_CHOICE,
         )
-        return replace(promise, far_odds=odds)
+        return with_importance(replace(promise, far_odds=odds), self.importance)

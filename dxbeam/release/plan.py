@@ -17,6 +17,7 @@ from dxbeam.documents import Document, document_problem
 from dxbeam.errors import CorpusError
 from dxbeam.release import expected_shares
 from dxbeam.release.context import Pair
+from dxbeam.space.choose_backend import AUTO
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
@@ -53,11 +54,20 @@ def estimate(
     corpus_format: CorpusFormat,
     vocabulary: Vocabulary,
     configuration: Configuration,
+    asked: str = AUTO,
 ) -> Estimate:
     """Counts and sanitizes words of a sample of the largest file, and times a search.
 
     What is timed are words of the vocabulary, so a key of zeros is enough for them.
+
+    Args:
+      files: of the corpus.
+      corpus_format: how they are read.
+      vocabulary: with what words it is sanitized.
+      configuration: what is run.
+      asked: how nearest words are found, one of ``choose_backend.SEARCHES``.
     """
+    configuration = configuration.at_largest
     file = max(files, key=lambda file: file.size)
     documents = list(itertools.islice(_documents(file, corpus_format), _SAMPLED_DOCUMENTS))
     sampled = sum(
@@ -66,7 +76,7 @@ def estimate(
     )
     read = sum(len(document.text.encode()) for document in documents) or 1
     total = text_bytes(files)
-    search = NeighborSearch(vocabulary, threads=1)
+    search = NeighborSearch(vocabulary, 1, asked)
     sample = expected_shares.sanitized_sample(documents, search, configuration)
     sanitizer = Sanitizer(search, configuration)
     ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)
@@ -116,6 +126,7 @@ def describe(
     unit = "words to release" if configuration.bag else "tokens"
     approximately = ", searched approximately" if vocabulary.index is not None else ""
     resampling, bag = parameters["rank_resampling"], parameters.get("bag_of_words")
+    levels = parameters.get("epsilon_by")
     planned = {
         "read": f"{len(files):,} file(s), {size:,} bytes, about {forecast.tokens:,} {unit}",
         "mechanism": _listed(parameters["mechanism"]),
@@ -123,6 +134,7 @@ def describe(
         "vocabulary": f"{len(vocabulary):,} words in {vocabulary.dimensions} dimensions"
         + approximately,
         "other words": UNKNOWN_WORDS[configuration.unknown_words],
+        **({"epsilon by": _listed(levels)} if levels else {}),
         **({"bag": _listed(bag)} if bag else {}),
         **({"repair": _listed(repair.as_dict())} if repair else {}),
         "write": f"{output} (metrics and dead letters: {metrics_output})",
@@ -150,7 +162,10 @@ def describe(
 def _listed(values: Mapping[str, Any]) -> str:
     """Names and values as a person reads them; of what has a name, the name first."""
     rest = ", ".join(
-        f"{name.replace('_', ' ')} {value}" for name, value in values.items() if name != "name"
+        f"{name.replace('_', ' ')} "
+        + (f"({_listed(value)})" if isinstance(value, Mapping) else f"{value}")
+        for name, value in values.items()
+        if name != "name"
     )
     return f"{values['name']}, {rest}" if "name" in values else rest
 

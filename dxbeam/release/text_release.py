@@ -52,6 +52,8 @@ class TextRelease(NamedTuple):
         mechanism = dict(configuration["mechanism"])
         name, epsilon = mechanism.pop("name"), mechanism.pop("epsilon", None)
         further = [f"{parameter} = {_shown(value)}" for parameter, value in mechanism.items()]
+        if levels := configuration.get("epsilon_by"):
+            further.append(f"at most, by {levels['field']}")
         if bag := configuration.get("bag_of_words"):
             further.append(f"bags of {bag['length']} words")
         if (unknown := configuration.get("unknown_words", "noise")) != "noise":
@@ -85,6 +87,8 @@ class Setting(NamedTuple):
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return str(value.get("kind", "given"))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -3,40 +3,65 @@
     int8, int7   integer_search.py   integer products (the extra "fast"), where this processor
                                      multiplies integers of so many bits exactly
     float32      float32_search.py   matrix products in float32, everywhere
+    faiss        faiss_search.py     FAISS's flat search, for whoever trusts it more
+    torch        torch_search.py     integer products on a GPU (the extra "gpu")
     index        index_search.py     the vocabulary's approximate FAISS index, where it has one
 
-The first three are exact and give the same answers, so ``release.json`` says "exact" for each of
+All but the last are exact and give the same answers, so ``release.json`` says "exact" for each of
 them: workers of one job may differ in their processors, and releases do not. An index changes what
 is released, so the vocabulary decides on it, and ``release.json`` describes it. The log of every
 process names its own backend.
+
+Which arithmetic is exact on a processor is found by an example computed with it, and which of those
+is the fastest by timing a few hundred words, once in a process. Nothing here asks what kind of
+processor it is, so ARM and x86 are told apart by the same two questions.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 
+import numpy as np
+
 from dxbeam.errors import ConfigurationError
+from dxbeam.space.faiss_search import FaissSearch
+from dxbeam.space.float32_bounds import Float32Bounds
 from dxbeam.space.float32_search import Float32Search
 from dxbeam.space.index_search import IndexSearch
 from dxbeam.space.integer_products import is_exact, onnx_product
 from dxbeam.space.integer_search import IntegerSearch
-from dxbeam.space.score_bounds import BoundingBackend
+from dxbeam.space.rounded_words import RoundedWords
+from dxbeam.space.score_bounds import BoundingBackend, ScoreBounds
+from dxbeam.space.time_bounds import TIMED_WORDS, seconds_of_a_tile
+from dxbeam.space.torch_product import MOST_TERMS, gpu_is_there, torch_product
+from dxbeam.space.torch_search import TorchSearch
 from dxbeam.space.vocabulary import Vocabulary
 
-FLOAT32 = Float32Search.name
-QUERY_BITS = {"int8": 8, "int7": 7}
-"""The backends by integer products, the faster first, and the bits of their queries."""
+AUTO = "auto"
+"""Asks for the fastest backend that is exact on this machine."""
 
-EXACT_BACKENDS = (*QUERY_BITS, FLOAT32)
-"""Names of the exact backends, the fastest first."""
+FLOAT32, FAISS, TORCH = Float32Search.name, FaissSearch.name, TorchSearch.name
+QUERY_BITS = {"int8": 8, "int7": 7}
+"""The backends by integer products on a processor, and the bits of their queries. Both take the
+same time; the bound of the first is narrower."""
+
+EXACT_BACKENDS = (*QUERY_BITS, FLOAT32, FAISS, TORCH)
+"""Names of the exact backends."""
+
+SEARCHES = (AUTO, *EXACT_BACKENDS)
+"""What can be asked for."""
 
 VARIABLE = "DXBEAM_SEARCH"
-"""The environment variable that names the exact backend to be used."""
+"""The environment variable that names the backend of a process where its caller asks for none."""
 
 _LOG = logging.getLogger(__name__)
+
+_FASTEST: dict[tuple[str, int], str] = {}
+"""What won the trial between integers and float32 in this process, by the number of dimensions."""
 
 
 @cache
@@ -44,20 +69,48 @@ def _log_once(message: str) -> None:
     _LOG.info(message)
 
 
-def check_name(name: str | None) -> None:
-    """Refuses a name that is no exact backend's; None stands for the fastest.
+def check_name(search: str) -> None:
+    """Refuses a name that is none of SEARCHES.
 
     Raises:
-      ConfigurationError: there is no such backend.
+      ConfigurationError: so it is.
     """
-    if name not in (*EXACT_BACKENDS, None):
-        raise ConfigurationError(f"{VARIABLE} is one of {', '.join(EXACT_BACKENDS)}")
+    if search not in SEARCHES:
+        raise ConfigurationError(f"`search` {search}: choose from {', '.join(SEARCHES)}")
+
+
+def asked_for(search: str) -> str:
+    """The name that a caller gives, or what the environment variable says where it is ``auto``.
+
+    Raises:
+      ConfigurationError: one of them is none of SEARCHES.
+    """
+    check_name(search)
+    if search == AUTO:
+        search = os.environ.get(VARIABLE) or AUTO
+        check_name(search)
+    return search
+
+
+def is_exact_here(name: str) -> bool:
+    """Whether this machine has an exact backend, and computes its products right.
+
+    Args:
+      name: one of EXACT_BACKENDS.
+    """
+    if name == TORCH:
+        on_device = torch_product()
+        return on_device is not None and is_exact(on_device, 8, MOST_TERMS)
+    if name not in QUERY_BITS:
+        return True
+    product = onnx_product()
+    return product is not None and is_exact(product, QUERY_BITS[name])
 
 
 def exact_backend(
-    vocabulary: Vocabulary, float32: Float32Search, name: str | None, threads: int
+    vocabulary: Vocabulary, float32: Float32Search, name: str, threads: int
 ) -> BoundingBackend:
-    """The exact backend of this name; without one, the fastest that is exact on this machine.
+    """The exact backend of this name, or the fastest one.
 
     Vectors whose lengths float32 cannot square are searched by float32, which settles them in
     float64, whatever the name.
@@ -65,30 +118,76 @@ def exact_backend(
     Args:
       vocabulary: the words.
       float32: the backend for these words that runs everywhere.
-      name: one of EXACT_BACKENDS, or None.
+      name: one of SEARCHES.
       threads: of a search by integers.
 
     Raises:
       ConfigurationError: the backend cannot be had on this machine.
     """
     check_name(name)
-    wanted = EXACT_BACKENDS if name is None else (name,)
-    product = onnx_product() if wanted != (FLOAT32,) else None
-    chosen = next(
-        (n for n in wanted if n == FLOAT32 or (product and is_exact(product, QUERY_BITS[n]))), None
-    )
-    if chosen is None:
+    if name == AUTO:
+        name = _fastest(vocabulary)
+    elif not is_exact_here(name):
+        extra, package = ("gpu", "torch") if name == TORCH else ("fast", "onnxruntime")
         raise ConfigurationError(
-            f"{VARIABLE}={name}: onnxruntime is not installed, or this processor gets such "
-            f"products wrong; unset {VARIABLE}"
+            f"`search` {name}: {package} is not installed here (pip install 'dxbeam[{extra}]'), or "
+            "this processor gets such products wrong; auto takes what is right"
         )
     backend: BoundingBackend = float32
-    if product is not None and chosen in QUERY_BITS:
-        bits = QUERY_BITS[chosen]
-        with suppress(ArithmeticError):  # vectors whose squares float32 cannot hold
-            backend = IntegerSearch(vocabulary.vectors, product, bits, float32, threads)
+    with suppress(ArithmeticError):  # vectors whose squares float32 cannot hold
+        backend = _made(name, vocabulary, float32, threads)
     _log_once(f"nearest words are searched exactly, by the backend {backend.name}")
     return backend
+
+
+def _made(
+    name: str, vocabulary: Vocabulary, float32: Float32Search, threads: int
+) -> BoundingBackend:
+    """The backend of this name, which is exact here."""
+    if name == TORCH:
+        on_device = torch_product()
+        if on_device is not None:
+            return TorchSearch(vocabulary.vectors, on_device, float32, vocabulary.rounded)
+    product = onnx_product() if name in QUERY_BITS else None
+    if product is not None:
+        return IntegerSearch(
+            vocabulary.vectors, product, QUERY_BITS[name], float32, threads, vocabulary.rounded
+        )
+    return FaissSearch(vocabulary.vectors, float32) if name == FAISS else float32
+
+
+def _fastest(vocabulary: Vocabulary) -> str:
+    """The name of the fastest backend that is exact here: a GPU's, where there is one.
+
+    FAISS's flat search is not tried, as it is float32 once more, by an older BLAS; nor is PyTorch
+    without a GPU.
+    """
+    if gpu_is_there() and is_exact_here(TORCH):
+        return TORCH
+    integers = next(filter(is_exact_here, QUERY_BITS), None)
+    product = onnx_product() if integers else None
+    if integers is None or product is None:
+        return FLOAT32
+    if len(vocabulary) < TIMED_WORDS:  # so few are found at once by any
+        return integers
+    trial = (integers, vocabulary.dimensions)
+    if trial not in _FASTEST:
+        sample = np.array(vocabulary.vectors[:TIMED_WORDS])
+        try:
+            bounds: dict[str, ScoreBounds] = {
+                integers: RoundedWords(sample, product, QUERY_BITS[integers]),
+                FLOAT32: Float32Bounds(sample),
+            }
+        except ArithmeticError:
+            return FLOAT32
+        seconds = {name: seconds_of_a_tile(made, sample) for name, made in bounds.items()}
+        _FASTEST[trial] = min(seconds, key=lambda name: seconds[name])
+        _LOG.info(
+            "a trial of %d words took %s",
+            TIMED_WORDS,
+            ", ".join(f"{1e3 * s:.2f} ms by {name}" for name, s in seconds.items()),
+        )
+    return _FASTEST[trial]
 
 
 def index_backend(vocabulary: Vocabulary, exact: Callable[[], BoundingBackend]) -> IndexSearch:

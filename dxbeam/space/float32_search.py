@@ -4,7 +4,8 @@ How far float32 can be trusted: with unit roundoff u = 2^-24, a query q and word
 |w| <= R, an n-term dot product errs by at most about n u |q| R in any order of summation
 (Higham 2002, section 3.1), so |w|^2 - 2 q.w errs by at most u (n + 5) (R^2 + 2 |q| R), the
 rounding of q to float32 included, and by a little more where terms underflow. Two candidates
-further apart than twice that are in true order; all others are compared in float64.
+further apart than twice that are in true order; all others are compared in float64. The bound is
+wider for queries so long that float64 does not tell their distances apart, as these decide.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ Scores = npt.NDArray[np.float32]
 
 _UNIT_ROUNDOFF = 2.0**-24
 _UNDERFLOW = 2.0**-125  # of a term, even where the processor is told to make it 0
+_FLOAT64_SLACK = 1e-12
+_LARGEST_SCORE = 1e38  # beyond, float32 may overflow
 _QUERIES_PER_TILE, _WORDS_PER_TILE = 512, 2048  # measured: the fastest on two kinds of processor
 _SCORES_AT_ONCE = 1 << 23  # float32: 32 MiB
 _ROWS_AT_ONCE = 128  # where that is more: fewer wait for the vectors to come from memory,
@@ -135,8 +138,9 @@ class Float32Search:
                 rank, margin = int(ranks[start + row]), margins[start + row]
                 value = _at(scores[row], rank)
                 before = int(np.count_nonzero(scores[row] < value - margin))
+                # Negated so that a NaN counts as near.
                 near = np.flatnonzero(
-                    (scores[row] >= value - margin) & (scores[row] <= value + margin)
+                    ~((scores[row] < value - margin) | (scores[row] > value + margin))
                 )
                 exact = distances(self._vectors[near], queries[start + row])
                 result[start + row] = near[np.lexsort((near, exact))[rank - before]]
@@ -233,7 +237,8 @@ class Float32Search:
         terms = self._vectors.shape[1] + 5
         norm = self._largest_norm
         rounding: Floats = _UNIT_ROUNDOFF * terms * (norm * norm + 2 * norm * norms)
-        rounding += terms * _UNDERFLOW
+        rounding += terms * _UNDERFLOW + _FLOAT64_SLACK * np.square(norm + norms)
+        rounding[norm * norm + 2 * norm * norms > _LARGEST_SCORE] = np.inf
         return rounding
 
     def _scores(self, queries: Floats, query_words: Ids | None = None) -> Scores:

@@ -38,12 +38,19 @@ class Product(Protocol):
         ...
 
 
-def is_exact(product: Product, bits: int) -> bool:
-    """Whether a product is exact for queries of so many bits, by an example that may saturate."""
+def is_exact(product: Product, bits: int, terms: int = 512) -> bool:
+    """Whether a product is exact for queries of so many bits, by an example that may saturate.
+
+    Args:
+      product: is tried.
+      bits: a key of LARGEST_QUERY.
+      terms: of each sum, at most 1,040: float32, in which scores come out, holds such sums.
+    """
     zero = LARGEST_QUERY[bits] + 1
     most = 2 * zero - 1  # 255 or 127; the least is 0 or 1
-    words = np.resize(np.array([127, -127, 127, 127, -1, 127, 127, 127], np.int8), (512, 64))
-    queries = np.resize(np.array([most, 0, most, most, most - 1], np.uint8), (32, 512))
+    words = np.resize(np.array([127, -127, 127, 127, -1, 127, 127, 127], np.int8), (terms, 64))
+    queries = np.resize(np.array([most, 0, most, most, most - 1], np.uint8), (32, terms))
+    words[:, 0], queries[0] = LARGEST_WORD, most  # the largest sum there is
     found = np.empty((len(queries), words.shape[1]), np.float32)
     product(queries, zero, words, 1.0, np.ones(64, np.float32), np.zeros(64), found)
     return np.array_equal(found, (queries.astype(np.int64) - zero) @ words.astype(np.int64))

@@ -16,17 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.space.integer_products import Product
+from dxbeam.space.rounded_vectors import RoundedVectors
 from dxbeam.space.rounded_words import RoundedWords
 from dxbeam.space.score_bounds import WORDS_PER_BLOCK
 from dxbeam.space.search_backend import Floats, Ids, SearchBackend
 from dxbeam.space.vocabulary import distances
 
 _QUERIES_PER_TILE = 512
-_CANDIDATES_PER_QUERY = 64  # with more, rounding decides too little to be worth it
+_CANDIDATES_PER_QUERY = 256  # with more, rounding decides too little to be worth it
 
 
 class IntegerSearch:
-    """Nearest words of a vocabulary by integer products; holds a copy of it, one byte per number.
+    """Nearest words of a vocabulary by integer products, with a copy of it, one byte per number.
 
     Args:
       vectors: float32 [N, n], C order; may be a memory map.
@@ -34,6 +35,7 @@ class IntegerSearch:
       bits: of a query's integers, a key of LARGEST_QUERY.
       otherwise: searches where rounding leaves so many candidates that it is faster.
       threads: how many search at once, each a tile of queries.
+      rounded: the copy; made here if None.
 
     Raises:
       ArithmeticError: the vectors are too long or too short for float32 to hold their squares.
@@ -46,11 +48,12 @@ class IntegerSearch:
         bits: int,
         otherwise: SearchBackend,
         threads: int = 1,
+        rounded: RoundedVectors | None = None,
     ):
         self.name = f"int{bits}"
         self._otherwise, self._threads = otherwise, threads
         self._vectors = np.asarray(vectors)  # slicing a memory map itself is slow
-        self.bounds = RoundedWords(vectors, product, bits)
+        self.bounds = RoundedWords(vectors, product, bits, rounded)
 
     def nearest(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
         """As ``SearchBackend`` says, on all threads."""
@@ -114,10 +117,10 @@ class IntegerSearch:
         still = bounds >= limits[row]
         row, ids = row[still], ids[still]
         found.append((row, ids, distances(self._vectors[ids], queries[row])))
-        return _first_by_distance(found, count)
+        return first_by_distance(found, count)
 
 
-def _first_by_distance(found: list[tuple[Ids, Ids, Floats]], count: int) -> tuple[Ids, Floats]:
+def first_by_distance(found: list[tuple[Ids, Ids, Floats]], count: int) -> tuple[Ids, Floats]:
     """The first ``count`` ids of each row by (distance, id), and their distances."""
     row, ids, exact = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((ids, exact, row))

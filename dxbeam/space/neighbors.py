@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.space import choose_backend
+from dxbeam.space.choose_backend import AUTO
 from dxbeam.space.float32_search import Float32Search
 from dxbeam.space.score_bounds import BoundingBackend
 from dxbeam.space.search_backend import SearchBackend
@@ -48,17 +49,15 @@ class NeighborSearch:
       vocabulary: the words to search.
       threads: threads of a search by integers; all cores by default. Searches by float32 and by
         FAISS use as many as BLAS and OpenMP are set to.
-      backend: the exact search backend, one of ``choose_backend.EXACT_BACKENDS``; by default what
-        the environment variable DXBEAM_SEARCH says, else the fastest that is exact on this
-        processor. The answers are the same.
+      search: the exact search backend, one of ``choose_backend.SEARCHES``; by default what the
+        environment variable DXBEAM_SEARCH says, else the fastest that is exact on this machine.
+        The answers are the same.
 
     Raises:
       ConfigurationError: this is no vocabulary, or there is no such backend.
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, threads: int | None = None, backend: str | None = None
-    ):
+    def __init__(self, vocabulary: Vocabulary, threads: int | None = None, search: str = AUTO):
         if not isinstance(vocabulary, Vocabulary):
             raise ConfigurationError(
                 f"words are searched in a Vocabulary, and this is a {type(vocabulary).__name__}; "
@@ -69,8 +68,7 @@ class NeighborSearch:
         self.vocabulary = vocabulary
         self._vectors = vocabulary.vectors
         self._threads = threads or os.cpu_count() or 1
-        self._requested = backend or os.environ.get(choose_backend.VARIABLE)
-        choose_backend.check_name(self._requested)
+        self._asked = choose_backend.asked_for(search)
         self._float32 = Float32Search(vocabulary.vectors)
         self._computed: dict[Hashable, Any] = {}
 
@@ -94,7 +92,7 @@ class NeighborSearch:
           ConfigurationError: the backend that was asked for cannot be had on this machine.
         """
         return choose_backend.exact_backend(
-            self.vocabulary, self._float32, self._requested, self._threads
+            self.vocabulary, self._float32, self._asked, self._threads
         )
 
     @cached_property

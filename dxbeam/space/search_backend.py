@@ -19,7 +19,7 @@ class SearchBackend(Protocol):
     answer, and it does not depend on the batch that a vector came in.
 
     Attributes:
-      name: how it is called in DXBEAM_SEARCH and in the log.
+      name: how --search and the log call it.
     """
 
     @property

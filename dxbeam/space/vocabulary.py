@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.errors import ConfigurationError
+from dxbeam.space.rounded_vectors import RoundedVectors
+from dxbeam.space.stored_words import StoredWords
 
 LARGEST_VALUE = 1e16
 """Vectors hold no larger value: float32 must hold the squares of their lengths."""
@@ -23,6 +25,9 @@ surrogate pairs. A release with such a word would not be a text, or look like se
 
 UNKNOWN = -1
 """The id of every word outside the vocabulary."""
+
+_REMEMBERED = 1 << 16
+"""Words of an artifact whose ids are remembered once they were looked up: some 10 MB."""
 
 _COORDINATES_AT_ONCE = 1 << 17  # float64: 1 MiB, which stays in the cache
 
@@ -46,6 +51,8 @@ class Vocabulary:
         there are fewer).
       index: a FAISS index over ``vectors`` that replaces exact search, or None.
       digest: names the content; the artifact's SHA-256, or "" for a vocabulary made in memory.
+      rounded: the vectors in 8-bit integers, or None where a search by them has to make its own.
+      longest_vector: ``longest``, or None where it is still to be computed.
 
     Raises:
       ConfigurationError: words and vectors that do not fit each other, or vectors that are not
@@ -60,6 +67,8 @@ class Vocabulary:
     close_radius: npt.NDArray[np.float64] | None = None
     index: Any = None
     digest: str = ""
+    rounded: RoundedVectors | None = None
+    longest_vector: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.vectors, np.ndarray):
@@ -109,9 +118,11 @@ class Vocabulary:
     @cached_property
     def longest(self) -> float:
         """The length of the longest vector, the unknown word's included."""
+        if self.longest_vector is not None:
+            return self.longest_vector
         blocks = np.array_split(self.vectors, len(self) // 4096 + 1)
-        lengths = [np.square(b, dtype=np.float64).sum(axis=1).max() for b in blocks]
-        lengths.append(np.square(np.asarray(self.unknown_vector, np.float64)).sum())
+        lengths = [squared_lengths(block).max() for block in blocks]
+        lengths.append(squared_lengths(np.asarray(self.unknown_vector)[None]).max())
         return float(np.sqrt(max(lengths)))
 
     @cached_property
@@ -126,7 +137,14 @@ class Vocabulary:
         return digest.hexdigest()
 
     @cached_property
+    def _stored(self) -> StoredWords | None:
+        return self.words if isinstance(self.words, StoredWords) else None
+
+    @cached_property
     def _ids(self) -> dict[str, int]:
+        """Words whose ids are at hand: all of a vocabulary in memory, else some that were met."""
+        if self._stored is not None:
+            return {}
         ids = {word: i for i, word in enumerate(self.words)}
         if len(ids) != len(self.words):
             raise ConfigurationError("a vocabulary's words must be distinct; some are repeated")
@@ -139,17 +157,46 @@ class Vocabulary:
 
     def id_of(self, word: str) -> int:
         """The id of ``word``, lower-cased first where the vocabulary is; UNKNOWN if it has none."""
-        return self._ids.get(word.lower() if self.lowercase else word, UNKNOWN)
+        return int(self.ids_of([word])[0])
+
+    def _met(self, word: str) -> int:
+        """The id of a word that is not at hand; only public words are remembered."""
+        if self._stored is None:
+            return UNKNOWN
+        found, ids = self._stored.find(word), self._ids
+        if found != UNKNOWN:
+            if len(ids) >= _REMEMBERED:
+                ids.clear()
+            ids[word] = found
+        return found
 
     def ids_of(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
         """The ids of ``words``, int64 [B]; UNKNOWN where there is none."""
-        return np.fromiter((self.id_of(word) for word in words), np.int64)
+        looked_up = list(map(str.lower, words) if self.lowercase else words)
+        found = list(map(self._ids.get, looked_up))
+        if None in found:
+            pairs = zip(found, looked_up, strict=True)
+            found = [self._met(word) if number is None else number for number, word in pairs]
+        return np.array(found, np.int64)
+
+    def words_of(self, ids: npt.NDArray[np.int64]) -> list[str]:
+        """The words of ``ids``, int64 [B], none of which is UNKNOWN."""
+        if self._stored is not None:
+            return self._stored.of(ids)
+        words = self.words
+        return [words[number] for number in ids.tolist()]
 
     def vectors_of(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """The vectors of ``ids`` as float64 [B, n]; the unknown word's where an id is UNKNOWN."""
         vectors = self.vectors[np.maximum(ids, 0)].astype(np.float64)
         vectors[ids == UNKNOWN] = self.unknown_vector
         return vectors
+
+
+def squared_lengths(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    """Squared lengths of rows in float64: [B, n] -> [B]."""
+    squares: npt.NDArray[np.float64] = np.square(vectors, dtype=np.float64).sum(axis=1)
+    return squares
 
 
 def distances(a: npt.NDArray[np.float32], b: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:

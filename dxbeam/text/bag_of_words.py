@@ -63,25 +63,10 @@ from dxbeam.guarantees import SEVERAL, Guarantee, Metric, nothing
 from dxbeam.randomness import fill, sampling_key
 from dxbeam.space.neighbors import Ids
 from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.text.function_words import ENGLISH
 from dxbeam.text.tokenization import words
 
 LARGEST_LENGTH = 1 << 20
-
-ENGLISH = frozenset(
-    """
-    a about above after again against all also although am among an and any are around as at be
-    because been before being below between both but by can cannot could d did do does doing don
-    down during each either else ever every few for from further get gets got had has have having he
-    her here hers herself him himself his how i if in into is it its itself just ll m may me might
-    more most much must my myself neither no nor not now of off often on once one only onto or other
-    ought our ours ourselves out over own per quite rather re s same shall she should since so some
-    such t than that the their theirs them themselves then there these they this those though
-    through to too toward towards under until up upon us ve very was we were what when where whether
-    which while who whom whose why will with within without would yet you your yours yourself
-    yourselves
-    """.split()
-)
-"""English function words, and the pieces into which contractions are split; our own list."""
 
 _WORDS_PER_DRAW = 1 << 16
 

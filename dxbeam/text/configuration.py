@@ -16,6 +16,7 @@ from dxbeam.mechanisms.parameters import is_added_later
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.epsilon_by_field import EpsilonByField
 
 UNKNOWN_WORDS = {
     "noise": "noised like any other, from one public vector that stands for all of them",
@@ -38,6 +39,8 @@ class Configuration:
       bag: releases each document as a bag of words, without order; None keeps the order.
       allow_unsound: consent to settings that guarantee nothing, or that leave words unprotected. It
         has no influence on what is released, so it is no part of the digest.
+      epsilon_by: an epsilon for each document by a public field, or None for one epsilon. The
+        mechanism is then given with the largest.
 
     Raises:
       ConfigurationError: settings that do not exist or cannot be combined; and without
@@ -49,6 +52,7 @@ class Configuration:
     unknown_words: str = "noise"
     bag: BagOfWords | None = None
     allow_unsound: bool = field(default=False, compare=False)
+    epsilon_by: EpsilonByField | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.mechanism, type) or not hasattr(self.mechanism, "guarantee"):
@@ -79,11 +83,45 @@ class Configuration:
             raise ConfigurationError(
                 f"`allow_unsound` must be true or false, not {self.allow_unsound!r}"
             )
+        self._check_epsilon_by()
         if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
                 f"{reason}; add `allow_unsound` to run it all the same (in Python "
                 "allow_unsound=True, in YAML allow_unsound: true)"
             )
+
+    def _check_epsilon_by(self) -> None:
+        if not isinstance(self.epsilon_by, EpsilonByField | None):
+            raise ConfigurationError(
+                "epsilon_by is an object such as EpsilonByField('consent', {'low': 5.0}), or None, "
+                f"and this is {described(self.epsilon_by)}"
+            )
+        if self.epsilon_by is None:
+            return
+        if self.mechanism.epsilon != self.epsilon_by.largest:
+            raise ConfigurationError(
+                f"`epsilon_by` has epsilons up to {self.epsilon_by.largest:g}, so the mechanism is "
+                f"given with epsilon = {self.epsilon_by.largest:g}, not {self.mechanism.epsilon:g}"
+            )
+        for epsilon in self.epsilon_by.every:
+            self.with_epsilon(epsilon)  # refuses one that the mechanism does not take
+
+    def with_epsilon(self, epsilon: float) -> Configuration:
+        """The configuration of all documents that have this epsilon: the same with it alone."""
+        mechanism: Any = dataclasses.replace(self.mechanism, epsilon=epsilon)  # type: ignore[type-var]
+        return dataclasses.replace(self, mechanism=mechanism, epsilon_by=None)
+
+    @property
+    def at_largest(self) -> Configuration:
+        """The same with the largest epsilon for all documents."""
+        return dataclasses.replace(self, epsilon_by=None)
+
+    @property
+    def every_level(self) -> tuple[Configuration, ...]:
+        """One configuration for each epsilon that a document may have."""
+        if self.epsilon_by is None:
+            return (self,)
+        return tuple(map(self.with_epsilon, self.epsilon_by.every))
 
     def _unsound_because(self) -> str | None:
         """Why these settings need consent, as a sentence without an end; None if they do not."""
@@ -119,6 +157,7 @@ class Configuration:
             "noise_rule": NOISE_RULE,
             # Only where there is one, so that releases without keep their digests, and their noise.
             **({"bag_of_words": self.bag.as_dict()} if self.bag else {}),
+            **({"epsilon_by": self.epsilon_by.as_dict()} if self.epsilon_by else {}),
         }
 
     def digest(self, vocabulary: str) -> str:
@@ -156,6 +195,8 @@ class Configuration:
                     f"{promise.covered} of the vocabulary",
                     f"words outside the vocabulary, {UNKNOWN_WORDS[self.unknown_words]}",
                 )
+        if self.epsilon_by and promise.sound:
+            visible = (self.epsilon_by.caveat, *visible)
         return promise.with_caveats(*promise.limits, *visible)
 
     @property
@@ -170,7 +211,7 @@ class Configuration:
 def _parameters(mechanism: Mechanism) -> dict[str, Any]:
     """Every parameter; one that was added later only where it is given."""
     return {
-        each.name: value
+        each.name: value.as_dict() if hasattr(value, "as_dict") else value
         for each in dataclasses.fields(mechanism)  # type: ignore[arg-type]
         if (value := getattr(mechanism, each.name)) is not None or not is_added_later(each)
     }

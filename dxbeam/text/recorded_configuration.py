@@ -7,10 +7,13 @@ from typing import Any
 
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism
+from dxbeam.mechanisms.importance import Importance
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.bag_of_words_published import BagOfWordsPublished
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.epsilon_by_field import EpsilonByField
+from dxbeam.text.importance_file import NAMED, read_importance
 
 _STOP_WORDS = ("english", "none")
 """The lists that come with dxbeam; of any other list only a digest is recorded."""
@@ -20,21 +23,31 @@ def rebuilt(record: Mapping[str, Any]) -> Configuration | None:
     """The configuration whose ``as_dict`` is this record.
 
     None where it cannot be made from the record alone: the record is of released vectors, of an
-    earlier rule for noise or words, or names stop words that do not come with dxbeam.
+    earlier rule for noise or words, or names stop words or weights that do not come with dxbeam.
     """
     try:
         parameters = dict(record["mechanism"])
+        if importance := parameters.pop("importance", None):
+            parameters["importance"] = _importance(importance)
         resampling, bag = record["rank_resampling"], record.get("bag_of_words")
+        levels = record.get("epsilon_by")
         made = Configuration(
             make_mechanism(parameters.pop("name"), **parameters),
             RankResampling(**resampling) if resampling else None,
             record["unknown_words"],
             _bag(bag) if bag else None,
             allow_unsound=True,
+            epsilon_by=EpsilonByField(**levels) if levels else None,
         )
     except (KeyError, TypeError, ValueError, DxbeamError):
         return None
     return made if made.as_dict() == dict(record) else None
+
+
+def _importance(record: Mapping[str, Any]) -> Importance:
+    if record["kind"] not in NAMED:
+        raise ValueError("of a file only a digest is recorded")
+    return read_importance(f"{record['kind']}={record['largest']!r}")
 
 
 def _bag(record: Mapping[str, Any]) -> BagOfWords | None:

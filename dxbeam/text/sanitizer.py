@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration, as_configuration
 from dxbeam.text.tally import Tally
-from dxbeam.text.tokenization import split
+from dxbeam.text.tokenization import parts
 
 MASK = "<unk>"
 
@@ -73,6 +74,7 @@ class Sanitizer:
         )
         self._secret_key = given_or_new_key(secret_key)
         self._digest = self.configuration.digest(self.search.vocabulary.content_digest)
+        self._levels: dict[float, Sanitizer] = {}
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("a Sanitizer holds a secret key and is not pickled; make it where it runs")
@@ -130,13 +132,40 @@ class Sanitizer:
     def _sanitize(self, documents: Iterable[Document]) -> Iterator[Sanitized | Rejected]:
         batch = Batch(self)
         for document in documents:
-            if (reason := document_problem(document)) is not None:
+            reason = document_problem(document)
+            sanitizer = self.at_level(document.level) if reason is None else None
+            if sanitizer is None:
                 yield from batch.finish()
-                yield Rejected(printable_id(document.id), reason)
-            else:
-                batch.add(document)
-                yield from batch.take()
+                yield Rejected(printable_id(document.id), reason or self._without_epsilon)
+                continue
+            if not batch.is_of(sanitizer):
+                yield from batch.finish()
+                batch = Batch(sanitizer)
+            batch.add(document)
+            yield from batch.take()
         yield from batch.finish()
+
+    def at_level(self, level: str) -> Sanitizer | None:
+        """The sanitizer of documents of a level, which shares this one's search and key.
+
+        Returns:
+          this very one where one epsilon serves all; None where the level has none.
+        """
+        levels = self.configuration.epsilon_by
+        if levels is None:
+            return self
+        epsilon = levels.epsilon_of(level)
+        if epsilon is not None and epsilon not in self._levels:
+            settings = self.configuration.with_epsilon(epsilon)
+            self._levels[epsilon] = Sanitizer(self.search, settings, self._secret_key)
+        return None if epsilon is None else self._levels[epsilon]
+
+    @property
+    def _without_epsilon(self) -> str:
+        """Why a document of a level without an epsilon is rejected."""
+        levels = self.configuration.epsilon_by
+        assert levels is not None
+        return levels.problem
 
     def release(self, keys: Iterable[tuple[bytes, int, int]], ids: Ids) -> Ids:
         """Draws the word that is released in place of each word.
@@ -217,47 +246,66 @@ class Batch:
         self._ids: list[int] = []
         self._runs: list[tuple[_Draft, int]] = []  # document, number of its words
 
-    def add(self, document: Document) -> None:
-        """Adds a document that ``document_problem`` has nothing against."""
+    def is_of(self, sanitizer: Sanitizer) -> bool:
+        """Whether these documents are sanitized by this sanitizer."""
+        return self._sanitizer is sanitizer
+
+    def add(self, document: Document) -> bytes:
+        """Adds a document that ``document_problem`` has nothing against; the document's key."""
         bag = self._sanitizer.configuration.bag
         draft = _Draft(document, self._sanitizer.document_key(document), [] if bag else None)
         self._unfinished.append(draft)
         self._characters += len(document.text)
-        waiting = before = len(self._ids)
-        for gap, number in self._drawn(draft, bag) if bag else self._in_order(draft):
-            self._gaps.append(gap)
-            self._ids.append(number)
-            waiting += 1
-            if waiting >= _WORDS_PER_SEARCH:
-                self._runs.append((draft, waiting - before))
-                self._release()
-                self._complete(self._unfinished[:-1])
-                waiting = before = 0
-        if waiting > before:
-            self._runs.append((draft, waiting - before))
-        if waiting == 0:
+        for gaps, ids in self._drawn(draft, bag) if bag else self._in_order(draft):
+            self._collect(draft, gaps, ids)
+        if not self._ids:
             self._complete(self._unfinished)
         elif self._characters >= _CHARACTERS_PER_BATCH:
             self._finish()
+        return draft.key
 
-    def _in_order(self, draft: _Draft) -> Iterator[tuple[str, int]]:
-        """Yields what stands before each word that is to be released, and the word's id."""
+    def _collect(self, draft: _Draft, gaps: list[str], ids: list[int]) -> None:
+        """Takes words of the last document, and releases whenever there are enough for a search."""
+        start = 0
+        while start < len(ids):
+            stop = min(len(ids), start + _WORDS_PER_SEARCH - len(self._ids))
+            self._gaps += gaps[start:stop]
+            self._ids += ids[start:stop]
+            waiting = stop - start
+            if self._runs and self._runs[-1][0] is draft:
+                waiting += self._runs.pop()[1]
+            self._runs.append((draft, waiting))
+            if len(self._ids) == _WORDS_PER_SEARCH:
+                self._release()
+                self._complete(self._unfinished[:-1])
+            start = stop
+
+    def _in_order(self, draft: _Draft) -> Iterator[tuple[list[str], list[int]]]:
+        """Yields what stands before the words that are to be released, and the words' ids."""
         vocabulary = self._sanitizer.search.vocabulary
         policy = self._sanitizer.configuration.unknown_words
         passed = ""  # what stands between two released words, masked and kept words among it
-        for gap, word in split(draft.document.text):
-            if not word:
-                draft.end = passed + gap
-                return
-            number = vocabulary.id_of(word)
-            if number == UNKNOWN and policy != "noise":
-                draft.unprotected += 1
-                passed += gap + {"mask": MASK, "drop": "", "keep": word}[policy]
+        for gaps, words in parts(draft.document.text):
+            ids = vocabulary.ids_of(words).tolist()
+            after = "".join(gaps[len(words) :])
+            if policy == "noise":
+                yield gaps, ids
+                passed = after
                 continue
-            yield passed + gap, number
-            passed = ""
+            before = []
+            for gap, word, number in zip(gaps, words, ids, strict=False):
+                passed += gap
+                if number == UNKNOWN:
+                    draft.unprotected += 1
+                    passed += {"mask": MASK, "drop": "", "keep": word}[policy]
+                else:
+                    before.append(passed)
+                    passed = ""
+            yield before, [number for number in ids if number != UNKNOWN]
+            passed += after
+        draft.end = passed
 
-    def _drawn(self, draft: _Draft, bag: BagOfWords) -> Iterator[tuple[str, int]]:
+    def _drawn(self, draft: _Draft, bag: BagOfWords) -> Iterator[tuple[list[str], list[int]]]:
         """Yields the same for the words drawn for a bag; nothing stands before any of them."""
         vocabulary = self._sanitizer.search.vocabulary
         drop = self._sanitizer.configuration.unknown_words == "drop"
@@ -265,19 +313,16 @@ class Batch:
 
         def candidates() -> Iterator[int]:
             nonlocal total
-            for _, word in split(draft.document.text):
-                if not word:
-                    return
-                total += 1
-                number = vocabulary.id_of(word)
-                if word.lower() not in bag.stop_words and not (drop and number == UNKNOWN):
-                    yield number
+            for _, words in parts(draft.document.text):
+                total += len(words)
+                for word, number in zip(words, vocabulary.ids_of(words).tolist(), strict=True):
+                    if word.lower() not in bag.stop_words and not (drop and number == UNKNOWN):
+                        yield number
 
         ids, found = bag.draw(draft.key, candidates())
         draft.fillers = bag.fillers(found)
         draft.omitted = total - min(found, bag.length)
-        for number in ids.tolist():
-            yield "", number
+        yield [""] * len(ids), ids.tolist()
 
     def take(self) -> list[Sanitized]:
         """The documents that are ready, in the order in which they were added."""
@@ -300,18 +345,19 @@ class Batch:
         ids = np.array(self._ids, np.int64)
         keys = [(draft.key, draft.released, count) for draft, count in self._runs]
         released = self._sanitizer.release(keys, ids)
-        outcomes = self._outcomes(ids, released)
-        words = self._sanitizer.search.vocabulary.words
+        words = self._sanitizer.search.vocabulary.words_of(released)
+        texts = list(map(add, self._gaps, words))
+        lengths = [count for _, count in self._runs]
+        runs = np.repeat(np.arange(len(lengths)), lengths)
+        counts = np.bincount(4 * runs + self._outcomes(ids, released), minlength=4 * len(lengths))
         start = 0
-        for draft, count in self._runs:
+        for (draft, count), outcomes in zip(self._runs, counts.reshape(-1, 4), strict=True):
             stop = start + count
-            pieces = zip(self._gaps[start:stop], released[start:stop].tolist(), strict=True)
-            texts = [gap + words[number] for gap, number in pieces]
             if draft.bag is None:
-                draft.text.write("".join(texts))
+                draft.text.write("".join(texts[start:stop]))
             else:
-                draft.bag += texts
-            draft.counts += np.bincount(outcomes[start:stop], minlength=4)
+                draft.bag += texts[start:stop]
+            draft.counts += outcomes
             draft.released += count
             start = stop
         self._clear_words()

@@ -20,21 +20,37 @@ PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~¡«»¿‐‑–—‘’‚�
 RULE = "dxbeam-1"
 """The name of this rule in configurations; it changes whenever the lists or the rule do."""
 
-_WORD = re.compile(f"[^{re.escape(WHITE_SPACE + PUNCTUATION)}]+")
+_LISTED = re.escape(WHITE_SPACE + PUNCTUATION)
+_WORD = re.compile(f"([^{_LISTED}]+)")
+_LAST_BEFORE_A_WORD = re.compile(f"[{_LISTED}](?=[^{_LISTED}])")
+
+_CHARACTERS_AT_ONCE = 1 << 16
+"""Bounds what the words of a long text take."""
 
 
-def split(text: str) -> Iterator[tuple[str, str]]:
-    """Each word with what stands between it and the word before: (gap, word), in order.
+def split(text: str) -> tuple[list[str], list[str]]:
+    """What stands before, between and behind the words, and the words: n + 1 gaps, n words.
 
-    The last pair holds the end of the text and the empty word, so that joining all gaps and words
-    gives the text again.
+    Taken in turns, they are the text again.
     """
-    end = 0
-    for match in _WORD.finditer(text):
-        start = match.start()
-        yield text[end:start], match.group()
-        end = match.end()
-    yield text[end:], ""
+    pieces = _WORD.split(text)
+    return pieces[::2], pieces[1::2]
+
+
+def parts(text: str) -> Iterator[tuple[list[str], list[str]]]:
+    """The same a part of a long text at a time; only the last part has a gap behind its words."""
+    before, start = "", 0
+    while len(text) - start > _CHARACTERS_AT_ONCE:
+        found = _LAST_BEFORE_A_WORD.search(text, start + _CHARACTERS_AT_ONCE)
+        if found is None:
+            break
+        gaps, words = split(text[start : found.end()])
+        gaps[0] = before + gaps[0]
+        before, start = gaps.pop(), found.end()
+        yield gaps, words
+    gaps, words = split(text[start:])
+    gaps[0] = before + gaps[0]
+    yield gaps, words
 
 
 def words(text: str) -> list[str]:

@@ -39,6 +39,17 @@ class DigestCorpus(beam.PTransform):
             >> beam.ParDo(
                 _DigestDocuments(self._configuration_digest), pvalue.AsSingleton(self._secret_key)
             )
+            | "AddTags" >> AddTags()
+        )
+
+
+class AddTags(beam.PTransform):
+    """Sums of document tags, in any window, 32 bytes each -> PCollection[str]: the digest."""
+
+    def expand(self, tags: pvalue.PCollection) -> pvalue.PCollection:
+        """Adds up."""
+        return (
+            tags
             | "AllWindows" >> beam.WindowInto(GlobalWindows())
             | "AddDigests" >> beam.CombineGlobally(_sum_of_tags).with_output_types(bytes)
             | "ToHex" >> beam.Map(bytes.hex).with_output_types(str)

@@ -1,16 +1,15 @@
 """The neighbour table and close radii of a vocabulary, as a pipeline.
 
 Each worker takes a few hundred words, searches the whole vocabulary for their neighbours, and
-writes a piece of the table. One worker joins the pieces at the end, a piece at a time.
+writes a piece of the table, unless it finds that piece. One worker joins the pieces at the end, a
+piece at a time.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-import uuid
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import apache_beam as beam
 import faiss
@@ -21,16 +20,21 @@ from apache_beam.metrics import Metrics
 from apache_beam.utils.shared import Shared
 
 from dxbeam import storage
-from dxbeam.space import artifact
+from dxbeam.space import artifact, artifact_manifest
 from dxbeam.space.artifact import WordsAndVectors
+from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.table_pieces import (
+    WORDS_PER_PIECE,
+    Piece,
+    read_array,
+    rows_of,
+    whole_pieces,
+    write_piece,
+)
 
-_WORDS_PER_PIECE = 512
 _SECONDS_PER_REPORT = 10.0
 _LOG = logging.getLogger(__name__)
-
-Piece = tuple[int, str, str]
-"""First word, file of neighbours, file of radii."""
 
 
 class WriteNeighborTable(beam.PTransform):
@@ -42,25 +46,33 @@ class WriteNeighborTable(beam.PTransform):
       uri: where ``artifact.write_words_and_vectors`` put its files, as every worker sees it.
       shape: N and n.
       depth: K, neighbours per word.
+      pieces: the folder of the table's pieces, which stay there.
       search_threads: threads a search uses in each worker process.
+      search: how neighbours are found exactly, one of ``choose_backend.SEARCHES``.
     """
 
-    def __init__(self, uri: str, shape: WordsAndVectors, depth: int, search_threads: int = 1):
+    def __init__(
+        self,
+        uri: str,
+        shape: WordsAndVectors,
+        depth: int,
+        pieces: str,
+        search_threads: int = 1,
+        search: str = AUTO,
+    ):
         super().__init__()
+        check_name(search)
+        self._search_piece = _SearchPiece(uri, shape, depth, pieces, search_threads, search)
         self._uri = uri
         self._shape = shape
-        self._depth = depth
-        self._search_threads = search_threads
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
         """Spreads words over workers, then joins."""
         pieces = (
             begin
-            | "Pieces"
-            >> beam.Create(range(0, self._shape.words, _WORDS_PER_PIECE), reshuffle=False)
+            | "Pieces" >> beam.Create(range(0, self._shape.words, WORDS_PER_PIECE), reshuffle=False)
             | "Spread" >> beam.Reshuffle()
-            | "Search"
-            >> beam.ParDo(_SearchPiece(self._uri, self._shape, self._depth, self._search_threads))
+            | "Search" >> beam.ParDo(self._search_piece)
         )
         return (
             begin
@@ -72,51 +84,60 @@ class WriteNeighborTable(beam.PTransform):
 
 @beam.typehints.with_output_types(Piece)
 class _SearchPiece(beam.DoFn):
-    def __init__(self, uri: str, shape: WordsAndVectors, depth: int, search_threads: int):
+    def __init__(
+        self,
+        uri: str,
+        shape: WordsAndVectors,
+        depth: int,
+        pieces: str,
+        search_threads: int,
+        search: str,
+    ):
         self._uri = uri
         self._shape = shape
-        self._depth = depth
-        self._search_threads = search_threads
+        self._depth, self._pieces = depth, pieces
+        self._search_threads, self._search = search_threads, search
         self._shared = Shared()
-        self._words = Metrics.counter("dxbeam", "table_words")
+        self._counted = Metrics.counter("dxbeam", "table_words")
 
     def setup(self) -> None:
         self._done, self._reported = 0, time.monotonic()
         faiss.omp_set_num_threads(self._search_threads)
         threadpoolctl.threadpool_limits(self._search_threads)
-        self._search: NeighborSearch = self._shared.acquire(
-            lambda: NeighborSearch(artifact.open_draft(self._uri, self._shape.digest)),
+        self._words: NeighborSearch = self._shared.acquire(
+            lambda: NeighborSearch(
+                artifact.open_draft(self._uri, self._shape.digest),
+                self._search_threads,
+                self._search,
+            ),
             tag=self._shape.digest,
         )
+        self._found = whole_pieces(self._pieces, self._shape.words, self._depth)
 
     def process(self, first: int) -> Iterator[Piece]:
-        ids = np.arange(first, min(first + _WORDS_PER_PIECE, self._shape.words))
-        neighbors, radii = self._search.neighbor_table(ids, self._depth)
-        self._words.inc(len(ids))
+        if first in self._found:
+            yield self._found[first]
+            return
+        ids = np.arange(first, first + rows_of(first, self._shape.words))
+        neighbors, radii = self._words.neighbor_table(ids, self._depth)
+        self._counted.inc(len(ids))
         self._done += len(ids)
         if time.monotonic() - self._reported >= _SECONDS_PER_REPORT:
             self._reported = time.monotonic()
             _LOG.info("this worker: neighbours of %s words", f"{self._done:,}")
-        # A name of its own for each attempt: a bundle may run twice at the same time.
-        stem = storage.join(self._uri, artifact.PIECES, f"{first:09d}-{uuid.uuid4().hex}")
-        yield first, _save(f"{stem}-neighbors.npy", neighbors), _save(f"{stem}-radii.npy", radii)
-
-
-def _save(path: str, array: np.ndarray[Any, Any]) -> str:
-    with storage.open_write(path) as file:
-        np.save(file, array, allow_pickle=False)
-    return path
+        yield write_piece(self._pieces, first, neighbors, radii)
 
 
 def _join(uri: str, pieces: Iterable[Piece], words: int) -> int:
     """Joins pieces in the order of their words into the two files of the artifact."""
     ordered = sorted(pieces)
-    for name, column in ((artifact.NEIGHBORS, 1), (artifact.CLOSE_RADIUS, 2)):
+    names = (artifact_manifest.NEIGHBORS, artifact_manifest.CLOSE_RADIUS)
+    columns = zip(*((piece.neighbors, piece.radii) for piece in ordered), strict=True)
+    for name, files in zip(names, columns, strict=True):
         with storage.open_write(storage.join(uri, name)) as target:
             written = 0
-            for piece in ordered:
-                with storage.open_read(str(piece[column])) as file:
-                    array = np.load(file, allow_pickle=False)
+            for path in files:
+                array = read_array(path)
                 if not written:
                     artifact.write_header(target, array.dtype, (words, *array.shape[1:]))
                 target.write(array.tobytes())

@@ -211,7 +211,7 @@ class _Pair(beam.DoFn):
                 yield pvalue.TaggedOutput(_ONLY_ORIGINAL, number)
         if not released:
             return
-        gaps = [gap for gap, _ in split(original.text)]
+        gaps, _ = split(original.text)
         yield ReleasedDocument(
             own_id,
             original.text,

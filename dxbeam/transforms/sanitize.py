@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_type_hints
@@ -19,6 +18,7 @@ import faiss
 import threadpoolctl
 from apache_beam import pvalue, typehints
 from apache_beam.metrics import Metrics
+from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
 from apache_beam.utils.shared import Shared
 from apache_beam.utils.windowed_value import WindowedValue
@@ -33,21 +33,26 @@ from dxbeam.documents import (
     text_problem,
 )
 from dxbeam.errors import ConfigurationError
+from dxbeam.randomness import NO_TAGS, add_tags, document_tag
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.text.tally import Tally
-from dxbeam.transforms.corpus_digest import DigestCorpus
+from dxbeam.transforms.corpus_digest import AddTags
 from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
 from dxbeam.transforms.sources import REJECTED, repeated_ids
+from dxbeam.transforms.worker_progress import Progress
 
 _LOG = logging.getLogger(__name__)
-_SECONDS_PER_REPORT = 10.0
 
 TALLIES = "tallies"
 """Tag of the counts of each document beside a transform's main output."""
+
+_TAGS = "tags"
+"""Tag of what names the documents of each bundle together: the sum of their tags."""
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
 
@@ -63,8 +68,8 @@ class SanitizedDocuments(NamedTuple):
       key_fingerprint: PCollection[str], one element that names the key.
       layout_key: PCollection[bytes], one element for WriteShards, which needs it for bags of words.
       corpus_digest: PCollection[str], if it was asked for, else None: one element that names the
-        corpus under this key and configuration, however it is ordered and divided. It is a sum of
-        keyed digests, so without the key it says nothing of the corpus.
+        documents under this key and configuration, however they are ordered and divided. It is a
+        sum of keyed digests, so without the key it says nothing of them.
     """
 
     documents: pvalue.PCollection
@@ -90,7 +95,11 @@ class SanitizeDocuments(beam.PTransform):
         drawn inside the job, broadcast, and forgotten.
       keep_fields: further attributes of the rows to pass on as they are.
       group_by: an attribute by whose values the counts are grouped, or None.
+      level: the attribute that decides which epsilon a row has, where the configuration has
+        ``epsilon_by``; by default the field that it names. Rows without an epsilon are rejected.
       search_threads: threads a search uses in each worker process.
+      search: how nearest words are found exactly, one of ``choose_backend.SEARCHES``; what is
+        released does not depend on it.
       digest_corpus: whether to name the corpus as well; for bounded input only.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
         are not compared, and no row has to wait for another.
@@ -112,6 +121,8 @@ class SanitizeDocuments(beam.PTransform):
         search_threads: int = 1,
         digest_corpus: bool = False,
         unique_ids: bool = False,
+        search: str = AUTO,
+        level: str | None = None,
     ):
         super().__init__()
         if not isinstance(configuration, Configuration):
@@ -121,6 +132,8 @@ class SanitizeDocuments(beam.PTransform):
                 "dxbeam.transforms.yaml takes plain values"
             )
         check_fields("text", "id", keep_fields, group_by)
+        check_name(search)
+        self._search = search
         self._unique_ids = unique_ids
         self._digest_corpus = digest_corpus
         self._configuration = configuration
@@ -130,6 +143,13 @@ class SanitizeDocuments(beam.PTransform):
         self._key_uri = key_uri
         self._keep_fields = tuple(keep_fields)
         self._group_by = group_by
+        levels = configuration.epsilon_by
+        self._level = (level or levels.field) if levels else None
+        if self._level == "text":
+            raise ConfigurationError(
+                "`epsilon_by` names 'text', which is sanitized: epsilon must depend on a public "
+                "field; choose another"
+            )
         self._search_threads = search_threads
 
     def expand(self, documents: pvalue.PCollection) -> SanitizedDocuments:
@@ -138,23 +158,28 @@ class SanitizeDocuments(beam.PTransform):
         secret_key = obtain_secret_key(pipeline, self._key_uri)
         handle = pipeline | "VocabularyHandle" >> beam.Create([self._handle])
         sanitize = _SanitizeDoFn(
-            self._configuration, self._keep_fields, self._group_by, self._search_threads
+            self._configuration,
+            self._keep_fields,
+            self._group_by,
+            self._search_threads,
+            self._digest_corpus,
+            self._search,
+            self._level,
         )
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize,
             pvalue.AsSingleton(secret_key),
             pvalue.AsSingleton(handle),
             {} if self._unique_ids else repeated_ids(documents),
-        ).with_outputs(REJECTED, TALLIES, main="documents")
+        ).with_outputs(REJECTED, TALLIES, _TAGS, main="documents")
         row_type = self._row_type(documents.element_type)
         results["documents"].element_type = row_type
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
-        corpus_digest = None
-        if self._digest_corpus:
-            corpus_digest = documents | "DigestCorpus" >> DigestCorpus(
-                secret_key, self._configuration.digest(self._handle.digest)
-            )
+        results[_TAGS].element_type = bytes
+        corpus_digest = (
+            results[_TAGS] | "DigestCorpus" >> AddTags() if self._digest_corpus else None
+        )
         return SanitizedDocuments(
             documents=results["documents"]
             | "PassDocuments" >> beam.ParDo(_Unchanged()).with_output_types(row_type),
@@ -174,7 +199,8 @@ class SanitizeDocuments(beam.PTransform):
             types |= {
                 name: kind for name, kind in get_type_hints(element_type).items() if name in types
             }
-        needed = ["id", "text", *self._keep_fields, *([self._group_by] if self._group_by else [])]
+        further = [name for name in (self._group_by, self._level) if name]
+        needed = ["id", "text", *self._keep_fields, *further]
         if given is not None and not set(needed) <= set(types):
             raise TypeError(
                 f"SanitizeDocuments needs rows with the fields {', '.join(needed)}; these have "
@@ -214,6 +240,19 @@ class _Origin(NamedTuple):
     kept: dict[str, Any]
 
 
+class _Waiting(NamedTuple):
+    """Rows whose words wait for a search, and their origins in the same order."""
+
+    words: Batch
+    origins: deque[_Origin]
+
+
+def _level_of(row: Any, name: str | None) -> str:
+    """The value of the attribute that decides a row's epsilon; "" for none."""
+    value = getattr(row, name) if name else ""
+    return "" if value is None else str(value)
+
+
 class _SanitizeDoFn(beam.DoFn):
     def __init__(
         self,
@@ -221,11 +260,15 @@ class _SanitizeDoFn(beam.DoFn):
         keep_fields: tuple[str, ...],
         group_by: str | None,
         search_threads: int,
+        digest_corpus: bool,
+        search: str,
+        level: str | None,
     ):
+        self._digest_corpus, self._level = digest_corpus, level
         self._configuration = configuration
         self._keep_fields = keep_fields
         self._group_by = group_by
-        self._search_threads = search_threads
+        self._search_threads, self._search = search_threads, search
         self._shared = Shared()  # made here, so that all instances in a process share one search
         self._documents = Metrics.counter("dxbeam", "documents")
         self._tokens = Metrics.counter("dxbeam", "tokens")
@@ -235,11 +278,11 @@ class _SanitizeDoFn(beam.DoFn):
         faiss.omp_set_num_threads(self._search_threads)
         threadpoolctl.threadpool_limits(self._search_threads)
         self._sanitizer: Sanitizer | None = None
-        self._progress = _Progress()
+        self._progress = Progress()
 
     def start_bundle(self) -> None:
-        self._batch: Batch | None = None
-        self._origins: deque[_Origin] = deque()
+        self._batches: dict[float, _Waiting] = {}  # by epsilon
+        self._tags = NO_TAGS
 
     def process(
         self,
@@ -253,62 +296,57 @@ class _SanitizeDoFn(beam.DoFn):
         reason = id_problem(row.id) or text_problem(row.text)
         if reason is None and row.id in repeated:
             reason = REPEATED_ID
+        level, levels = _level_of(row, self._level), self._configuration.epsilon_by
+        if reason is None and levels and levels.epsilon_of(level) is None:
+            reason = levels.problem
         if reason is not None:
             self._rejected.inc()
             yield pvalue.TaggedOutput(REJECTED, Rejected(printable_id(row.id), reason))
             return
-        if self._batch is None:
-            if self._sanitizer is None:
-                self._sanitizer = Sanitizer(self._search(handle), self._configuration, secret_key)
-            self._batch = Batch(self._sanitizer)
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
-        self._origins.append(_Origin(WindowedValue(None, timestamp, (window,)), group, kept))
-        self._batch.add(Document(row.id, row.text))
-        yield from self._emit(self._batch.take())
+        batch = self._batch_of(level, secret_key, handle)
+        batch.origins.append(_Origin(WindowedValue(None, timestamp, (window,)), group, kept))
+        key = batch.words.add(Document(row.id, row.text))
+        if self._digest_corpus:
+            self._tags = add_tags(self._tags, document_tag(key))
+        yield from self._emit(batch.words.take(), batch.origins)
 
     def finish_bundle(self) -> Iterator[Any]:
-        if self._batch is not None:
-            yield from self._emit(self._batch.finish())
+        for batch in self._batches.values():
+            yield from self._emit(batch.words.finish(), batch.origins)
+        if self._digest_corpus:
+            yield pvalue.TaggedOutput(_TAGS, GlobalWindows.windowed_value(self._tags))
 
-    def _search(self, handle: VocabularyHandle) -> NeighborSearch:
+    def _batch_of(self, level: str, secret_key: bytes, handle: VocabularyHandle) -> _Waiting:
+        """Where rows of a level wait; each epsilon has a sanitizer of its own."""
+        if self._sanitizer is None:
+            self._sanitizer = Sanitizer(self._open(handle), self._configuration, secret_key)
+        sanitizer = self._sanitizer.at_level(level)
+        assert sanitizer is not None
+        epsilon = sanitizer.configuration.mechanism.epsilon
+        if epsilon not in self._batches:
+            self._batches[epsilon] = _Waiting(Batch(sanitizer), deque())
+        return self._batches[epsilon]
+
+    def _open(self, handle: VocabularyHandle) -> NeighborSearch:
         """A search in the vocabulary, which is opened once per process."""
 
         def search() -> NeighborSearch:
             _LOG.info("process %d opens a vocabulary of %s words", os.getpid(), f"{handle.words:,}")
-            return NeighborSearch(artifact.open_vocabulary(handle), self._search_threads)
+            return NeighborSearch(
+                artifact.open_vocabulary(handle), self._search_threads, self._search
+            )
 
         shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
         return shared
 
-    def _emit(self, results: Iterable[Sanitized]) -> Iterator[Any]:
+    def _emit(self, results: Iterable[Sanitized], origins: deque[_Origin]) -> Iterator[Any]:
         for document, tally in results:
-            origin = self._origins.popleft()
+            origin = origins.popleft()
             self._documents.inc()
             self._tokens.inc(tally.tokens)
             self._progress.count(tally)
             released = beam.Row(id=document.id, text=document.text, **origin.kept)
             yield origin.where.with_value(released)
             yield pvalue.TaggedOutput(TALLIES, origin.where.with_value((origin.group, tally)))
-
-
-class _Progress:
-    """Logs how far this worker is, every ten seconds at most; numbers only."""
-
-    def __init__(self) -> None:
-        self._start = self._last = time.monotonic()
-        self._documents = self._tokens = 0
-
-    def count(self, tally: Tally) -> None:
-        self._documents += tally.documents
-        self._tokens += tally.tokens
-        now = time.monotonic()
-        if now - self._last >= _SECONDS_PER_REPORT:
-            self._last = now
-            rate = self._tokens / (now - self._start)
-            _LOG.info(
-                "this worker: %s documents, %s tokens, %s tokens/s",
-                f"{self._documents:,}",
-                f"{self._tokens:,}",
-                f"{rate:,.0f}",
-            )

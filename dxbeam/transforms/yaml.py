@@ -22,10 +22,13 @@ from dxbeam.errors import ArtifactError, ConfigurationError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import claim, places
-from dxbeam.space import artifact
+from dxbeam.space import artifact, artifact_manifest
+from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.epsilon_by_field import parse_epsilon_by
+from dxbeam.text.importance_file import read_importance
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.metrics import NOT_COVERED
 from dxbeam.transforms.sanitize import SanitizeDocuments
@@ -43,20 +46,25 @@ class SanitizeRows(beam.PTransform):
 
     Args:
       vocabulary: URI of a vocabulary artifact that every worker can read, or demo.
-      epsilon: privacy loss per unit of distance between word vectors.
+      epsilon: privacy loss per unit of distance between word vectors; needed without epsilon_by.
       mechanism: name of the mechanism.
       parameters: further parameters of the mechanism, as name=value,name=value.
+      epsilon_by: an epsilon for each row by a public field, as FIELD:VALUE=EPSILON,VALUE=EPSILON;
+        rows with another value have the one above, or are rejected where there is none.
+      importance: public weights of words for santext or tem: a file, or a name such as stop_words.
       rank_c: decay of rank resampling; none where it is left out.
       unknown_words: noise, mask, drop or keep.
       key_uri: where the secret key lies; by default a new one is drawn and forgotten.
       keep_fields: further fields of the rows to release as they are, separated by commas.
       allow_unsound: consent to settings that guarantee nothing, or leave words unprotected.
+      search: how nearest words are found exactly, auto, int8, int7, float32, faiss or torch; the
+        same words are released.
     """
 
     def __init__(
         self,
         vocabulary: str,
-        epsilon: float,
+        epsilon: float | None = None,
         mechanism: str = "laplace",
         parameters: str = "",
         rank_c: float | None = None,
@@ -64,18 +72,27 @@ class SanitizeRows(beam.PTransform):
         key_uri: str | None = None,
         keep_fields: str = "",
         allow_unsound: bool = False,
+        importance: str | None = None,
+        search: str = AUTO,
+        epsilon_by: str = "",
     ):
         super().__init__()
+        weights = None if importance is None else read_importance(importance)
+        given = parse_parameters(parameters)
+        levels = parse_epsilon_by(epsilon_by, epsilon) if epsilon_by else None
+        largest = levels.largest if levels else epsilon
         self._sanitize = SanitizeDocuments(
             Configuration(
-                make_mechanism(mechanism, epsilon=epsilon, **parse_parameters(parameters)),
+                make_mechanism(mechanism, epsilon=largest, importance=weights, **given),
                 None if rank_c is None else RankResampling(rank_c),
                 unknown_words,
                 allow_unsound=allow_unsound,
+                epsilon_by=levels,
             ),
             vocabulary,
             key_uri,
             keep_fields=field_names(keep_fields),
+            search=search,
         )
 
     def expand(self, rows: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
@@ -107,6 +124,7 @@ class BuildVocabulary(beam.PTransform):
       lowercase: whether to lower-case the words.
       max_words: keep the first words of the file; 0 for all.
       neighbors: neighbours stored a word.
+      search: how these are found, auto, int8, int7, float32, faiss or torch; they are the same.
     """
 
     def __init__(
@@ -116,13 +134,15 @@ class BuildVocabulary(beam.PTransform):
         lowercase: bool = False,
         max_words: int = 0,
         neighbors: int = 256,
+        search: str = AUTO,
     ):
         super().__init__()
+        check_name(search)
         if max_words < 0 or neighbors < 1:
             raise ConfigurationError("BuildVocabulary: max_words is 0 or more, neighbors 1 or more")
         if not embeddings or not output:
             raise ConfigurationError("BuildVocabulary: embeddings and output each name a place")
-        self._build = _Build(embeddings, output, lowercase, max_words, neighbors)
+        self._build = _Build(embeddings, output, lowercase, max_words, neighbors, search)
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
         """One element, which does it all.
@@ -137,13 +157,19 @@ class BuildVocabulary(beam.PTransform):
 @beam.typehints.with_output_types(artifact.VocabularyHandle)
 class _Build(beam.DoFn):
     def __init__(
-        self, embeddings: str, output: str, lowercase: bool, max_words: int, neighbors: int
+        self,
+        embeddings: str,
+        output: str,
+        lowercase: bool,
+        max_words: int,
+        neighbors: int,
+        search: str,
     ):
         self._embeddings = embeddings
         self.output = places.output_place("output", output)
         self._lowercase = lowercase
         self._max_words = max_words or None
-        self._neighbors = neighbors
+        self._neighbors, self._search = neighbors, search
         self._run = uuid.uuid4().hex  # the same one wherever an engine tries again
 
     def process(self, _: None) -> Iterator[artifact.VocabularyHandle]:
@@ -162,10 +188,10 @@ class _Build(beam.DoFn):
         )
         chunks = ((chunk.words, chunk.vectors) for chunk in reading)
         shape = artifact.write_words_and_vectors(chunks, local)
-        search = NeighborSearch(artifact.open_draft(str(local), shape.digest))
+        search = NeighborSearch(artifact.open_draft(str(local), shape.digest), search=self._search)
         table, radii = search.neighbor_table(np.arange(shape.words), self._neighbors)
-        np.save(local / artifact.NEIGHBORS, table)
-        np.save(local / artifact.CLOSE_RADIUS, radii)
+        np.save(local / artifact_manifest.NEIGHBORS, table)
+        np.save(local / artifact_manifest.CLOSE_RADIUS, radii)
         source = {"name": Path(self._embeddings).name}
         return artifact.write_manifest(str(local), shape, self._lowercase, source)
 
@@ -181,10 +207,10 @@ class _Build(beam.DoFn):
         claim.take_fresh(self.output, self._run)
         try:
             for path in local.iterdir():
-                if path.name != artifact.MANIFEST:
+                if path.name != artifact_manifest.MANIFEST:
                     storage.copy(str(path), storage.join(self.output, path.name))
-            written = (local / artifact.MANIFEST).read_bytes()
-            storage.create_once(storage.join(self.output, artifact.MANIFEST), written)
+            written = (local / artifact_manifest.MANIFEST).read_bytes()
+            storage.create_once(storage.join(self.output, artifact_manifest.MANIFEST), written)
         except BaseException:
             artifact.abandon(self.output)
             raise

@@ -38,6 +38,16 @@ _PATTERNS: dict[Any, str] = {
 }
 _WORKERS = [
     {
+        "name": "dataflow_service_options",
+        "label": "Dataflow service options",
+        "helpText": "Options of the service, such as "
+        "worker_accelerator=type:nvidia-l4;count:1;install-nvidia-driver for workers with a GPU, "
+        "whose image is built with EXTRAS=fast,gpu.",
+        "isOptional": True,
+        "regexes": ["^[^ ]+$"],
+        "paramType": "TEXT",
+    },
+    {
         "name": "number_of_worker_harness_threads",
         "label": "Number of worker harness threads",
         "helpText": "Threads of a worker process. Leave at 1: there is a process for each core, "

@@ -11,6 +11,7 @@ import pytest
 from dxbeam.commands import table_progress
 from dxbeam.commands.table_progress import TableEstimate
 from dxbeam.space import artifact
+from dxbeam.space.table_pieces import whole_pieces, write_piece
 
 
 def test_a_long_table_is_announced_with_sizes_that_may_serve() -> None:
@@ -38,32 +39,46 @@ def test_an_estimate_of_a_draft(tmp_path: Path) -> None:
     assert not table_progress.estimate(str(tmp_path), shape, 20, 1, None).here
 
 
-def _piece(folder: Path, first: int, rows: int, attempt: str = "a") -> None:
-    path = folder / artifact.PIECES / f"{first:09d}-{attempt}-radii.npy"
-    path.parent.mkdir(exist_ok=True)
-    np.save(path, np.zeros(rows))
+def _write(folder: Path, first: int, rows: int) -> None:
+    write_piece(str(folder), first, np.zeros((rows, 20), np.int32), np.zeros(rows))
 
 
 def test_progress_counts_each_piece_once(tmp_path: Path) -> None:
-    assert table_progress.words_done(str(tmp_path)) == 0
-    _piece(tmp_path, 0, 512)
-    _piece(tmp_path, 512, 488)
-    _piece(tmp_path, 512, 488, "again")
-    assert table_progress.words_done(str(tmp_path)) == 1000
+    assert table_progress.words_done(str(tmp_path), 1000, 20) == 0
+    _write(tmp_path, 0, 512)
+    _write(tmp_path, 512, 488)
+    _write(tmp_path, 512, 488)
+    assert table_progress.words_done(str(tmp_path), 1000, 20) == 1000
     assert table_progress.progress(1000, 4000, 60.0) == (
         "Neighbours of 1,000 of 4,000 words (25%); 3 minutes left"
     )
 
 
-@pytest.mark.parametrize("rows", [512, 1000])
-def test_progress_is_said_while_the_table_is_made(tmp_path: Path, rows: int) -> None:
+def test_what_was_there_before_says_nothing_of_the_time_left() -> None:
+    assert "3 minutes left" in table_progress.progress(2000, 5000, 60.0, found=1000)
+    again = TableEstimate(4000, 400.0, here=True, found=1000).sentence
+    assert again.endswith("about 5 minutes on this machine, as those of 1,000 words are there")
+
+
+@pytest.mark.parametrize("lost", ["neighbors", "radii"])
+def test_a_piece_that_is_not_whole_does_not_count(tmp_path: Path, lost: str) -> None:
+    _write(tmp_path, 0, 512)
+    [path] = tmp_path.glob(f"*-{lost}.npy")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert whole_pieces(str(tmp_path), 1000, 20) == {}
+    path.unlink()
+    assert whole_pieces(str(tmp_path), 1000, 20) == {}
+
+
+@pytest.mark.parametrize("words", [1000, 512])
+def test_progress_is_said_while_the_table_is_made(tmp_path: Path, words: int) -> None:
     heard, said = threading.Event(), []
 
     def say(sentence: str) -> None:
         said.append(sentence)
         heard.set()
 
-    with table_progress.reported(str(tmp_path), 1000, say, every=0.01):
-        _piece(tmp_path, 0, rows)
-        assert heard.wait(5 if rows < 1000 else 0.1) == (rows < 1000)
-    assert len(said) == (rows < 1000), "nothing is said twice, and nothing of what is complete"
+    with table_progress.reported(str(tmp_path), words, 20, say, every=0.01):
+        _write(tmp_path, 0, 512)
+        assert heard.wait(5 if words > 512 else 0.1) == (words > 512)
+    assert len(said) == (words > 512), "nothing is said twice, and nothing of what is complete"

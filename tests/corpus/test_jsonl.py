@@ -86,10 +86,10 @@ def test_fields_ids_groups_and_blank_lines(tmp_path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + "\n\n".join(lines).encode())
     read_as = CorpusFormat("jsonl", keep_fields=("label", "n", "no"), group_by="label")
     first, second, third = corpora.read(path, read_as)
-    assert first == ("7", "a", '{"label": "x", "n": 1.5, "no": null}', "x")
-    assert second == ("c.jsonl:3", "b", '{"label": 3}', "3")
+    assert first == ("7", "a", '{"label": "x", "n": 1.5, "no": null}', "x", "")
+    assert second == ("c.jsonl:3", "b", '{"label": 3}', "3", "")
     assert third[0] == "c.jsonl:5"
-    assert third[2:] == ("{}", "")
+    assert third[2:] == ("{}", "", "")
 
 
 @pytest.mark.parametrize(

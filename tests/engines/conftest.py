@@ -10,6 +10,8 @@ import pytest
 
 from tests.engines import corpus, installed
 from tests.engines.flink_cluster import FlinkCluster
+from tests.engines.same_release import Run
+from tests.support import tiny
 
 Fetched = dict[str, "Future[Path]"]
 
@@ -81,3 +83,14 @@ def flags(request: pytest.FixtureRequest, fetched: Fetched) -> tuple[str, ...]:
             )
     running: FlinkCluster = request.getfixturevalue("cluster")
     return running.flags()
+
+
+@pytest.fixture(scope="module")
+def run(
+    flags: tuple[str, ...], small: corpus.Corpus, tmp_path_factory: pytest.TempPathFactory
+) -> Run:
+    output = tmp_path_factory.mktemp("run") / "release"
+    key = f"--key_uri=file://{small.key}"
+    done = tiny.program("demo", small.pattern, output, *corpus.FLAGS, key, *flags)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return Run(output, done.stdout + done.stderr)

@@ -14,6 +14,7 @@ import pytest
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, AddsNoise, Mechanism, make_mechanism
+from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.parameters import is_added_later
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import NeighborSearch
@@ -25,7 +26,8 @@ from tests.support.distributions import random_numbers
 PARAMETERS = {"trlaplace_published": {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}}
 """Where an epsilon of 2 and the defaults will not do, as in few dimensions."""
 
-LATER: dict[tuple[str, str], dict[str, Any]] = {
+LATER: dict[str | tuple[str, str], dict[str, Any]] = {
+    "importance": {"importance": FrequencyWeights(2.0)},
     ("vickrey", "noise_of"): {"noise_of": "mahalanobis"},
     ("vickrey", "covariance_weight"): {"noise_of": "mahalanobis", "covariance_weight": 0.5},
     ("vickrey", "delta"): {"noise_of": "gaussian", "delta": 0.01},
@@ -155,10 +157,11 @@ def test_parameters_are_all_in_the_manifest(mechanism: Mechanism) -> None:
         **{name: value for name, value in every.items() if name not in not_given},
     }
     for name in not_given:
-        parameters = LATER.get((mechanism.name, name), {name: 2.0})
+        parameters = LATER.get((mechanism.name, name), LATER.get(name, {name: 2.0}))
         given = dataclasses.replace(mechanism, **parameters)  # type: ignore[type-var]
         recorded = Configuration(given, allow_unsound=True).as_dict()["mechanism"]
-        assert recorded[name] == parameters[name]
+        value = parameters[name]
+        assert recorded[name] == (value.as_dict() if name == "importance" else value)
     assert set(mechanism.guarantee().unprotected) <= set(configuration.unprotected)
 
 

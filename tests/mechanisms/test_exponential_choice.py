@@ -324,6 +324,7 @@ class Broken:
     rate: float
     cap: float = np.inf
     first: int = 0
+    importance: None = None
 
     def weights(self, lengths: Floats, smallest: Any) -> Floats:
         lengths, smallest = np.minimum(lengths, self.cap), np.minimum(smallest, self.cap)

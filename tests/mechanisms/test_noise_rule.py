@@ -17,8 +17,10 @@ from dxbeam.corpus.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.mechanisms import MECHANISMS, exponential_choice, make_mechanism
 from dxbeam.mechanisms.exponential_choice import DRAWS, choose
+from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.noise import NOISE_RULE, coordinate_laplace, gaussian, laplace
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import fill
 from dxbeam.space.neighbors import NeighborSearch
@@ -104,6 +106,8 @@ def _mechanism(name: str, **parameters: float) -> Sanitizer:
 def _released(sampler: str) -> Iterator[str]:
     kind, _, name = sampler.partition(" ")
     noise = make_mechanism("laplace", epsilon=0.5)
+    if kind == "importance":
+        return _words(Sanitizer(VOCABULARY, SanText(0.5, FrequencyWeights(6.0)), KEY))
     if kind == "choice":
         return _choice()
     if kind == "tails":
@@ -118,7 +122,7 @@ def _released(sampler: str) -> Iterator[str]:
 
 
 UNITS_OF_VECTORS = ["vectors word", "vectors text", "vectors vector"]
-SAMPLERS = [*MECHANISMS, "choice", "tails", "ranks", "bags", *UNITS_OF_VECTORS]
+SAMPLERS = [*MECHANISMS, "importance", "choice", "tails", "ranks", "bags", *UNITS_OF_VECTORS]
 
 DIGESTS: dict[int, dict[str, str]] = {
     2: {
@@ -140,6 +144,8 @@ DIGESTS: dict[int, dict[str, str]] = {
         "custext_published": "43d4cd6c11fba40b",
         "tem_published": "af6f310ab8e53cc3",
         "mahalanobis_published": "f82d008102a434ba",
+        "scaled_noise_published": "5838eaa2b3bb3338",
+        "importance": "2d99edb252eb134d",
         "choice": "87f8cc940c2d6e7f",
         "tails": "d1040eb15911c50a",
         "ranks": "ba8b25c4cd878635",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import tempfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from dxbeam.errors import ArtifactError, DxbeamError
 from dxbeam.space import artifact
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.word_files import write_words
+from pipelines import build_vocabulary as module
 from pipelines.build_vocabulary import build_vocabulary
 from tests.support import tiny
 
@@ -50,9 +54,40 @@ def test_an_artifact_holds_the_words_vectors_and_neighbours(
     assert np.array_equal(built.close_radius, radii)  # type: ignore[arg-type]
     assert np.allclose(built.unknown_vector, VECTORS.mean(axis=0))  # type: ignore[arg-type]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "manifest.json", "words.parquet", "vectors.npy", "unknown_vector.npy",
+        "manifest.json", "words.arrow", "word_index.npy", "vectors.npy", "unknown_vector.npy",
         "neighbors.npy", "close_radius.npy",
+        "integers.npy", "integer_scales.npy", "integer_bounds.npy",
     }  # fmt: skip
+
+
+def test_a_build_that_was_stopped_goes_on_from_the_pieces_that_were_kept(
+    embeddings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = ["--neighbors=20", f"--table_pieces={tmp_path / 'pieces'}"]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "store_index", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            _build(embeddings, tmp_path / "out", *flags)
+    assert not list((tmp_path / "out").glob("*"))
+    [first, *_] = sorted((tmp_path / "pieces").rglob("*-radii.npy"))
+    first.unlink()
+    searched = tiny.counted(monkeypatch, NeighborSearch, "neighbor_table")
+    built = _build(embeddings, tmp_path / "out", *flags)
+    assert len(searched) == 1, "one piece of two was lost"
+    assert not list((tmp_path / "pieces").rglob("*.npy"))
+    plain = _build(embeddings, tmp_path / "plain", "--neighbors=20")
+    assert built.digest == plain.digest
+
+
+def test_pieces_of_another_table_are_left_alone(embeddings: Path, tmp_path: Path) -> None:
+    pieces = f"--table_pieces={tmp_path / 'pieces'}"
+    other = tmp_path / "pieces" / "other" / "000000000-0-radii.npy"
+    other.parent.mkdir(parents=True)
+    other.touch()
+    _build(embeddings, tmp_path / "out", "--neighbors=20", pieces)
+    assert other.exists()
+    with pytest.raises(DxbeamError, match="lies in `output`"):
+        _build(embeddings, tmp_path / "new", f"--table_pieces={tmp_path / 'new' / 'pieces'}")
 
 
 def test_a_vocabulary_without_a_neighbour_table_is_as_good(
@@ -97,10 +132,15 @@ def test_words_that_would_spoil_a_release_are_left_out_and_counted(
 def test_an_artifact_with_words_that_would_spoil_a_release_is_not_opened(
     tmp_path: Path, word: str
 ) -> None:
+    """Neither are they written, nor opened where another program wrote them."""
     vectors = np.eye(2, dtype=np.float32)
-    uri = tiny.write_artifact(tmp_path / "made", Vocabulary(["pear", word], vectors))
     with pytest.raises(ArtifactError, match="a word is empty or holds a null byte or the end of"):
-        artifact.open_vocabulary(artifact.handle(uri))
+        artifact.write_words_and_vectors([(["pear", word], vectors)], tmp_path / "refused")
+    shape = artifact.write_words_and_vectors([(["pear", "plum"], vectors)], tmp_path)
+    write_words([pa.array(["pear", word])], tmp_path)
+    artifact.write_manifest(str(tmp_path), shape, False, {"name": "tiny"}, table=False)
+    with pytest.raises(ArtifactError, match="a word is empty or holds a null byte or the end of"):
+        artifact.open_vocabulary(str(tmp_path))
 
 
 @pytest.mark.parametrize("flags", [(), ("--rank_c=0.1",), ("--bag_of_words=2",)])
@@ -174,7 +214,7 @@ def test_files_that_are_whole_but_do_not_fit_together(embeddings: Path, tmp_path
     _build(embeddings, tmp_path / "out")
     np.save(tmp_path / "out" / "vectors.npy", VECTORS[:, :3])
     (tmp_path / "out" / "manifest.json").unlink()
-    shape = artifact.WordsAndVectors(len(WORDS), 6, "")
+    shape = artifact.WordsAndVectors(len(WORDS), 6, "", 1.0)
     artifact.write_manifest(str(tmp_path / "out"), shape, False, {})
     with pytest.raises(DxbeamError, match="do not fit together"):
         artifact.open_vocabulary(artifact.handle(str(tmp_path / "out")))
@@ -185,7 +225,7 @@ def test_an_artifact_elsewhere_is_copied_to_this_host_once(
 ) -> None:
     _build(embeddings, tmp_path / "out")
     monkeypatch.setattr(artifact.storage, "is_local", lambda path: False)
-    monkeypatch.setattr(artifact.tempfile, "gettempdir", lambda: str(tmp_path / "host"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "host"))
     (tmp_path / "host").mkdir()
     handle = artifact.handle(str(tmp_path / "out"))
     copied: list[str] = []
@@ -198,8 +238,9 @@ def test_an_artifact_elsewhere_is_copied_to_this_host_once(
     monkeypatch.setattr(artifact.storage, "copy", counted)
     for _ in range(2):
         assert list(artifact.open_vocabulary(handle).words) == WORDS
-    assert len(copied) == 5
-    assert [path.name for path in (tmp_path / "host").glob("*/*")] == [handle.digest]
+    assert len(copied) == 9
+    kept = [path.name for path in (tmp_path / "host").glob("*/*") if path.is_dir()]
+    assert kept == [handle.digest]
 
 
 def test_the_bundled_vocabulary_is_small_and_knows_its_words() -> None:

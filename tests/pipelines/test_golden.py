@@ -61,7 +61,7 @@ def digest_of_release(mode: str, folder: Path) -> str:
     corpus = tiny.write_jsonl(folder / "corpus.jsonl", records)
     output = folder / "release"
     flags = [
-        f"--vocabulary={tiny.write_artifact(folder / 'vocabulary')}",
+        f"--vocabulary={tiny.write_version_1(folder / 'vocabulary')}",
         f"--input={corpus}",
         f"--output={output}",
         f"--key_uri={key}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,22 @@ from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.santext import SanText
 from dxbeam.release import manifest
+from dxbeam.release.verification import verify_release
 from dxbeam.space import artifact
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.importance_file import read_importance
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from tests.support import tiny
 
 FLAGS = {"trlaplace_published": ("--epsilon=0.3", "--parameters=delta=0.4,clip=1")}
-UNSOUND = {"santext_plus", "trlaplace_published", "truncated_gumbel"}
+UNSOUND = {
+    "santext_plus",
+    "scaled_noise_published",
+    "trlaplace_published",
+    "truncated_gumbel",
+}
 TEXTS = tiny.texts(12)
 
 
@@ -69,6 +78,47 @@ def test_what_does_not_protect_every_word_is_refused(
         stated = make_mechanism(other, epsilon=0.3).guarantee()
         assert stated.sound
         assert not stated.unprotected
+
+
+def test_the_job_gives_words_the_weights_of_a_file(uri: str, corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text(tiny.KEY.hex())
+    file = tmp_path / "weights.tsv"
+    file.write_text("".join(f"w{i}\t9\n" for i in range(150)))
+    flags = [f"--key_uri={tmp_path / 'key'}", "--mechanism=santext", f"--importance={file}"]
+    release = tiny.run(uri, corpus, tmp_path / "out", *flags)
+    weights = read_importance(str(file))
+    sanitizer = Sanitizer(
+        artifact.open_vocabulary(artifact.handle(uri)),
+        SanText(release["configuration"]["mechanism"]["epsilon"], weights),
+        tiny.KEY,
+    )
+    documents = [Document(f"d{i}", text) for i, text in enumerate(TEXTS)]
+    expected = [result.document for result in sanitizer.sanitize(documents)]  # type: ignore[union-attr]
+    assert tiny.released(tmp_path / "out") == {made.id: made.text for made in expected}
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    assert release["importance_file"] == {"name": "weights.tsv", "sha256": digest}
+    assert release["configuration"]["mechanism"]["importance"]["words"] == 150
+    assert any("private corpus void" in caveat for caveat in release["guarantee"]["caveats"])
+    assert verify_release(str(tmp_path / "out")).manifest == release
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--mechanism=laplace", "--importance=frequency"], "no finite bound"),
+        (["--mechanism=santext", "--importance={tmp}/none"], "cannot be read"),
+        (["--mechanism=santext", "--importance=stop_words"], "is in the vocabulary"),
+        (["--mechanism=santext", "--parameters=importance=2"], "a flag of its own"),
+        (["--mechanism=santext", "--importance=frequency=101"], "from 0 to 100"),
+    ],
+)
+def test_weights_that_cannot_be_used_are_refused_before_work_starts(
+    uri: str, corpus: Path, tmp_path: Path, flags: list[str], said: str
+) -> None:
+    flags = [flag.format(tmp=tmp_path) for flag in flags]
+    with pytest.raises(ConfigurationError, match=said):
+        tiny.run(uri, corpus, tmp_path / "out", *flags)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_calibration_that_is_undefined_is_refused_before_work_starts(

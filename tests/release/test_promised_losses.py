@@ -22,6 +22,7 @@ from dxbeam.audit.references import REFERENCES
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
+from dxbeam.mechanisms.importance import FrequencyWeights, WordWeights
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
@@ -53,6 +54,8 @@ PARAMETERS: list[tuple[str, dict[str, Any]]] = [
     ("diffractor_tem", {"gamma": 2, "shape": "line"}),
     ("santext", {}),
     ("tem", {"beta": 0.4}),
+    ("santext", {"importance": FrequencyWeights(3.0)}),
+    ("tem", {"beta": 0.4, "importance": WordWeights({"w1": 2.0, "w3": 0.5})}),
     ("gaussian", {"delta": 0.01, "distance": 2.0}),
     ("gaussian", {"delta": 0.01, "distance": 9.0}),
     ("gaussian", {"delta": 0.4, "distance": 9.0}),
@@ -69,6 +72,7 @@ PARAMETERS: list[tuple[str, dict[str, Any]]] = [
     ("custext_published", {"k": 2}),
     ("tem_published", {"beta": 0.4}),
     ("mahalanobis_published", {}),
+    ("scaled_noise_published", {"frequent": 0.5}),
 ]
 CASES = [pytest.param(*case, id=f"{case[0]} {case[1] or ''}") for case in PARAMETERS]
 
@@ -108,6 +112,12 @@ class Word:
         clip = getattr(made, "clip", None) or math.inf
         short = np.clip(np.append(PLACES, PLACES.mean()), -clip, clip)
         clipped = np.abs(short[:, None] - short)
+        if getattr(made, "importance", None) is not None:
+            limit = made.gamma(WORDS) if made.name == "tem" else np.inf
+            rho = np.append(made.importance.of(self.vocabulary), 0.0)
+            return np.minimum(apart, limit) + (1 - np.eye(WORDS + 1)) * (
+                (rho[:, None] + rho) / made.epsilon
+            )
         match made.name:
             case "mahalanobis":  # all of the covariance lies along the line
                 return np.asarray(apart / math.sqrt(1 - made.covariance_weight * (1 - n)))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dxbeam.errors import ConfigurationError
-from dxbeam.space import choose_backend, integer_products
-from dxbeam.space.choose_backend import EXACT_BACKENDS
+from dxbeam.space import integer_products
 from dxbeam.space.float32_search import Float32Search
 from dxbeam.space.integer_products import LARGEST_QUERY, Product
 from dxbeam.space.integer_search import IntegerSearch
@@ -168,69 +165,6 @@ def test_a_product_that_saturates_would_give_wrong_answers() -> None:
         for bits in BITS
     ]
     assert nearest == [[[1]], [[0]]]
-
-
-def _never(*arguments: Any) -> None:
-    arguments[-1].fill(0)
-
-
-@pytest.mark.parametrize(
-    ("product", "chosen"),
-    [(plain, "int8"), (saturating, "int7"), (_never, "float32"), (None, "float32")],
-)
-@pytest.mark.parametrize("threads", [1, 3])
-def test_the_first_backend_that_is_exact_is_used_and_all_answer_alike(
-    threads: int, product: Any, chosen: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("DXBEAM_SEARCH", raising=False)
-    if product is None:  # the extra is not installed
-        monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    else:
-        monkeypatch.setattr(choose_backend, "onnx_product", lambda: product)
-    vocabulary = _vocabulary(3000, 20)
-    queries = _queries(vocabulary, 1.0, 600)
-    search = NeighborSearch(vocabulary, threads)
-    assert search.exact_backend.name == chosen
-    in_float32 = NeighborSearch(vocabulary, threads, "float32")
-    assert in_float32.exact_backend.name == "float32"
-    assert search.nearest(queries).tolist() == in_float32.nearest(queries).tolist()
-    pairs = zip(search.nearest_two(queries), in_float32.nearest_two(queries), strict=True)
-    for ours, theirs in pairs:
-        assert np.array_equal(ours, theirs)
-
-
-@pytest.mark.parametrize("backend", EXACT_BACKENDS)
-def test_a_backend_is_used_where_it_is_asked_for(
-    backend: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(choose_backend, "onnx_product", lambda: plain)
-    monkeypatch.setenv("DXBEAM_SEARCH", backend)
-    assert NeighborSearch(_vocabulary(50, 4)).backend.name == backend
-
-
-def test_the_log_names_the_backend_once(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(choose_backend, "onnx_product", lambda: plain)
-    choose_backend._log_once.cache_clear()
-    with caplog.at_level("INFO"):
-        for backend in ("int7", "int7", "float32"):
-            NeighborSearch(_vocabulary(50, 4), backend=backend).nearest(np.zeros((1, 4)))
-    assert [record.message for record in caplog.records] == [
-        "nearest words are searched exactly, by the backend int7",
-        "nearest words are searched exactly, by the backend float32",
-    ]
-
-
-def test_a_backend_that_is_wrong_here_or_unknown_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(choose_backend, "onnx_product", lambda: saturating)
-    vocabulary = _vocabulary(50, 4)
-    with pytest.raises(ConfigurationError, match="gets such products wrong"):
-        NeighborSearch(vocabulary, backend="int8").nearest(np.zeros((1, 4)))
-    with pytest.raises(ConfigurationError, match="is one of int8, int7, float32"):
-        NeighborSearch(vocabulary, backend="int4")
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e12])

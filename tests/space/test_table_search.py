@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.rounded_words import RoundedQueries, RoundedWords
 from dxbeam.space.score_bounds import ScoreBounds
 from dxbeam.space.table_search import TableSearch
+from dxbeam.space.torch_product import TorchProduct
 from tests.space.test_integer_search import plain
-from tests.support.vocabularies import of
+from tests.support.vocabularies import adversarial, of
 
 Vectors = np.ndarray
 Bounds = Callable[[Vectors], ScoreBounds]
@@ -36,6 +38,9 @@ PATHS: dict[str, Bounds] = {
     "float32": Float32Bounds,
 }
 """By this processor's integer products, or NumPy's where these are wrong, and in float32."""
+
+if find_spec("torch"):  # the extra gpu
+    PATHS["torch"] = lambda vectors: RoundedWords(vectors, TorchProduct("cpu"), 8)
 
 every_path = pytest.mark.parametrize("path", PATHS)
 
@@ -97,27 +102,7 @@ def test_bounds_find_every_row(path: str, n: int, threads: int, small: None) -> 
     assert len(missed) < len(ids) / 10
 
 
-def _adversarial() -> Iterator[Any]:
-    generator = np.random.default_rng(0)
-    normal = generator.normal(size=(2300, 8))
-    line = np.stack([np.linspace(0, 1, 2300), np.zeros(2300)], axis=1)
-    yield "all equal", np.ones((2300, 8))
-    yield "few distinct", normal[np.arange(2300) % 20]
-    yield "pairs", normal[np.arange(2300) // 2]
-    yield "nearly equal", normal[np.arange(2300) % 20] + 1e-7 * normal
-    yield "far from the origin", normal + 1e3
-    yield "one far away", np.concatenate([normal[1:], np.full((1, 8), 1e6)])
-    yield "on a line", line
-    yield "nearest last", line[::-1] ** 3
-    yield "one dimension", normal[:, :1]
-    yield "a grid", np.rint(normal[:, :3] * 2)
-    yield "small", normal * 1e-7
-    yield "large", normal * 1e7
-    yield "of all lengths", normal * np.exp(3 * generator.normal(size=(2300, 1)))
-    yield "two clusters", normal * 1e-3 + (np.arange(2300) % 50 == 0)[:, None]
-
-
-@pytest.mark.parametrize("vectors", [pytest.param(v, id=name) for name, v in _adversarial()])
+@pytest.mark.parametrize("vectors", [pytest.param(v, id=name) for name, v in adversarial()])
 @every_path
 def test_equal_near_and_distant_vectors(path: str, vectors: Vectors, small: None) -> None:
     vectors = vectors.astype(np.float32)

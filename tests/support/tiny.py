@@ -11,13 +11,17 @@ from typing import Any
 
 import apache_beam as beam
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline
 
-from dxbeam.space import artifact
+from dxbeam import storage
+from dxbeam.space import artifact, artifact_manifest
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.word_files import open_words
 from pipelines.sanitize import sanitize
 
 KEY = bytes(range(32))
@@ -32,12 +36,36 @@ def vocabulary(words: int = 300, dimensions: int = 8, seed: int = 0) -> Vocabula
 def write_artifact(folder: Path, vocabulary: Vocabulary | None = None, depth: int = 20) -> str:
     """Writes an artifact and returns its URI."""
     made = vocabulary or globals()["vocabulary"]()
-    (folder / artifact.MANIFEST).unlink(missing_ok=True)
+    (folder / artifact_manifest.MANIFEST).unlink(missing_ok=True)
     shape = artifact.write_words_and_vectors([(list(made.words), made.vectors)], folder)
     neighbors, radii = NeighborSearch(made).neighbor_table(np.arange(len(made)), depth)
-    np.save(folder / artifact.NEIGHBORS, neighbors)
-    np.save(folder / artifact.CLOSE_RADIUS, radii)
+    np.save(folder / artifact_manifest.NEIGHBORS, neighbors)
+    np.save(folder / artifact_manifest.CLOSE_RADIUS, radii)
     artifact.write_manifest(str(folder), shape, made.lowercase, {"name": "tiny"})
+    return str(folder)
+
+
+def write_version_1(folder: Path, vocabulary: Vocabulary | None = None, depth: int = 20) -> str:
+    """As ``write_artifact``, in the form that artifacts had before there was another."""
+    write_artifact(folder, vocabulary, depth)
+    manifest = json.loads((folder / artifact_manifest.MANIFEST).read_text())
+    words = list(open_words(folder))
+    required, optional = artifact_manifest.LAYOUTS[1]
+    kept = {*required, *(name for group in optional.values() for name in group)}
+    for path in folder.iterdir():
+        if path.name not in kept:
+            path.unlink()
+    schema = pa.schema([("word", pa.string())])
+    with pq.ParquetWriter(folder / artifact_manifest.WORDS_OF_VERSION_1, schema) as writer:
+        writer.write_table(pa.table([words], schema=schema))
+    files = {}
+    for name in sorted(kept):
+        digest, size = storage.sha256(str(folder / name))
+        files[name] = {"bytes": size, "sha256": digest}
+    del manifest["longest"], manifest["digest"]
+    manifest |= {"version": 1, "files": files}
+    manifest["digest"] = artifact_manifest.digest_of(manifest)
+    (folder / artifact_manifest.MANIFEST).write_text(json.dumps(manifest))
     return str(folder)
 
 
@@ -130,3 +158,14 @@ def contents(folder: Path) -> dict[str, bytes]:
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+def told(path: Path) -> str:
+    """All that a file tells in words: of a Parquet file its schema and its rows.
+
+    In the bytes of packed numbers a short word like "w7" stands by chance every few runs.
+    """
+    if path.suffix != ".parquet":
+        return path.read_text()
+    table = pq.read_table(path)
+    return f"{table.schema}{table.schema.metadata}{json.dumps(table.to_pylist(), default=str)}"

@@ -107,6 +107,32 @@ def test_the_cluster_and_what_starts_a_job_on_it_fit() -> None:
     assert not ports["port"] <= int(port) <= ports["endPort"], "the pool stays closed"
 
 
+def test_the_patch_gives_the_worker_pool_a_gpu_and_nothing_else() -> None:
+    plain, patched = _yaml("kubernetes/flink.yaml"), _yaml("kubernetes/flink.yaml")
+    for change in _yaml("kubernetes/gpu-workers.yaml"):
+        assert change["op"] == "add"
+        *path, last = change["path"].split("/")[1:]
+        place = patched
+        for name in path:
+            place = place[int(name)] if isinstance(place, list) else place[name]
+        assert last not in place
+        place[last] = change["value"]
+    pods = [it["spec"]["taskManager"]["podTemplate"]["spec"] for it in (plain, patched)]
+    assert pods[1].pop("tolerations")[0]["key"] == "nvidia.com/gpu"
+    [pool] = pods[1]["containers"]
+    assert pool["resources"].pop("limits") == {"nvidia.com/gpu": 1}
+    assert patched == plain
+
+
+@pytest.mark.parametrize("image", ["dataflow/Dockerfile", "kubernetes/workers.Dockerfile"])
+def test_images_hold_the_extras_that_their_comments_name(image: str) -> None:
+    text = (TEMPLATES / image).read_text()
+    assert text.index("ARG EXTRAS=fast\n") < text.index('pip install --no-cache-dir ".[$EXTRAS]"')
+    assert "fast,gpu" in text
+    extras = (TEMPLATES.parent / "pyproject.toml").read_text().splitlines()
+    assert all(any(line.startswith(f"{it} = [") for line in extras) for it in ("fast", "gpu"))
+
+
 def test_no_template_holds_a_key_and_none_writes_over_a_release() -> None:
     for flags in (_kubernetes_flags(), _airflow_flags(), _scheduler_flags(), _workflow_flags()):
         given = dict(flag.split("=", 1) for flag in flags)

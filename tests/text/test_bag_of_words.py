@@ -25,8 +25,9 @@ from dxbeam.randomness import document_key, sampling_key
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text import bag_of_words as module
 from dxbeam.text import sanitizer as sanitizer_module
-from dxbeam.text.bag_of_words import ENGLISH, BagOfWords, read_stop_words
+from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.function_words import ENGLISH
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from tests.support import tiny
 

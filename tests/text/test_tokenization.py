@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxbeam.text.tokenization import PUNCTUATION, RULE, WHITE_SPACE, split, words
+from dxbeam.text import tokenization
+from dxbeam.text.tokenization import PUNCTUATION, RULE, WHITE_SPACE, parts, split, words
 
 PASSED = WHITE_SPACE + PUNCTUATION
 
@@ -30,7 +31,7 @@ def test_nothing_that_could_be_a_word_passes_through() -> None:
 
 @pytest.mark.parametrize("character", PASSED)
 def test_what_passes_through_ends_a_word(character: str) -> None:
-    assert list(split(f"a{character}b")) == [("", "a"), (character, "b"), ("", "")]
+    assert split(f"a{character}b") == (["", character, ""], ["a", "b"])
     assert words(character * 3) == []
 
 
@@ -47,8 +48,21 @@ def test_texts_can_be_cut_at_what_passes_through(left: str, cut: str, right: str
     assert words(left + cut + right) == words(left) + words(right)
 
 
-@given(st.text())
-def test_only_the_last_pair_has_an_empty_word(text: str) -> None:
-    *pairs, last = split(text)
-    assert all(word for _, word in pairs)
-    assert last[1] == ""
+TEXTS = st.lists(st.sampled_from("ab \n,😀")).map("".join)
+
+
+@given(TEXTS, st.integers(1, 9))
+def test_parts_of_a_long_text_are_those_of_the_whole(text: str, size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenization, "_CHARACTERS_AT_ONCE", size)
+        *most, last = parts(text)
+    assert all(len(gaps) == len(words) for gaps, words in most)
+    assert len(last[0]) == len(last[1]) + 1
+    gaps, words = zip(*most, last, strict=True)
+    assert (sum(gaps, []), sum(words, [])) == split(text)  # noqa: RUF017 (a few short lists)
+
+
+def test_a_long_text_is_split_a_part_at_a_time() -> None:
+    found = list(parts("word, " * 100_000))
+    assert len(found) > 5
+    assert max(len(gaps) for gaps, _ in found) < 20_000

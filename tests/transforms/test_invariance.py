@@ -17,6 +17,7 @@ from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space import artifact
+from dxbeam.space.choose_backend import is_exact_here
 from dxbeam.text import sanitizer
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
@@ -26,6 +27,11 @@ from tests.support import tiny
 TEXTS = [*tiny.texts(60), "w1 w2 strange " * 2000]  # the last is longer than one search
 RECORDS = [{"id": f"doc{i}", "text": text, "label": str(i % 3)} for i, text in enumerate(TEXTS)]
 FLAGS = ("--epsilon=3", "--rank_c=0.05", "--group_by=label")
+
+
+def _exact(search: str) -> str:
+    """This search, or one that is exact here."""
+    return search if is_exact_here(search) else "float32"
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +68,10 @@ def metrics(uri: str, key: str, tmp_path_factory: pytest.TempPathFactory) -> str
     "flags",
     [
         (),
-        ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
-        ("--direct_running_mode=multi_threading", "--direct_num_workers=3"),
-        ("--direct_runner_bundle_repeat=1",),
-        ("--num_shards=1",),
+        ("--direct_running_mode=multi_processing", "--direct_num_workers=2", "--search=float32"),
+        ("--direct_running_mode=multi_threading", "--direct_num_workers=3", "--search=faiss"),
+        ("--direct_runner_bundle_repeat=1", f"--search={_exact('int8')}"),
+        ("--num_shards=1", f"--search={_exact('int7')}"),
         ("--num_shards=3", "--compression=none", "--search_threads=2"),
     ],
     ids=["memory", "processes", "threads", "repeated", "one", "sharded"],
@@ -81,9 +87,29 @@ def test_the_same_bytes(
 ) -> None:
     for shard in range(shards):
         tiny.write_jsonl(tmp_path / "in" / f"{shard}.jsonl", RECORDS[shard::shards])
-    tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *flags)
+    release = tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *flags)
     assert tiny.released(tmp_path / "out") == expected
     assert (tmp_path / "out-metrics" / "metrics.json").read_text() == metrics
+    asked = [flag.partition("=")[2] for flag in flags if flag.startswith("--search=")]
+    assert release.get("search_asked_for", "auto") == (asked or ["auto"])[0]
+    assert release["vocabulary"]["search"] == "exact"
+
+
+@pytest.mark.slow
+def test_the_same_bytes_in_four_processes_that_search_as_they_are_told(
+    uri: str,
+    key: str,
+    tmp_path: Path,
+    expected: dict[str, str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for shard in range(4):
+        tiny.write_jsonl(tmp_path / "in" / f"{shard}.jsonl", RECORDS[shard::4])
+    flags = ("--local_processes=4", f"--search={_exact('int7')}")
+    with caplog.at_level("INFO"):
+        tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *flags)
+    assert tiny.released(tmp_path / "out") == expected
+    assert f"searched exactly, by the backend {_exact('int7')}" in caplog.text
 
 
 def test_the_same_bytes_from_packed_and_from_smaller_pieces(

@@ -9,6 +9,8 @@ import pytest
 
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, EmbeddingFileError, OutputError
+from dxbeam.mechanisms.importance import FrequencyWeights
+from dxbeam.mechanisms.santext import SanText
 from dxbeam.space import artifact
 from dxbeam.transforms.yaml import BuildVocabulary, SanitizeRows
 from tests.support import tiny
@@ -79,6 +81,14 @@ def test_a_build_that_fails_leaves_an_empty_place(
     with pytest.raises(EmbeddingFileError):
         _build(tmp_path / "bad.txt", tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_rows_take_weights_of_words_by_name(tmp_path: Path) -> None:
+    uri = tiny.write_artifact(tmp_path / "vocabulary")
+    made = SanitizeRows(uri, 5.0, "santext", importance="frequency=4")
+    assert made._sanitize._configuration.mechanism == SanText(5.0, FrequencyWeights(4.0))
+    with pytest.raises(ConfigurationError, match="no finite bound"):
+        SanitizeRows(uri, 5.0, importance="frequency")
 
 
 def test_a_key_in_place_of_its_name_does_not_get_into_a_pipeline(tmp_path: Path) -> None:

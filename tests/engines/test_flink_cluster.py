@@ -1,7 +1,11 @@
-"""A Flink cluster loses processes in the middle of the job, and nothing is lost or comes twice."""
+"""A Flink cluster releases what every engine does, also where it loses processes in the middle.
+
+All tests that need the cluster are in one file, so that one process of pytest starts one cluster.
+"""
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -12,9 +16,28 @@ import pytest
 from dxbeam.release import manifest
 from tests.engines import corpus, losses
 from tests.engines.flink_cluster import ROOT, FlinkCluster, wait_for
+from tests.engines.same_release import Run, SameRelease
 from tests.support import tiny
 
 pytestmark = pytest.mark.engines
+
+on_the_cluster = pytest.mark.parametrize("flags", ["flink cluster"], indirect=True, scope="module")
+
+
+@on_the_cluster
+class TestFlinkCluster(SameRelease):
+    pass
+
+
+@on_the_cluster
+def test_each_host_of_a_cluster_opens_the_vocabulary_once(
+    run: Run, flags: tuple[str, ...], cluster: FlinkCluster
+) -> None:
+    """Two worker pools with a process each, and slots that share them."""
+    assert manifest.verify(str(run.output))["tokens"]
+    opened = re.findall(r"process (\d+) opens a vocabulary of", cluster.logs())
+    assert 1 <= len(opened) <= 2
+    assert len(set(opened)) == len(opened)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,147 @@
+"""What this host keeps of vocabularies: copies from Cloud Storage, and notes of what was checked.
+
+Both lie in a folder of this user's alone below the directory for temporary files. A note says that
+some files were whole and what they looked like then: path, device, inode, size, and times of
+change. So a file that was touched since is checked again, and so is every file after the host was
+started anew. A note holds nothing of a file.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from dxbeam import storage
+from dxbeam.errors import ArtifactError
+
+_RULES = 1
+"""Of what a checked file is known to hold; raised where more is checked, so old notes are void."""
+
+SETTLED_SECONDS = 2.0
+"""Clocks of file systems are coarse: a file that changed a moment ago may change once more and
+look the same, so no note is left of it."""
+
+_WHOLE = b"whole"
+
+
+def own_folder() -> Path:
+    """The folder, made if there is none.
+
+    Raises:
+      ArtifactError: it is not this user's alone.
+    """
+    home = Path(tempfile.gettempdir()) / f"dxbeam-{os.getuid()}"
+    home.mkdir(mode=0o700, exist_ok=True)
+    status = home.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise ArtifactError(
+            f"{home}, where this host keeps copies of vocabularies, belongs to somebody else or "
+            "can be written by others; delete it, or set TMPDIR to a directory of your own"
+        )
+    return home
+
+
+def copy_here(prefix: str, name: str, files: Iterable[str]) -> Path:
+    """Copies an artifact's files to this host, unless they are here; the copy appears at once.
+
+    Raises:
+      ArtifactError: they cannot be read, or the folder for copies is not this user's alone.
+    """
+    home = own_folder()
+    target = home / name
+    if not target.exists():
+        with tempfile.TemporaryDirectory(dir=home) as partial:
+            for file in files:
+                source = storage.join(prefix, file)
+                try:
+                    storage.copy(source, str(Path(partial) / "copy" / file))
+                except OSError as error:
+                    raise ArtifactError(
+                        f"{source} cannot be copied to this host ({type(error).__name__}); see "
+                        "that it is there, that this worker may read it, and that the disk has room"
+                    ) from None
+            try:
+                (Path(partial) / "copy").rename(target)
+            except OSError:
+                if not target.exists():  # else another process of this host was faster
+                    raise
+    return target
+
+
+@contextmanager
+def checked_once(digest: str, files: Sequence[Path]) -> Iterator[bool]:
+    """Lets one process of this host check files, while the others wait, and then trust it.
+
+    Where no note can be kept, each process checks for itself.
+
+    Args:
+      digest: names what the files should hold.
+      files: all of them.
+
+    Yields:
+      whether the caller is to check them. If it raises no error, that is noted.
+    """
+    look = _look(digest, files)
+    note = _locked_note(look)
+    if note is None:
+        yield True
+        return
+    with note:
+        if note.read() == _WHOLE:
+            fcntl.flock(note, fcntl.LOCK_UN)
+            yield False
+            return
+        settled = _settled(files)
+        yield True
+        if settled and _look(digest, files) == look:
+            with suppress(OSError):
+                note.write(_WHOLE)
+
+
+def _locked_note(look: str) -> BinaryIO | None:
+    """The note on files of this look, which no other process holds; None where none can be kept."""
+    try:
+        note = (own_folder() / f"checked-{look}").open("a+b")
+    except (OSError, ArtifactError):
+        return None
+    try:
+        fcntl.flock(note, fcntl.LOCK_EX)
+        note.seek(0)
+    except OSError:
+        note.close()
+        return None
+    return note
+
+
+def _look(digest: str, files: Sequence[Path]) -> str:
+    """What files look like without being read, as a SHA-256."""
+    looks = []
+    for file in files:
+        with suppress(OSError):  # it is missing, which the check will say
+            status = file.stat()
+            times = (status.st_mtime_ns, status.st_ctime_ns)
+            identity = (status.st_dev, status.st_ino, status.st_size, *times)
+            looks.append((os.path.realpath(file), *identity))
+    return hashlib.sha256(json.dumps([_RULES, _start(), digest, looks]).encode()).hexdigest()
+
+
+def _settled(files: Sequence[Path]) -> bool:
+    with suppress(OSError):
+        return max(file.stat().st_ctime for file in files) + SETTLED_SECONDS < time.time()
+    return False
+
+
+def _start() -> str:
+    """Names the time since this host was started; "" where that cannot be known."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text()
+    return ""
