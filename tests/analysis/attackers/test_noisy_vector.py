@@ -122,3 +122,11 @@ def test_only_noise_of_a_known_density_can_be_attacked(search: NeighborSearch) -
         if name not in SETTINGS:
             with pytest.raises(ConfigurationError, match="attack the released word instead"):
                 guess_from_vectors(mechanism, np.zeros((1, N)), zipf(WORDS), 1, search)
+
+
+def test_vickrey_is_attacked_by_the_noise_that_it_adds(search: NeighborSearch) -> None:
+    vickrey = make_mechanism("vickrey", epsilon=2.0, noise_of="mahalanobis")
+    source = make_mechanism("mahalanobis", epsilon=2.0)
+    noisy = search.vocabulary.vectors[:20] + np.ones(N)
+    guesses = [guess_from_vectors(m, noisy, zipf(WORDS), 3, search) for m in (vickrey, source)]
+    assert np.array_equal(*guesses)
