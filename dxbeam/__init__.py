@@ -19,16 +19,23 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.errors import DxbeamError
     from dxbeam.guarantees import Guarantee
     from dxbeam.mechanisms import make_mechanism
+    from dxbeam.mechanisms.cluster_response import ClusterResponse
     from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
+    from dxbeam.mechanisms.custext import CusText
+    from dxbeam.mechanisms.custext_published import CusTextPublished
+    from dxbeam.mechanisms.diffractor import Diffractor
+    from dxbeam.mechanisms.diffractor_tem import DiffractorTEM
     from dxbeam.mechanisms.gaussian import Gaussian
     from dxbeam.mechanisms.importance import FrequencyWeights, WordWeights
     from dxbeam.mechanisms.laplace import Laplace
     from dxbeam.mechanisms.mahalanobis import Mahalanobis
+    from dxbeam.mechanisms.mahalanobis_published import MahalanobisPublished
     from dxbeam.mechanisms.resampling import RankResampling
     from dxbeam.mechanisms.santext import SanText
     from dxbeam.mechanisms.santext_plus import SanTextPlus
     from dxbeam.mechanisms.scaled_noise_published import ScaledNoisePublished
     from dxbeam.mechanisms.tem import TEM
+    from dxbeam.mechanisms.tem_published import TEMPublished
     from dxbeam.mechanisms.trlaplace import TrLaplace
     from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
     from dxbeam.mechanisms.truncated_gumbel import TruncatedGumbel
@@ -52,8 +59,13 @@ __all__ = [
     "TEM",
     "BagOfWords",
     "BagOfWordsPublished",
+    "ClusterResponse",
     "Configuration",
     "CoordinateLaplace",
+    "CusText",
+    "CusTextPublished",
+    "Diffractor",
+    "DiffractorTEM",
     "Document",
     "DxbeamError",
     "EpsilonByField",
@@ -62,6 +74,7 @@ __all__ = [
     "Guarantee",
     "Laplace",
     "Mahalanobis",
+    "MahalanobisPublished",
     "RankResampling",
     "Rejected",
     "ReleasedVector",
@@ -70,6 +83,7 @@ __all__ = [
     "Sanitized",
     "Sanitizer",
     "ScaledNoisePublished",
+    "TEMPublished",
     "Tally",
     "TrLaplace",
     "TrLaplacePublished",

@@ -115,6 +115,24 @@ def tem(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     return Reference(loss=lambda x, y: epsilon * min(euclidean(x, y), gamma), released=distribution)
 
 
+def tem_published(mechanism: Any, vocabulary: Vocabulary) -> Reference:
+    """The same, but what should be a word beyond gamma is the original; nothing is claimed."""
+    epsilon, beta, words = mechanism.epsilon, mechanism.beta, len(vocabulary)
+    gamma = 2 / epsilon * math.log((1 - beta) * (words - 1) / beta)
+    asked = tem(mechanism, vocabulary).released
+    assert asked is not None
+
+    def distribution(word: int, start: Floats) -> Floats:
+        lengths, result = distances_from(start, vocabulary), asked(word, start)
+        own = word if word >= 0 else int(lengths.argmin())
+        beyond = lengths > gamma
+        result[own] += result[beyond].sum()
+        result[beyond & (np.arange(words) != own)] = 0.0
+        return result
+
+    return Reference(loss=lambda *_: math.inf, released=distribution)
+
+
 def truncated_gumbel(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     """A Poisson number of candidates, the nearest ones; nothing is claimed."""
     words = len(vocabulary)

@@ -97,7 +97,9 @@ def audit_long_vectors(subject: Subject, n: int) -> Iterator[Finding]:
         short, order = _shuffled(subject, _line_or_cloud(subject, 300, n), np.zeros(n))
         words = order[:2]
     else:
-        short, words = _cluster(subject, 2 * WORDS, n)
+        # By distances in float64 alone an order of many words is long in coming.
+        count = 2 * WORDS if subject.entry.by_place else WORDS // 10
+        short, words = _cluster(subject, count, n)
     every = short.vectors_of(np.append(np.arange(len(short)), UNKNOWN))
     places = np.concatenate([every, np.full((len(every), 1), _LENGTH)], axis=1)
     vocabulary = words_at(places[:-1], places[-1])

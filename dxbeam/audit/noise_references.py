@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -70,9 +71,47 @@ def mahalanobis(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     )
 
 
+def mahalanobis_published(mechanism: Any, vocabulary: Vocabulary) -> Reference:
+    """The direction of the noise above and the length of Laplace noise; nothing is claimed.
+
+    In one dimension that is Laplace noise. In more what is released is not known.
+    """
+    n, epsilon, weight = vocabulary.dimensions, mechanism.epsilon, mechanism.covariance_weight
+    covariance = np.atleast_2d(np.cov(vocabulary.vectors.astype(np.float64), rowvar=False))
+    shape = (1 - weight) * np.eye(n) + weight * covariance / (np.trace(covariance) / n)
+    values, axes = np.linalg.eigh(shape)
+    inverse_root = (axes / np.sqrt(values)) @ axes.T
+    of_laplace = spherical_laplace(epsilon)
+
+    def normal(noise: Floats) -> Floats:
+        lengths = np.linalg.norm(noise, axis=1, keepdims=True)
+        unstretched = noise @ inverse_root
+        unstretched *= lengths / np.linalg.norm(unstretched, axis=1, keepdims=True)
+        return of_laplace(unstretched)
+
+    tail = laplace_tail(n, epsilon)
+    return Reference(
+        loss=lambda *_: math.inf,
+        normal=normal,
+        released=nearest_on_a_line(vocabulary, tail) if n == 1 else None,
+        centre=lambda place: place,
+    )
+
+
 def vickrey(mechanism: Any, vocabulary: Vocabulary) -> Reference:
-    """Laplace noise, then the first or second nearest word; the distribution is known on R^1."""
-    epsilon, t = mechanism.epsilon, mechanism.t
+    """Noise, then the first or second nearest word; the distribution is known on R^1."""
+    source, t = mechanism.source, mechanism.t
+    noisy = _NOISES[source.name](source, vocabulary)
+    clip = getattr(source, "clip", None)
+    # In one dimension all but normal noise is Laplace noise.
+    normal = source.name == "gaussian"
+    unit = _deviation(source) if normal else 1 / source.epsilon
+
+    def density(z: Floats) -> Floats:
+        if normal:
+            return np.asarray(stats.norm.pdf(z, scale=unit))
+        return np.asarray(stats.laplace.pdf(z, scale=unit))
+
     words = len(vocabulary)
     places, ids, counts = np.unique(
         vocabulary.vectors[:, 0].astype(np.float64), return_index=True, return_counts=True
@@ -83,14 +122,14 @@ def vickrey(mechanism: Any, vocabulary: Vocabulary) -> Reference:
 
     def distribution(_word: int, start: Floats) -> Floats:
         """Integrates between all points where the two nearest words or the density change."""
+        centre = float(shortened(start, clip)[0])
         middles = [(places[i:] + places[: len(places) - i]) / 2 for i in range(3)]
-        ends = [start[0] + width / epsilon for width in (-50, -12, -4, -1, 1, 4, 12, 50)]
-        borders = np.unique(np.concatenate([*middles, ends, start[:1]]))
-        borders = borders[np.abs(borders - start[0]) <= 50 / epsilon * (1 + 1e-9)]
+        ends = [centre + width * unit for width in (-50, -12, -4, -1, 0, 1, 4, 12, 50)]
+        borders = np.unique(np.concatenate([*middles, ends]))
+        borders = borders[np.abs(borders - centre) <= 50 * unit * (1 + 1e-9)]
         half = np.diff(borders) / 2
         z = (((borders[1:] + borders[:-1]) / 2)[:, None] + half[:, None] * nodes).ravel()
-        mass = (half[:, None] * weights).ravel() * epsilon / 2
-        mass *= np.exp(-epsilon * np.abs(z - start[0]))
+        mass = (half[:, None] * weights).ravel() * density(z - centre)
         nearest = np.searchsorted(middles[1], z)
         beside = np.stack([np.maximum(nearest - 1, 0), np.minimum(nearest + 1, len(places) - 1)])
         apart = np.where(beside == nearest, np.inf, np.abs(z - places[beside]))
@@ -103,12 +142,10 @@ def vickrey(mechanism: Any, vocabulary: Vocabulary) -> Reference:
         result = np.bincount(ids[nearest], mass * share, words)
         return np.asarray(result + np.bincount(second, mass * (1 - share), words))
 
-    return Reference(
-        loss=lambda x, y: epsilon * euclidean(x, y),
-        normal=spherical_laplace(epsilon),
+    return dataclasses.replace(
+        noisy,
         released=distribution if vocabulary.dimensions == 1 else None,
         tolerance=1e-9,  # the quadrature
-        centre=lambda place: place,
         second=lambda near, far: t * near / (t * near + (1 - t) * far),
     )
 
@@ -119,21 +156,7 @@ def gaussian(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     On clipped vectors its exact slack at d = 2 C is delta.
     """
     epsilon, delta, clip = mechanism.epsilon, mechanism.delta, mechanism.clip
-    longest = mechanism.distance if clip is None else 2 * clip
-
-    def exact(lengths: Floats, sigma: float) -> Floats:
-        """Balle and Wang 2018, theorem 8."""
-        middle, shift = lengths / (2 * sigma), epsilon * sigma
-        above = np.exp(epsilon * lengths + special.log_ndtr(-middle - shift))
-        return np.asarray(special.ndtr(middle - shift) - above)
-
-    def excess(sigma: float) -> float:
-        """Of the slack; on the safe side of rounding, where the slack is computed exactly."""
-        if clip is not None:
-            return float(exact(np.array([longest]), sigma)[0] - delta * (1 - 1e-9))
-        return float(stats.norm.logsf(epsilon * sigma - longest / (2 * sigma))) - math.log(delta)
-
-    sigma = optimize.brentq(excess, 1e-9 / epsilon, 1e9 / epsilon, xtol=1e-15, rtol=1e-15)
+    longest, sigma = mechanism.distance if clip is None else 2 * clip, _deviation(mechanism)
 
     def loss(x: Floats, y: Floats) -> float:
         if clip is not None:
@@ -147,10 +170,31 @@ def gaussian(mechanism: Any, vocabulary: Vocabulary) -> Reference:
         delta=delta,
         normal=lambda noise: noise / sigma,
         released=nearest_on_a_line(vocabulary, lambda z: special.ndtr(-z / sigma), clip),
-        slack=lambda differences: exact(np.linalg.norm(differences, axis=1), sigma),
+        slack=lambda differences: _slack(epsilon, np.linalg.norm(differences, axis=1), sigma),
         longest=longest,
         centre=lambda place: shortened(place, clip),
     )
+
+
+def _deviation(mechanism: Any) -> float:
+    """The standard deviation at which normal noise has the claimed slack."""
+    epsilon, delta, clip = mechanism.epsilon, mechanism.delta, mechanism.clip
+    longest = mechanism.distance if clip is None else 2 * clip
+
+    def excess(sigma: float) -> float:
+        """Of the slack; on the safe side of rounding, where the slack is computed exactly."""
+        if clip is not None:
+            return float(_slack(epsilon, np.array([longest]), sigma)[0] - delta * (1 - 1e-9))
+        return float(stats.norm.logsf(epsilon * sigma - longest / (2 * sigma))) - math.log(delta)
+
+    return float(optimize.brentq(excess, 1e-9 / epsilon, 1e9 / epsilon, xtol=1e-15, rtol=1e-15))
+
+
+def _slack(epsilon: float, lengths: Floats, sigma: float) -> Floats:
+    """Of normal noise: Balle and Wang 2018, theorem 8."""
+    middle, shift = lengths / (2 * sigma), epsilon * sigma
+    above = np.exp(epsilon * lengths + special.log_ndtr(-middle - shift))
+    return np.asarray(special.ndtr(middle - shift) - above)
 
 
 def coordinate_laplace(mechanism: Any, vocabulary: Vocabulary) -> Reference:
@@ -162,6 +206,15 @@ def coordinate_laplace(mechanism: Any, vocabulary: Vocabulary) -> Reference:
         released=nearest_on_a_line(vocabulary, lambda z: np.asarray(np.exp(-rate * z) / 2), clip),
         centre=lambda place: shortened(place, clip),
     )
+
+
+_NOISES = {
+    "laplace": laplace,
+    "mahalanobis": mahalanobis,
+    "gaussian": gaussian,
+    "coordinate_laplace": coordinate_laplace,
+}
+"""What vickrey adds."""
 
 
 def _truncated(mechanism: Any, vocabulary: Vocabulary, limit: float, claims: bool) -> Reference:

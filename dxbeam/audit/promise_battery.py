@@ -223,12 +223,14 @@ def _claims(
     places = vocabulary.vectors_of(ids)
     apart = np.array([[euclidean(x, y) for y in places] for x in places])
     # In units of the metric: the audit knows it by the loss at the mechanism's own epsilon. Where
-    # the audit knows of no claim and there is one all the same, it is in Euclidean distance.
+    # the audit knows of no claim and there is one all the same, it is in Euclidean distance, unless
+    # the promise has no factor of that.
     in_metric = word_losses(vocabulary, reference) / epsilon
-    in_metric = np.where(np.isinf(in_metric), apart, in_metric) * float(printed["epsilon"])
+    factor = written["euclidean_epsilon"]
+    in_metric = np.where(np.isinf(in_metric) & (factor is not None), apart, in_metric)
+    in_metric *= float(printed["epsilon"])
     if written["longest"] is not None:
         in_metric[apart > written["longest"]] = math.inf
-    factor = written["euclidean_epsilon"]
     length = written["bag_length"] or 1
     everywhere = [math.inf if written["cap"] is None else float(written["cap"])]
     if written["far_odds"] is not None:

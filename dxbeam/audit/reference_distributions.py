@@ -25,6 +25,11 @@ Tail = Callable[[Floats], Floats]
 """z >= 0 -> P(Z > z), for Z symmetric about 0."""
 
 
+def euclidean(x: Floats, y: Floats) -> float:
+    """The distance of most claims."""
+    return float(np.linalg.norm(x - y))
+
+
 @dataclass(frozen=True)
 class Reference:
     """What one mechanism should do over one vocabulary.
@@ -43,6 +48,7 @@ class Reference:
       longest: length of the longest difference for which ``delta`` is claimed.
       centre: a word's place [n] -> the point that noise is added to, [n], where what is released
         is the word nearest to the sum, or the second nearest; None for other mechanisms.
+      apart: two places -> the distance of which the claimed loss is so much a unit.
       second: distances of the nearest and the second nearest word to the sum, each [B] -> the
         probability that the second is released, [B]; None where it never is.
     """
@@ -56,11 +62,7 @@ class Reference:
     longest: float = math.inf
     centre: Callable[[Floats], Floats] | None = None
     second: Callable[[Floats, Floats], Floats] | None = None
-
-
-def euclidean(x: Floats, y: Floats) -> float:
-    """The distance of most claims."""
-    return float(np.linalg.norm(x - y))
+    apart: Callable[[Floats, Floats], float] = euclidean
 
 
 def laplace_tail(n: int, epsilon: float) -> Tail:

@@ -13,7 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from dxbeam.audit import choice_references, noise_references
+from dxbeam.audit import (
+    choice_references,
+    cluster_references,
+    noise_references,
+    order_references,
+)
 from dxbeam.audit.reference_distributions import Floats, Reference, distances_from, euclidean
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.configuration import Configuration
@@ -28,11 +33,14 @@ class Entry:
       parameters: those with which ``--mechanism all`` audits it.
       spread: (mechanism, n) -> roughly the noise's standard deviation along a direction in R^n, in
         units of the embedding; the audit places words that far apart.
+      by_place: whether words at one place, the unknown one included, are released alike; otherwise
+        the unknown word is as the first word at its place.
     """
 
     reference: Callable[[Any, Vocabulary], Reference]
-    parameters: Mapping[str, float] = field(default_factory=lambda: {"epsilon": 10.0})
+    parameters: Mapping[str, float | str] = field(default_factory=lambda: {"epsilon": 10.0})
     spread: Callable[[Any, int], float] = lambda mechanism, n: math.sqrt(n + 1) / mechanism.epsilon
+    by_place: bool = True
 
 
 def _euclidean_claim(mechanism: Any, _: Vocabulary) -> Reference:
@@ -57,6 +65,8 @@ def _of_distances(mechanism: Any, _: int) -> float:
 
 
 _PUBLISHED = {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}  # defined in every dimension
+
+_SMALL = {"epsilon": 3.0, "cluster_size": 2}  # several clusters of a few words
 
 REFERENCES: dict[str, Entry] = {
     "laplace": Entry(noise_references.laplace),
@@ -84,6 +94,20 @@ REFERENCES: dict[str, Entry] = {
     "scaled_noise_published": Entry(
         noise_references.scaled_noise_published,
         {"epsilon": 10.0, "ratio": 2.0, "frequent": 0.4},
+    ),
+    "custext": Entry(cluster_references.custext, _SMALL, by_place=False),
+    "cluster_response": Entry(cluster_references.cluster_response, _SMALL, by_place=False),
+    "diffractor": Entry(order_references.diffractor, {"epsilon": 1.0, "orders": 2}, by_place=False),
+    "diffractor_tem": Entry(
+        order_references.diffractor_tem, {"epsilon": 1.0, "gamma": 3}, by_place=False
+    ),
+    "custext_published": Entry(cluster_references.custext_published, {"epsilon": 3.0, "k": 3}),
+    "tem_published": Entry(
+        choice_references.tem_published, {"epsilon": 10.0, "beta": 0.2}, spread=_of_distances
+    ),
+    "mahalanobis_published": Entry(
+        noise_references.mahalanobis_published,
+        spread=lambda made, n: (n + 1) / made.epsilon if n > 1 else math.sqrt(2) / made.epsilon,
     ),
     "truncated_gumbel": Entry(choice_references.truncated_gumbel, spread=_of_distances),
 }

@@ -142,7 +142,7 @@ def report(audited: Sequence[Target], runs: Iterable[Run]) -> dict[str, Any]:
         "meaning": (
             "Each run raises a false alarm with probability alpha at most. epsilon_bound is a "
             "lower bound on the privacy loss per unit of Euclidean distance, the largest of the "
-            "runs."
+            "runs; where euclidean_epsilon is null, per unit of the guarantee's own distance."
         ),
         "audits": [
             _entry(target, [run for run in ordered if run.target == i])
@@ -164,6 +164,7 @@ def _entry(target: Target, runs: list[Run]) -> dict[str, Any]:
         else {**settings.as_dict(), "guarantee": promise.sentence},
         "claims": target.name == VECTORS or promise.sound,
         "euclidean_epsilon": promise.euclidean_epsilon,
+        "epsilon": promise.epsilon if promise.sound else None,
         "samples": target.subject.size._asdict(),
         "runs": len(runs),
         "passed": sum(not run.failures for run in runs),
@@ -197,7 +198,7 @@ def table(made: Mapping[str, Any]) -> str:
         "|---|---|---|---|---|---|",
     ]
     for entry in made["audits"]:
-        epsilon, bound = entry["euclidean_epsilon"], entry["epsilon_bound"]
+        epsilon, bound = entry["euclidean_epsilon"] or entry["epsilon"], entry["epsilon_bound"]
         cells = [
             entry["name"],
             f"{epsilon:.4g}" if entry["claims"] else "none",

@@ -11,7 +11,7 @@ import numpy as np
 
 from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Counts, Evidence, Floats
-from dxbeam.audit.reference_distributions import Reference, euclidean
+from dxbeam.audit.reference_distributions import Reference
 from dxbeam.audit.references import after_resampling
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.mechanisms import AddsNoise
@@ -109,7 +109,7 @@ def _audit_outputs(subject: Subject, vocabulary: Vocabulary, setting: str) -> It
             i,
             j,
             reference.loss(places[i], places[j]),
-            euclidean(places[i], places[j]),
+            reference.apart(places[i], places[j]) or np.nan,
             f"words {words[i]} and {words[j]}",
         )
         for i, j in itertools.permutations(range(len(words)), 2)
@@ -209,23 +209,24 @@ def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
     count, coupled = subject.size.outputs, isinstance(subject.configuration.mechanism, AddsNoise)
     sanitizer, key = subject.sanitizer(vocabulary), subject.key()
     released = {}
-    for twin in _TWINS:
+    twins = _TWINS if subject.entry.by_place else _TWINS[1:]
+    for twin in twins:
         run = key if coupled else subject.key()
         released[twin] = sanitizer.release([(run, 0, count)], np.full(count, twin))
         outside = int(((released[twin] < 0) | (released[twin] >= len(vocabulary))).sum())
         test = f"twins: no word released for {_name(twin)}"
         yield _claim(subject, test, setting, evidence.never(outside))
-    for twin in _TWINS[1:]:
+    for twin in twins[1:]:
         if coupled:
-            found = evidence.never(int((released[twin] != released[_TWINS[0]]).sum()))
+            found = evidence.never(int((released[twin] != released[twins[0]]).sum()))
         else:
             # Which of two words at one place is released may be a matter of ids: count them as one.
             merged = [
                 np.where(released[t] == _TWINS[0], _TWINS[1], np.maximum(released[t], 0))
-                for t in (_TWINS[0], twin)
+                for t in (twins[0], twin)
             ]
             found = evidence.same_distribution(*(np.bincount(ids, minlength=8) for ids in merged))
-        test = f"twins: {_name(twin)} against {_name(_TWINS[0])}"
+        test = f"twins: {_name(twin)} against {_name(twins[0])}"
         yield _claim(subject, test, setting, found)
 
 

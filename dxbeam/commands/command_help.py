@@ -173,6 +173,8 @@ def parameters(mechanism: type[Mechanism]) -> list[tuple[str, str, str]]:
 def _default(field: dataclasses.Field[Any]) -> str:
     if field.default is dataclasses.MISSING:
         return "required"
+    if isinstance(field.default, str):
+        return f"default {field.default}"
     return "default none" if field.default is None else f"default {field.default:g}"
 
 

@@ -18,6 +18,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.importance import Importance
 from dxbeam.mechanisms.noise import Floats
+from dxbeam.mechanisms.parameters import choices_of
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
@@ -149,8 +150,9 @@ def make_mechanism(name: str, **parameters: float | str | Importance | None) -> 
 
     Args:
       name: a key of MECHANISMS.
-      parameters: its fields; numbers may come as text, and None leaves a field at its default.
-        ``importance`` is what ``read_importance`` gives.
+      parameters: its fields, numbers or, where a field is a choice, names; numbers may come as
+        text, and None leaves a field at its default. ``importance`` is what ``read_importance``
+        gives.
 
     Raises:
       ConfigurationError: no such mechanism, a parameter that it does not have, lacks or that is
@@ -173,7 +175,12 @@ def make_mechanism(name: str, **parameters: float | str | Importance | None) -> 
     for key, field in fields.items():
         if key not in given and field.default is dataclasses.MISSING:
             raise ConfigurationError(f"`mechanism` {name} needs the parameter {key}")
-    return made(**{key: _number(key, value) for key, value in given.items()})
+    return made(
+        **{
+            key: value if choices_of(fields[key]) else _number(key, value)
+            for key, value in given.items()
+        }
+    )
 
 
 def _no_importance(made: type[Mechanism]) -> str:

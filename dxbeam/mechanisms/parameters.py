@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import Field, field
 from numbers import Real
+from typing import Any
 
 from dxbeam.errors import ConfigurationError
 
@@ -12,6 +14,29 @@ ADDED_LATER = {"added later": True}
 
 It is recorded only where it is given, so that releases without it keep their digests and noise.
 """
+
+_CHOICES = "choices"
+
+
+def choice(*choices: str, default: str | None = None) -> Any:
+    """A parameter that is one of these names, as a field of a mechanism's dataclass.
+
+    With the default None it counts as added later.
+    """
+    metadata = {_CHOICES: choices, **(ADDED_LATER if default is None else {})}
+    return field(default=default, metadata=metadata)
+
+
+def choices_of(parameter: Field[Any]) -> tuple[str, ...]:
+    """The names that a parameter may have; none for one that is a number."""
+    names: tuple[str, ...] = parameter.metadata.get(_CHOICES, ())
+    return names
+
+
+def is_added_later(parameter: Field[Any]) -> bool:
+    """Whether it is recorded only where it is given."""
+    return ADDED_LATER.items() <= parameter.metadata.items()
+
 
 SMALLEST_EPSILON = 1e-3
 LARGEST_EPSILON = 1e4
@@ -79,6 +104,35 @@ def checked_share(name: str, value: float, meaning: str) -> float:
     given, value = value, _as_float(value)
     if not 0 <= value <= 1:
         raise ConfigurationError(f"{name} must be between 0 and 1, not {_shown(given)}: {meaning}")
+    return value
+
+
+def checked_whole(name: str, value: float, smallest: int, largest: int, meaning: str) -> int:
+    """A parameter as an int; refused unless a whole number within these limits.
+
+    Raises:
+      ConfigurationError: it is not.
+    """
+    given, value = value, _as_float(value)
+    if not (smallest <= value <= largest and value.is_integer()):
+        raise ConfigurationError(
+            f"{name} must be a whole number from {smallest} to {largest}, not {_shown(given)}: "
+            f"{meaning}"
+        )
+    return int(value)
+
+
+def checked_choice(name: str, value: object, choices: tuple[str, ...], meaning: str) -> str:
+    """A parameter as it is; refused unless one of these names.
+
+    Raises:
+      ConfigurationError: it is not.
+    """
+    if not (isinstance(value, str) and value in choices):
+        shown = value if isinstance(value, str) else _shown(value)
+        raise ConfigurationError(
+            f"{name} must be one of {', '.join(choices)}, not {shown}: {meaning}"
+        )
     return value
 
 

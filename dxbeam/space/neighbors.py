@@ -169,6 +169,20 @@ class NeighborSearch:
             )
         return near
 
+    def stand_ins(self, ids: Ids) -> Ids:
+        """The words themselves; for UNKNOWN the word nearest to the unknown word's vector.
+
+        Args:
+          ids: int64 [B].
+
+        Returns:
+          int64 [B], each a word of the vocabulary.
+        """
+        unknown = ids == UNKNOWN
+        if not unknown.any():
+            return ids
+        return np.where(unknown, self.nearest_neighbors(np.array([UNKNOWN]), 1)[0, 0], ids)
+
     def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
         """At which rank around a word others stand, where that is no deeper than of interest.
 

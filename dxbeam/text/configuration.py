@@ -12,7 +12,7 @@ from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import LEFT_OUT, Guarantee
 from dxbeam.mechanisms import Mechanism
 from dxbeam.mechanisms.noise import NOISE_RULE
-from dxbeam.mechanisms.parameters import ADDED_LATER
+from dxbeam.mechanisms.parameters import is_added_later
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
@@ -210,14 +210,10 @@ class Configuration:
 
 def _parameters(mechanism: Mechanism) -> dict[str, Any]:
     """Every parameter; one that was added later only where it is given."""
-    given = {
-        field.name: (field.metadata, getattr(mechanism, field.name))
-        for field in dataclasses.fields(mechanism)  # type: ignore[arg-type]
-    }
     return {
-        name: value.as_dict() if hasattr(value, "as_dict") else value
-        for name, (metadata, value) in given.items()
-        if value is not None or metadata != ADDED_LATER
+        each.name: value.as_dict() if hasattr(value, "as_dict") else value
+        for each in dataclasses.fields(mechanism)  # type: ignore[arg-type]
+        if (value := getattr(mechanism, each.name)) is not None or not is_added_later(each)
     }
 
 

@@ -119,7 +119,7 @@ def test_a_mechanism_is_explained_with_all_its_parameters(
         if field.default is dataclasses.MISSING:
             assert default == "required"
         elif field.default is not None:
-            assert float(default.removeprefix("default ")) == field.default
+            assert default == f"default {field.default}".removesuffix(".0")
     assert mechanism(epsilon=10.0).guarantee().sentence in told
     refused = not mechanism(epsilon=10.0).guarantee().sound or name == "santext_plus"
     assert ("--allow_unsound" in told) == refused

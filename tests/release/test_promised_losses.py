@@ -33,12 +33,25 @@ Document = tuple[int, ...]
 PLACES = np.array([-2.0, -0.5, 0.25, 3.0])
 WORDS, PAD = len(PLACES), len(PLACES)
 EPSILON = 1.5
+AS = [0, 1, 2, 3, 2]
+"""The words, and the one that is nearest to the unknown word's vector."""
+ORDERS = {1: [(0, 1, 2, 3)], 3: [(0, 1, 2, 3), (2, 0, 1, 3), (2, 1, 0, 3)]}
+"""Places of the words in the chains from so many words."""
 TOLERANCE = 1e-6
 
 PARAMETERS: list[tuple[str, dict[str, Any]]] = [
     ("laplace", {}),
     ("mahalanobis", {"covariance_weight": 0.6}),
     ("vickrey", {"t": 0.5}),
+    ("vickrey", {"t": 0.3, "noise_of": "gaussian", "delta": 0.01, "clip": 0.6}),
+    ("vickrey", {"t": 0.3, "noise_of": "mahalanobis", "covariance_weight": 0.6}),
+    ("custext", {"cluster_size": 2}),
+    ("custext", {"cluster_size": 2, "scale": "published"}),
+    ("cluster_response", {"cluster_size": 2}),
+    ("diffractor", {}),
+    ("diffractor", {"orders": 3}),
+    ("diffractor_tem", {"gamma": 2}),
+    ("diffractor_tem", {"gamma": 2, "shape": "line"}),
     ("santext", {}),
     ("tem", {"beta": 0.4}),
     ("santext", {"importance": FrequencyWeights(3.0)}),
@@ -57,6 +70,9 @@ PARAMETERS: list[tuple[str, dict[str, Any]]] = [
     ("trlaplace_published", {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}),
     ("truncated_gumbel", {}),
     ("scaled_noise_published", {"frequent": 0.5}),
+    ("custext_published", {"k": 2}),
+    ("tem_published", {"beta": 0.4}),
+    ("mahalanobis_published", {}),
 ]
 CASES = [pytest.param(*case, id=f"{case[0]} {case[1] or ''}") for case in PARAMETERS]
 
@@ -91,7 +107,7 @@ class Word:
 
     @cached_property
     def metric(self) -> Floats:
-        made: Any = self.mechanism
+        made: Any = getattr(self.mechanism, "source", self.mechanism)
         apart, n = self.euclidean, self.vocabulary.dimensions
         clip = getattr(made, "clip", None) or math.inf
         short = np.clip(np.append(PLACES, PLACES.mean()), -clip, clip)
@@ -113,12 +129,21 @@ class Word:
                 return np.asarray(clipped / math.sqrt(n))
             case "gaussian" | "trlaplace":
                 return clipped
+            case "custext" | "cluster_response":  # {0, 1} and {2, 3}, the unknown word as 2
+                return np.array(
+                    [[i != j if (i < 2) == (j < 2) else np.inf for i in AS] for j in AS], np.float64
+                )
+            case "diffractor" | "diffractor_tem":
+                steps = [np.abs(np.subtract.outer(order, order)) for order in ORDERS[made.orders]]
+                if getattr(made, "shape", "line") == "ring":
+                    steps = [np.minimum(each, WORDS - each) for each in steps]
+                return np.minimum(np.max(steps, axis=0), getattr(made, "gamma", np.inf))[AS][:, AS]
         return apart
 
 
-def _word(name: str, parameters: dict[str, float]) -> Word:
+def _word(name: str, parameters: dict[str, Any]) -> Word:
     made = make_mechanism(name, **{"epsilon": EPSILON, **parameters})
-    return Word(made, _vocabulary(1 if name == "vickrey" else 2))
+    return Word(made, _vocabulary(1 if name in ("vickrey", "mahalanobis_published") else 2))
 
 
 @dataclass(frozen=True)
@@ -199,7 +224,7 @@ def test_every_mechanism_is_here() -> None:
 @pytest.mark.parametrize("rule", UNKNOWN_WORDS)
 @pytest.mark.parametrize(("name", "parameters"), CASES)
 def test_of_ordered_text_every_sentence_holds(
-    name: str, parameters: dict[str, float], rule: str
+    name: str, parameters: dict[str, Any], rule: str
 ) -> None:
     word = _word(name, parameters)
     settings = Configuration(word.mechanism, unknown_words=rule, allow_unsound=True)
@@ -274,7 +299,7 @@ def _cost(x: Document, y: Document, n: int, metric: Floats) -> float:
 
 @pytest.mark.parametrize("n", [1, 2])
 @pytest.mark.parametrize(("name", "parameters"), CASES)
-def test_of_bags_every_sentence_holds(name: str, parameters: dict[str, float], n: int) -> None:
+def test_of_bags_every_sentence_holds(name: str, parameters: dict[str, Any], n: int) -> None:
     word = _word(name, parameters)
     settings = Configuration(word.mechanism, bag=BagOfWords(n), allow_unsound=True)
     promise, of_a_word = settings.guarantee(), word.mechanism.guarantee()

@@ -63,4 +63,6 @@ def _states_default(section: str, field: dataclasses.Field[Any]) -> bool:
     stated = re.search(rf"`{field.name}` \(([^)]*)\)", section)
     if stated is None:
         return False
-    return stated[1] == "none" if field.default is None else float(stated[1]) == field.default
+    if field.default is None or isinstance(field.default, str):
+        return stated[1] == str(field.default or "none")
+    return float(stated[1]) == field.default

@@ -85,7 +85,9 @@ def noise_density(mechanism: Mechanism, search: NeighborSearch) -> NoiseDensity:
     def per_length(rate: float) -> Callable[[Floats], Floats]:
         return lambda length: -rate * length
 
-    if isinstance(mechanism, (Laplace, Vickrey)):
+    if isinstance(mechanism, Vickrey):
+        return noise_density(mechanism.source, search)
+    if isinstance(mechanism, Laplace):
         fall = per_length(mechanism.epsilon)
         return NoiseDensity(_same, None, vectors, True, fall, math.inf)
     if isinstance(mechanism, Gaussian):

@@ -1,0 +1,74 @@
+"""Two-sided geometric noise on a word's place in a public order of all words.
+
+Meisenbacher, Chevli, Matthes: 1-Diffractor: efficient and utility-preserving text obfuscation
+leveraging word-level metric differential privacy (2024), geometric variant: Ghosh, Roughgarden,
+Sundararajan: Universally utility-maximizing privacy mechanisms (2009), on the places 0 … N - 1.
+With a = exp(-epsilon), Z steps from the place i are made, P(Z = z) = (1 - a) / (1 + a) a^|z|, as
+far as the ends of the order: P(j | i) = (1 - a) / (1 + a) a^|i - j| within, a^i / (1 + a) and
+a^(N - 1 - i) / (1 + a) at the ends.
+
+Proof. A step from i to i + 1 changes |i - j| by 1 for every j, so each probability by a factor of
+at most e^epsilon; the same at the ends. So the loss is at most epsilon |i - i'|.
+
+What that protects is a place in a list: how alike words are has entered the order, and no more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dxbeam.guarantees import Guarantee
+from dxbeam.mechanisms.noise import uniform
+from dxbeam.mechanisms.order_choice import (
+    DRAWS,
+    SIZE_BITS,
+    by_steps,
+    checked_orders,
+    drawn,
+    orders_of,
+)
+from dxbeam.mechanisms.parameters import checked_epsilon
+from dxbeam.randomness import Random
+from dxbeam.space.neighbors import Ids, NeighborSearch
+
+
+@dataclass(frozen=True)
+class Diffractor:
+    """Word to place to place to word.
+
+    Attributes:
+      epsilon: privacy parameter per step in the order.
+      orders: of how many public orders each word draws one.
+    """
+
+    epsilon: float
+    orders: int = 1
+    name: ClassVar[str] = "diffractor"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        object.__setattr__(self, "orders", checked_orders(self.orders))
+
+    def draws(self, dimensions: int) -> int:  # noqa: ARG002
+        """Random numbers per word."""
+        return DRAWS
+
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """The word so many steps from each word: int64 [B] -> int64 [B]."""
+        orders, chance = orders_of(search, self.orders), drawn(random, self.orders)
+        places = orders.places[chance.order, search.stand_ins(ids)].astype(np.int64)
+        # P(|Z| >= z) = 2 a^z / (1 + a) for z >= 1, so |Z| is the last z with u at most that.
+        beyond = uniform(chance.size, chance.tail, SIZE_BITS) * ((1 + math.exp(-self.epsilon)) / 2)
+        last = len(search.vocabulary) - 1
+        steps = np.minimum(np.floor(-np.log(beyond) / self.epsilon), last).astype(np.int64)
+        places += np.where(chance.up, steps, -steps)
+        return orders.words[chance.order, np.clip(places, 0, last)].astype(np.int64)
+
+    def guarantee(self) -> Guarantee:
+        """Pure epsilon for each step between two words, for every pair of strings."""
+        citation = "Ghosh et al. 2009; proof in dxbeam/mechanisms/diffractor.py"
+        return by_steps(self.epsilon, self.orders, ring=False, limit=None, citation=citation)
