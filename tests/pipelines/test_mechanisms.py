@@ -89,7 +89,7 @@ def test_the_job_gives_words_the_weights_of_a_file(uri: str, corpus: Path, tmp_p
     weights = read_importance(str(file))
     sanitizer = Sanitizer(
         artifact.open_vocabulary(artifact.handle(uri)),
-        SanText(release["configuration"]["mechanism"]["epsilon"], weights),
+        SanText(release["configuration"]["mechanism"]["epsilon"], importance=weights),
         tiny.KEY,
     )
     documents = [Document(f"d{i}", text) for i, text in enumerate(TEXTS)]
