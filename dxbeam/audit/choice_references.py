@@ -60,7 +60,7 @@ def _with_weights(
     mechanism: Any, vocabulary: Vocabulary, metric: Callable[[Floats], Floats]
 ) -> _Apart:
     weights = np.zeros(len(vocabulary))
-    if mechanism.importance is not None:
+    if getattr(mechanism, "importance", None) is not None:
         weights = mechanism.importance.of(vocabulary)
     return _Apart(vocabulary, metric, np.append(weights, 0.0))
 
@@ -91,7 +91,7 @@ def tem(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     """Algorithm 1: words within gamma compete with one candidate for all others."""
     epsilon, beta, words = mechanism.epsilon, mechanism.beta, len(vocabulary)
     gamma = 2 / epsilon * math.log((1 - beta) * (words - 1) / beta)
-    if getattr(mechanism, "importance", None) is not None:  # tem_published has none
+    if getattr(mechanism, "importance", None) is not None:
         apart = _with_weights(mechanism, vocabulary, lambda d: epsilon * np.minimum(d, gamma))
         return Reference(
             loss=apart.loss,

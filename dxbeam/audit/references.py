@@ -91,10 +91,6 @@ REFERENCES: dict[str, Entry] = {
         spread=_of_distances,
     ),
     "tem": Entry(choice_references.tem, {"epsilon": 10.0, "beta": 0.2}, spread=_of_distances),
-    "scaled_noise_published": Entry(
-        noise_references.scaled_noise_published,
-        {"epsilon": 10.0, "ratio": 2.0, "frequent": 0.4},
-    ),
     "custext": Entry(cluster_references.custext, _SMALL, by_place=False),
     "cluster_response": Entry(cluster_references.cluster_response, _SMALL, by_place=False),
     "diffractor": Entry(order_references.diffractor, {"epsilon": 1.0, "orders": 2}, by_place=False),
@@ -108,6 +104,10 @@ REFERENCES: dict[str, Entry] = {
     "mahalanobis_published": Entry(
         noise_references.mahalanobis_published,
         spread=lambda made, n: (n + 1) / made.epsilon if n > 1 else math.sqrt(2) / made.epsilon,
+    ),
+    "scaled_noise_published": Entry(
+        noise_references.scaled_noise_published,
+        {"epsilon": 10.0, "ratio": 2.0, "frequent": 0.4},
     ),
     "truncated_gumbel": Entry(choice_references.truncated_gumbel, spread=_of_distances),
 }

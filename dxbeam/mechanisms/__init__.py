@@ -151,8 +151,8 @@ def make_mechanism(name: str, **parameters: float | str | Importance | None) -> 
     Args:
       name: a key of MECHANISMS.
       parameters: its fields, numbers or, where a field is a choice, names; numbers may come as
-        text, and None leaves a field at its default. ``importance`` is what ``read_importance``
-        gives.
+        text, and None leaves a field at its default.
+        ``importance`` is what ``read_importance`` gives.
 
     Raises:
       ConfigurationError: no such mechanism, a parameter that it does not have, lacks or that is

@@ -69,10 +69,10 @@ PARAMETERS: list[tuple[str, dict[str, Any]]] = [
     ("santext_plus", {"p": 0.3, "sensitive": 1.0}),
     ("trlaplace_published", {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}),
     ("truncated_gumbel", {}),
-    ("scaled_noise_published", {"frequent": 0.5}),
     ("custext_published", {"k": 2}),
     ("tem_published", {"beta": 0.4}),
     ("mahalanobis_published", {}),
+    ("scaled_noise_published", {"frequent": 0.5}),
 ]
 CASES = [pytest.param(*case, id=f"{case[0]} {case[1] or ''}") for case in PARAMETERS]
 
