@@ -37,7 +37,7 @@ from dxbeam.space.score_bounds import WORDS_PER_BLOCK, ScoreBounds
 from dxbeam.space.torch_product import gpu_is_there
 from dxbeam.space.vocabulary import Vocabulary
 
-SIZES = (33_849, 100_000, 200_000, 400_000)
+SIZES = (33_849, 100_000, 400_000, 1_000_000)
 RAW_FAISS = "faiss.IndexFlatL2 alone"
 LIMITS = {"int8": "products alone, 8 bits", FLOAT32: "products alone, float32"}
 LOOKS = {
