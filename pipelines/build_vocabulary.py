@@ -16,6 +16,7 @@ starts, the command says about how long it will take, and meanwhile how much of 
                                   search approximately; see the recall in the manifest
     --vector_dtype float16        half the size
     --neighbors 0                 no neighbours: to measure a large vocabulary without waiting
+    --clusters 20 --orders 1      what custext and diffractor draw from, so that no process makes it
     --table_pieces DIR            so that a build that was stopped goes on where it was
 
 The embedding file must be public: a vocabulary made from the private corpus voids the guarantee.
@@ -40,12 +41,16 @@ from dxbeam import stopping, storage
 from dxbeam.commands import launch, table_progress
 from dxbeam.commands.options import BuildVocabularyOptions, CommonOptions, parse, require
 from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms.cluster_choice import checked_cluster_size
 from dxbeam.mechanisms.index_recall import measure_recall
+from dxbeam.mechanisms.order_choice import checked_orders
 from dxbeam.release import claim
 from dxbeam.space import artifact, artifact_manifest, table_pieces
 from dxbeam.space.approximate_index import EXACT, build_index, check_index
 from dxbeam.space.artifact import WordsAndVectors
+from dxbeam.space.clusters import clusters
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
+from dxbeam.space.word_order import word_orders
 from dxbeam.transforms.neighbor_table import WriteNeighborTable
 
 
@@ -112,6 +117,22 @@ def store_index(
     return {"index": {**facts, "recall_by_epsilon": recall}}
 
 
+def store_places(own: BuildVocabularyOptions, output: str, shape: WordsAndVectors) -> None:
+    """Makes the clusters and orders that were asked for."""
+    made: dict[str, Any] = {}
+    if own.clusters or own.orders:
+        print("Now their clusters and orders", flush=True)
+        vocabulary = artifact.open_draft(output, shape.digest)
+    if own.clusters:
+        made[artifact_manifest.CLUSTERS] = clusters(vocabulary, own.clusters)
+    if own.orders:
+        made[artifact_manifest.ORDERS] = word_orders(vocabulary, own.orders)
+    with tempfile.TemporaryDirectory() as local:
+        for name, array in made.items():
+            np.save(Path(local) / name, array)
+            storage.copy(str(Path(local) / name), storage.join(output, name))
+
+
 def check(options: PipelineOptions) -> str:
     """Refuses everything that can be known to be wrong before a run; writes nothing.
 
@@ -132,6 +153,10 @@ def check(options: PipelineOptions) -> str:
             f"`table_pieces` {own.table_pieces} lies in `output`, which must be empty when the "
             "build is started again; choose a place beside it"
         )
+    if own.clusters is not None:
+        checked_cluster_size(own.clusters)
+    if own.orders is not None:
+        checked_orders(own.orders)
     report = ReadingReport()
     first = next(
         read_embeddings(
@@ -202,6 +227,7 @@ def build_vocabulary(argv: Sequence[str]) -> None:
         print(f"Read {shape.words:,} words in {shape.dimensions} dimensions")
         if own.neighbors:
             store_table(options, shape)
+        store_places(own, output, shape)
         index = store_index(output, shape, own.index_factory, own.index_parameters)
         source = {
             "name": report.source,

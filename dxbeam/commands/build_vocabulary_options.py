@@ -76,6 +76,20 @@ class BuildVocabularyOptions(PipelineOptions):
             "searched when they are drawn. 0 stores none and no close radii: quick to build, "
             "and searched for when needed",
         )
+        group.add_argument(
+            "--clusters",
+            type=count,
+            metavar="K",
+            help="store the public clusters of K words that custext and cluster_response with "
+            "cluster_size=K draw from (default: each process that needs them makes them)",
+        )
+        group.add_argument(
+            "--orders",
+            type=count,
+            metavar="K",
+            help="store the K public orders of the words that diffractor and diffractor_tem with "
+            "orders=K draw from (default: each process that needs them makes them)",
+        )
         group = flag_group(parser, flag_groups.OUTPUT)
         group.add_argument(
             "--table_pieces",

@@ -21,6 +21,7 @@ import dataclasses
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee, Metric, pure
 from dxbeam.mechanisms.noise import TAIL_DRAWS
@@ -28,7 +29,7 @@ from dxbeam.mechanisms.parameters import checked_whole
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
-from dxbeam.space.word_order import word_order
+from dxbeam.space.word_order import word_orders
 
 LARGEST_ORDERS = 16
 
@@ -60,8 +61,8 @@ class Orders(NamedTuple):
       places: int32 [k, N], the place of each word.
     """
 
-    words: Ids
-    places: Ids
+    words: npt.NDArray[np.int32]
+    places: npt.NDArray[np.int32]
 
 
 class Drawn(NamedTuple):
@@ -96,8 +97,7 @@ def orders_of(search: NeighborSearch, count: int) -> Orders:
     """So many orders of a vocabulary, made once: chains from words spread through the file."""
 
     def made(vocabulary: Vocabulary) -> Orders:
-        starts = [number * len(vocabulary) // count for number in range(count)]
-        words = np.array([word_order(vocabulary, start) for start in starts])
+        words = word_orders(vocabulary, count)
         return Orders(words, np.argsort(words, axis=1).astype(np.int32))
 
     return search.computed_once(("word orders", count), made)

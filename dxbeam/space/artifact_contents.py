@@ -19,8 +19,10 @@ from dxbeam import storage
 from dxbeam.errors import ArtifactError, DxbeamError
 from dxbeam.space.artifact_manifest import (
     CLOSE_RADIUS,
+    CLUSTERS,
     INDEX,
     NEIGHBORS,
+    ORDERS,
     UNKNOWN_VECTOR,
     VECTORS,
     WORDS_OF_VERSION_1,
@@ -54,6 +56,7 @@ def opened(directory: Path, manifest: dict[str, Any], uri: str) -> Vocabulary:
             vocabulary = _load(directory, manifest)
             if unchecked:
                 _check_table(vocabulary)
+                _check_places(vocabulary)
                 unwritable = _holds_unwritable(vocabulary.words)
         except (OSError, ValueError, KeyError, RuntimeError, pa.ArrowException, DxbeamError) as e:
             raise ArtifactError(
@@ -91,6 +94,16 @@ def _check_table(vocabulary: Vocabulary) -> None:
     table, words = vocabulary.neighbor_ids, len(vocabulary)
     if table is not None and table.size and not (table.min() >= 0 and table.max() < words):
         raise ValueError("the neighbour table names words that are not there")
+
+
+def _check_places(vocabulary: Vocabulary) -> None:
+    clusters, orders, words = vocabulary.clusters, vocabulary.orders, len(vocabulary)
+    if clusters is not None:
+        sizes = np.bincount(clusters)  # refuses numbers below 0
+        if not (sizes[:-1] == sizes[0]).all() or not sizes[0] <= sizes[-1] < 2 * sizes[0]:
+            raise ValueError("the clusters are not of one size")
+    if orders is not None and not (np.sort(orders, axis=1) == np.arange(words)).all():
+        raise ValueError("an order does not hold each word once")
 
 
 def _holds_unwritable(words: Sequence[str]) -> bool:
@@ -135,6 +148,11 @@ def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
     rounded = None
     if INTEGERS in files:
         rounded = open_rounded(directory, len(vectors), unknown.astype(np.float64))
+    clusters, orders = (_mapped(directory / n) if n in files else None for n in (CLUSTERS, ORDERS))
+    if clusters is not None and clusters.shape != (len(vectors),):
+        raise ValueError("the clusters do not have one number per word")
+    if orders is not None and orders.shape[1:] != (len(vectors),):
+        raise ValueError("the orders do not have one place per word")
     index = None
     if INDEX in files:
         import faiss  # a tenth of a second that exact vocabularies do not need
@@ -147,6 +165,8 @@ def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
         unknown_vector=unknown,
         neighbor_ids=neighbors,
         close_radius=close_radius,
+        clusters=clusters,
+        orders=orders,
         index=index,
         digest=manifest["digest"],
         rounded=rounded,

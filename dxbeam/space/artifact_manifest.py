@@ -32,6 +32,7 @@ VERSION = 2
 MANIFEST, VECTORS, UNKNOWN_VECTOR = "manifest.json", "vectors.npy", "unknown_vector.npy"
 WORDS_OF_VERSION_1 = "words.parquet"
 CLOSE_RADIUS, NEIGHBORS, INDEX = "close_radius.npy", "neighbors.npy", "index.faiss"
+CLUSTERS, ORDERS = "clusters.npy", "orders.npy"
 PIECES = "table-pieces"
 """Folder of the neighbour table's pieces while it is built."""
 
@@ -55,7 +56,12 @@ LAYOUTS = {
     1: Layout((WORDS_OF_VERSION_1, VECTORS, UNKNOWN_VECTOR), _TABLE),
     2: Layout(
         (WORDS, WORD_INDEX, VECTORS, UNKNOWN_VECTOR),
-        {**_TABLE, "integers": (INTEGERS, SCALES, BOUNDS)},
+        {
+            **_TABLE,
+            "integers": (INTEGERS, SCALES, BOUNDS),
+            "clusters": (CLUSTERS,),
+            "orders": (ORDERS,),
+        },
     ),
 }
 """By version. A structure that is computed from the public words and vectors, and that readers may

@@ -22,7 +22,7 @@ _AT_ONCE = 512
 
 
 def clusters(vocabulary: Vocabulary, size: int) -> npt.NDArray[np.int32]:
-    """The number of each word's cluster.
+    """The number of each word's cluster: those of the vocabulary if it has such, else made now.
 
     Some 10 s of a core for 33,849 words of 300 dimensions without a neighbour table and clusters of
     20; it grows with the square of the number of words.
@@ -35,6 +35,9 @@ def clusters(vocabulary: Vocabulary, size: int) -> npt.NDArray[np.int32]:
     Returns:
       int32 [N], 0 for the cluster of the first word, and so on.
     """
+    made = vocabulary.clusters
+    if made is not None and np.count_nonzero(made == 0) == size:
+        return made
     numbers = np.full(len(vocabulary), -1, np.int32)
     ahead = min(_AT_ONCE, len(vocabulary) // (2 * size))
     unused = UnusedWords(vocabulary, size + _DEPTH, ahead)

@@ -53,6 +53,8 @@ class Vocabulary:
       digest: names the content; the artifact's SHA-256, or "" for a vocabulary made in memory.
       rounded: the vectors in 8-bit integers, or None where a search by them has to make its own.
       longest_vector: ``longest``, or None where it is still to be computed.
+      clusters: int32 [N], the number of each word's cluster, or None; see clusters.py.
+      orders: int32 [k, N], orders of all words, or None; see word_order.py.
 
     Raises:
       ConfigurationError: words and vectors that do not fit each other, or vectors that are not
@@ -69,6 +71,8 @@ class Vocabulary:
     digest: str = ""
     rounded: RoundedVectors | None = None
     longest_vector: float | None = None
+    clusters: npt.NDArray[np.int32] | None = None
+    orders: npt.NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.vectors, np.ndarray):

@@ -17,6 +17,22 @@ from dxbeam.space.vocabulary import Vocabulary
 _DEPTH = 64
 
 
+def word_orders(vocabulary: Vocabulary, count: int) -> npt.NDArray[np.int32]:
+    """So many orders, from words spread through the file: those of the vocabulary, or made now.
+
+    Args:
+      vocabulary: N words.
+      count: k.
+
+    Returns:
+      int32 [k, N].
+    """
+    if vocabulary.orders is not None and len(vocabulary.orders) == count:
+        return vocabulary.orders
+    starts = [number * len(vocabulary) // count for number in range(count)]
+    return np.array([word_order(vocabulary, start) for start in starts])
+
+
 def word_order(vocabulary: Vocabulary, start: int = 0) -> npt.NDArray[np.int32]:
     """The words in the order of a chain, ties of the distance by id.
 

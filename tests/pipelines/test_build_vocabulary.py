@@ -11,11 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dxbeam import storage
 from dxbeam.errors import ArtifactError, DxbeamError
+from dxbeam.mechanisms.cluster_response import ClusterResponse
+from dxbeam.mechanisms.diffractor import Diffractor
 from dxbeam.space import artifact
+from dxbeam.space.artifact_manifest import digest_of
+from dxbeam.space.clusters import clusters
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.unused_words import UnusedWords
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.space.word_files import write_words
+from dxbeam.space.word_order import word_orders
 from pipelines import build_vocabulary as module
 from pipelines.build_vocabulary import build_vocabulary
 from tests.support import tiny
@@ -58,6 +65,56 @@ def test_an_artifact_holds_the_words_vectors_and_neighbours(
         "neighbors.npy", "close_radius.npy",
         "integers.npy", "integer_scales.npy", "integer_bounds.npy",
     }  # fmt: skip
+
+
+def test_clusters_and_orders_are_stored_when_asked_for(
+    embeddings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is released is the same as without, and nothing is made anew."""
+    flags = ["--neighbors=0", "--clusters=5", "--orders=2"]
+    built = _build(embeddings, tmp_path / "out", *flags)
+    bare = Vocabulary(WORDS, VECTORS, unknown_vector=built.unknown_vector)
+    assert isinstance(built.clusters, np.memmap)
+    assert np.array_equal(built.clusters, clusters(bare, 5))
+    assert np.array_equal(built.orders, word_orders(bare, 2))  # type: ignore[arg-type]
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"clusters.npy", "orders.npy"} < names
+    without = NeighborSearch(bare)
+    ids = np.arange(len(WORDS))
+    for mechanism in (ClusterResponse(2.0, 5), Diffractor(1.0, 2)):
+        random = np.random.default_rng(1).integers(
+            0, 2**64, (len(ids), mechanism.draws(6)), dtype=np.uint64
+        )
+        expected = mechanism.release(ids, random, without)
+        with monkeypatch.context() as patch:
+            patch.setattr(UnusedWords, "take", None)
+            assert np.array_equal(mechanism.release(ids, random, NeighborSearch(built)), expected)
+
+
+@pytest.mark.parametrize(("name", "value"), [("clusters.npy", 0), ("orders.npy", 3)])
+def test_clusters_and_orders_that_are_none_are_refused(
+    embeddings: Path, tmp_path: Path, name: str, value: int
+) -> None:
+    _build(embeddings, tmp_path / "out", "--neighbors=0", "--clusters=5", "--orders=2")
+    path = tmp_path / "out" / name
+    stored = np.load(path)
+    stored.ravel()[-3:] = value
+    np.save(path, stored)
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    manifest["files"][name]["sha256"] = storage.sha256(str(path))[0]
+    del manifest["digest"]
+    manifest["digest"] = digest_of(manifest)
+    (tmp_path / "out/manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ArtifactError, match="do not fit together"):
+        artifact.open_vocabulary(artifact.handle(str(tmp_path / "out")))
+
+
+@pytest.mark.parametrize("flag", ["--clusters=1", "--orders=99"])
+def test_sizes_that_no_mechanism_takes_are_refused(
+    embeddings: Path, tmp_path: Path, flag: str
+) -> None:
+    with pytest.raises(DxbeamError, match="must be a whole number from"):
+        _build(embeddings, tmp_path / "out", flag)
 
 
 def test_a_build_that_was_stopped_goes_on_from_the_pieces_that_were_kept(
