@@ -22,8 +22,11 @@ from tests.support import tiny
 
 FLAGS = {"trlaplace_published": ("--epsilon=0.3", "--parameters=delta=0.4,clip=1")}
 UNSOUND = {
+    "custext_published",
+    "mahalanobis_published",
     "santext_plus",
     "scaled_noise_published",
+    "tem_published",
     "trlaplace_published",
     "truncated_gumbel",
 }
