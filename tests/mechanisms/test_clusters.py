@@ -24,7 +24,7 @@ from dxbeam.text.configuration import Configuration
 from tests.support import vocabularies
 from tests.support.distributions import Floats, Ids, chi_square_p, judge, random_numbers
 
-ROWS = 40_000
+ROWS = 20_000
 EPSILONS = [0.001, 0.5, 3.0, 20.0, 41.0, 500.0]
 
 

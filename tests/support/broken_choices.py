@@ -150,7 +150,11 @@ class LaplaceForFewWords(Laplace):
 
 
 MECHANISMS: dict[str, Any] = {
-    **{f"santext: {name}": BrokenChoice(10.0, name) for name in CHOICES if name != "no mistake"},
+    **{
+        f"santext: {name}": BrokenChoice(10.0, mistake=name)
+        for name in CHOICES
+        if name != "no mistake"
+    },
     "laplace: the original among more than 1,000 words": LaplaceForFewWords(10.0),
 }
 

@@ -18,12 +18,10 @@ from dxbeam.mechanisms.custext import CusText
 from dxbeam.mechanisms.custext_published import CusTextPublished
 from dxbeam.mechanisms.diffractor import Diffractor
 from dxbeam.mechanisms.diffractor_tem import LINE, DiffractorTEM
-from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.noise import uniform
 from dxbeam.mechanisms.order_choice import orders_of
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.mechanisms.tem_published import TEMPublished
-from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN
 
@@ -141,14 +139,6 @@ class TEMThatReturnsTheOriginal(TEM):
 
 
 @dataclass(frozen=True)
-class VickreyOfOtherNoise(Vickrey):
-    """Claims the distance of one noise and adds another."""
-
-    def noise(self, random: Any, search: NeighborSearch) -> Floats:
-        return Laplace(self.epsilon).noise(random, search)
-
-
-@dataclass(frozen=True)
 class StepsAsDistance(Diffractor):
     """Says of Euclidean distance what holds of steps."""
 
@@ -176,7 +166,6 @@ MECHANISMS: dict[str, Any] = {
     "diffractor_tem: the full epsilon on a line": LineAtTheFullEpsilon(1.0, 3, LINE),
     "diffractor_tem: a smaller reach": RingOfSmallerReach(1.0, 2),
     "tem: the original for far words": TEMThatReturnsTheOriginal(10.0, 0.2),
-    "vickrey: other noise than its claim": VickreyOfOtherNoise(10.0, noise_of="mahalanobis"),
     "diffractor: steps promised as distance": StepsAsDistance(1.5),
     "custext: promised between clusters": CapOfOneCluster(1.5, 2),
 }
