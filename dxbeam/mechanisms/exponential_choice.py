@@ -89,7 +89,7 @@ zeros: BLAS may sum in another order for a matrix of another shape, and what is 
 must not depend on the words beside it."""
 
 _AROUND = 129  # measured: 45 to 110 us a word at any epsilon; with 65 it is 24 to 280
-_DISTRIBUTIONS = 2  # whose envelopes are kept: a run has one, a comparison one after the other
+_DISTRIBUTIONS = 4  # whose envelopes are kept: one for each epsilon of a run, up to so many
 _WORDS_PER_BLOCK = 4096
 _DISTANCES_AT_ONCE = 1 << 23  # float64: 64 MiB
 _ROUNDOFF = 2.0**-53

@@ -37,7 +37,7 @@ class SanText:
     """
 
     epsilon: float
-    importance: Importance | None = field(default=None, metadata=ADDED_LATER)
+    importance: Importance | None = field(default=None, metadata=ADDED_LATER, kw_only=True)
     name: ClassVar[str] = "santext"
 
     def __post_init__(self) -> None:

@@ -47,7 +47,7 @@ class TEM:
 
     epsilon: float
     beta: float = 0.001
-    importance: Importance | None = field(default=None, metadata=ADDED_LATER)
+    importance: Importance | None = field(default=None, metadata=ADDED_LATER, kw_only=True)
     name: ClassVar[str] = "tem"
 
     def __post_init__(self) -> None:

@@ -134,7 +134,7 @@ def describe(
         "vocabulary": f"{len(vocabulary):,} words in {vocabulary.dimensions} dimensions"
         + approximately,
         "other words": UNKNOWN_WORDS[configuration.unknown_words],
-        **({"epsilon by": _listed(levels)} if levels else {}),
+        **({"epsilon by": _by_level(levels)} if levels else {}),
         **({"bag": _listed(bag)} if bag else {}),
         **({"repair": _listed(repair.as_dict())} if repair else {}),
         "write": f"{output} (metrics and dead letters: {metrics_output})",
@@ -157,6 +157,16 @@ def describe(
         "Nothing was written (--dry_run).",
     ]
     return "\n".join(lines)
+
+
+def _by_level(levels: Mapping[str, Any]) -> str:
+    """Which documents have which epsilon."""
+    listed = ", ".join(
+        f"{epsilon:g} for {value!r}" for value, epsilon in levels["epsilons"].items()
+    )
+    others = levels["otherwise"]
+    rest = "others are dead letters" if others is None else f"{others:g} for all others"
+    return f"{levels['field']}: {listed}; {rest}"
 
 
 def _listed(values: Mapping[str, Any]) -> str:

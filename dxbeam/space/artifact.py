@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from dxbeam import storage
 from dxbeam.errors import ArtifactError
-from dxbeam.space.artifact_contents import UNWRITABLE_WORD, load_vectors, opened
+from dxbeam.space.artifact_contents import UNWRITABLE_WORD, draft, opened
 from dxbeam.space.artifact_manifest import (
     EXACT,
     FORMAT,
@@ -303,5 +303,4 @@ def open_draft(uri: str, digest: str) -> Vocabulary:
     folder = Path(directory)
     if not storage.is_local(directory):
         folder = copy_here(directory, digest, [VECTORS])
-    vectors = load_vectors(folder)
-    return Vocabulary(range(len(vectors)), vectors, unknown_vector=vectors[0])  # type: ignore[arg-type]
+    return draft(folder)

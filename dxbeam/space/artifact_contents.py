@@ -112,8 +112,18 @@ def _holds_unwritable(words: Sequence[str]) -> bool:
     return any(map(UNWRITABLE.search, words))
 
 
-def load_vectors(directory: Path) -> npt.NDArray[np.float32]:
-    """The vectors, memory-mapped unless they are stored in half precision."""
+def draft(directory: Path) -> Vocabulary:
+    """What is there of an artifact that is still being built; the words are left blank."""
+    vectors = _load_vectors(directory)
+    words: Any = range(len(vectors))
+    if not (directory / INTEGERS).exists():
+        return Vocabulary(words, vectors, unknown_vector=vectors[0])
+    unknown = np.load(directory / UNKNOWN_VECTOR, allow_pickle=False)
+    rounded = open_rounded(directory, len(vectors), unknown.astype(np.float64))
+    return Vocabulary(words, vectors, unknown_vector=unknown, rounded=rounded)
+
+
+def _load_vectors(directory: Path) -> npt.NDArray[np.float32]:
     vectors: npt.NDArray[np.float32] = _mapped(directory / VECTORS)
     return vectors if vectors.dtype == np.float32 else vectors.astype(np.float32)
 
@@ -123,7 +133,7 @@ def _mapped(path: Path) -> Any:
 
 
 def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
-    files, vectors = manifest["files"], load_vectors(directory)
+    files, vectors = manifest["files"], _load_vectors(directory)
     if vectors.shape != (manifest["words"], manifest["dimensions"]):
         raise ValueError("the vectors' shape is not the manifest's")
     unknown = np.load(directory / UNKNOWN_VECTOR, allow_pickle=False)

@@ -126,6 +126,9 @@ def exact_backend(
     """
     check_name(name)
     if name == AUTO:
+        with suppress(RuntimeError):  # a GPU whose memory is full, or whose driver fails
+            if gpu_is_there() and is_exact_here(TORCH):
+                return _made(TORCH, vocabulary, float32, threads)
         name = _fastest(vocabulary)
     elif not is_exact_here(name):
         extra, package = ("gpu", "torch") if name == TORCH else ("fast", "onnxruntime")
@@ -133,37 +136,35 @@ def exact_backend(
             f"`search` {name}: {package} is not installed here (pip install 'dxbeam[{extra}]'), or "
             "this processor gets such products wrong; auto takes what is right"
         )
-    backend: BoundingBackend = float32
-    with suppress(ArithmeticError):  # vectors whose squares float32 cannot hold
-        backend = _made(name, vocabulary, float32, threads)
-    _log_once(f"nearest words are searched exactly, by the backend {backend.name}")
-    return backend
+    return _made(name, vocabulary, float32, threads)
 
 
 def _made(
     name: str, vocabulary: Vocabulary, float32: Float32Search, threads: int
 ) -> BoundingBackend:
-    """The backend of this name, which is exact here."""
-    if name == TORCH:
-        on_device = torch_product()
-        if on_device is not None:
-            return TorchSearch(vocabulary.vectors, on_device, float32, vocabulary.rounded)
+    """The backend of this name, which is exact here; the log says so."""
+    vectors, rounded = vocabulary.vectors, vocabulary.rounded
+    on_device = torch_product() if name == TORCH else None
     product = onnx_product() if name in QUERY_BITS else None
-    if product is not None:
-        return IntegerSearch(
-            vocabulary.vectors, product, QUERY_BITS[name], float32, threads, vocabulary.rounded
-        )
-    return FaissSearch(vocabulary.vectors, float32) if name == FAISS else float32
+    backend: BoundingBackend = float32
+    with suppress(ArithmeticError):  # vectors whose squares float32 cannot hold
+        if on_device is not None:
+            backend = TorchSearch(vectors, on_device, float32, rounded)
+        elif product is not None:
+            bits = QUERY_BITS[name]
+            backend = IntegerSearch(vectors, product, bits, float32, threads, rounded)
+        elif name == FAISS:
+            backend = FaissSearch(vectors, float32)
+    _log_once(f"nearest words are searched exactly, by the backend {backend.name}")
+    return backend
 
 
 def _fastest(vocabulary: Vocabulary) -> str:
-    """The name of the fastest backend that is exact here: a GPU's, where there is one.
+    """The name of the fastest backend that is exact on this processor.
 
-    FAISS's flat search is not tried, as it is float32 once more, by an older BLAS; nor is PyTorch
-    without a GPU.
+    FAISS's flat search is not tried, as it is float32 once more, by an older BLAS; nor is PyTorch,
+    which is for GPUs.
     """
-    if gpu_is_there() and is_exact_here(TORCH):
-        return TORCH
     integers = next(filter(is_exact_here, QUERY_BITS), None)
     product = onnx_product() if integers else None
     if integers is None or product is None:

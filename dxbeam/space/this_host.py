@@ -100,11 +100,16 @@ def checked_once(digest: str, files: Sequence[Path]) -> Iterator[bool]:
             fcntl.flock(note, fcntl.LOCK_UN)
             yield False
             return
-        settled = _settled(files)
-        yield True
-        if settled and _look(digest, files) == look:
+        whole, settled = False, _settled(files)
+        try:
+            yield True
+            whole = settled and _look(digest, files) == look
+        finally:
             with suppress(OSError):
-                note.write(_WHOLE)
+                if whole:
+                    note.write(_WHOLE)
+                else:
+                    Path(note.name).unlink()
 
 
 def _locked_note(look: str) -> BinaryIO | None:

@@ -84,8 +84,8 @@ class EpsilonByField:
         return (
             f"The sentence holds for every document with the largest epsilon. Epsilon depends on "
             f"the public field {self.field!r}: {listed}; {others}. Between two documents of one "
-            "value the bound is that of its own epsilon. The field is not protected: its values "
-            "must be public and must not be computed from the text."
+            "value the bound is that of a release with its epsilon alone. The field is not "
+            "protected: its values must be public and must not be computed from the text."
         )
 
     def as_dict(self) -> dict[str, Any]:

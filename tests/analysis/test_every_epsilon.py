@@ -15,7 +15,13 @@ from dxbeam.space.vocabulary import Vocabulary
 from tests.support.vocabularies import grid_vocabulary, random_vocabulary
 
 EPSILONS = [0.2 * 1.1**step for step in range(70)]
-SCALING = ["laplace", "mahalanobis", "mahalanobis_published", "gaussian", "coordinate_laplace"]
+SCALING = [
+    "laplace",
+    "mahalanobis",
+    "mahalanobis_published",
+    "gaussian",
+    "coordinate_laplace",
+]
 
 
 def direct(mechanism: Mechanism, ids: Ids, random: Ids, search: NeighborSearch) -> Ids:

@@ -86,9 +86,9 @@ def check(made: Any, words: Vocabulary, rows: int = ROWS) -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        SanText(2.0, FrequencyWeights(6.0)),
-        SanText(0.5, listed(5)),
-        TEM(3.0, 0.4, FrequencyWeights(6.0)),
+        SanText(2.0, importance=FrequencyWeights(6.0)),
+        SanText(0.5, importance=listed(5)),
+        TEM(3.0, 0.4, importance=FrequencyWeights(6.0)),
     ],
     ids=["frequency", "listed", "tem"],
 )
@@ -106,11 +106,11 @@ def test_rejection_has_no_influence_on_the_distribution(
 ) -> None:
     monkeypatch.setattr(exponential_choice, "_AROUND", around)
     monkeypatch.setattr(exponential_choice, "ROUNDS", rounds)
-    check(SanText(2.0, listed(120)), vocabulary(120))
+    check(SanText(2.0, importance=listed(120)), vocabulary(120))
 
 
 def test_batches_have_no_influence_and_threads_share_nothing() -> None:
-    made, words = SanText(1.0, listed(3000)), vocabulary(3000)
+    made, words = SanText(1.0, importance=listed(3000)), vocabulary(3000)
     ids = np.random.default_rng(0).integers(UNKNOWN, 3000, 600)
     random = random_numbers(600, made.draws(3), seed=3)
     whole = made.release(ids, random, NeighborSearch(words))
@@ -122,7 +122,7 @@ def test_batches_have_no_influence_and_threads_share_nothing() -> None:
 @pytest.mark.parametrize("importance", [None, FrequencyWeights(5.0)])
 def test_without_weights_nothing_changes(importance: Importance | None) -> None:
     """The draws of releases from before there were weights are as they were."""
-    made = SanText(1.0, importance)
+    made = SanText(1.0, importance=importance)
     assert made.draws(3) == (DRAWS if importance is None else IMPORTANCE_DRAWS)
     recorded = Configuration(made).as_dict()["mechanism"]
     assert ("importance" in recorded) == (importance is not None)
@@ -132,7 +132,7 @@ def test_two_words_at_one_place_are_two_words() -> None:
     """However many others share its vector, a word's own probability is not lowered."""
     words = vocabularies.of(np.ones((300, 2)))
     weights = WordWeights({words.words[i]: 12.0 for i in range(300)})
-    released = SanText(1.0, weights).release(
+    released = SanText(1.0, importance=weights).release(
         np.full(500, 250), random_numbers(500, IMPORTANCE_DRAWS, seed=1), NeighborSearch(words)
     )
     assert (released == 250).mean() > 0.95  # exactly 1 / (1 + 299 e^-12) = 0.998
@@ -140,7 +140,10 @@ def test_two_words_at_one_place_are_two_words() -> None:
 
 def test_d_prime_is_a_metric_and_bounds_every_ratio() -> None:
     words, epsilon = vocabulary(40), 1.3
-    for made in (SanText(epsilon, listed(40)), TEM(epsilon, 0.4, FrequencyWeights(5.0))):
+    for made in (
+        SanText(epsilon, importance=listed(40)),
+        TEM(epsilon, 0.4, importance=FrequencyWeights(5.0)),
+    ):
         rho = made.importance.of(words) if made.importance else np.zeros(40)
         cap = made.gamma(40) if isinstance(made, TEM) else np.inf
         every = [*range(40), UNKNOWN]
@@ -202,14 +205,14 @@ def test_the_check_finds_a_broken_copy(
     monkeypatch.setattr(exponential_choice, "_AROUND", 5)
     monkeypatch.setattr(Favoured, method, mistake)
     with pytest.raises(AssertionError, match="p ="):
-        check(SanText(1.0, listed(120)), vocabulary(120))
+        check(SanText(1.0, importance=listed(120)), vocabulary(120))
 
 
 def test_a_weight_of_the_unknown_word_would_change_no_probability(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As it cannot be released itself, the weight cancels; so it has none, and promises more."""
-    words, made = vocabulary(60), SanText(1.0, listed(60))
+    words, made = vocabulary(60), SanText(1.0, importance=listed(60))
     search = NeighborSearch(words)
     public = favoured(listed(60), search)
     heavy = Favoured(np.append(public.factors[:-1], np.exp(-4.0)), public.order, public.sums)
@@ -249,7 +252,7 @@ def test_equal_lists_are_one_value_and_pickle() -> None:
     assert first == second
     assert hash(first) == hash(second)
     assert first.digest != WordWeights({"a": 2.0, "b": 1.5}).digest
-    made = SanText(2.0, first)
+    made = SanText(2.0, importance=first)
     assert pickle.loads(pickle.dumps(made)) == made
 
 
@@ -259,7 +262,9 @@ def test_the_largest_weight_counts_where_casing_makes_one_word_of_several() -> N
 
 
 def test_the_sentence_names_the_metric_and_the_price() -> None:
-    promise: Guarantee = SanText(2.0, WordWeights({"the": 10.0}, "stop_words")).guarantee()
+    promise: Guarantee = SanText(
+        2.0, importance=WordWeights({"the": 10.0}, "stop_words")
+    ).guarantee()
     assert "at most exp(2 * d(x, x'))" in promise.sentence
     assert (
         "the sum of the Euclidean distance between the words' vectors in the vocabulary, and, for "
@@ -307,4 +312,4 @@ def test_weights_of_other_words_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="none of the 1 words with a weight"):
         WordWeights({"elsewhere": 1.0}).of(vocabulary(5))
     with pytest.raises(ConfigurationError, match=r"read_importance gives.*of type float"):
-        SanText(2.0, 3.0)  # type: ignore[arg-type]
+        SanText(2.0, importance=3.0)  # type: ignore[arg-type]

@@ -107,7 +107,7 @@ def _released(sampler: str) -> Iterator[str]:
     kind, _, name = sampler.partition(" ")
     noise = make_mechanism("laplace", epsilon=0.5)
     if kind == "importance":
-        return _words(Sanitizer(VOCABULARY, SanText(0.5, FrequencyWeights(6.0)), KEY))
+        return _words(Sanitizer(VOCABULARY, SanText(0.5, importance=FrequencyWeights(6.0)), KEY))
     if kind == "choice":
         return _choice()
     if kind == "tails":

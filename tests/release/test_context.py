@@ -95,7 +95,7 @@ def test_where_common_words_are_not_covered_it_is_about_the_others_alone() -> No
 def test_it_is_written_with_names_that_say_what_is_what(name: str) -> None:
     promise = make_mechanism(name, epsilon=0.3).guarantee()
     found = in_context(promise, NeighborSearch(_on_a_ring(300, 1.0)))
-    assert bool(found) == (promise.sound and promise.euclidean_epsilon is not None)
+    assert bool(found) == (promise.euclidean_epsilon is not None)
     written = json.loads(json.dumps(as_dicts(found), allow_nan=False))
     for row, pair in zip(written, found, strict=True):
         distance = "largest_distance" if row["words"] == "farthest pair seen" else "median_distance"

@@ -98,6 +98,15 @@ def test_a_gpu_is_used_where_one_is_there_and_right(monkeypatch: pytest.MonkeyPa
     _with_product(monkeypatch, plain)
     vocabulary = _vocabulary(600, 4)
     assert NeighborSearch(vocabulary).backend.name == "int8"
+
+    def full(*_: Any) -> None:
+        raise RuntimeError("CUDA out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(choose_backend, "is_exact_here", lambda _: True)
+        patch.setattr(choose_backend, "torch_product", lambda: "a GPU")
+        patch.setattr(choose_backend, "TorchSearch", full)
+        assert NeighborSearch(vocabulary).backend.name == "int8"
     pytest.importorskip("torch", reason="the extra gpu is not installed")
     from dxbeam.space.torch_product import TorchProduct
 

@@ -76,7 +76,7 @@ def test_few_words(path: str, words: int) -> None:
 @pytest.mark.parametrize("n", [1, 2, 3, 17, 300, 1024])
 def test_any_number_of_dimensions(path: str, n: int) -> None:
     generator = np.random.default_rng(n)
-    vectors = generator.normal(size=(700, n)) * np.exp(generator.normal(size=n))
+    vectors = generator.normal(size=(300, n)) * np.exp(generator.normal(size=n))
     assert _is_right(vectors, _queries(vectors), path)
 
 

@@ -10,6 +10,7 @@ import pytest
 from dxbeam.space import artifact
 from dxbeam.space.float32_search import Float32Search
 from dxbeam.space.integer_search import IntegerSearch
+from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.rounded_vectors import open_rounded, round_vectors, write_rounded
 from dxbeam.space.rounded_words import RoundedWords
 from dxbeam.space.vocabulary import Vocabulary
@@ -93,3 +94,14 @@ def test_stored_integers_are_used_and_not_copied(tmp_path: Path) -> None:
     for array in (words.half_squares, words.rounded_lengths, words.residuals):
         assert np.shares_memory(array, opened.rounded.bounds)
     assert np.shares_memory(words.scales, opened.rounded.scales)
+
+
+def test_a_neighbour_table_is_made_with_the_integers_that_were_written(tmp_path: Path) -> None:
+    made = _vocabulary(5000, 6)
+    shape = artifact.write_words_and_vectors([(list(made.words), made.vectors)], tmp_path)
+    draft = artifact.open_draft(str(tmp_path), shape.digest)
+    assert draft.rounded is not None
+    ids = np.arange(0, 5000, 10)
+    tables = [NeighborSearch(words).neighbor_table(ids, 20) for words in (made, draft)]
+    assert np.array_equal(tables[0][0], tables[1][0])
+    assert np.array_equal(tables[0][1], tables[1][1])

@@ -100,13 +100,14 @@ def test_of_many_that_open_at_once_one_checks(folder: Path, checks: list[Any]) -
 
 
 def test_a_file_that_changed_a_moment_ago_is_checked_every_time(
-    folder: Path, checks: list[Any], monkeypatch: pytest.MonkeyPatch
+    folder: Path, checks: list[Any], host: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its next change might bear the same time."""
     monkeypatch.setattr(this_host, "SETTLED_SECONDS", 3600.0)
     for times in (1, 2):
         open_artifact(folder)
         assert len(checks) == times * len(FILES)
+    assert not list(host.glob("*/*"))
 
 
 def test_files_are_checked_again_after_the_host_was_started_again(

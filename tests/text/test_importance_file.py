@@ -100,16 +100,16 @@ def test_what_is_no_file_of_weights_is_refused(tmp_path: Path) -> None:
 
 def test_a_configuration_is_made_again_of_named_weights_alone() -> None:
     for name in ("frequency=3.5", "pronouns"):
-        named = Configuration(SanText(2.0, read_importance(name)))
+        named = Configuration(SanText(2.0, importance=read_importance(name)))
         assert rebuilt(named.as_dict()) == named
         assert named.digest("") != Configuration(SanText(2.0)).digest("")
-    listed = Configuration(SanText(2.0, WordWeights({"the": 1.0})))
+    listed = Configuration(SanText(2.0, importance=WordWeights({"the": 1.0})))
     assert rebuilt(listed.as_dict()) is None
 
 
 def test_the_sanitizer_keeps_words_with_a_weight() -> None:
     weights = WordWeights({f"w{i}": 15.0 for i in range(50)})
-    sanitizer = Sanitizer(vocabulary(), SanText(1.0, weights), bytes(range(32)))
+    sanitizer = Sanitizer(vocabulary(), SanText(1.0, importance=weights), bytes(range(32)))
     [result] = sanitizer.sanitize([" ".join(f"w{i}" for i in range(100))])
     assert isinstance(result, Sanitized)
     same = [word == f"w{i}" for i, word in enumerate(result.document.text.split())]

@@ -86,7 +86,7 @@ def test_a_build_that_fails_leaves_an_empty_place(
 def test_rows_take_weights_of_words_by_name(tmp_path: Path) -> None:
     uri = tiny.write_artifact(tmp_path / "vocabulary")
     made = SanitizeRows(uri, 5.0, "santext", importance="frequency=4")
-    assert made._sanitize._configuration.mechanism == SanText(5.0, FrequencyWeights(4.0))
+    assert made._sanitize._configuration.mechanism == SanText(5.0, importance=FrequencyWeights(4.0))
     with pytest.raises(ConfigurationError, match="no finite bound"):
         SanitizeRows(uri, 5.0, importance="frequency")
 

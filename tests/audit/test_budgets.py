@@ -1,0 +1,42 @@
+"""The audit of budgets of words: weights in the metric pass, budgets under a plain claim do not.
+
+False-alarm rate 1e-6 an audit, as in test_run_audit.py.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from dxbeam.audit.run_audit import audit
+from dxbeam.audit.subject import SMALL, Subject
+from dxbeam.mechanisms import Mechanism
+from dxbeam.mechanisms.importance import FrequencyWeights
+from dxbeam.mechanisms.santext import SanText
+from dxbeam.mechanisms.tem import TEM
+from dxbeam.text.configuration import Configuration
+from tests.audit.test_run_audit import failures
+from tests.support import broken_budgets
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "made",
+    [
+        SanText(10.0, importance=FrequencyWeights(4.0)),
+        TEM(10.0, 0.2, importance=FrequencyWeights(4.0)),
+    ],
+)
+def test_weights_in_the_metric_pass(made: Mechanism) -> None:
+    verdict = audit(Subject(Configuration(made), SMALL))
+    assert verdict.failures == []
+    assert len(verdict.findings) >= 60
+
+
+@pytest.mark.parametrize("name", sorted(broken_budgets.MECHANISMS))
+def test_other_budgets_under_the_same_claim_are_found(name: str) -> None:
+    assert failures(Subject(Configuration(broken_budgets.MECHANISMS[name]), SMALL), {"line"})
+
+
+@pytest.mark.parametrize("name", sorted(broken_budgets.PROMISES))
+def test_promises_without_the_price_are_found(name: str) -> None:
+    assert failures(Subject(Configuration(broken_budgets.PROMISES[name]), SMALL), {"promises"})
