@@ -31,7 +31,7 @@ import numpy as np
 from benchmarks.peer import ours, with_tables
 from benchmarks.times_of_diffractor import EMBEDDINGS
 from dxbeam.errors import DxbeamError
-from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.space.artifact import open_vocabulary
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
@@ -42,13 +42,13 @@ PYPANTERA = {
     "CMP": "laplace",
     "VickreyCMP": "vickrey",
     "Mahalanobis": "mahalanobis",
-    "VickreyMhl": "vickrey",
+    "VickreyMhl": "vickrey:noise_of=mahalanobis",
     "SanText": "santext",
     "TEM": "tem",
     "CusText": "custext",
 }
 DIFFRACTOR = {"geometric": "diffractor", "TEM": "diffractor_tem"}
-"""A peer's mechanism -> dxbeam's own, or the nearest there is."""
+"""A peer's mechanism -> dxbeam's own."""
 
 _HERE = Path(__file__).parent
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -133,11 +133,11 @@ def row_of(peer: str, found: dict[str, Any], own: str, seconds: float | None, lo
 
 
 def timed(own: str, epsilon: float, vocabulary: Vocabulary, words: list[str]) -> float | None:
-    """Seconds a word of dxbeam's mechanism; None where there is none."""
-    if own not in MECHANISMS:
-        return None
+    """Seconds a word of dxbeam's mechanism, NAME or NAME:PARAMETER=VALUE; None where it fails."""
+    name, _, parameters = own.partition(":")
     try:
-        return min(ours(make_mechanism(own, epsilon=epsilon), vocabulary, words, 1)() for _ in "ab")
+        mechanism = make_mechanism(name, epsilon=epsilon, **parse_parameters(parameters))
+        return min(ours(mechanism, vocabulary, words, 1)() for _ in "ab")
     except DxbeamError as error:
         print(f"{own}: {error}")
         return None

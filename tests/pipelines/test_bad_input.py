@@ -324,8 +324,8 @@ def test_artifacts_that_are_missing_newer_truncated_or_damaged(uri: str, tmp_pat
     newer = tmp_path / "newer"
     shutil.copytree(uri, newer)
     manifest = json.loads((newer / "manifest.json").read_text())
-    (newer / "manifest.json").write_text(json.dumps({**manifest, "version": 2}))
-    assert "format version 2" in _refusal(str(newer), corpus, out)
+    (newer / "manifest.json").write_text(json.dumps({**manifest, "version": 3}))
+    assert "format version 3" in _refusal(str(newer), corpus, out)
 
 
 def test_an_output_that_is_not_empty_is_left_alone(uri: str, tmp_path: Path) -> None:

@@ -187,11 +187,14 @@ def test_all_stands_for_what_promises_something(
     flags = ["--mechanisms=all", "--rank_cs=0.05", "--dry_run"]
     measure_frontier([f"--vocabulary={uri}", f"--output={tmp_path / 'out'}", *flags])
     said = capsys.readouterr().out
-    left_out = "santext_plus, scaled_noise_published, trlaplace_published, truncated_gumbel"
+    left_out = (
+        "custext_published, mahalanobis_published, santext_plus, scaled_noise_published, "
+        "tem_published, trlaplace_published, truncated_gumbel"
+    )
     assert f"Left out: {left_out}. They guarantee" in said
-    assert "under 8 mechanisms" in said
+    assert "under 12 mechanisms" in said
     listed = re.findall(r"^  (\w+): (\d+) values of epsilon, ([\d.]+) to ([\d.]+)$", said, re.M)
-    assert len(listed) == 8
+    assert len(listed) == 12
     assert all(int(values) >= 5 for _, values, _, _ in listed)
     assert f"at {2 * sum(int(values) for _, values, _, _ in listed)} points" in said
     assert re.search(r"Roughly \d+ \w+ on one worker process", said)

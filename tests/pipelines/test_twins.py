@@ -338,7 +338,7 @@ def _records_of(path: Path, mode: Mode) -> list[str]:
         if "vector" in row:
             row["vector"] = len(row["vector"])
         elif WORDS_VISIBLE in mode.visible:
-            row["text"] = [gap for gap, _ in tokenization.split(row["text"])]
+            row["text"] = tokenization.split(row["text"])[0]
         else:
             row["text"] = len(tokenization.words(row["text"]))
     return [json.dumps(row) for row in rows]

@@ -106,7 +106,7 @@ def test_rules_for_unknown_words_leave_the_distribution_of_the_others(
 
 
 right_release, right_resample = Sanitizer.release, RankResampling.resample
-right_mechanism, right_fill, right_id_of = Laplace.release, module.fill, Vocabulary.id_of
+right_mechanism, right_fill, right_ids_of = Laplace.release, module.fill, Vocabulary.ids_of
 _seen: dict[str, np.ndarray] = {}
 
 
@@ -180,7 +180,7 @@ BROKEN: dict[str, list[tuple[type | Any, str, Callable[..., Any]]]] = {
         (Sanitizer, "release", lambda self, keys, ids: np.roll(right_release(self, keys, ids), 1))
     ],
     "the unknown word is the first word": [
-        (Vocabulary, "id_of", lambda self, word: max(right_id_of(self, word), 0))
+        (Vocabulary, "ids_of", lambda self, words: np.maximum(right_ids_of(self, words), 0))
     ],
     "the unknown word is at the origin": [
         (

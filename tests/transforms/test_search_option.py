@@ -30,7 +30,7 @@ CALLERS: dict[str, Callable[[str, str], Any]] = {
     "SanitizeRows": lambda uri, name: SanitizeRows(uri, 10.0, search=name),
     "BuildVocabulary": lambda uri, name: BuildVocabulary("file", "place", search=name),
     "WriteNeighborTable": lambda uri, name: WriteNeighborTable(
-        uri, WordsAndVectors(300, 8, ""), 20, search=name
+        uri, WordsAndVectors(300, 8, "", 1.0), 20, "pieces", search=name
     ),
     "SharedSearch": lambda uri, name: SharedSearch(artifact.handle(uri), name),
     "NeighborSearch": lambda uri, name: NeighborSearch(tiny.vocabulary(), search=name),
