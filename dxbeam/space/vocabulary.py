@@ -205,8 +205,9 @@ def squared_lengths(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.float64
 
 def distances(a: npt.NDArray[np.float32], b: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
     """Euclidean distances of rows in float64; each row is summed alike whatever the batch."""
-    difference = a.astype(np.float64) - b
-    result: npt.NDArray[np.float64] = np.sqrt(np.square(difference).sum(axis=-1))
+    difference = a.astype(np.float64)
+    difference -= b  # in place, as new arrays of this size cost as much as the work
+    result: npt.NDArray[np.float64] = np.sqrt(np.square(difference, out=difference).sum(axis=-1))
     return result
 
 
@@ -225,9 +226,9 @@ def distances_to_words(
     Returns:
       float64 [B, k].
     """
-    result = np.empty(ids.shape)
+    plain, result = np.asarray(vectors), np.empty(ids.shape)
     rows = max(1, _COORDINATES_AT_ONCE // vectors.shape[1] // max(1, ids.shape[1]))
     for start in range(0, len(queries), rows):
         block = slice(start, start + rows)
-        result[block] = distances(vectors[ids[block]], queries[block, None, :])
+        result[block] = distances(plain.take(ids[block], axis=0), queries[block, None, :])
     return result
