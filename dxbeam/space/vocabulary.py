@@ -227,7 +227,14 @@ def distances_to_words(
     """
     result = np.empty(ids.shape)
     rows = max(1, _COORDINATES_AT_ONCE // vectors.shape[1] // max(1, ids.shape[1]))
+    shape = (min(rows, len(queries)), ids.shape[1], vectors.shape[1])
+    taken, difference = np.empty(shape, vectors.dtype), np.empty(shape)  # new ones cost page faults
     for start in range(0, len(queries), rows):
         block = slice(start, start + rows)
-        result[block] = distances(vectors[ids[block]], queries[block, None, :])
-    return result
+        near, apart = taken[: len(ids[block])], difference[: len(ids[block])]
+        np.take(vectors, ids[block], axis=0, out=near, mode="wrap")  # as vectors[ids] has it
+        apart[...] = near
+        apart -= queries[block, None, :]
+        np.multiply(apart, apart, out=apart)
+        apart.sum(axis=-1, out=result[block])
+    return np.sqrt(result, out=result)
