@@ -25,6 +25,8 @@ HAS_FIELDS = True
 
 _FIRST_LINES = 1000  # among which every field that the settings name must be found
 _BLANK = " \t\n\r\v\f"
+_LENIENT = json.JSONDecoder(strict=False)
+_AS_JSON = json.JSONEncoder(ensure_ascii=False).encode
 _LINE_BREAK = re.compile("[\x85\u2028\u2029]")
 """What ends a line by Unicode's rules, and JSON does not ask to escape."""
 
@@ -101,7 +103,7 @@ def _object_in(line: bytes | None) -> dict[str, Any] | None:
     """The JSON object of a line as far as it can be made out, even if its text cannot be used."""
     try:
         text = (line or b"").removeprefix(lines.BYTE_ORDER_MARK).decode("utf-8", "replace")
-        record = json.loads(text, strict=False)
+        record = _LENIENT.decode(text)
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
@@ -120,5 +122,5 @@ def encoding(_kept: pa.Schema, compression: str) -> Encoding:
 def _line(row: Any) -> bytes:
     own = {"id": row.id, "text": row.text}
     record = {**own, **json.loads(row.fields), **own}  # no kept field takes the place of these
-    line = json.dumps(record, ensure_ascii=False)
+    line = _AS_JSON(record)
     return _LINE_BREAK.sub(lambda found: f"\\u{ord(found[0]):04x}", line).encode()

@@ -14,6 +14,7 @@ from dxbeam.corpus.settings import ReadSettings
 from dxbeam.documents import Document, Rejected, text_problem
 
 _SINGLE_VALUE = (str, int, float, type(None))
+_AS_JSON = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def document_of(record: dict[str, Any], where: str, settings: ReadSettings) -> Document | Rejected:
@@ -55,7 +56,7 @@ def document_of(record: dict[str, Any], where: str, settings: ReadSettings) -> D
     document = Document(
         id=where if own_id is None else str(own_id),
         text=text,
-        fields=json.dumps(fields, ensure_ascii=False),
+        fields=_AS_JSON(fields),
         group="" if group is None else str(group),
         level="" if level is None else str(level),
     )

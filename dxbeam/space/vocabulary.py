@@ -206,7 +206,7 @@ def squared_lengths(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.float64
 def distances(a: npt.NDArray[np.float32], b: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
     """Euclidean distances of rows in float64; each row is summed alike whatever the batch."""
     difference = a.astype(np.float64)
-    difference -= b  # in place, as new arrays of this size cost as much as the work
+    difference -= b  # in place, as new arrays cost as much as the work
     result: npt.NDArray[np.float64] = np.sqrt(np.square(difference, out=difference).sum(axis=-1))
     return result
 
@@ -226,9 +226,16 @@ def distances_to_words(
     Returns:
       float64 [B, k].
     """
-    plain, result = np.asarray(vectors), np.empty(ids.shape)
+    result = np.empty(ids.shape)
     rows = max(1, _COORDINATES_AT_ONCE // vectors.shape[1] // max(1, ids.shape[1]))
+    shape = (min(rows, len(queries)), ids.shape[1], vectors.shape[1])
+    taken, difference = np.empty(shape, vectors.dtype), np.empty(shape)  # new ones cost page faults
     for start in range(0, len(queries), rows):
         block = slice(start, start + rows)
-        result[block] = distances(plain.take(ids[block], axis=0), queries[block, None, :])
-    return result
+        near, apart = taken[: len(ids[block])], difference[: len(ids[block])]
+        np.take(vectors, ids[block], axis=0, out=near, mode="wrap")  # as vectors[ids] has it
+        apart[...] = near
+        apart -= queries[block, None, :]
+        np.multiply(apart, apart, out=apart)
+        apart.sum(axis=-1, out=result[block])
+    return np.sqrt(result, out=result)

@@ -197,7 +197,7 @@ class Sanitizer:
         return document_key(self._secret_key, self._digest, document.id, document.text)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, slots=True)
 class _Draft:
     """A document whose words are not all released yet: its key, its new text, its counts.
 
@@ -210,7 +210,7 @@ class _Draft:
       text: the text written so far, where the order of words is kept.
       released: how many words were released so far.
       unprotected: how many words outside the vocabulary were masked, dropped or kept.
-      counts: int64 [4], released words by outcome: original, close, distant, unknown.
+      counts: released words by outcome: original, close, distant, unknown.
       fillers: unknown words that fill up a bag.
       omitted: words that are in no bag: stop words, and those that were not drawn.
       end: what follows the last word.
@@ -222,7 +222,7 @@ class _Draft:
     text: io.StringIO = field(default_factory=io.StringIO)
     released: int = 0
     unprotected: int = 0
-    counts: Ids = field(default_factory=lambda: np.zeros(4, np.int64))
+    counts: list[int] = field(default_factory=lambda: [0] * 4)
     fillers: int = 0
     omitted: int = 0
     end: str = ""
@@ -351,13 +351,14 @@ class Batch:
         runs = np.repeat(np.arange(len(lengths)), lengths)
         counts = np.bincount(4 * runs + self._outcomes(ids, released), minlength=4 * len(lengths))
         start = 0
-        for (draft, count), outcomes in zip(self._runs, counts.reshape(-1, 4), strict=True):
+        by_run = counts.reshape(-1, 4).tolist()
+        for (draft, count), outcomes in zip(self._runs, by_run, strict=True):
             stop = start + count
             if draft.bag is None:
                 draft.text.write("".join(texts[start:stop]))
             else:
                 draft.bag += texts[start:stop]
-            draft.counts += outcomes
+            draft.counts = list(map(add, draft.counts, outcomes))
             draft.released += count
             start = stop
         self._clear_words()
@@ -377,12 +378,13 @@ class Batch:
         for draft in documents:
             self._characters -= len(draft.document.text)
             draft.text.write(draft.end if draft.bag is None else " ".join(sorted(draft.bag)))
-            text = draft.text.getvalue()
-            self._done.append(Sanitized(draft.document._replace(text=text), self._tally(draft)))
+            document_id, _, *others = draft.document
+            document = Document(document_id, draft.text.getvalue(), *others)
+            self._done.append(Sanitized(document, self._tally(draft)))
         self._unfinished = self._unfinished[len(documents) :]
 
     def _tally(self, draft: _Draft) -> Tally:
-        original, close, distant, unknown = draft.counts.tolist()
+        original, close, distant, unknown = draft.counts
         kept = self._sanitizer.configuration.unknown_words == "keep"
         return Tally(
             documents=1,

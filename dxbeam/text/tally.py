@@ -3,6 +3,7 @@
 # No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
 from collections.abc import Iterable
+from operator import add
 from typing import NamedTuple
 
 
@@ -36,7 +37,7 @@ class Tally(NamedTuple):
 
     def merge(self, other: "Tally") -> "Tally":
         """The counts of both."""
-        return Tally(*(a + b for a, b in zip(self, other, strict=True)))
+        return Tally(*map(add, self, other))
 
     def as_dict(self) -> dict[str, float | int | None]:
         """Counts, proportions, and N_w; a proportion of nothing is None.

@@ -235,7 +235,7 @@ class _Unchanged(beam.DoFn):
 class _Origin(NamedTuple):
     """What is remembered of a row while its words wait."""
 
-    where: WindowedValue  # the row's window and timestamp, with no value
+    where: WindowedValue  # the row's windows and timestamp, with no value
     group: str
     kept: dict[str, Any]
 
@@ -290,9 +290,8 @@ class _SanitizeDoFn(beam.DoFn):
         secret_key: bytes,
         handle: VocabularyHandle,
         repeated: Mapping[str, bool],
-        timestamp: Any = beam.DoFn.TimestampParam,
-        window: Any = beam.DoFn.WindowParam,
-    ) -> Iterator[Any]:
+        given: Any = beam.DoFn.WindowedValueParam,
+    ) -> Iterable[Any]:
         reason = id_problem(row.id) or text_problem(row.text)
         if reason is None and row.id in repeated:
             reason = REPEATED_ID
@@ -301,16 +300,15 @@ class _SanitizeDoFn(beam.DoFn):
             reason = levels.problem
         if reason is not None:
             self._rejected.inc()
-            yield pvalue.TaggedOutput(REJECTED, Rejected(printable_id(row.id), reason))
-            return
+            return [pvalue.TaggedOutput(REJECTED, Rejected(printable_id(row.id), reason))]
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
         batch = self._batch_of(level, secret_key, handle)
-        batch.origins.append(_Origin(WindowedValue(None, timestamp, (window,)), group, kept))
+        batch.origins.append(_Origin(given.with_value(None), group, kept))
         key = batch.words.add(Document(row.id, row.text))
         if self._digest_corpus:
             self._tags = add_tags(self._tags, document_tag(key))
-        yield from self._emit(batch.words.take(), batch.origins)
+        return self._emit(batch.words.take(), batch.origins)
 
     def finish_bundle(self) -> Iterator[Any]:
         for batch in self._batches.values():
@@ -341,12 +339,16 @@ class _SanitizeDoFn(beam.DoFn):
         shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
         return shared
 
-    def _emit(self, results: Iterable[Sanitized], origins: deque[_Origin]) -> Iterator[Any]:
+    def _emit(self, results: Sequence[Sanitized], origins: deque[_Origin]) -> Iterable[Any]:
+        return self._counted(results, origins) if results else ()
+
+    def _counted(self, results: Sequence[Sanitized], origins: deque[_Origin]) -> Iterator[Any]:
+        tokens = sum(tally.tokens for _, tally in results)
+        self._documents.inc(len(results))
+        self._tokens.inc(tokens)
+        self._progress.count(len(results), tokens)
         for document, tally in results:
             origin = origins.popleft()
-            self._documents.inc()
-            self._tokens.inc(tally.tokens)
-            self._progress.count(tally)
             released = beam.Row(id=document.id, text=document.text, **origin.kept)
             yield origin.where.with_value(released)
             yield pvalue.TaggedOutput(TALLIES, origin.where.with_value((origin.group, tally)))

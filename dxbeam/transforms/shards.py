@@ -128,7 +128,8 @@ class WritePieces(beam.PTransform):
 
     def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
         """Writes pieces, and moves and describes those that were committed."""
-        rows = rows | "Globally" >> beam.WindowInto(GlobalWindows())
+        if not rows.windowing.is_default():
+            rows = rows | "Globally" >> beam.WindowInto(GlobalWindows())
         if self._layout_key is not None:
             groups = self._by_hash(rows, self._layout_key)
             pieces = groups | "Write" >> beam.ParDo(_WriteGroup(self._prefix, self._encoding))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import time
 
-from dxbeam.text.tally import Tally
-
 _LOG = logging.getLogger(__name__)
 _SECONDS_PER_REPORT = 10.0
 
@@ -18,10 +16,10 @@ class Progress:
         self._start = self._last = time.monotonic()
         self._documents = self._tokens = 0
 
-    def count(self, tally: Tally) -> None:
-        """Adds a document."""
-        self._documents += tally.documents
-        self._tokens += tally.tokens
+    def count(self, documents: int, tokens: int) -> None:
+        """Adds so many documents and their tokens."""
+        self._documents += documents
+        self._tokens += tokens
         now = time.monotonic()
         if now - self._last >= _SECONDS_PER_REPORT:
             self._last = now
