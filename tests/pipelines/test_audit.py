@@ -68,6 +68,7 @@ def test_weights_of_words_are_audited(tmp_path: Path, capsys: pytest.CaptureFixt
     [entry] = _read(report)["audits"]  # type: ignore[misc, attr-defined]
     assert entry["configuration"]["mechanism"]["importance"] == {"kind": "frequency", "largest": 4}
     assert "rho being the public weights" in entry["configuration"]["guarantee"]
+    assert 0 < entry["epsilon_bound"] <= 10, "per unit of the distance that weights are part of"
     assert "| tem | 10 |" in capsys.readouterr().out
 
 
