@@ -4,7 +4,8 @@
 
 EMBEDDINGS has a word and its vector on each line, WORDS a word on each. Texts have five words: it
 takes the differences of all words of a text to all words of the vocabulary at once, which is 22.7
-GiB for 300 words. Prints one line of JSON. benchmarks/peers.py runs it.
+GiB for 300 words. CusText needs NumPy before 2: pip install pypantera==1.0.2 'numpy<2'. Prints one
+line of JSON. benchmarks/peers.py runs it.
 """
 
 from __future__ import annotations

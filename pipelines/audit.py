@@ -11,6 +11,7 @@ The exit code is 1 where a mechanism that claims a guarantee failed. Neither a c
 vocabulary of yours is read.
 
     --mechanism released_vectors  the reachability attack on dxbeam release-vectors
+    --importance frequency        with santext or tem, under public weights of words
     --local_processes 4           four processes on this machine
 
 Any Beam runner takes the job with --runner.
@@ -34,7 +35,9 @@ from dxbeam.commands import launch
 from dxbeam.commands.options import AuditOptions, SanitizeOptions, parse
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import parse_parameters
+from dxbeam.mechanisms.importance import FREQUENCY, FrequencyWeights
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.text.importance_file import read_importance
 
 try:
     from dxbeam.audit import report as audit_report
@@ -51,11 +54,14 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
     """The mechanisms, with their parameters, that the flags ask to audit."""
     own, shared = options.view_as(AuditOptions), options.view_as(SanitizeOptions)
     parameters = parse_parameters(shared.parameters)
-    if shared.mechanism == "all" and (parameters or shared.epsilon is not None):
+    given = parameters or shared.epsilon is not None or shared.importance
+    if shared.mechanism == "all" and given:
         raise ConfigurationError(
-            "--mechanism all audits each mechanism with parameters of its own; leave --epsilon "
-            "and --parameters out, or name one mechanism"
+            "--mechanism all audits each mechanism with parameters of its own; leave --epsilon, "
+            "--parameters and --importance out, or name one mechanism"
         )
+    if "importance" in parameters:
+        raise ConfigurationError("--parameters: importance has a flag of its own, --importance")
     sizes = {"standard": STANDARD, "small": SMALL}
     if own.samples not in sizes:
         raise ConfigurationError(f"--samples is standard or small, not {own.samples}")
@@ -64,7 +70,19 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
         sizes[own.samples],
         {"epsilon": shared.epsilon, **parameters},
         RankResampling(shared.rank_c) if shared.rank_c is not None else None,
+        _importance(shared.importance) if shared.importance else None,
     )
+
+
+def _importance(source: str) -> FrequencyWeights:
+    """The weights that a mechanism is audited with: those that every vocabulary has."""
+    weights = read_importance(source) if source.partition("=")[0] == FREQUENCY else None
+    if not isinstance(weights, FrequencyWeights):
+        raise ConfigurationError(
+            f"--importance {source}: the audit makes up its words, and no list names them; give "
+            f"{FREQUENCY}, or {FREQUENCY}=LARGEST for another largest weight than 10"
+        )
+    return weights
 
 
 def build(options: PipelineOptions, targets: list[Target], report: str) -> beam.Pipeline:

@@ -193,7 +193,7 @@ def _release(job: CalibrateJob, answer: Answer) -> Release:
     setting = Setting(*job.grid.mechanism, (epsilon,), job.grid.rank_cs)
     guarantee = setting.made().guarantee()
     search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
-    chosen = flags(setting, shared.vocabulary, epsilon, rank_c)
+    chosen = flags(setting.mechanism, setting.parameters_text, shared.vocabulary, epsilon, rank_c)
     consent = " --allow_unsound" if shared.allow_unsound else ""
     return Release(
         guarantee.sentence,

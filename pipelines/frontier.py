@@ -13,6 +13,7 @@ it runs on this machine; --dry_run says how many points there are and roughly ho
                                   released ones, and Word Mover's Distance to them
     --public_input 'news/*.jsonl' attackers know how frequent words are from these public texts
     --context_documents 30        and which words follow which, and read documents of --input
+    --importance stop_words       with santext and tem, under public weights of words
     --most_risk 0.2               the share of words that may be recovered
     --points 7                    so many values of epsilon for each mechanism
     --epsilons 5:20:1             a grid of your own, the same for all
@@ -53,6 +54,7 @@ from dxbeam.release import claim
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.text.importance_file import read_importance
 from dxbeam.transforms.count_words import CountWords
 from dxbeam.transforms.labelled_documents import KnownRuns, LabelledDocuments
 
@@ -69,7 +71,7 @@ try:
         followed,
         planned,
     )
-    from dxbeam.analysis.measurement import Question
+    from dxbeam.analysis.measurement import NamedWeights, Question
     from dxbeam.analysis.pages import heading
     from dxbeam.analysis.progress import spoken
     from dxbeam.analysis.sample_words import SampleWords
@@ -98,7 +100,9 @@ class FrontierJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
-    """The frontier that the flags ask for; of files it reads the vocabulary's manifest alone.
+    """The frontier that the flags ask for.
+
+    Of files it reads the vocabulary's manifest and the weights of words alone.
 
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
@@ -122,12 +126,20 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
     mechanisms = measurement.named_mechanisms(asked_for.mechanisms, promising)
-    measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions)
-    question = Question(mechanisms, epsilons, measurement.rank_cs(asked_for.rank_cs), 0)
+    importance = None
+    if shared.importance:
+        importance = NamedWeights(shared.importance, read_importance(shared.importance))
+    measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions, importance)
+    question = Question(mechanisms, epsilons, measurement.rank_cs(asked_for.rank_cs), 0, importance)
     left_out = set(MECHANISMS) - set(promising) if asked_for.mechanisms == "all" else set()
     begun = heading(shared.vocabulary, vocabulary, shared.input, ["frontier", *argv])
     asked = Asked(
-        begun, own.public_input or "", own.most_risk, question.rank_cs, tuple(sorted(left_out))
+        begun,
+        own.public_input or "",
+        own.most_risk,
+        question.rank_cs,
+        tuple(sorted(left_out)),
+        importance.weights.sentence if importance else "",
     )
     return FrontierJob(options, question, vocabulary, asked)
 
@@ -221,6 +233,8 @@ def measure_frontier(argv: Sequence[str]) -> None:
         reading.check_readable(
             matching_files(pattern), corpus_format(shared), shared.allow_unreadable_files
         )
+    if job.question.importance:
+        job.question.importance.weights.of(artifact.open_vocabulary(job.vocabulary))  # or refuses
     pipeline = build(job)
     if job.asked.left_out:
         print(f"Left out: {', '.join(job.asked.left_out)}. {LEFT_OUT_BECAUSE}")

@@ -12,6 +12,7 @@ the public vocabulary are tried, each as likely as any other.
     --epsilons 1:70               a grid of your own; by default each mechanism gets its own
     --words 5000                  how many words are tried
     --mechanisms gaussian:delta=1e-6:distance=5    parameters of a mechanism
+    --mechanisms santext,tem --importance stop_words    public weights of words
 
 What is measured by --input is computed from raw text: keep it with the corpus. Runs locally by
 default, in several processes with --local_processes, and on any Beam runner with --runner.
@@ -37,6 +38,7 @@ from dxbeam.release import claim
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.text.importance_file import read_importance
 from dxbeam.transforms.count_words import CountWords
 
 try:
@@ -49,7 +51,7 @@ try:
         Task,
         tasks,
     )
-    from dxbeam.analysis.measurement import Plan, Question, plan
+    from dxbeam.analysis.measurement import NamedWeights, Plan, Question, plan
     from dxbeam.analysis.pages import REPORT, Heading, heading
     from dxbeam.analysis.report import WriteReport
     from dxbeam.analysis.sample_words import SampleWords
@@ -78,7 +80,9 @@ class MeasureJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
-    """The measurement that the flags ask for; of files it reads the vocabulary's manifest alone.
+    """The measurement that the flags ask for.
+
+    Of files it reads the vocabulary's manifest and the weights of words alone.
 
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
@@ -90,8 +94,13 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if own.epsilons == "auto" else tuple(grids.parse(own.epsilons))
     mechanisms = measurement.named_mechanisms(own.mechanisms)
-    measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions)
-    question = Question(mechanisms, epsilons, measurement.rank_cs(own.rank_cs), own.repeats)
+    importance = None
+    if shared.importance:
+        importance = NamedWeights(shared.importance, read_importance(shared.importance))
+    measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions, importance)
+    question = Question(
+        mechanisms, epsilons, measurement.rank_cs(own.rank_cs), own.repeats, importance
+    )
     begun = heading(shared.vocabulary, vocabulary, shared.input, ["measure", *argv])
     return MeasureJob(options, question, vocabulary, begun)
 
@@ -137,6 +146,8 @@ def measure_settings(argv: Sequence[str]) -> None:
     if shared.input:
         files = matching_files(shared.input)
         reading.check_readable(files, corpus_format(shared), shared.allow_unreadable_files)
+    if job.question.importance:
+        job.question.importance.weights.of(artifact.open_vocabulary(job.vocabulary))  # or refuses
     pipeline = build(job)
     if options.view_as(TestOptions).dry_run:
         print(_described(job))

@@ -21,11 +21,10 @@ from dxbeam import storage
 from dxbeam.analysis import grids
 from dxbeam.analysis.calibration import CHOICE, EACH, VERIFICATION
 from dxbeam.analysis.measure import MeasureShares, Searching, SharedSearch, Task, tasks
-from dxbeam.analysis.measurement import Named, Setting
+from dxbeam.analysis.measurement import Named, Setting, made
 from dxbeam.analysis.proportions import Sums
 from dxbeam.analysis.tables import Row, proportion_rows
 from dxbeam.analysis.word_sample import WordSample
-from dxbeam.mechanisms import make_mechanism
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.choose_backend import AUTO
 from dxbeam.space.neighbors import NeighborSearch
@@ -52,14 +51,13 @@ class Grid(NamedTuple):
 
     def setting(self, samples: Sequence[WordSample], search: NeighborSearch) -> Setting:
         """The grid, for all samples the same, so that answers can be compared."""
-        name, parameters = self.mechanism
-        mechanism = make_mechanism(name, epsilon=0.1, **dict(parameters))
+        mechanism = made(self.mechanism)
         epsilons = self.epsilons or {
             epsilon
             for sample in samples
             for epsilon in grids.automatic(mechanism, np.array(sample.ids, np.int64), search)
         }
-        return Setting(name, parameters, tuple(sorted(epsilons)), self.rank_cs)
+        return Setting(*self.mechanism, tuple(sorted(epsilons)), self.rank_cs)
 
 
 class Halves(NamedTuple):

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from dxbeam.analysis.attackers.channel import is_known
 from dxbeam.analysis.attackers.distance_rows import distance_rows
 from dxbeam.analysis.attackers.estimated_channel import LAW_PAIRS
 from dxbeam.analysis.attackers.resampled_channel import ranks_needed
-from dxbeam.analysis.exponential_shares import is_exact
 from dxbeam.analysis.measure_frontier import followed
 from dxbeam.analysis.measurement import Setting
 from dxbeam.space.neighbors import NeighborSearch
@@ -46,7 +46,7 @@ def expected_seconds(
             spent = _seconds(lambda: mechanism.release(tried, random, search))  # noqa: B023
             per_word[setting.mechanism] = spent / len(tried)
         release = per_word[setting.mechanism]
-        learning = words * row if is_exact(mechanism) else pairs * release + LAW_PAIRS * row
+        learning = words * row if is_known(mechanism) else pairs * release + LAW_PAIRS * row
         attacking = len(ids) * (release + 2 * row)
         for c in setting.rank_cs:
             if followed(c, epsilon, words):

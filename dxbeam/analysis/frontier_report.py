@@ -14,7 +14,7 @@ from dxbeam.analysis import pages
 from dxbeam.analysis.attackers.resampled_channel import MOST_RANKS
 from dxbeam.analysis.frontier import Point, best_within, compared
 from dxbeam.analysis.frontier_picture import panels, without_c
-from dxbeam.analysis.measurement import Setting, promises
+from dxbeam.analysis.measurement import parameters_and_importance, promises
 from dxbeam.analysis.pages import Heading, render
 from dxbeam.analysis.tables import write_table
 from dxbeam.mechanisms import parse_parameters
@@ -35,6 +35,7 @@ class Asked(NamedTuple):
       most_risk: the share of words that may be recovered.
       rank_cs: of rank resampling, besides none.
       left_out: mechanisms that "all" does not stand for.
+      importance: a sentence on the public weights of words; "" for none.
     """
 
     heading: Heading
@@ -42,6 +43,7 @@ class Asked(NamedTuple):
     most_risk: float
     rank_cs: tuple[float, ...] = ()
     left_out: tuple[str, ...] = ()
+    importance: str = ""
 
 
 class WriteFrontier(beam.PTransform):
@@ -197,12 +199,10 @@ def named(point: Point) -> str:
 
 
 def _promises(point: Point) -> bool:
-    return promises(point.mechanism, tuple(parse_parameters(point.parameters).items()))
+    parameters, _ = parameters_and_importance(point.parameters)  # which changes no such promise
+    return promises(point.mechanism, tuple(parse_parameters(parameters).items()))
 
 
 def flags(point: Point, vocabulary: str) -> str:
     """The flags of dxbeam sanitize that choose a point."""
-    setting = Setting(
-        point.mechanism, tuple(parse_parameters(point.parameters).items()), (point.epsilon,), ()
-    )
-    return pages.flags(setting, vocabulary, point.epsilon, point.rank_c)
+    return pages.flags(point.mechanism, point.parameters, vocabulary, point.epsilon, point.rank_c)

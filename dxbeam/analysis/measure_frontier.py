@@ -28,10 +28,9 @@ from dxbeam.analysis.attackers.resampled_channel import (
 from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
 from dxbeam.analysis.frontier import Estimate, Point
 from dxbeam.analysis.measure import Searching, SharedSearch
-from dxbeam.analysis.measurement import Question, Setting
+from dxbeam.analysis.measurement import Question, Setting, made
 from dxbeam.analysis.progress import Progress
 from dxbeam.analysis.word_sample import WordSample
-from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
@@ -171,14 +170,17 @@ def planned(
       ids: the words that are attacked, in random order.
       search: the vocabulary.
     """
-    made = []
-    for name, parameters in question.mechanisms:
-        mechanism = make_mechanism(name, epsilon=0.1, **dict(parameters))
+    settings = []
+    for named in question.mechanisms:
+        mechanism = made(named, importance=question.importance)
         epsilons = question.epsilons or grids.by_shares(
             mechanism, np.array(ids, np.int64), search, points
         )
-        made += [Setting(name, parameters, (epsilon,), question.rank_cs) for epsilon in epsilons]
-    return made
+        settings += [
+            Setting(*named, (epsilon,), question.rank_cs, question.importance)
+            for epsilon in epsilons
+        ]
+    return settings
 
 
 def followed(rank_c: float, epsilon: float, words: int) -> bool:

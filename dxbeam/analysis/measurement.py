@@ -12,6 +12,7 @@ from dxbeam.analysis.geometry import Bounds, Nearer, Threshold
 from dxbeam.analysis.word_sample import UNIFORM, WordSample
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
+from dxbeam.mechanisms.importance import Importance
 from dxbeam.space.neighbors import NeighborSearch
 
 REPEATED_WORDS = 100
@@ -19,6 +20,20 @@ REPEATED_WORDS = 100
 
 Named = tuple[str, tuple[tuple[str, str], ...]]
 """A mechanism's name and its parameters other than epsilon."""
+
+_IMPORTANCE = ",importance="
+
+
+class NamedWeights(NamedTuple):
+    """Public weights of words, and how --importance names them.
+
+    Attributes:
+      source: a name, or a file.
+      weights: what it names.
+    """
+
+    source: str
+    weights: Importance
 
 
 class Setting(NamedTuple):
@@ -29,21 +44,26 @@ class Setting(NamedTuple):
       parameters: its parameters other than epsilon, as (name, value).
       epsilons: in increasing order.
       rank_cs: of rank resampling; without it is always measured as well.
+      importance: public weights of words, or None.
     """
 
     mechanism: str
     parameters: tuple[tuple[str, str], ...]
     epsilons: tuple[float, ...]
     rank_cs: tuple[float, ...]
+    importance: NamedWeights | None = None
 
     def made(self) -> Mechanism:
         """The mechanism at the first epsilon."""
-        return make_mechanism(self.mechanism, epsilon=self.epsilons[0], **dict(self.parameters))
+        return made((self.mechanism, self.parameters), self.epsilons[0], self.importance)
 
     @property
     def parameters_text(self) -> str:
-        """The parameters as --parameters takes them."""
-        return ",".join(f"{name}={value}" for name, value in self.parameters)
+        """The parameters as --parameters takes them, and the importance as another one, last."""
+        written = ",".join(f"{name}={value}" for name, value in self.parameters)
+        if self.importance is not None:
+            written += _IMPORTANCE + self.importance.source
+        return written.removeprefix(",")
 
 
 class Question(NamedTuple):
@@ -54,12 +74,14 @@ class Question(NamedTuple):
       epsilons: the same for all mechanisms, in increasing order; None gives each its own.
       rank_cs: of rank resampling, in increasing order; without it is always measured as well.
       repeats: how often each of a few words is released for N_w and S_w; 0 for not at all.
+      importance: public weights of words for all mechanisms, or None.
     """
 
     mechanisms: tuple[Named, ...]
     epsilons: tuple[float, ...] | None
     rank_cs: tuple[float, ...]
     repeats: int
+    importance: NamedWeights | None = None
 
 
 class Plan(NamedTuple):
@@ -93,15 +115,13 @@ def plan(question: Question, sample: WordSample, search: NeighborSearch) -> Plan
     ids = np.array(sample.ids, np.int64)
     settings = [
         Setting(
-            name,
-            parameters,
+            *named,
             question.epsilons
-            or tuple(
-                grids.automatic(make_mechanism(name, epsilon=0.1, **dict(parameters)), ids, search)
-            ),
+            or tuple(grids.automatic(made(named, importance=question.importance), ids, search)),
             question.rank_cs,
+            question.importance,
         )
-        for name, parameters in question.mechanisms
+        for named in question.mechanisms
     ]
     thresholds = geometry.thresholds(ids, search)
     laplace = next((setting for setting in settings if setting.mechanism == "laplace"), None)
@@ -123,6 +143,23 @@ def plan(question: Question, sample: WordSample, search: NeighborSearch) -> Plan
     )
 
 
+def made(named: Named, epsilon: float = 0.1, importance: NamedWeights | None = None) -> Mechanism:
+    """A mechanism at an epsilon.
+
+    Raises:
+      ConfigurationError: it does not take these parameters or weights, or not this epsilon.
+    """
+    name, parameters = named
+    weights = None if importance is None else importance.weights
+    return make_mechanism(name, epsilon=epsilon, importance=weights, **dict(parameters))
+
+
+def parameters_and_importance(text: str) -> tuple[str, str]:
+    """What ``Setting.parameters_text`` wrote, taken apart: --parameters, and --importance or ""."""
+    parameters, _, source = f",{text}".partition(_IMPORTANCE)
+    return parameters.removeprefix(","), source
+
+
 def without_consent() -> tuple[str, ...]:
     """Names of the mechanisms that promise something for every word, and so need no consent."""
     return tuple(name for name in MECHANISMS if promises(name))
@@ -135,7 +172,7 @@ def promises(name: str, parameters: Sequence[tuple[str, str]] = ()) -> bool:
       name: the mechanism's.
       parameters: its parameters other than epsilon.
     """
-    guarantee = make_mechanism(name, epsilon=0.1, **dict(parameters)).guarantee()
+    guarantee = made((name, tuple(parameters))).guarantee()
     return guarantee.sound and not guarantee.unprotected
 
 
@@ -155,10 +192,13 @@ def named_mechanisms(text: str, every: Sequence[str] = tuple(MECHANISMS)) -> tup
         parameters = dict(pair.partition("=")[::2] for pair in given)
         if "epsilon" in parameters:
             raise ConfigurationError("`mechanisms`: epsilon is what is measured; leave it out")
-        make_mechanism(name, epsilon=0.1, **parameters)
-        if (name, tuple(sorted(parameters.items()))) in listed:
+        if "importance" in parameters:
+            raise ConfigurationError("`mechanisms`: importance has a flag of its own, `importance`")
+        named = name, tuple(sorted(parameters.items()))
+        made(named)
+        if named in listed:
             raise ConfigurationError(f"`mechanisms` {text} names {name} twice")
-        listed.append((name, tuple(sorted(parameters.items()))))
+        listed.append(named)
     return tuple(listed)
 
 
@@ -179,12 +219,18 @@ def rank_cs(text: str) -> tuple[float, ...]:
     return tuple(found)
 
 
-def check_defined(mechanisms: Sequence[Named], epsilons: Sequence[float], dimensions: int) -> None:
-    """Refuses a grid on which a mechanism is undefined in so many dimensions.
+def check_defined(
+    mechanisms: Sequence[Named],
+    epsilons: Sequence[float],
+    dimensions: int,
+    importance: NamedWeights | None = None,
+) -> None:
+    """Refuses weights that a mechanism does not take, and a grid on which it is undefined.
 
     Raises:
       ConfigurationError: says where and why.
     """
-    for name, parameters in mechanisms:
+    for named in mechanisms:
+        made(named, importance=importance)
         for epsilon in epsilons:
-            make_mechanism(name, epsilon=epsilon, **dict(parameters)).draws(dimensions)
+            made(named, epsilon, importance).draws(dimensions)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from dxbeam.analysis.measurement import Setting
+from dxbeam.analysis.measurement import parameters_and_importance
 from dxbeam.analysis.tables import Row
 from dxbeam.space.artifact import VocabularyHandle
 
@@ -63,12 +63,16 @@ def figure(title: str, svg: str, alternative: str, rows: Sequence[Row] = ()) -> 
     return {"title": title, "svg": Markup(svg), "alt": alternative, "rows": rows}
 
 
-def flags(setting: Setting, vocabulary: str, epsilon: float, rank_c: float | None) -> str:
-    """The flags of dxbeam sanitize that choose a setting."""
-    named = (
-        f"--vocabulary {shlex.quote(vocabulary)} --mechanism {setting.mechanism} "
-        f"--epsilon {epsilon:.12g}"
+def flags(
+    mechanism: str, parameters: str, vocabulary: str, epsilon: float, rank_c: float | None
+) -> str:
+    """The flags of dxbeam sanitize that choose a setting; parameters are ``parameters_text``."""
+    chosen = (
+        f"--vocabulary {shlex.quote(vocabulary)} --mechanism {mechanism} --epsilon {epsilon:.12g}"
     )
-    if setting.parameters:
-        named += f" --parameters {setting.parameters_text}"
-    return named if rank_c is None else f"{named} --rank_c {rank_c:.12g}"
+    further, importance = parameters_and_importance(parameters)
+    if further:
+        chosen += f" --parameters {further}"
+    if importance:
+        chosen += f" --importance {shlex.quote(importance)}"
+    return chosen if rank_c is None else f"{chosen} --rank_c {rank_c:.12g}"

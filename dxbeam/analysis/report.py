@@ -199,7 +199,13 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
         "figures": made,
         "useful": useful,
         "further": further,
-        "flags": flags(setting, heading.vocabulary["name"], middle["epsilon"], None)
+        "flags": flags(
+            setting.mechanism,
+            setting.parameters_text,
+            heading.vocabulary["name"],
+            middle["epsilon"],
+            None,
+        )
         if middle and covered
         else "",
     }

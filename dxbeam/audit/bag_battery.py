@@ -15,7 +15,6 @@ import numpy as np
 from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Counts, Floats
 from dxbeam.audit.reference_distributions import Reference
-from dxbeam.audit.references import after_resampling
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.audit.word_battery import Pair, audit_loss
 from dxbeam.documents import Document
@@ -68,8 +67,8 @@ def audit_bags(subject: Subject, n: int) -> Iterator[Finding]:
     yield Finding.of(f"bags: not {LENGTH} words in the alphabet's order", setting, found)
     if unusual:
         return
-    if reference.released is not None:
-        word_distributions, tolerance = released_words(subject, vocabulary, reference)
+    if (expected := subject.expected(vocabulary, every_word(vocabulary))) is not None:
+        word_distributions, tolerance = expected.distributions, expected.error()
         for text, bags in zip(TEXTS, drawn, strict=True):
             counts, distribution = (
                 np.bincount(bags, minlength=len(_BAGS)),
@@ -111,22 +110,9 @@ def _released(sanitizer: Sanitizer, text: str, samples: int) -> Ids:
     return np.array([numbers[bag] for bag in ids if bag in numbers], np.int64)
 
 
-def released_words(
-    subject: Subject, vocabulary: Vocabulary, reference: Reference
-) -> tuple[Floats, float]:
-    """The distribution of what is released for each word, the unknown one last.
-
-    Returns:
-      float64 [N + 1, N], and how far a probability may be from the exact one.
-    """
-    assert reference.released is not None
-    words = np.append(np.arange(len(vocabulary)), UNKNOWN)
-    places = vocabulary.vectors_of(words)
-    distributions = np.array(
-        [reference.released(int(w), x) for w, x in zip(words, places, strict=True)]
-    )
-    distributions, missed = after_resampling(subject.configuration, vocabulary, distributions)
-    return distributions, reference.tolerance + missed
+def every_word(vocabulary: Vocabulary) -> Ids:
+    """All words, the unknown one last."""
+    return np.append(np.arange(len(vocabulary)), UNKNOWN)
 
 
 def bag_distribution(
@@ -177,7 +163,7 @@ def document_loss(
 
 def word_losses(vocabulary: Vocabulary, reference: Reference) -> Floats:
     """The claimed loss between words, the unknown one last, float64 [N + 1, N + 1]."""
-    places = vocabulary.vectors_of(np.append(np.arange(len(vocabulary)), UNKNOWN))
+    places = vocabulary.vectors_of(every_word(vocabulary))
     losses = [[reference.loss(x, y) if (x != y).any() else 0.0 for y in places] for x in places]
     return np.array(losses)
 

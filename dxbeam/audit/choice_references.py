@@ -19,10 +19,7 @@ def santext(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     """Proportional to exp(-epsilon d / 2), or with public weights to exp(-d' / 2)."""
     epsilon = mechanism.epsilon
     apart = _with_weights(mechanism, vocabulary, lambda d: epsilon * d)
-    return Reference(
-        loss=apart.loss,
-        released=lambda word, start: softmax(-apart.from_word(word, start) / 2),
-    )
+    return apart.reference(epsilon)
 
 
 @dataclass(frozen=True)
@@ -54,6 +51,14 @@ class _Apart:
             for place in (x, y)
         ]
         return float(self.metric(np.array(euclidean(x, y))) + sum(heaviest))
+
+    def reference(self, epsilon: float) -> Reference:
+        """Proportional to exp of minus half of it; epsilon a unit of it divided by epsilon."""
+        return Reference(
+            loss=self.loss,
+            released=lambda word, start: softmax(-self.from_word(word, start) / 2),
+            apart=lambda x, y: self.loss(x, y) / epsilon,
+        )
 
 
 def _with_weights(
@@ -93,10 +98,7 @@ def tem(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     gamma = 2 / epsilon * math.log((1 - beta) * (words - 1) / beta)
     if getattr(mechanism, "importance", None) is not None:
         apart = _with_weights(mechanism, vocabulary, lambda d: epsilon * np.minimum(d, gamma))
-        return Reference(
-            loss=apart.loss,
-            released=lambda word, start: softmax(-apart.from_word(word, start) / 2),
-        )
+        return apart.reference(epsilon)
 
     def distribution(_word: int, start: Floats) -> Floats:
         lengths = distances_from(start, vocabulary)

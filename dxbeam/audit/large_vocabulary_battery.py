@@ -16,7 +16,6 @@ import numpy as np
 
 from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Floats
-from dxbeam.audit.references import after_resampling
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.audit.word_battery import noisy_vectors
 from dxbeam.errors import ConfigurationError
@@ -156,15 +155,11 @@ def _audit_counts(
     subject: Subject, vocabulary: Vocabulary, words: Ids, setting: str
 ) -> Iterator[Finding]:
     """Counts of released words, for some originals and the unknown word, against the exact ones."""
-    reference = subject.reference(vocabulary)
-    if reference.released is None:
-        return
     words = np.append(words, UNKNOWN)
-    places = vocabulary.vectors_of(words)
-    distributions = np.array(
-        [reference.released(int(w), x) for w, x in zip(words, places, strict=True)]
-    )
-    distributions, missed = after_resampling(subject.configuration, vocabulary, distributions)
+    expected, places = subject.expected(vocabulary, words), vocabulary.vectors_of(words)
+    if expected is None:
+        return
+    distributions = expected.distributions
     released = subject.release(vocabulary, np.tile(words, subject.size.outputs))
     released = released.reshape(-1, len(words)).T
     if ((released < 0) | (released >= len(vocabulary))).any():
@@ -176,9 +171,7 @@ def _audit_counts(
         for kind, cells in _cells(vocabulary, int(word), places[row], distributions[row]):
             counts = np.bincount(cells[released[row]], minlength=cells.max() + 1)
             distribution = np.asarray(np.bincount(cells, distributions[row]), np.float64)
-            found = evidence.counts_of_distribution(
-                counts, distribution, reference.tolerance * WORDS + missed
-            )
+            found = evidence.counts_of_distribution(counts, distribution, expected.error(WORDS))
             yield Finding.of(
                 f"large vocabulary: distribution for {name}, by {kind}", setting, found
             )

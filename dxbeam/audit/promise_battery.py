@@ -24,7 +24,7 @@ from dxbeam.audit.bag_battery import (
     bag_distribution,
     bag_vocabulary,
     document_loss,
-    released_words,
+    every_word,
     word_losses,
 )
 from dxbeam.audit.evidence import Floats
@@ -68,10 +68,13 @@ def audit_promises(subject: Subject, n: int) -> Iterator[Finding]:
     """Every sentence of every mode, over five words on a line in R^n."""
     yield from _of_metric(subject, n)
     vocabulary = bag_vocabulary(subject, n)
-    reference = subject.reference(vocabulary)
-    if reference.released is None:
+    reference, expected = (
+        subject.reference(vocabulary),
+        subject.expected(vocabulary, every_word(vocabulary)),
+    )
+    if expected is None:
         return
-    distributions, _ = released_words(subject, vocabulary, reference)
+    distributions = expected.distributions
     for rule in UNKNOWN_WORDS:
         configuration = _configuration(subject, rule)
         setting = f"ordered text, unknown words: {rule}, n = {n}"

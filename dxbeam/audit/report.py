@@ -11,7 +11,9 @@ from dxbeam.audit.run_audit import ALPHA, DIMENSIONS, Part, judge, parts, run
 from dxbeam.audit.subject import Finding, Size, Subject
 from dxbeam.audit.vector_battery import NAME as VECTORS
 from dxbeam.audit.vector_battery import audit_projections, audit_vectors
+from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release.manifest import versions
@@ -48,6 +50,7 @@ def targets(
     size: Size,
     parameters: Mapping[str, float | str | None],
     resampling: RankResampling | None = None,
+    importance: FrequencyWeights | None = None,
 ) -> list[Target]:
     """What ``--mechanism`` names: one mechanism, released_vectors, or all of these.
 
@@ -56,19 +59,27 @@ def targets(
       size: of the samples.
       parameters: the mechanism's; where there are none, those of its entry in REFERENCES.
       resampling: rank resampling of what it releases.
+      importance: public weights of words, of one mechanism that takes them; lists of words are of
+        no use, as the audit makes up its vocabularies.
 
     Raises:
-      ConfigurationError: no such mechanism, or parameters out of range.
+      ConfigurationError: no such mechanism, parameters out of range, or weights for a mechanism
+        that takes none.
     """
     if name == "all":
         each = [*MECHANISMS, VECTORS]
         return [target for one in each for target in targets(one, size, {}, resampling)]
     given = {key: value for key, value in parameters.items() if value is not None}
     if name == VECTORS:
+        if importance:
+            raise ConfigurationError(
+                f"`importance` is for mechanisms that replace words, and {VECTORS} replaces none; "
+                "leave it out"
+            )
         epsilon = float(given.get("epsilon") or _FLOATS_TELL_AT)
         return [Target(name, Subject(Configuration(Laplace(epsilon)), size))]
     entry = REFERENCES.get(name, UNLISTED)
-    mechanism = make_mechanism(name, **(given or entry.parameters))
+    mechanism = make_mechanism(name, importance=importance, **(given or entry.parameters))
     for n in DIMENSIONS:
         mechanism.draws(n)  # refuses what is undefined in so many
     settings = Configuration(mechanism, resampling, allow_unsound=True)

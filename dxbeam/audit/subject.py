@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dxbeam.audit.evidence import Evidence, Floats
 from dxbeam.audit.reference_distributions import Reference
-from dxbeam.audit.references import REFERENCES, UNLISTED, Entry
+from dxbeam.audit.references import REFERENCES, UNLISTED, Entry, after_resampling
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
@@ -72,6 +72,24 @@ class Finding(NamedTuple):
         return cls(test, setting, found.statistic, p_value, says=says)
 
 
+class Expected(NamedTuple):
+    """What should be released for some words.
+
+    Attributes:
+      distributions: float64 [k, N], after rank resampling.
+      tolerance: how far a probability may be from the exact one.
+      missed: how much too small it may be besides, as rank resampling is enumerated.
+    """
+
+    distributions: Floats
+    tolerance: float
+    missed: float
+
+    def error(self, added_up: int = 1) -> float:
+        """How far the sum of so many probabilities may be from the exact one."""
+        return self.tolerance * added_up + self.missed
+
+
 @dataclass(frozen=True)
 class Subject:
     """A configuration under audit.
@@ -102,9 +120,24 @@ class Subject:
         """What the audit knows of the mechanism."""
         return REFERENCES.get(self.configuration.mechanism.name, UNLISTED)
 
+    @property
+    def weighs_words(self) -> bool:
+        """Whether public weights may tell words at one place apart."""
+        return getattr(self.configuration.mechanism, "importance", None) is not None
+
     def reference(self, vocabulary: Vocabulary) -> Reference:
         """What the mechanism should do over a vocabulary."""
         return self.entry.reference(self.configuration.mechanism, vocabulary)
+
+    def expected(self, vocabulary: Vocabulary, words: Ids) -> Expected | None:
+        """What should be released for words, int64 [k]; None where it is not known."""
+        reference, places = self.reference(vocabulary), vocabulary.vectors_of(words)
+        released = reference.released
+        if released is None:
+            return None
+        exact = np.array([released(int(w), x) for w, x in zip(words, places, strict=True)])
+        exact, missed = after_resampling(self.configuration, vocabulary, exact)
+        return Expected(exact, reference.tolerance, missed)
 
     def spread(self, n: int) -> float:
         """Roughly the standard deviation of the noise along a direction."""

@@ -15,7 +15,7 @@ from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Evidence, Floats
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.documents import Document
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.sanitizer import Sanitized
 
 HALF = 200
@@ -31,6 +31,11 @@ def fine_line(subject: Subject) -> Vocabulary:
     """Words w0 to w400 on a line, and unknown words in its middle."""
     places = (np.arange(2 * HALF + 1) - HALF)[:, None] * (subject.spread(1) / 20)
     return words_at(places, [0.0])
+
+
+def _middle(subject: Subject) -> str:
+    """The word in the middle; where a weight may keep it from ever changing, an unknown word."""
+    return _STRANGERS[0] if subject.weighs_words else f"w{HALF}"
 
 
 class NotReleasedError(Exception):
@@ -68,7 +73,7 @@ def audit_texts(subject: Subject, _n: int) -> Iterator[Finding]:
 
 def _audit_repetition(subject: Subject, setting: str) -> Iterator[Finding]:
     probe, key = _Probe(subject), subject.key()
-    words = [f"w{HALF}"] * subject.size.words
+    words = [_middle(subject)] * subject.size.words
     text, edited = " ".join(words), " ".join([*words[:-1], f"w{HALF + 1}"])
     noise = probe.places(text, "a", key)
     retried = evidence.never(int((probe.places(text, "a", key) != noise).sum()))
@@ -102,17 +107,28 @@ def _any_lag(noise: Floats) -> Evidence:
 
 
 def _audit_unknown_words(subject: Subject, setting: str) -> Iterator[Finding]:
-    """Whatever the string, an unknown word is noised, from one place."""
+    """Whatever the string, an unknown word is noised, from one place.
+
+    The word at that place has the same distribution, unless public weights tell it apart.
+    """
     probe = _Probe(subject)
     count = subject.size.words
     drawn = [probe.places(" ".join([word] * count), "a", subject.key()) for word in _STRANGERS]
-    drawn.append(probe.places(" ".join([f"w{HALF}"] * count), "a", subject.key()))
+    drawn.append(probe.places(" ".join([_middle(subject)] * count), "a", subject.key()))
     for noise in drawn[:2]:
         constant = evidence.never(int(np.ptp(noise) == 0))
         yield Finding.of("text: unknown words without noise", setting, constant)
     borders = np.quantile(drawn[2], np.arange(1, _BINS) / _BINS)
     counts = [np.bincount(np.searchsorted(borders, noise), minlength=_BINS) for noise in drawn]
-    pairs = ((0, 1, "two unknown words"), (0, 2, "an unknown word and the word at its place"))
-    for one, other, name in pairs:
-        found = evidence.same_distribution(counts[one], counts[other])
+    alike = evidence.same_distribution(counts[0], counts[1])
+    pairs = [("two unknown words", alike)]
+    if not subject.weighs_words:
+        alike = evidence.same_distribution(counts[0], counts[2])
+        pairs.append(("an unknown word and the word at its place", alike))
+    elif (expected := subject.expected(probe.vocabulary, np.array([UNKNOWN]))) is not None:
+        bins = np.searchsorted(borders, np.arange(2 * HALF + 1) - HALF)
+        exact = np.asarray(np.bincount(bins, expected.distributions[0], _BINS), np.float64)
+        exactly = evidence.counts_of_distribution(counts[0], exact, expected.error(len(bins)))
+        pairs.append(("distribution for an unknown word", exactly))
+    for name, found in pairs:
         yield Finding.of(f"text: {name}", setting, found)._replace(part_of_claim=subject.sound)

@@ -12,7 +12,6 @@ import numpy as np
 from dxbeam.audit import evidence
 from dxbeam.audit.evidence import Counts, Evidence, Floats
 from dxbeam.audit.reference_distributions import Reference
-from dxbeam.audit.references import after_resampling
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.mechanisms import AddsNoise
 from dxbeam.randomness import draws_a_word, fill
@@ -95,14 +94,11 @@ def _audit_outputs(subject: Subject, vocabulary: Vocabulary, setting: str) -> It
         )
         return
     reference, places = subject.reference(vocabulary), vocabulary.vectors_of(words)
-    if reference.released is not None:
-        distributions = np.array(
-            [reference.released(int(w), x) for w, x in zip(words, places, strict=True)]
-        )
-        distributions, missed = after_resampling(subject.configuration, vocabulary, distributions)
+    if (expected := subject.expected(vocabulary, words)) is not None:
         for row, word in enumerate(words):
-            counts, tolerance = first[row] + second[row], reference.tolerance + missed
-            found = evidence.counts_of_distribution(counts, distributions[row], tolerance)
+            found = evidence.counts_of_distribution(
+                first[row] + second[row], expected.distributions[row], expected.error()
+            )
             yield Finding.of(f"released: distribution for {_name(int(word))}", setting, found)
     pairs = [
         Pair(
@@ -199,7 +195,7 @@ def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
 
     A mechanism that adds noise must, with the same random numbers, release the same word: what is
     released given the noisy vector does not depend on the original. For others the distributions
-    are equal.
+    are equal; under public weights, of which each word has its own, they are the exact ones.
     """
     setting = f"three words at one place, n = {n}"
     # A few standard deviations of the noise apart in any dimension, so that other words come out.
@@ -216,6 +212,15 @@ def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
         outside = int(((released[twin] < 0) | (released[twin] >= len(vocabulary))).sum())
         test = f"twins: no word released for {_name(twin)}"
         yield _claim(subject, test, setting, evidence.never(outside))
+    expected = subject.expected(vocabulary, np.array(twins)) if subject.weighs_words else None
+    if expected is not None:
+        for row, twin in enumerate(twins):
+            counts = np.bincount(np.maximum(released[twin], 0), minlength=8)
+            found = evidence.counts_of_distribution(
+                counts, expected.distributions[row], expected.error()
+            )
+            yield _claim(subject, f"twins: distribution for {_name(twin)}", setting, found)
+        return
     for twin in twins[1:]:
         if coupled:
             found = evidence.never(int((released[twin] != released[twins[0]]).sum()))

@@ -24,7 +24,13 @@ class AuditOptions(PipelineOptions):
 
     command: ClassVar[str] = "audit"
     needed: ClassVar[tuple[str, ...]] = ()
-    shared: ClassVar[tuple[str, ...]] = ("--mechanism", "--epsilon", "--parameters", "--rank_c")
+    shared: ClassVar[tuple[str, ...]] = (
+        "--mechanism",
+        "--epsilon",
+        "--parameters",
+        "--importance",
+        "--rank_c",
+    )
     refused: ClassVar[tuple[str, ...]] = (
         "--output",  # it writes --report alone
         "--search",  # it tries them all

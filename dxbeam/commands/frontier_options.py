@@ -27,6 +27,7 @@ class FrontierOptions(PipelineOptions):
     shared: ClassVar[tuple[str, ...]] = (
         *TEXTS,
         "--vocabulary",
+        "--importance",
         "--mechanisms",
         "--epsilons",
         "--rank_cs",

@@ -27,6 +27,7 @@ class MeasureOptions(PipelineOptions):
     shared: ClassVar[tuple[str, ...]] = (
         *TEXTS,
         "--vocabulary",
+        "--importance",
     )
 
     @classmethod

@@ -12,6 +12,7 @@ from dxbeam.commands.arguments import count, number, size
 from dxbeam.commands.flag_groups import flag_group
 from dxbeam.corpus.formats import FORMATS
 from dxbeam.mechanisms import MECHANISMS
+from dxbeam.mechanisms.importance import FREQUENCY
 from dxbeam.text.configuration import UNKNOWN_WORDS
 from dxbeam.text.importance_file import NAMED
 from dxbeam.text.repair import FAILURES
@@ -170,7 +171,8 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
         "more often, and costs its weight more. A file of lines 'word<TAB>weight', or .csv or "
         ".parquet with the columns word and weight, weights from 0 to 100; or one of "
         f"{', '.join(NAMED)}, as NAME=LARGEST for another largest weight than 10. Never weights "
-        "computed from the private corpus: they void the guarantee (default: no weights)",
+        "computed from the private corpus: they void the guarantee. audit, whose words are made "
+        f"up, takes {FREQUENCY} alone (default: no weights)",
     )
     group.add_argument(
         "--rank_c",

@@ -32,6 +32,13 @@ def test_weights_in_the_metric_pass(made: Mechanism) -> None:
     assert len(verdict.findings) >= 60
 
 
+@pytest.mark.parametrize("largest", [10.0, 100.0])
+def test_weights_that_tell_words_at_one_place_apart_raise_no_alarm(largest: float) -> None:
+    """A known word and the unknown one at its place, which is released without a weight."""
+    made = SanText(10.0, importance=FrequencyWeights(largest))
+    assert not failures(Subject(Configuration(made), SMALL), {"twins", "texts"})
+
+
 @pytest.mark.parametrize("name", sorted(broken_budgets.MECHANISMS))
 def test_other_budgets_under_the_same_claim_are_found(name: str) -> None:
     assert failures(Subject(Configuration(broken_budgets.MECHANISMS[name]), SMALL), {"line"})

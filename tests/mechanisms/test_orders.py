@@ -69,20 +69,24 @@ def search_of(words: int) -> NeighborSearch:
 
 
 @cache
+def order_from(words: int, start: int) -> Any:
+    return word_order(search_of(words).vocabulary, start)
+
+
 def orders_of(words: int, count: int) -> list[Any]:
-    starts = [number * words // count for number in range(count)]
-    return [word_order(search_of(words).vocabulary, start) for start in starts]
+    return [order_from(words, number * words // count) for number in range(count)]
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "words"),
-    [(*setting, words) for setting in SETTINGS for words in (5, 300)]
-    + [(*SETTINGS[number], 3000) for number in (0, 2, 4)],
-)
+@pytest.mark.parametrize("words", [5, 300, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("name", "parameters"), SETTINGS)
 def test_released_words_have_the_enumerated_distribution(
     name: str, parameters: dict[str, Any], words: int
 ) -> None:
+    """Of 3,000 words the far ones hold nearly all where gamma is small: a half of them that is a
+    fifth too likely is found, and an epsilon that is a tenth off where the near ones hold more.
+    """
     search, mechanism, p_values = search_of(words), made(name, parameters), {}
+    rows = max(ROWS, 20 * words)  # of the far words, all alike, each is expected ten times or more
     vocabulary, orders = search.vocabulary, orders_of(words, mechanism.orders)
     apart = np.linalg.norm(vocabulary.vectors - np.asarray(vocabulary.unknown_vector), axis=1)
     for word in (0, words // 2, int(orders[0][-1]), int(orders[0][-2]), UNKNOWN):
@@ -91,8 +95,8 @@ def test_released_words_have_the_enumerated_distribution(
         for order in orders:
             place = int(np.flatnonzero(order == own)[0])
             distribution[order] += by_place(mechanism, words, place) / len(orders)
-        random = random_numbers(ROWS, mechanism.draws(2), seed=word + 2)
-        released = mechanism.release(np.full(ROWS, word), random, search)
+        random = random_numbers(rows, mechanism.draws(2), seed=word + 2)
+        released = mechanism.release(np.full(rows, word), random, search)
         p_values[str(word)] = chi_square_p(np.bincount(released, minlength=words), distribution)
     judge(p_values)
 

@@ -61,6 +61,17 @@ def test_what_claims_nothing_does_not_fail(
     assert "| truncated_gumbel | none |" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_weights_of_words_are_audited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = tmp_path / "audit.json"
+    audit(["--mechanism=tem", "--importance=frequency=4", "--samples=small", f"--report={report}"])
+    [entry] = _read(report)["audits"]  # type: ignore[misc, attr-defined]
+    assert entry["configuration"]["mechanism"]["importance"] == {"kind": "frequency", "largest": 4}
+    assert "rho being the public weights" in entry["configuration"]["guarantee"]
+    assert 0 < entry["epsilon_bound"] <= 10, "per unit of the distance that weights are part of"
+    assert "| tem | 10 |" in capsys.readouterr().out
+
+
 def test_released_vectors_are_attacked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     audit(["--mechanism=released_vectors", f"--report={tmp_path / 'audit.json'}"])
     [entry] = _read(tmp_path / "audit.json")["audits"]  # type: ignore[misc, attr-defined]
@@ -74,6 +85,14 @@ def test_released_vectors_are_attacked(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (["--mechanism=gauss"], "there is no such mechanism"),
         (["--mechanism=all", "--epsilon=5"], "name one mechanism"),
+        (["--mechanism=all", "--importance=frequency"], "name one mechanism"),
+        (["--mechanism=laplace", "--importance=frequency"], "no finite bound"),
+        (["--mechanism=custext", "--importance=frequency"], "santext or tem, not with custext"),
+        (["--mechanism=released_vectors", "--importance=frequency"], "replaces none"),
+        (["--mechanism=santext", "--importance=stop_words=5"], "the audit makes up its words"),
+        (["--mechanism=santext", "--importance=taken.json"], "the audit makes up its words"),
+        (["--mechanism=santext", "--importance=frequency=101"], "from 0 to 100"),
+        (["--mechanism=santext", "--parameters=importance=2"], "a flag of its own"),
         (["--samples=huge"], "--samples is standard or small"),
         (["--runs=0"], "is not a whole number from 1"),
         (["--mechanism=trlaplace_published", "--epsilon=3"], "undefined from epsilon"),

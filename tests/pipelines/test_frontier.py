@@ -65,6 +65,28 @@ def test_the_same_seed_gives_the_same_rows(output: Path, uri: str, tmp_path: Pat
     assert again == pq.read_table(output / "frontier.parquet").to_pylist()
 
 
+def test_weights_are_recorded_and_known_to_the_attacker(uri: str, tmp_path: Path) -> None:
+    """A word that stays is told by whoever knows that it stays."""
+    flags = ["--mechanisms=santext", "--epsilons=1", "--attacked_words=100"]
+    output = tmp_path / "out"
+    measure_frontier(
+        [f"--vocabulary={uri}", f"--output={output}", *flags, "--importance=frequency=60",
+         "--most_risk=0.99"]
+    )  # fmt: skip
+    [row] = pq.read_table(output / "frontier.parquet").to_pylist()
+    assert (row["mechanism"], row["parameters"]) == ("santext", "importance=frequency=60")
+    assert row["released_word"] >= row["unchanged"] > 0.6
+    page = (output / "report.html").read_text()
+    assert "--mechanism santext --epsilon 1 --importance frequency=60" in page
+    assert "Words have public weights (frequency: 60 (1 - ln(r) / ln(N))" in page
+
+
+def test_weights_for_a_mechanism_that_takes_none_are_refused(uri: str, tmp_path: Path) -> None:
+    with pytest.raises(DxbeamError, match="not with laplace: noise whose scale"):
+        _measured(uri, tmp_path / "out", "--importance=frequency")
+    assert not (tmp_path / "out").exists()
+
+
 def test_words_of_a_corpus_are_attacked_with_what_public_text_tells(
     uri: str, tmp_path: Path
 ) -> None:

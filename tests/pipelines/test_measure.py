@@ -68,6 +68,44 @@ def test_words_come_out_as_themselves_more_often_at_a_larger_epsilon(output: Pat
     assert santext[-1] > 0.5
 
 
+def test_words_with_weights_come_out_as_themselves_more_often(
+    uri: str, output: Path, tmp_path: Path
+) -> None:
+    """And files say which weights: tables as a parameter, the page as flags of the release."""
+    weights = tmp_path / "weights.tsv"
+    weights.write_text("".join(f"w{i}\t9\n" for i in range(300)))
+    flags = ["--mechanisms=santext,tem", *FLAGS[1:], f"--importance={weights}"]
+    rows = _measured(uri, tmp_path / "out", *flags)
+    assert {row["parameters"] for row in rows} == {f"importance={weights}"}
+    for name in ("santext", "tem"):
+        own = [row for row in rows if row["mechanism"] == name and row["rank_c"] is None]
+        assert min(row["original"] for row in own) > 0.95
+    plain = pq.read_table(output / "proportions.parquet").to_pylist()
+    assert min(row["original"] for row in plain if row["mechanism"] == "santext") < 0.5
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert f"--mechanism santext --epsilon 1 --importance {weights}" in page
+    assert "the public weights of importance (file, 300 words, SHA-256" in page
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--importance=frequency"], "goes with --mechanism santext or tem, not with laplace"),
+        (["--mechanisms=santext,custext", "--importance=frequency"], "not with custext"),
+        (["--mechanisms=all", "--importance=frequency"], "goes with --mechanism santext or tem"),
+        (["--mechanisms=tem:importance=2"], "importance has a flag of its own, --importance"),
+        (["--mechanisms=tem", "--importance=stop_words"], "is in the vocabulary"),
+        (["--mechanisms=tem", "--importance=nowhere"], "cannot be read"),
+    ],
+)
+def test_weights_that_do_not_go_with_what_is_measured_are_refused(
+    flags: list[str], said: str, uri: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DxbeamError, match=re.escape(said)):
+        _measured(uri, tmp_path / "out", *flags)
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_same_seed_measures_the_same_and_another_does_not(
     uri: str, output: Path, tmp_path: Path
 ) -> None:

@@ -5,9 +5,10 @@ the words of the largest prior(x) Pr[x -> z]. For santext and tem,
 
     Pr[x -> z] = exp(-epsilon min(d(x, z), gamma) / 2) / Z(x)
 
-with gamma infinite for santext: one row of distances a released word, and once for all the sums
-Z(x) over the whole vocabulary. No attacker that sees the released word alone is right more often in
-expectation over words that are drawn from that prior.
+with gamma infinite for santext, and where x is not z times exp(-(rho(x) + rho(z)) / 2) where words
+have public weights rho (dxbeam/mechanisms/importance.py): one row of distances a released word, and
+once for all the sums Z(x) over the whole vocabulary. No attacker that sees the released word alone
+is right more often in expectation over words that are drawn from that prior.
 
 Distances come of float32 products: with vectors of length 7 they are off by some 1e-5, and so the
 exponents by epsilon / 2 times as much.
@@ -23,11 +24,13 @@ import numpy as np
 
 from dxbeam.analysis.attackers.distance_rows import Singles, distance_rows
 from dxbeam.analysis.attackers.prior import Prior
-from dxbeam.analysis.exponential_shares import is_exact
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import Mechanism
+from dxbeam.mechanisms.importance import favoured
+from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
 
 
 class Channel(Protocol):
@@ -69,7 +72,12 @@ class KnownChannel:
     def joint(self, outputs: Ids) -> Iterator[tuple[slice, Floats]]:
         """As ``Channel`` says."""
         for part, rows in distance_rows(outputs, self.search):
-            yield part, _falling(self.mechanism, rows) * self.weights
+            yield part, _falling(self.mechanism, outputs[part], rows, self.search) * self.weights
+
+
+def is_known(mechanism: Mechanism) -> bool:
+    """Whether the channel is a formula here: of santext and tem."""
+    return isinstance(mechanism, (SanText, TEM))
 
 
 def known_channel(mechanism: Mechanism, prior: Prior, search: NeighborSearch) -> KnownChannel:
@@ -78,19 +86,21 @@ def known_channel(mechanism: Mechanism, prior: Prior, search: NeighborSearch) ->
     Raises:
       ConfigurationError: the channel of this mechanism is no formula here.
     """
-    if not is_exact(mechanism):
+    if not is_known(mechanism):
         raise ConfigurationError(
             f"`mechanism` {mechanism.name}: its channel is no formula; estimate it from pairs"
         )
-    sums: Floats = search.computed_once(
-        ("channel sums", mechanism),
-        lambda vocabulary: np.concatenate(
+
+    def sums_of(vocabulary: Vocabulary) -> Floats:
+        ids = np.arange(len(vocabulary))
+        return np.concatenate(
             [
-                _falling(mechanism, rows).sum(axis=1, dtype=np.float64)
-                for _, rows in distance_rows(np.arange(len(vocabulary)), search)
+                _falling(mechanism, ids[part], rows, search).sum(axis=1, dtype=np.float64)
+                for part, rows in distance_rows(ids, search)
             ]
-        ),
-    )
+        )
+
+    sums: Floats = search.computed_once(("channel sums", mechanism), sums_of)
     return KnownChannel(mechanism, prior, prior.shares / sums, search)
 
 
@@ -119,9 +129,23 @@ def most_probable(row: Floats, count: int) -> Ids:
     return np.asarray(left[np.lexsort((left, -row[left]))[:count]])
 
 
-def _falling(mechanism: Mechanism, rows: Singles) -> Singles:
-    """exp(-epsilon min(d, gamma) / 2), in place."""
+def _falling(mechanism: Mechanism, ids: Ids, rows: Singles, search: NeighborSearch) -> Singles:
+    """exp(-epsilon min(d, gamma) / 2) and what weights make of it, in place.
+
+    Args:
+      mechanism: santext or tem.
+      ids: int64 [B], the words that the rows are of.
+      rows: float32 [B, N], distances from them to all words.
+      search: the vocabulary.
+    """
     if isinstance(mechanism, TEM):
         np.minimum(rows, np.float32(mechanism.gamma(rows.shape[1])), out=rows)
     rows *= np.float32(-mechanism.epsilon / 2)
-    return np.exp(rows, out=rows)
+    np.exp(rows, out=rows)
+    importance = getattr(mechanism, "importance", None)
+    if importance is not None:
+        factors = favoured(importance, search).factors.astype(np.float32)
+        rows *= factors[:-1]
+        rows *= factors[ids][:, None]
+        rows[np.arange(len(ids)), ids] = 1
+    return rows

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dxbeam.analysis.attackers.channel import Channel, known_channel
+from dxbeam.analysis.attackers.channel import Channel, is_known, known_channel
 from dxbeam.analysis.attackers.estimated_channel import estimated_channel
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.attackers.resampled_channel import resampled_channel
-from dxbeam.analysis.exponential_shares import is_exact
 from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
@@ -58,7 +57,7 @@ def make_channel(
         far (resampled_channel.py).
     """
     channel: Channel
-    if is_exact(mechanism):
+    if is_known(mechanism):
         channel = known_channel(mechanism, prior, search)
     else:
         parts = [simulated_pairs(mechanism, prior, part, search) for part in random]

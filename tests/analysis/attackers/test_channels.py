@@ -11,7 +11,8 @@ from dxbeam.analysis.attackers.prior import Prior, uniform_prior
 from dxbeam.analysis.attackers.resampled_channel import MOST_RANKS, resampled_channel
 from dxbeam.audit import choice_references
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms import make_mechanism
+from dxbeam.mechanisms import Mechanism, make_mechanism
+from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.space.neighbors import NeighborSearch
 from tests.support.attacked import channel_of, numbers, tabled, zipf
 from tests.support.vocabularies import line_vocabulary, of
@@ -32,10 +33,9 @@ def _posterior(channel) -> np.ndarray:
     return joint / joint.sum(axis=1, keepdims=True)
 
 
-def _enumerated(name: str, epsilon: float, search: NeighborSearch) -> np.ndarray:
+def _enumerated(mechanism: Mechanism, search: NeighborSearch) -> np.ndarray:
     """Pr[x -> z] as [x, z], from the audit's own formula."""
-    mechanism = make_mechanism(name, epsilon=epsilon)
-    reference = getattr(choice_references, name)(mechanism, search.vocabulary)
+    reference = getattr(choice_references, mechanism.name)(mechanism, search.vocabulary)
     ids = np.arange(len(search.vocabulary))
     vectors = search.vocabulary.vectors_of(ids)
     return np.stack([reference.released(int(i), v) for i, v in zip(ids, vectors, strict=True)])
@@ -53,11 +53,12 @@ def _ranks(search: NeighborSearch, rate: float) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["santext", "tem"])
 @pytest.mark.parametrize("rank_c", [None, 0.3])
+@pytest.mark.parametrize("importance", [None, FrequencyWeights(3.0)])
 def test_known_posteriors_are_those_of_enumeration(
-    name: str, rank_c: float | None, five: NeighborSearch
+    name: str, rank_c: float | None, importance: FrequencyWeights | None, five: NeighborSearch
 ) -> None:
-    mechanism = make_mechanism(name, epsilon=1.5)
-    chances = _enumerated(name, 1.5, five)
+    mechanism = make_mechanism(name, epsilon=1.5, importance=importance)
+    chances = _enumerated(mechanism, five)
     if rank_c:
         chances = chances @ _ranks(five, 1.5 * rank_c)
     expected = UNEVEN.shares[:, None] * chances
