@@ -15,6 +15,9 @@ RUN := $(VENV)/bin/python
 LONG_TESTS := analysis audit cloud commands engines examples pipelines statistical templates transforms
 QUICK := -m "not slow" $(LONG_TESTS:%=--ignore=tests/%)
 
+# One more process than there are cores: tests of engines wait for them a quarter of the time.
+PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+
 .PHONY: demo test quick test-pythons lint docs clean
 
 demo: $(VENV)/installed
@@ -27,7 +30,7 @@ demo: $(VENV)/installed
 	@echo 'What other settings would do: open build/demo-measured/report.html'
 
 test: $(VENV)/installed-for-tests lint
-	$(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(RUN) -m pytest --numprocesses $(PROCESSES) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 quick: $(VENV)/installed-for-tests lint
 	$(RUN) -m pytest --quiet --numprocesses auto --maxprocesses 4 --durations-min=2 $(QUICK)
