@@ -194,7 +194,7 @@ def _records(mode: Mode, word: Any) -> list[dict[str, Any]]:
         values = ["", "the hill!", f"the {word}, ran", "w1", f"the {KNOWN['equal']}, ran", "a w2"]
         field = "text"
     if mode.large:
-        values += [values[i % 2] for i in range(34)]
+        values += [values[i % 2] for i in range(22)]
     records = [
         {"id": f"d{i}", field: value, "label": "ab"[i % 2], "stars": i}
         for i, value in enumerate(values)
