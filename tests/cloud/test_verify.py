@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam.errors import OutputError
+from dxbeam.errors import DamagedReleaseError, OutputError
 from dxbeam.release import ledger
-from dxbeam.release.verification import DamagedReleaseError, verify_release
+from dxbeam.release.verification import verify_release
 from pipelines.ledger import show_ledger
 from tests.cloud.conftest import client, put
 from tests.cloud.front import BUCKET, Front
