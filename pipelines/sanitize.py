@@ -255,7 +255,9 @@ def sanitize(argv: Sequence[str]) -> None:
             files, request.corpus_format, vocabulary, settings, launch.search(options)
         )
         places = (request.output, request.metrics_output)
-        print(plan.describe(files, settings, vocabulary, context, forecast, *places, job.repair))
+        kept = request.corpus_format.keep_fields
+        described = (files, settings, vocabulary, context, forecast, *places)
+        print(plan.describe(*described, job.repair, kept))
         return
     del vocabulary  # workers open it for themselves
     started = time.monotonic()
@@ -274,7 +276,7 @@ def _say(run: Run, seconds: float) -> None:
         f"{len(release['shards'])} files below {run.output} ({release['tokens'] / seconds:,.0f} "
         f"tokens per second); {release['dead_letters']:,} dead letters"
         f"{describe_left_out(release['unreadable_files'])}. Metrics: {run.metrics_output}\n"
-        f"{_unchanged(run)}{_repairs(release)}{release['guarantee']['sentence']}"
+        f"{_unchanged(run)}{_repairs(release)}{run.noted}\n{release['guarantee']['sentence']}"
     )
 
 

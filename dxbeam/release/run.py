@@ -61,6 +61,14 @@ class Run:
         self.digest = ""
         self._account: Account | None = None
 
+    @property
+    def noted(self) -> str:
+        """What whoever runs it should note elsewhere, once the release is complete."""
+        return (
+            f"Keep this SHA-256 of {manifest.RELEASE} in another place: {self.digest}; "
+            f"dxbeam verify {self.output} --digest SHA256 compares it"
+        )
+
     def check(self, account: Account | None = None) -> None:
         """Refuses what would be refused if the run began now; writes nothing.
 

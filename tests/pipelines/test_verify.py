@@ -14,6 +14,7 @@ import pytest
 from dxbeam.errors import ConfigurationError, DamagedReleaseError, OutputError
 from dxbeam.release.verification import verify_release
 from pipelines.release_vectors import release_vectors
+from pipelines.sanitize import sanitize
 from pipelines.verify import verify
 from tests.support import tiny
 
@@ -227,3 +228,27 @@ def test_mistakes_get_a_sentence(argv: list[str]) -> None:
         verify(argv)
     assert "Evelyn" not in str(refusal.value)
     assert "--help explains" in str(refusal.value)
+
+
+def test_dry_run_release_and_verify_call_the_same_things_unprotected(
+    uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [{"id": "a", "text": "w1 w2", "label": "x"}]
+    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", records)
+    flags = ["--keep_fields=label", "--unknown_words=mask", "--allow_unsound"]
+    given = [f"--vocabulary={uri}", f"--input={corpus}", f"--output={tmp_path / 'out'}"]
+    sanitize([*given, "--epsilon=5", *flags, "--dry_run"])
+    planned = capsys.readouterr().out
+    release = tiny.run(uri, corpus, tmp_path / "out", *flags)
+    ended = capsys.readouterr().out
+    listed = "; ".join(release["unprotected"])
+    assert "document ids" in listed
+    assert listed.endswith("the field 'label'")
+    [line] = [line for line in planned.splitlines() if line.startswith("  unprotected")]
+    assert line.split(maxsplit=1)[1] == listed
+    assert f"unprotected {listed} fields" in " ".join(
+        verify_release(str(tmp_path / "out")).report.split()
+    )
+    noted = _digest(tmp_path / "out")
+    assert noted in ended, "the digest to keep is printed"
+    assert verify_release(str(tmp_path / "out"), digest=noted).unchanged
