@@ -71,14 +71,14 @@ class SparseRows:
     Attributes:
       starts: int32 or int64 [R + 1]: row r's entries are those from starts[r] to starts[r + 1].
       columns: unsigned [S], ascending within a row.
-      values: float32 [S].
+      values: float32 or float64 [S].
       filter: uint8, as many as a power of two.
       slots: unsigned, as many as a power of two: places in a row, or the largest number for none.
     """
 
     starts: npt.NDArray[np.signedinteger]
     columns: npt.NDArray[np.unsignedinteger]
-    values: npt.NDArray[np.float32]
+    values: npt.NDArray[np.floating]
     filter: npt.NDArray[np.uint8]
     slots: npt.NDArray[np.unsignedinteger]
 
@@ -183,7 +183,7 @@ class SparseRows:
 def sparse_rows(
     starts: npt.NDArray[np.integer],
     columns: npt.NDArray[np.integer],
-    values: npt.NDArray[np.float32],
+    values: npt.NDArray[np.floating],
     width: int,
 ) -> SparseRows:
     """Makes the table of entries that are sorted by row and column.
@@ -191,7 +191,7 @@ def sparse_rows(
     Args:
       starts: integers [R + 1], of the rows.
       columns: integers [S], from 0 to width - 1.
-      values: float32 [S].
+      values: float32 or float64 [S].
       width: the number of columns.
     """
     entries, kind = len(columns), smallest_unsigned(width + 1)
