@@ -33,11 +33,13 @@ def nearest_to_mean(posterior: Posterior, vocabulary: Vocabulary) -> Ids:
     chosen = np.empty(len(posterior.words), np.int64)
     unknown = vocabulary.vectors_of(np.array([UNKNOWN]))[0]
     for start in range(0, len(chosen), _PLACES_AT_ONCE):
-        words, shares, rest = (part[start : start + _PLACES_AT_ONCE] for part in posterior)
+        part = slice(start, start + _PLACES_AT_ONCE)
+        words, shares = posterior.words[part], posterior.probabilities[part]
+        rest = posterior.unknown[part]
         mean = _mean(words, shares, rest, unknown, vocabulary)
         apart = distances_to_words(vocabulary.vectors, mean, words)
         apart[shares == 0] = np.inf
-        chosen[start : start + _PLACES_AT_ONCE] = np.where(
+        chosen[part] = np.where(
             (shares > 0).any(axis=1),
             words[np.arange(len(words)), apart.argmin(axis=1)],
             words[:, 0],

@@ -7,7 +7,7 @@ What was drawn there has the likelihood e_t(x), which is given. By themselves (`
 
 Along a sentence (``context``) words are a Markov chain with the language model's transitions, and
 
-    P(x_1 ... x_m | all that was drawn)  =  p(x_1 | start) e_1(x_1) prod_t p(x_t | x_(t-1)) e_t(x_t),
+    P(x_1 ... x_m | what was drawn)  =  p(x_1 | start) e_1(x_1) prod_t p(x_t | x_(t-1)) e_t(x_t),
 
 normalised; the probability of x_t is its sum over all others, by the forward-backward algorithm
 (Rabiner: A tutorial on hidden Markov models, 1989, section III). The model is order 2 here: one of
