@@ -42,7 +42,9 @@ DRAWN: list[tuple[str, dict[str, Any]]] = [
     ("cluster_response", {"epsilon": 1.0, "cluster_size": 50}),
     ("custext_published", {"epsilon": 6.0, "k": 20}),
 ]
-"""Mechanisms that draw a word by their first random number, clusters as large as users get them."""
+"""Mechanisms that draw a word by their first random number, clusters as large as users get them.
+
+Of 119 words the last cluster of 20 has 39, nearly twice as many."""
 
 
 def released_of_all_numbers(mechanism: Mechanism, words: Vocabulary, word: int) -> Floats:
@@ -71,7 +73,7 @@ def test_each_word_has_its_share_of_all_random_numbers(
     name: str, parameters: dict[str, Any]
 ) -> None:
     mechanism = make_mechanism(name, **parameters)
-    for words in (random_vocabulary(100, 3), random_vocabulary(100, 150)):
+    for words in (random_vocabulary(119, 3), random_vocabulary(119, 150)):
         assert furthest_from_its_law(mechanism, words) < 2.5
 
 
