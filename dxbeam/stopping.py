@@ -226,6 +226,7 @@ def _stop() -> None:
         undoing.start()
         undoing.join(_UNDOING_SECONDS)
     _kill_processes_below()
+    writing.close_to_others(_WRITING_SECONDS)
     for folder in _run.temporary:
         shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):

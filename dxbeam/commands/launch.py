@@ -110,8 +110,9 @@ def refuse_quoting(options: PipelineOptions) -> None:
 
 def new_pipeline(options: PipelineOptions) -> beam.Pipeline:
     """A pipeline that leaves no temporary folder, whether it is run, stopped or neither."""
-    pipeline = beam.Pipeline(options=options)
-    stopping.temporary(pipeline.local_tempdir)
+    with stopping.writing():  # so that the process is not stopped in between
+        pipeline = beam.Pipeline(options=options)
+        stopping.temporary(pipeline.local_tempdir)
     weakref.finalize(pipeline, shutil.rmtree, pipeline.local_tempdir, ignore_errors=True)
     return pipeline
 
