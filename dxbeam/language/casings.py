@@ -1,0 +1,53 @@
+"""How words are written in public text: "Paris", "NASA", "McDonald".
+
+Only words that are mostly written otherwise than in the vocabulary, which is in lower case, are
+kept, with their commonest forms. Words that start a sentence are counted apart, as their capitals
+say little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from dxbeam.space.vocabulary import Vocabulary
+
+FORMS_KEPT = 4
+"""Of a word."""
+
+SCHEMA = pa.schema(
+    [("word", pa.int32()), ("form", pa.string()), ("inside", pa.int64()), ("first", pa.int64())]
+)
+
+FormCounts = Mapping[str, tuple[int, int]]
+"""How often each form of one word occurs inside sentences, and as their first word."""
+
+
+class Casing(NamedTuple):
+    """One form of one word, and how often it occurs inside sentences and as their first word."""
+
+    form: str
+    inside: int
+    first: int
+
+
+def kept_casings(counts: Mapping[int, FormCounts], vocabulary: Vocabulary) -> pa.Table:
+    """The casings that a model keeps: those of words whose commonest form is not their own.
+
+    Args:
+      counts: by id.
+      vocabulary: in lower case.
+
+    Returns:
+      a table with SCHEMA, by word; a word's forms by how common they are inside sentences, at most
+      FORMS_KEPT.
+    """
+    rows = []
+    for word in sorted(counts):
+        forms = [Casing(form, *numbers) for form, numbers in counts[word].items()]
+        forms.sort(key=lambda casing: (-casing.inside, -casing.first, casing.form))
+        if forms[0].inside and forms[0].form != vocabulary.words[word]:
+            rows += [{"word": word, **casing._asdict()} for casing in forms[:FORMS_KEPT]]
+    return pa.Table.from_pylist(rows, SCHEMA)
