@@ -21,6 +21,7 @@ from pathlib import Path
 
 import dxbeam
 from dxbeam import stopping
+from dxbeam.commands import console
 
 _MISTAKE = 2
 _OBJECTS_PER_COLLECTION = 50_000
@@ -72,6 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
       the exit code where no command was run.
     """
+    console.print_anything()
     first, *others = (sys.argv[1:] if argv is None else argv) or ["--help"]
     if first in ("--help", "-h"):
         print(overview())  # noqa: T201

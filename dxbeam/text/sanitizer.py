@@ -7,6 +7,7 @@ one efficient search. Which words share a search has no influence on what is rel
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import add
@@ -28,6 +29,7 @@ from dxbeam.keys import given_or_new_key
 from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
+from dxbeam.space.remarks import remarks
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration, as_configuration
@@ -61,6 +63,9 @@ class Sanitizer:
 
     Raises:
       ConfigurationError: no vocabulary, settings that ``Configuration`` refuses, or no key.
+
+    Warns:
+      UserWarning: a vocabulary that is probably a mistake; see space/remarks.py.
     """
 
     def __init__(
@@ -70,6 +75,9 @@ class Sanitizer:
         secret_key: bytes | None = None,
     ):
         self.configuration = as_configuration(configuration)
+        if isinstance(vocabulary, Vocabulary):
+            for remark in remarks(vocabulary):
+                warnings.warn(remark, stacklevel=2)
         self.search = (
             vocabulary if isinstance(vocabulary, NeighborSearch) else NeighborSearch(vocabulary)
         )
