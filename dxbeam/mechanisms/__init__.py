@@ -21,6 +21,7 @@ from dxbeam.mechanisms.importance import Importance
 from dxbeam.mechanisms.noise import Floats
 from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import choices_of
+from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
@@ -95,6 +96,19 @@ class DescribesNoise(AddsNoise, Protocol):
 
     def density(self, search: NeighborSearch) -> NoiseDensity:
         """The density of the noisy vector given the word."""
+        ...
+
+
+@runtime_checkable
+class ChoosesWords(Protocol):
+    """A mechanism that draws a word with known probabilities, so that it can be decoded."""
+
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """As ``Mechanism`` says."""
+        ...
+
+    def channel(self, search: NeighborSearch) -> WordChannel:
+        """The probabilities of drawn words given originals."""
         ...
 
 
