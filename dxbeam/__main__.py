@@ -20,6 +20,7 @@ from pathlib import Path
 
 import dxbeam
 from dxbeam import stopping
+from dxbeam.commands import console
 
 _MISTAKE = 2
 _HERE = Path(__file__).resolve().parent
@@ -70,6 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
       the exit code where no command was run.
     """
+    console.print_anything()
     first, *others = (sys.argv[1:] if argv is None else argv) or ["--help"]
     if first in ("--help", "-h"):
         print(overview())  # noqa: T201

@@ -7,6 +7,7 @@ one efficient search. Which words share a search has no influence on what is rel
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from operator import add
@@ -29,6 +30,7 @@ from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
+from dxbeam.space.remarks import remarks
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration, as_configuration
@@ -70,6 +72,9 @@ class Sanitizer:
       ConfigurationError: no vocabulary, settings that ``Configuration`` refuses, or no key; a
         decoder without a language model or the other way round, or a model of another vocabulary
         or of another digest than the decoder names.
+
+    Warns:
+      UserWarning: a vocabulary that is probably a mistake; see space/remarks.py.
     """
 
     def __init__(
@@ -79,13 +84,15 @@ class Sanitizer:
         secret_key: bytes | None = None,
         language_model: LanguageModel | None = None,
     ):
+        settings = as_configuration(configuration)
+        if isinstance(vocabulary, Vocabulary):
+            for remark in remarks(vocabulary):
+                warnings.warn(remark, stacklevel=2)
         self.search = (
             vocabulary if isinstance(vocabulary, NeighborSearch) else NeighborSearch(vocabulary)
         )
         self.language_model = language_model
-        self.configuration = _with_model(
-            as_configuration(configuration), language_model, self.search.vocabulary
-        )
+        self.configuration = _with_model(settings, language_model, self.search.vocabulary)
         self._secret_key = given_or_new_key(secret_key)
         self._digest = self.configuration.digest(self.search.vocabulary.content_digest)
         self._levels: dict[float, Sanitizer] = {}
