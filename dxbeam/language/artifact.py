@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from dxbeam import storage
 from dxbeam.errors import ArtifactError
-from dxbeam.language.casings import SCHEMA
+from dxbeam.language.casings import open_casings, write_casings
 from dxbeam.language.counts import ORDERS
 from dxbeam.language.kneser_ney import Smoothed
 from dxbeam.language.model import TABLE_PARTS, LanguageModel, arrays
@@ -84,8 +84,7 @@ def write_language_model(
             np.save(local / f"{name}.npy", array)
             files[f"{name}.npy"] = local / f"{name}.npy"
         if casings is not None:
-            with pa.OSFile(str(local / CASINGS), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as to:
-                to.write_table(casings)
+            write_casings(casings, local / CASINGS)
             files[CASINGS] = local / CASINGS
         described = {}
         for name, path in files.items():
@@ -301,12 +300,15 @@ def _opened(directory: Path, manifest: dict[str, Any], uri: str) -> LanguageMode
         numbers = Smoothed(*lower, *higher)
         if not _fits(numbers, manifest["words"]):
             raise ValueError("arrays of other shapes")
-    except (OSError, ValueError) as error:
+        casings = open_casings(directory / CASINGS) if CASINGS in manifest["files"] else None
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise ArtifactError(
             f"`language_model` {uri}: the files are whole but do not fit together "
             f"({type(error).__name__}); {_REBUILD}"
         ) from None
-    return LanguageModel(manifest["words"], manifest["vocabulary"], numbers, manifest["digest"])
+    return LanguageModel(
+        manifest["words"], manifest["vocabulary"], numbers, manifest["digest"], casings
+    )
 
 
 def _fits(numbers: Smoothed, words: int) -> bool:

@@ -12,7 +12,8 @@ from scipy import stats
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import make_mechanism
-from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace, clipped
+from dxbeam.mechanisms.clipping import clipped
+from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.mahalanobis import Mahalanobis, shape_of
 from dxbeam.mechanisms.noise import coordinate_laplace, gaussian, gaussian_draws
