@@ -1,4 +1,4 @@
-"""What reading noise with a public language model gives: the tables of docs/decoding.md.
+"""What reading noise with a public language model gives.
 
     python -m benchmarks.decoding --vocabulary vocabularies/glove --corpora corpora \
         --private mr_sentence_polarity --model movie_reviews --judge brown --output table.jsonl
@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from dxbeam.text.decoding.decoder import Decoder
 
 from dxbeam.documents import Document
 from dxbeam.language.model import LanguageModel, language_model_of
@@ -40,6 +39,7 @@ from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.artifact import open_vocabulary
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from dxbeam.text.tokenization import split, words
 

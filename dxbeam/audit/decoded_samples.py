@@ -30,6 +30,10 @@ _WORDS = 40
 _SHARE = 4
 """Of a word's samples; a corpus holds several words."""
 
+_PLACES = ("its first word", "its second word", "its third word", "its fourth word")
+_LENGTH = len(_PLACES)
+"""Words of a corpus."""
+
 
 def audit_decoded_samples(subject: Subject, n: int) -> Iterator[Finding]:
     """The loss of the whole output between two corpora, and what stands beside a document."""
@@ -41,11 +45,9 @@ def audit_decoded_samples(subject: Subject, n: int) -> Iterator[Finding]:
     drawn = [_samples(sanitizer, corpus, samples) for corpus in corpora]
     pairs, reference = _pairs(corpora, subject, vocabulary), subject.reference(vocabulary)
     test = "decoded: loss beyond the claim, nats, of"
-    parts = {"the whole output": lambda output: output}
-    for place in range(4):
-        parts[f"word {place} of it"] = lambda output, place=place: output[place : place + 1]
-    for name, part in parts.items():
-        first, second = _counts([[part(output) for output in each] for each in drawn])
+    words = [slice(place, place + 1) for place in range(_LENGTH)]
+    for name, part in (("the whole output", slice(None)), *zip(_PLACES, words, strict=True)):
+        first, second = _counts([[output[part] for output in each] for each in drawn])
         yield audit_loss(subject, f"{test} {name}", setting, pairs, first, second, reference.delta)
     yield from _audit_company(subject, vocabulary, model, setting)
 
