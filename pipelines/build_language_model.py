@@ -105,7 +105,7 @@ def check(options: PipelineOptions) -> VocabularyHandle:
 def build(options: PipelineOptions, vocabulary: VocabularyHandle) -> beam.Pipeline:
     """Assembles the counting; nothing runs yet."""
     own, shared = options.view_as(BuildLanguageModelOptions), options.view_as(SanitizeOptions)
-    pipeline = beam.Pipeline(options=options)
+    pipeline = launch.new_pipeline(options)
     read = pipeline | "Read" >> ReadDocuments(
         shared.input, corpus_format(shared), shared.allow_unreadable_files
     )

@@ -31,6 +31,7 @@ from dxbeam.documents import (
     id_as_text,
     id_problem,
     printable_id,
+    row_field,
     text_problem,
 )
 from dxbeam.errors import ConfigurationError
@@ -39,6 +40,7 @@ from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.remarks import remarks
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.text.tally import Tally
@@ -157,7 +159,12 @@ class SanitizeDocuments(beam.PTransform):
         """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
         pipeline = documents.pipeline
         secret_key = obtain_secret_key(pipeline, self._key_uri)
-        handle = pipeline | "VocabularyHandle" >> beam.Create([self._handle])
+        handle = (
+            pipeline
+            | "Once" >> beam.Impulse()
+            | "VocabularyHandle"
+            >> beam.Map(_handle, self._handle).with_output_types(VocabularyHandle)
+        )
         sanitize = _SanitizeDoFn(
             self._configuration,
             self._keep_fields,
@@ -209,6 +216,10 @@ class SanitizeDocuments(beam.PTransform):
             )
         kept = [(name, types.get(name, Any)) for name in self._keep_fields]
         return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])
+
+
+def _handle(_: bytes, handle: VocabularyHandle) -> VocabularyHandle:
+    return handle
 
 
 def is_sanitized(rows: pvalue.PCollection) -> bool:
@@ -293,8 +304,8 @@ class _SanitizeDoFn(beam.DoFn):
         repeated: Mapping[str, bool],
         given: Any = beam.DoFn.WindowedValueParam,
     ) -> Iterable[Any]:
-        own_id = id_as_text(row.id)
-        reason = id_problem(own_id) or text_problem(row.text)
+        own_id = id_as_text(row_field(row, "id"))
+        reason = id_problem(own_id) or text_problem(row_field(row, "text"))
         if reason is None and own_id in repeated:
             reason = REPEATED_ID
         level, levels = _level_of(row, self._level), self._configuration.epsilon_by
@@ -334,9 +345,10 @@ class _SanitizeDoFn(beam.DoFn):
 
         def search() -> NeighborSearch:
             _LOG.info("process %d opens a vocabulary of %s words", os.getpid(), f"{handle.words:,}")
-            return NeighborSearch(
-                artifact.open_vocabulary(handle), self._search_threads, self._search
-            )
+            vocabulary = artifact.open_vocabulary(handle)
+            for remark in remarks(vocabulary):
+                _LOG.warning("%s", remark)
+            return NeighborSearch(vocabulary, self._search_threads, self._search)
 
         shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
         return shared
