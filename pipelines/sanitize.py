@@ -58,7 +58,6 @@ from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
-from dxbeam.transforms.repair import ChatCompletions, RepairedDocuments, RepairGrammar
 from dxbeam.transforms.sanitize import SanitizeDocuments
 from dxbeam.transforms.shards import WriteShards
 from dxbeam.transforms.sources import ReadDocuments
@@ -184,13 +183,15 @@ def build(
         level="level",
     )
     rejected = (reading.rejected, sanitized.rejected) | "AllRejected" >> beam.Flatten()
-    released = RepairedDocuments(sanitized.documents, None, None)
+    released, withheld, repaired = sanitized.documents, None, None
     if job.repair:
-        released = sanitized.documents | "RepairGrammar" >> RepairGrammar(
+        from dxbeam.transforms.repair import ChatCompletions, RepairGrammar  # slow to import
+
+        released, withheld, repaired = sanitized.documents | "RepairGrammar" >> RepairGrammar(
             ChatCompletions(job.repair), job.repair.failures
         )
     tallies = sanitized.tallies | "TallyGroups" >> TallyGroups()
-    shards = released.documents | "WriteShards" >> WriteShards(
+    shards = released | "WriteShards" >> WriteShards(
         request.output,
         request.output_format,
         kept_schema(request.corpus, request.corpus_format),
@@ -203,7 +204,7 @@ def build(
         request.metrics_output,
         rejected,
         by_group=bool(flags.group_by),
-        withheld=released.rejected,
+        withheld=withheld,
         unreadable=reading.unreadable,
         run=run,
     )
@@ -225,7 +226,7 @@ def build(
             key_fingerprint=sanitized.key_fingerprint,
             written=metrics,
             corpus_digest=sanitized.corpus_digest,
-            repaired=released.outcomes,
+            repaired=repaired,
             unreadable=reading.unreadable,
         ),
     )

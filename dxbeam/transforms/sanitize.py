@@ -163,7 +163,12 @@ class SanitizeDocuments(beam.PTransform):
         """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
         pipeline = documents.pipeline
         secret_key = obtain_secret_key(pipeline, self._key_uri)
-        handle = pipeline | "VocabularyHandle" >> beam.Create([self._handle])
+        handle = (
+            pipeline
+            | "Once" >> beam.Impulse()
+            | "VocabularyHandle"
+            >> beam.Map(_handle, self._handle).with_output_types(VocabularyHandle)
+        )
         sanitize = _SanitizeDoFn(
             self._configuration,
             self._keep_fields,
@@ -215,6 +220,10 @@ class SanitizeDocuments(beam.PTransform):
             )
         kept = [(name, types.get(name, Any)) for name in self._keep_fields]
         return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])
+
+
+def _handle(_: bytes, handle: VocabularyHandle) -> VocabularyHandle:
+    return handle
 
 
 def is_sanitized(rows: pvalue.PCollection) -> bool:
