@@ -19,6 +19,13 @@ from typing import NamedTuple
 from dxbeam.audit.bag_battery import audit_bags
 from dxbeam.audit.decoded_battery import audit_decoded
 from dxbeam.audit.decoded_samples import audit_decoded_samples
+from dxbeam.audit.default_battery import (
+    audit_clipping,
+    audit_levels,
+    audit_lists,
+    audit_long_text,
+    audit_usual_clusters,
+)
 from dxbeam.audit.delta_battery import audit_delta
 from dxbeam.audit.evidence import holm_shares
 from dxbeam.audit.large_vocabulary_battery import (
@@ -47,6 +54,11 @@ _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int
     "shared_vectors": (audit_shared_vectors, (1, 3)),
     "searches": (audit_searches, (50,)),
     "decoded_samples": (audit_decoded_samples, (1, 50)),
+    "usual_clusters": (audit_usual_clusters, (3,)),
+    "long_text": (audit_long_text, (1,)),
+    "levels": (audit_levels, (1,)),
+    "lists": (audit_lists, (1,)),
+    "clipping": (audit_clipping, (3, 300)),
     "bags": (audit_bags, (1,)),
     "noise": (audit_noise, DIMENSIONS),
     "line": (audit_line, DIMENSIONS),
