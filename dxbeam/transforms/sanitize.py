@@ -11,7 +11,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, get_type_hints
 
 import apache_beam as beam
@@ -61,6 +61,9 @@ _LOG = logging.getLogger(__name__)
 
 TALLIES = "tallies"
 """Tag of the counts of each document beside a transform's main output."""
+
+_MOST_CHARACTERS = 1 << 22
+"""Of texts that wait for one of another level before they are handed on in order."""
 
 _TAGS = "tags"
 """Tag of what names the documents of each bundle together: the sum of their tags."""
@@ -301,11 +304,23 @@ class _Origin(NamedTuple):
     kept: dict[str, Any]
 
 
+@dataclass(eq=False, repr=False, slots=True)
+class _Ticket:
+    """A row under way: where it came from, and once its words are released what became of it.
+
+    It has no repr, as that would show the text.
+    """
+
+    origin: _Origin
+    characters: int
+    result: Sanitized | None = None
+
+
 class _Waiting(NamedTuple):
-    """Rows whose words wait for a search, and their origins in the same order."""
+    """Rows whose words wait for a search, and their tickets in the same order."""
 
     words: Batch
-    origins: deque[_Origin]
+    tickets: deque[_Ticket]
 
 
 def _level_of(row: Any, name: str | None) -> str:
@@ -344,6 +359,8 @@ class _SanitizeDoFn(beam.DoFn):
 
     def start_bundle(self) -> None:
         self._batches: dict[float, _Waiting] = {}  # by epsilon
+        self._in_order: deque[_Ticket] = deque()  # of all of them, as the rows came
+        self._characters = 0  # of their texts
         self._tags = NO_TAGS
 
     def process(
@@ -368,15 +385,21 @@ class _SanitizeDoFn(beam.DoFn):
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
         batch = self._batch_of(level, secret_key, handle, model)
-        batch.origins.append(_Origin(given.with_value(None), group, kept))
+        ticket = _Ticket(_Origin(given.with_value(None), group, kept), len(row.text))
+        batch.tickets.append(ticket)
+        self._in_order.append(ticket)
+        self._characters += ticket.characters
         key = batch.words.add(Document(own_id, row.text))
         if self._digest_corpus:
             self._tags = add_tags(self._tags, document_tag(key))
-        return self._emit(batch.words.take(), batch.origins)
+        self._settle(batch.words.take(), batch.tickets)
+        if self._characters > _MOST_CHARACTERS and len(self._batches) > 1:
+            self._settle_all()  # a rare level would hold the others back
+        return self._emit() if self._in_order and self._in_order[0].result else ()
 
     def finish_bundle(self) -> Iterator[Any]:
-        for batch in self._batches.values():
-            yield from self._emit(batch.words.finish(), batch.origins)
+        self._settle_all()
+        yield from self._emit()
         if self._digest_corpus:
             yield pvalue.TaggedOutput(_TAGS, GlobalWindows.windowed_value(self._tags))
 
@@ -422,16 +445,31 @@ class _SanitizeDoFn(beam.DoFn):
         shared: LanguageModel = self._shared_model.acquire(model, tag=handle.digest)
         return shared
 
-    def _emit(self, results: Sequence[Sanitized], origins: deque[_Origin]) -> Iterable[Any]:
-        return self._counted(results, origins) if results else ()
-
-    def _counted(self, results: Sequence[Sanitized], origins: deque[_Origin]) -> Iterator[Any]:
+    def _settle(self, results: Sequence[Sanitized], tickets: deque[_Ticket]) -> None:
+        """Notes what became of the first rows of a batch."""
+        if not results:
+            return
         tokens = sum(tally.tokens for _, tally in results)
         self._documents.inc(len(results))
         self._tokens.inc(tokens)
         self._progress.count(len(results), tokens)
-        for document, tally in results:
-            origin = origins.popleft()
+        for result in results:
+            tickets.popleft().result = result
+
+    def _settle_all(self) -> None:
+        for batch in self._batches.values():
+            self._settle(batch.words.finish(), batch.tickets)
+
+    def _emit(self) -> Iterator[Any]:
+        """Hands on the rows that are ready, in the order in which they came.
+
+        Which row is of which level, and when a batch was full, does not show in the order.
+        """
+        while self._in_order and self._in_order[0].result:
+            ticket = self._in_order.popleft()
+            self._characters -= ticket.characters
+            assert ticket.result is not None
+            (document, tally), origin = ticket.result, ticket.origin
             released = beam.Row(id=document.id, text=document.text, **origin.kept)
             yield origin.where.with_value(released)
             yield pvalue.TaggedOutput(TALLIES, origin.where.with_value((origin.group, tally)))
