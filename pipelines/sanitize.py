@@ -13,6 +13,7 @@ dead letters to release-metrics/. More of what it can do:
     --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
     --group_by label              count metrics for each label separately
+    --decode context --language_model DIR    text people can read; docs/decoding.md
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
     --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/ledger.md
     --dry_run                     print the plan, the guarantee and an estimate; write nothing
@@ -40,24 +41,31 @@ from dxbeam.corpus.files import text_bytes
 from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
+from dxbeam.language.artifact import (
+    LanguageModelHandle,
+    language_model_handle,
+    open_language_model,
+)
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.release import plan
+from dxbeam.release import plan, usefulness
 from dxbeam.release.context import Pair, as_dicts, in_context
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import METRICS, Run
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.remarks import remarks
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.decoder import decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.importance_file import read_importance
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
+from dxbeam.text.tally import Tally
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
-from dxbeam.transforms.repair import ChatCompletions, RepairedDocuments, RepairGrammar
-from dxbeam.transforms.sanitize import SanitizeDocuments
+from dxbeam.transforms.sanitize import SanitizeDocuments, with_language_model
 from dxbeam.transforms.shards import WriteShards
 from dxbeam.transforms.sources import ReadDocuments
 
@@ -86,6 +94,7 @@ def configuration(options: SanitizeOptions) -> Configuration:
         else None,
         options.allow_unsound,
         levels,
+        decoder_of(options.decode, options.decode_loss, options.language_model),
     )
 
 
@@ -115,6 +124,7 @@ class SanitizeJob(NamedTuple):
       configuration: mechanism, rank resampling, and how words are treated.
       repair: the language model that rewrites sanitized text, or None.
       vocabulary: the vocabulary's handle.
+      language_model: the handle of what a decoder reads with, or None.
     """
 
     options: PipelineOptions
@@ -122,6 +132,7 @@ class SanitizeJob(NamedTuple):
     configuration: Configuration
     repair: Repair | None
     vocabulary: VocabularyHandle
+    language_model: LanguageModelHandle | None = None
 
 
 def _importance_file(settings: Configuration) -> dict[str, Any]:
@@ -147,7 +158,10 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
         "jsonl" if read_as.document_per == "file" else read_as.name
     )
     request = release_request(options, read_as, output_format)
-    return SanitizeJob(options, request, settings, repair, artifact.handle(flags.vocabulary))
+    vocabulary = artifact.handle(flags.vocabulary)
+    model = language_model_handle(flags.language_model) if flags.language_model else None
+    settings = with_language_model(settings, model, vocabulary)
+    return SanitizeJob(options, request, settings, repair, vocabulary, model)
 
 
 def build(
@@ -165,7 +179,7 @@ def build(
       context: what epsilon means in this vocabulary, for the manifest.
     """
     flags, request = job.options.view_as(SanitizeOptions), job.request
-    pipeline = beam.Pipeline(options=job.options)
+    pipeline = launch.new_pipeline(job.options)
     reading = pipeline | "ReadDocuments" >> ReadDocuments(
         request.corpus, request.corpus_format, request.allow_unreadable_files
     )
@@ -180,15 +194,18 @@ def build(
         unique_ids=True,
         search=launch.search(job.options),
         level="level",
+        language_model=job.language_model,
     )
     rejected = (reading.rejected, sanitized.rejected) | "AllRejected" >> beam.Flatten()
-    released = RepairedDocuments(sanitized.documents, None, None)
+    released, withheld, repaired = sanitized.documents, None, None
     if job.repair:
-        released = sanitized.documents | "RepairGrammar" >> RepairGrammar(
+        from dxbeam.transforms.repair import ChatCompletions, RepairGrammar  # slow to import
+
+        released, withheld, repaired = sanitized.documents | "RepairGrammar" >> RepairGrammar(
             ChatCompletions(job.repair), job.repair.failures
         )
     tallies = sanitized.tallies | "TallyGroups" >> TallyGroups()
-    shards = released.documents | "WriteShards" >> WriteShards(
+    shards = released | "WriteShards" >> WriteShards(
         request.output,
         request.output_format,
         kept_schema(request.corpus, request.corpus_format),
@@ -201,7 +218,7 @@ def build(
         request.metrics_output,
         rejected,
         by_group=bool(flags.group_by),
-        withheld=released.rejected,
+        withheld=withheld,
         unreadable=reading.unreadable,
         run=run,
     )
@@ -223,7 +240,7 @@ def build(
             key_fingerprint=sanitized.key_fingerprint,
             written=metrics,
             corpus_digest=sanitized.corpus_digest,
-            repaired=released.outcomes,
+            repaired=repaired,
             unreadable=reading.unreadable,
         ),
     )
@@ -245,6 +262,7 @@ def sanitize(argv: Sequence[str]) -> None:
         each.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
     if importance := getattr(settings.mechanism, "importance", None):
         importance.of(vocabulary)  # refuses weights of other words
+    model = open_language_model(job.language_model, vocabulary) if job.language_model else None
     run = Run(request.output, request.metrics_output)
     account = request.account(settings, settings.mechanism.name, job.vocabulary, run.name)
     run.check(account)
@@ -252,54 +270,58 @@ def sanitize(argv: Sequence[str]) -> None:
     pipeline = build(job, run.name, context=context)  # whatever is wrong with the flags shows here
     if options.view_as(TestOptions).dry_run:
         forecast = plan.estimate(
-            files, request.corpus_format, vocabulary, settings, launch.search(options)
+            files, request.corpus_format, vocabulary, settings, launch.search(options), model
         )
         places = (request.output, request.metrics_output)
         kept = request.corpus_format.keep_fields
         described = (files, settings, vocabulary, context, forecast, *places)
         print(plan.describe(*described, job.repair, kept))
         return
-    del vocabulary  # workers open it for themselves
+    remarked = remarks(vocabulary)
+    del vocabulary, model  # workers open it for themselves
     started = time.monotonic()
     with run:
         if required_digest := run.enter(account):
             pipeline = build(job, run.name, required_digest, context)
         launch.run(pipeline)
-    _say(run, time.monotonic() - started)
+    _say(run, time.monotonic() - started, remarked)
 
 
-def _say(run: Run, seconds: float) -> None:
+def _say(run: Run, seconds: float, remarked: Sequence[str]) -> None:
     """Prints what was released, and where."""
     release = run.release
+    warnings = "".join(f"Warning: {remark}\n" for remark in remarked)
     print(
         f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
         f"{len(release['shards'])} files below {run.output} ({release['tokens'] / seconds:,.0f} "
         f"tokens per second); {release['dead_letters']:,} dead letters"
         f"{describe_left_out(release['unreadable_files'])}. Metrics: {run.metrics_output}\n"
-        f"{_unchanged(run)}{_repairs(release)}{run.noted}\n{release['guarantee']['sentence']}"
+        f"{_unchanged(run)}{warnings}{_repairs(release)}{run.noted}\n"
+        f"{release['guarantee']['sentence']}"
     )
 
 
 def _unchanged(run: Run) -> str:
-    """A line on how many words came out unchanged, if there were any; from the metrics alone."""
+    """Lines on how many words came out unchanged, if there were any; from the metrics only."""
     path = storage.join(run.metrics_output, METRICS)
     try:
         metrics = json.loads(storage.read(path))
+        counts = Tally(**{name: metrics[name] for name in Tally._fields})
     except OSError as error:  # a launcher need not be able to read what its workers write
         return (
             f"How many words came out unchanged is in {path}, which cannot be read from here "
             f"({type(error).__name__})\n"
         )
-    unchanged, words = metrics["unchanged"], metrics["tokens"] - metrics["fillers"]
-    if not words:
+    if counts.tokens == counts.fillers:
         return ""
     kind = "words drawn for bags" if "bag_of_words" in run.release["configuration"] else "words"
     repaired = ", before the language model" if "post_processing" in run.release else ""
-    return (
-        f"Of {words:,} {kind} {unchanged:,} ({100 * unchanged / words:.1f} %) came out unchanged"
-        f"{repaired}: computed from the raw text and not covered by the guarantee, as is all of "
-        f"{path}\n"
-    )
+    lines = [
+        f"{usefulness.unknown_and_unchanged(counts, kind)}{repaired}: computed from the raw text "
+        f"and not covered by the guarantee, as is all of {path}",
+        *usefulness.warnings(counts),
+    ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _repairs(release: dict[str, Any]) -> str:

@@ -31,7 +31,7 @@ class TextSums(NamedTuple):
 
     Attributes:
       texts: how many texts.
-      count: the sum of the counted words.
+      counted: the sum of the counted words.
       words: of all words.
       squares: of counted words squared.
       products: of counted words times words.
@@ -39,7 +39,7 @@ class TextSums(NamedTuple):
     """
 
     texts: int
-    count: float
+    counted: float
     words: float
     squares: float
     products: float
@@ -67,7 +67,7 @@ def share_of_words_interval(
       sums: over the texts; of a single one nothing is known, and the interval is from 0 to 1.
       confidence: how probable it is to be that the interval holds.
     """
-    share = sums.count / sums.words
+    share = sums.counted / sums.words
     if sums.texts < 2:
         return share, 0.0, 1.0
     spread = sums.squares - 2 * share * sums.products + share**2 * sums.word_squares

@@ -37,11 +37,6 @@ def _mixed(numbers: npt.NDArray[np.int64], key: np.uint64) -> Bits:
     return bits
 
 
-def _hash(rows: Ids, columns: Ids) -> Bits:
-    """The hash of each place: a sum, so that a block of places costs one addition each."""
-    return _mixed(rows, _ROW_KEY) + _mixed(columns, _COLUMN_KEY)
-
-
 def _padded(array: Ids, dimensions: int) -> Ids:
     return array.reshape((1,) * (dimensions - array.ndim) + array.shape)
 
@@ -195,8 +190,8 @@ def sparse_rows(
       width: the number of columns.
     """
     entries, kind = len(columns), smallest_unsigned(width + 1)
-    numbers = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    sums = _hash(numbers, columns.astype(np.int64))
+    sums = np.repeat(_mixed(np.arange(len(starts) - 1), _ROW_KEY), np.diff(starts))
+    sums += _mixed(columns.astype(np.int64), _COLUMN_KEY)
     bloom = np.zeros(1 << _power_of_two(2 * entries), np.uint8)
     shift = np.uint64(64 - _power_of_two(len(bloom)))
     np.bitwise_or.at(
@@ -208,7 +203,8 @@ def sparse_rows(
     slots = np.full(len(owners), np.iinfo(kind).max, kind)
     owned = np.flatnonzero(owners >= 0)
     whose = owners[owned]
-    slots[owned] = whose - np.asarray(starts)[numbers[whose]]
+    rows = np.searchsorted(starts, whose, side="right") - 1
+    slots[owned] = whose - np.asarray(starts)[rows]
     return SparseRows(
         starts.astype(np.int32 if entries <= np.iinfo(np.int32).max else np.int64),
         columns.astype(smallest_unsigned(width - 1)),
@@ -218,10 +214,11 @@ def sparse_rows(
     )
 
 
-def _placed(sums: Bits) -> Ids:
+def _placed(sums: Bits) -> npt.NDArray[np.signedinteger]:
     """Puts entries into slots by linear probing: the entry of each slot, -1 where there is none."""
-    owners = np.full(1 << _power_of_two(2 * len(sums)), -1, np.int64)
-    waiting = np.arange(len(sums))
+    kind = np.int32 if len(sums) <= np.iinfo(np.int32).max else np.int64
+    owners = np.full(1 << _power_of_two(2 * len(sums)), -1, kind)
+    waiting = np.arange(len(sums), dtype=kind)
     slots = (sums >> np.uint64(3)).view(np.int64) & (len(owners) - 1)
     while len(waiting):
         free = owners[slots] < 0

@@ -20,6 +20,7 @@ from dxbeam.release.recorded_contents import are_strings, damaged, is_of_vectors
 from dxbeam.release.witnesses import Given
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text import recorded_configuration as recorded_text
+from dxbeam.text.configuration import of_draws
 from dxbeam.text.repair import Repair
 from dxbeam.vectors import recorded_configuration as recorded_vectors
 
@@ -91,7 +92,7 @@ def _check_digest(path: str, release: Mapping[str, Any]) -> None:
         raise damaged(path, "'configuration' is missing")
     vocabulary = words.get("digest") if isinstance(words, dict) else ""
     canonical = json.dumps(
-        {"vocabulary": vocabulary, **recorded}, sort_keys=True, separators=(",", ":")
+        {"vocabulary": vocabulary, **of_draws(recorded)}, sort_keys=True, separators=(",", ":")
     )
     if hashlib.sha256(canonical.encode()).hexdigest() != release.get("configuration_digest"):
         raise damaged(path, "'configuration' and 'vocabulary' do not fit 'configuration_digest'")

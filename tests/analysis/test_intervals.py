@@ -28,7 +28,7 @@ Interval = Callable[[TextSums], tuple[float, float, float]]
 
 def _normal(sums: TextSums) -> tuple[float, float, float]:
     """Broken: 1.96 standard errors of a ratio of sums over texts."""
-    share = sums.count / sums.words
+    share = sums.counted / sums.words
     spread = sums.squares - 2 * share * sums.products + share**2 * sums.word_squares
     error = math.sqrt(max(0.0, spread) * sums.texts / (sums.texts - 1)) / sums.words
     return share, share - 1.96 * error, share + 1.96 * error
