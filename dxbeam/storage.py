@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from dxbeam import stopping
+from dxbeam import cloud_access, stopping
 from dxbeam.errors import OutputError
 
 _BLOCK = 1 << 20
@@ -91,7 +91,7 @@ def open_read(path: str, decompress: bool = False) -> BinaryIO:
     if is_local(path) and not decompress:
         return Path(path).open("rb")
     with _told_as_os_errors(path):
-        return cast(BinaryIO, _system(path).open(path, compression_type=_compression(decompress)))
+        return cast(BinaryIO, _reached(path).open(path, compression_type=_compression(decompress)))
 
 
 @stopping.writing()
@@ -100,7 +100,7 @@ def open_write(path: str, compress: bool = False) -> BinaryIO:
     path = without_file_scheme(path)
     if is_local(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-    return cast(BinaryIO, _system(path).create(path, compression_type=_compression(compress)))
+    return cast(BinaryIO, _reached(path).create(path, compression_type=_compression(compress)))
 
 
 def read(path: str) -> bytes:
@@ -115,7 +115,7 @@ def exists(path: str) -> bool:
     if is_local(path):
         return Path(path).exists() and not Path(path).is_dir()
     with _told_as_os_errors(path):
-        return bool(_system(path).exists(path))
+        return bool(_reached(path).exists(path))
 
 
 def match(pattern: str) -> list[tuple[str, int]]:
@@ -123,7 +123,7 @@ def match(pattern: str) -> list[tuple[str, int]]:
     path = without_file_scheme(pattern)
     # Beam lists the folder that a glob begins with, and finds nothing where it names none.
     here = "./" if is_local(path) and "/" not in re.split(r"[*?\[]", path, maxsplit=1)[0] else ""
-    [result] = _system(path).match([here + path])
+    [result] = _reached(path).match([here + path])
     found = ((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
     return sorted((path.removeprefix(here), size) for path, size in found)
 
@@ -141,7 +141,7 @@ def names_below(directory: str) -> Iterator[str]:
         return
     # What lies beneath ``match``, which itself would take the prefix for a glob.
     start = path.rstrip("/") + "/"
-    for entry in _system(path)._list(start):
+    for entry in _reached(path)._list(start):
         if not entry.path.endswith("/"):  # the mark of an empty folder
             yield entry.path[len(start) :]
 
@@ -206,6 +206,12 @@ def _told_as_os_errors(path: str) -> Iterator[None]:
         absent = getattr(error, "code", None) == 404
         number, kind = (errno.ENOENT if absent else errno.EIO), type(error).__name__
         raise OSError(number, f"{kind} from Cloud Storage", path) from None
+
+
+def _reached(path: str) -> Any:
+    """Beam's file system for a path, which is not out of reach for want of credentials."""
+    cloud_access.check(path)
+    return _system(path)
 
 
 def _system(path: str) -> Any:
@@ -364,6 +370,7 @@ def _blob(path: str) -> Any:
     from apache_beam.io.gcp import gcsio
 
     _only_cloud_storage(path)
+    cloud_access.check(path)
     bucket, _, name = path[len("gs://") :].partition("/")
     # Beam's own client, so that all requests are made by the same account.
     return gcsio.GcsIO().client.bucket(bucket).blob(name)
