@@ -23,15 +23,25 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from dxbeam import cloud_access, stopping
-from dxbeam.errors import OutputError
+from dxbeam.errors import ConfigurationError, OutputError, described
 
 _BLOCK = 1 << 20
 _APPEND_ATTEMPTS = 20
 _SCHEME = re.compile(r"[A-Za-z][-A-Za-z0-9+.]*://")
 
 
-def without_file_scheme(path: str) -> str:
-    """``file:///x`` as ``/x``, everything else as it is: Beam knows no file:// scheme."""
+def without_file_scheme(path: str | os.PathLike[str]) -> str:
+    """``file:///x`` as ``/x``, everything else as it is: Beam knows no file:// scheme.
+
+    Raises:
+      ConfigurationError: this names no place.
+    """
+    if not isinstance(path, str):
+        if not isinstance(path, os.PathLike):
+            raise ConfigurationError(
+                f"a place is named by a path or a URI, and this is {described(path)}"
+            )
+        path = os.fspath(path)
     return path[len("file://") :] if path.startswith("file://") else path
 
 
@@ -40,7 +50,7 @@ def is_local(path: str) -> bool:
     return _SCHEME.match(without_file_scheme(path)) is None
 
 
-def join(directory: str, *names: str) -> str:
+def join(directory: str | os.PathLike[str], *names: str) -> str:
     """``directory/names…`` in the path style of ``directory``."""
     directory = without_file_scheme(directory)
     if is_local(directory):
