@@ -19,6 +19,7 @@ from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.decoding.decoder import CONTEXT, Decoder
 from dxbeam.text.decoding.reader import why_not_decoded
 from dxbeam.text.epsilon_by_field import EpsilonByField
+from dxbeam.text.truecase import Truecase
 
 UNKNOWN_WORDS = {
     "noise": "noised like any other, from one public vector that stands for all of them",
@@ -54,6 +55,8 @@ class Configuration:
         nearest or drawn words are released. What is drawn does not depend on it, so it is no part
         of the digest: releases of one corpus under one kept key, read in two ways, share their
         noise and cost what one of them costs.
+      truecase: puts capitals into released texts as public text has them, or None. It reads what is
+        released and nothing else, so it is no part of the digest either.
 
     Raises:
       ConfigurationError: settings that do not exist or cannot be combined; and without
@@ -67,6 +70,7 @@ class Configuration:
     allow_unsound: bool = field(default=False, compare=False)
     epsilon_by: EpsilonByField | None = None
     decoder: Decoder | None = None
+    truecase: Truecase | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.mechanism, type) or not hasattr(self.mechanism, "guarantee"):
@@ -99,6 +103,7 @@ class Configuration:
             )
         self._check_epsilon_by()
         self._check_decoder()
+        self._check_truecase()
         if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
                 f"{reason}; add `allow_unsound` to run it all the same (in Python "
@@ -135,6 +140,16 @@ class Configuration:
             raise ConfigurationError(
                 "`decode` context reads words in their order, which `bag_of_words` removes; choose "
                 "`decode` prior"
+            )
+
+    def _check_truecase(self) -> None:
+        if not isinstance(self.truecase, Truecase | None):
+            raise ConfigurationError(
+                f"truecase is Truecase(), or None, and this is {described(self.truecase)}"
+            )
+        if self.truecase and self.bag:
+            raise ConfigurationError(
+                "`truecase` writes sentences, and `bag_of_words` releases none; leave one out"
             )
 
     def with_epsilon(self, epsilon: float) -> Configuration:

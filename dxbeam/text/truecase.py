@@ -7,6 +7,7 @@ guarantee stays the same. What was written in capitals in the original has no in
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from dxbeam.language.sentences import sentence_ends
 from dxbeam.text.tokenization import split
@@ -15,6 +16,21 @@ RULE = "truecase-1"
 """The name of this rule in configurations; it changes whenever the rule does."""
 
 _MASKED = ("<", "unk", ">")
+
+
+@dataclass(frozen=True)
+class Truecase:
+    """That released texts get capitals, and from which model.
+
+    Attributes:
+      model: the language model's digest; "" until it is known.
+    """
+
+    model: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """What decides how words are written, ready for JSON."""
+        return {"model": self.model, "rule": RULE}
 
 
 def truecased(text: str, forms: Mapping[str, str]) -> str:
