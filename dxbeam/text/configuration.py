@@ -30,8 +30,8 @@ UNKNOWN_WORDS = {
 }
 """What can be done with a word outside the vocabulary."""
 
-DECODER = "decoder"
-"""The entry of ``as_dict`` that says how drawn noise is read."""
+DECODER, TRUECASE = "decoder", "truecase"
+"""The entries of ``as_dict`` that say how drawn noise is read, and how words are written."""
 
 OF_THE_MECHANISM = (
     "Probabilities that are named here are those of the word that the mechanism draws. Rank "
@@ -209,12 +209,13 @@ class Configuration:
             **({"bag_of_words": self.bag.as_dict()} if self.bag else {}),
             **({"epsilon_by": self.epsilon_by.as_dict()} if self.epsilon_by else {}),
             **({DECODER: self.decoder.as_dict()} if self.decoder else {}),
+            **({TRUECASE: self.truecase.as_dict()} if self.truecase else {}),
         }
 
     def digest(self, vocabulary: str) -> str:
         """SHA-256 of the canonical form; two configurations with one digest draw equal noise.
 
-        The decoder is left out, as it reads what was drawn.
+        Decoder and truecase are left out, as they read what was drawn.
 
         Noise is keyed by the digest of a document's own level (``with_epsilon``), not by that of
         all levels: what draws a document's words alike releases one text.
@@ -268,6 +269,8 @@ class Configuration:
             visible = (self.epsilon_by.caveat, *visible)
         if self.decoder and promise.sound:
             visible = (*visible, *self.decoder.caveats)
+        if self.truecase and promise.sound:
+            visible = (*visible, *self.truecase.caveats(public=self.decoder is None))
         return promise.with_caveats(*promise.limits, *visible)
 
     @property
@@ -280,8 +283,8 @@ class Configuration:
 
 
 def of_draws(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What of ``as_dict`` decides what is drawn: all but how it is read."""
-    return {name: value for name, value in record.items() if name != DECODER}
+    """What of ``as_dict`` decides what is drawn: all but how it is read and written."""
+    return {name: value for name, value in record.items() if name not in (DECODER, TRUECASE)}
 
 
 def _parameters(mechanism: Mechanism) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import add
 from typing import NamedTuple
 
@@ -37,6 +37,7 @@ from dxbeam.text.configuration import Configuration, as_configuration
 from dxbeam.text.decoding.decoder import CONTEXT
 from dxbeam.text.decoding.reader import Reader, Window, breaks_of, breaks_of_runs, windows
 from dxbeam.text.decoding.reading import CUT, FOLLOWS, Breaks
+from dxbeam.text.public_model import with_model
 from dxbeam.text.tally import Tally
 from dxbeam.text.tokenization import parts
 from dxbeam.text.truecase import truecased
@@ -268,18 +269,11 @@ def _with_model(
     Raises:
       ConfigurationError: they do not go together.
     """
-    decoder, truecase = configuration.decoder, configuration.truecase
-    if decoder is None and truecase is None:
-        if model is not None:
-            raise ConfigurationError(
-                "`language_model` is of use with a decoder or with `truecase` only; give `decode` "
-                "prior or context, or leave it out"
-            )
-        return configuration
+    if model is None:
+        return with_model(configuration, None, casings=False)
     if not isinstance(model, LanguageModel):
-        what = f"`decode` {decoder.kind}" if decoder else "`truecase`"
         raise ConfigurationError(
-            f"{what} needs a `language_model`, such as dxbeam.open_language_model, and this is "
+            "`language_model` is what dxbeam.open_language_model returns, and this is "
             f"{described(model)}"
         )
     if model.vocabulary != vocabulary.content_digest:
@@ -287,21 +281,7 @@ def _with_model(
             "`language_model` was made for another vocabulary than `vocabulary`; build one for "
             "this vocabulary"
         )
-    if truecase and model.casings is None:
-        raise ConfigurationError(
-            "`truecase` needs a `language_model` that knows capitals: one made of text, for a "
-            "vocabulary in lower case"
-        )
-    for named, what in ((decoder, "the decoder"), (truecase, "truecase")):
-        if named and named.model not in ("", model.digest):
-            raise ConfigurationError(
-                f"`language_model` is not the one that {what} names by its digest"
-            )
-    return replace(
-        configuration,
-        decoder=decoder and replace(decoder, model=model.digest),
-        truecase=truecase and replace(truecase, model=model.digest),
-    )
+    return with_model(configuration, model.digest, model.casings is not None)
 
 
 @dataclass(eq=False, repr=False, slots=True)
