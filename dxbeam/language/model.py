@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dxbeam.errors import ConfigurationError
 from dxbeam.language.counts import count_sentences
 from dxbeam.language.kneser_ney import Smoothed, smooth
 from dxbeam.language.sparse_rows import Floats, Ids
@@ -54,6 +55,22 @@ class LanguageModel:
 
     def __reduce__(self) -> Any:
         raise TypeError("a language model is opened where it is used; pickle its handle")
+
+    def opened(self, vocabulary: Vocabulary) -> LanguageModel:
+        """This model, for its own vocabulary.
+
+        Raises:
+          ConfigurationError: it was made for another one.
+        """
+        if vocabulary.content_digest != self.vocabulary:
+            raise ConfigurationError(
+                "the language model was made for another vocabulary; build it with this one"
+            )
+        return self
+
+    def as_dict(self) -> dict[str, Any]:
+        """What names it, ready for JSON."""
+        return {"order": self.order, "sha256": self.digest}
 
     @property
     def order(self) -> int:

@@ -28,17 +28,157 @@ the private corpus. Where a sentence starts is read from the public gaps between
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import ClassVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, pure
 from dxbeam.language.model import LanguageModel
+from dxbeam.language.uniform import uniform_model
 from dxbeam.mechanisms.exponential_choice import ROUNDED_CHOICE
 from dxbeam.mechanisms.fluent_choice import DRAWS, Levels, choose_fluently
 from dxbeam.mechanisms.near_words import NearWords
-from dxbeam.mechanisms.parameters import checked_epsilon, checked_positive
+from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_positive
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+
+STARTS = -2
+"""In ``places``: the start of a sentence."""
+
+_KNOWN = -3  # and below: a word that was released in an earlier call
+
+MODEL_MUST_BE_PUBLIC = (
+    "The language model must be public; one made from the private corpus voids the guarantee."
+)
+MAY_BE_FALSE = "Fluent text can state things that are false and that the original did not say."
+
+
+class PublicModel(Protocol):
+    """A language model, or a handle by which a process opens it."""
+
+    def opened(self, vocabulary: Vocabulary) -> LanguageModel:
+        """The model, which is refused if it was made for another vocabulary."""
+        ...
+
+    def as_dict(self) -> dict[str, Any]:
+        """What names it, ready for JSON; it enters the digest that keys the noise."""
+        ...
+
+
+@dataclass(frozen=True)
+class Fluent:
+    """Word to word, by distances up to gamma and by what a model says after the released words.
+
+    Attributes:
+      epsilon: privacy parameter per unit of Euclidean distance.
+      gamma: distance from which on words are alike, in units of the embedding; a word's exponent is
+        at most epsilon * gamma.
+      model: a public language model of the vocabulary, or its handle. Without one all words are
+        equally probable, which is ``tem`` with a gamma that does not depend on epsilon.
+    """
+
+    epsilon: float
+    gamma: float = 6.0
+    model: PublicModel | None = field(default=None, metadata=ADDED_LATER)
+    name: ClassVar[str] = "fluent"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        meaning = "the distance from which on words are alike"
+        object.__setattr__(self, "gamma", checked_positive("gamma", self.gamma, meaning))
+        if self.model is not None and not hasattr(self.model, "opened"):
+            raise ConfigurationError(
+                "model is a language model, from dxbeam.open_language_model, or None, and this is "
+                f"{described(self.model)}"
+            )
+
+    def draws(self, dimensions: int) -> int:  # noqa: ARG002
+        """Random numbers per word."""
+        return DRAWS
+
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """A word for each word, as the first of a sentence: int64 [B] -> int64 [B]."""
+        return self.release_in_order(ids, random, search, np.full((len(ids), 2), STARTS))
+
+    def release_in_order(
+        self, ids: Ids, random: Random, search: NeighborSearch, places: Ids
+    ) -> Ids:
+        """A word for each word, each read after the words released before it.
+
+        Args:
+          ids: int64 [B]; UNKNOWN for a word outside the vocabulary.
+          random: uint64 [B, draws or more].
+          search: the vocabulary.
+          places: int64 [B, 2], what each word is read after, the last one second: the number of an
+            earlier row, for the word released there; STARTS, for the start of a sentence; UNKNOWN,
+            for a word that is not known; or ``known_word`` of a word.
+
+        Returns:
+          int64 [B]; a row depends on its own row of the arguments and the rows it is read after.
+        """
+        levels, near = search.computed_once(("fluent", self), self._prepared(search))
+        chosen = np.empty(len(ids), np.int64)
+        for rows in in_steps(places):
+            first, second = (
+                _words_before(places[rows, column], chosen, levels.model.start) for column in (0, 1)
+            )
+            chosen[rows] = choose_fluently(ids[rows], first, second, random[rows], near, levels)
+        return chosen
+
+    def _prepared(
+        self, search: NeighborSearch
+    ) -> Callable[[Vocabulary], tuple[Levels, NearWords]]:
+        def prepared(vocabulary: Vocabulary) -> tuple[Levels, NearWords]:
+            model = self.model.opened(vocabulary) if self.model else uniform_model(vocabulary)
+            return Levels(model), NearWords(self.epsilon / 2, self.gamma, search)
+
+        return prepared
+
+    def guarantee(self) -> Guarantee:
+        """Pure epsilon * min(Euclidean distance, gamma), for every pair of strings."""
+        citation = "proof in dxbeam/mechanisms/fluent.py; McSherry and Talwar 2007, theorem 6"
+        promise = pure(
+            self.epsilon,
+            citation,
+            EUCLIDEAN.limited(f"but at most gamma = {self.gamma:.12g}"),
+            caveats=() if self.model is None else (MODEL_MUST_BE_PUBLIC, MAY_BE_FALSE),
+            arithmetic=ROUNDED_CHOICE,
+        )
+        return replace(promise, cap=self.epsilon * self.gamma)
+
+
+def known_word(ids: Ids) -> Ids:
+    """How ``places`` names words that were released earlier: int64 [B] -> int64 [B]."""
+    return np.where(ids == UNKNOWN, UNKNOWN, _KNOWN - ids)
+
+
+def in_steps(places: Ids) -> Iterator[Ids]:
+    """Rows in an order in which each comes after the rows it is read after.
+
+    A row is at most as many steps from the last row that is read after none as it is rows.
+
+    Args:
+      places: int64 [B, 2], of which each number of a row is that of the row before, or the one
+        before that.
+
+    Yields:
+      int64 [R], rows that may be released together.
+    """
+    every = np.arange(len(places))
+    starts = np.where((places < 0).all(axis=1), every, -1)
+    steps = every - np.maximum.accumulate(starts) if len(every) else every
+    order = np.argsort(steps, kind="stable")
+    yield from np.split(order, np.cumsum(np.bincount(steps))[:-1]) if len(every) else ()
+
+
+def _words_before(places: Ids, chosen: Ids, start: int) -> Ids:
+    """The words that places name, so far released in ``chosen``: int64 [R] -> int64 [R]."""
+    words = np.where(places == STARTS, start, UNKNOWN)
+    words = np.where(places <= _KNOWN, _KNOWN - places, words)
+    released = places >= 0
+    words[released] = chosen[places[released]]
+    return words
