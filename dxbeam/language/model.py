@@ -57,7 +57,7 @@ class LanguageModel:
         raise TypeError("a language model is opened where it is used; pickle its handle")
 
     def opened(self, vocabulary: Vocabulary) -> LanguageModel:
-        """This model, for its own vocabulary.
+        """The model itself, for its own vocabulary.
 
         Raises:
           ConfigurationError: it was made for another one.

@@ -39,7 +39,7 @@ from dxbeam.guarantees import EUCLIDEAN, Guarantee, pure
 from dxbeam.language.model import LanguageModel
 from dxbeam.language.uniform import uniform_model
 from dxbeam.mechanisms.exponential_choice import ROUNDED_CHOICE
-from dxbeam.mechanisms.fluent_choice import DRAWS, Levels, choose_fluently
+from dxbeam.mechanisms.fluent_choice import DRAWS, AllWords, choose_fluently
 from dxbeam.mechanisms.near_words import NearWords
 from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_positive
 from dxbeam.randomness import Random
@@ -120,21 +120,22 @@ class Fluent:
         Returns:
           int64 [B]; a row depends on its own row of the arguments and the rows it is read after.
         """
-        levels, near = search.computed_once(("fluent", self), self._prepared(search))
+        every, near = search.computed_once(("fluent", self), self._prepared(search))
         chosen = np.empty(len(ids), np.int64)
         for rows in in_steps(places):
             first, second = (
-                _words_before(places[rows, column], chosen, levels.model.start) for column in (0, 1)
+                _words_before(places[rows, column], chosen, every.model.start) for column in (0, 1)
             )
-            chosen[rows] = choose_fluently(ids[rows], first, second, random[rows], near, levels)
+            chosen[rows] = choose_fluently(ids[rows], first, second, random[rows], near, every)
         return chosen
 
     def _prepared(
         self, search: NeighborSearch
-    ) -> Callable[[Vocabulary], tuple[Levels, NearWords]]:
-        def prepared(vocabulary: Vocabulary) -> tuple[Levels, NearWords]:
+    ) -> Callable[[Vocabulary], tuple[AllWords, NearWords]]:
+        def prepared(vocabulary: Vocabulary) -> tuple[AllWords, NearWords]:
             model = self.model.opened(vocabulary) if self.model else uniform_model(vocabulary)
-            return Levels(model), NearWords(self.epsilon / 2, self.gamma, search)
+            shares = np.asarray(model.continuation[: len(vocabulary)])
+            return AllWords(model), NearWords(self.epsilon / 2, self.gamma, shares, search)
 
         return prepared
 

@@ -4,165 +4,70 @@ The probability of y is proportional to
 
     q(y) w(y),    w(y) = exp(-rate min(d(x, y), gamma)),
 
-q(y) being what a public n-gram model says of y after the released words. Every word weighs
-exp(-rate gamma) at least; near words weigh more, and near_words.py has by how much. So y is drawn
-from q with a share proportional to far * Q, Q being the sum of q, and otherwise from the near
-words in proportion to q times their excess. Both have exactly the distribution above, added up.
+q(y) being what a public n-gram model says of y after the released words. w(y) is ``far`` for every
+word and an excess more for near words (near_words.py). q(y) is a sum of levels (dxbeam/language):
+a multiple of the public distribution of single words, what the model adds for pairs, and what it
+adds for triples. So the distribution is a sum of four parts:
 
-q of an interpolated model is a sum of levels: what the model adds for a triple, for a pair, and the
-distribution of single words. It is drawn from by choosing a level by its sum and a word within it.
-Where a model subtracts at a pair, as published back-off models may, 0 is taken in its place: q need
-not add up to 1, it only has to be the same function of the released words for every original.
+    far * q(y)                          for all words,
+    level 1 of q(y) * excess(y)         for the near words: a public sum for each original word,
+    level 2 of q(y) * excess(y)         for the near words that are stored after the last word,
+    level 3 of q(y) * excess(y)         for those that are stored after the last two words.
 
-How near to the distribution floating point comes. Sums run from the smallest addend to the largest,
-so what was added before a word is at most as many times its own weight as there are addends, and
-with a uniform number of full relative precision (noise.py) a word's probability is off by a share of
-at most 8 (N + M) 2^-53 of itself for N words and M near ones. Weights are off by rate * distance *
-2^-49 as in exponential_choice.py. Together that is below 2^-28 for up to 2^20 words and rate *
-distance up to 2^17.
+A part is chosen by its sum and a word in it by its addend. The sum of q over the vocabulary is 1
+less q of the unknown word, which is never released.
+
+How near to the distribution floating point comes. Where a word is chosen, sums run from the
+smallest addend to the largest, so what was added before a word is at most as many times its own
+addend as there are addends, and uniform numbers have their full relative precision down to 2^-960
+(noise.py). With N words, a word's probability is off by a share of at most 16 N 2^-53 of itself, of
+the model's sum (1 up to 1e-12, model.py), and of its weights: rate * distance * 2^-49 as in
+exponential_choice.py. Together that is below 2^-27 for up to 2^20 words and rate * distance up to
+2^17.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from dxbeam.language.model import LanguageModel
-from dxbeam.mechanisms.near_words import Near, NearWords
+from dxbeam.language.sparse_rows import SparseRows
+from dxbeam.mechanisms.near_words import Near, NearWords, ragged
 from dxbeam.mechanisms.noise import TAIL_DRAWS, uniform
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Floats, Ids
 from dxbeam.space.vocabulary import UNKNOWN
 
 DRAWS = 3 + 3 * TAIL_DRAWS
-"""Random numbers per word: near or far, the level, the word in it, and the tail of each."""
+"""Random numbers per word: the part, the level where it is all words, the word; a tail of each."""
 
-_MOST_ENTRIES = 1 << 23
-"""Successors of which sorted sums are kept, 16 bytes each."""
+_FAR, _SINGLE, _PAIR, _TRIPLE = range(4)
+_SEARCH_IF_FEWER = 8
+"""Successors are searched for among the near words where they are this many times fewer."""
+_CONTEXTS = 4096
+"""Last words whose successors are kept in order."""
 
 
-class Sums(NamedTuple):
-    """Words from the smallest share to the largest, and the sums of their shares.
+class Stored(NamedTuple):
+    """Near words that a level of the model adds something for.
 
     Attributes:
-      words: int64 [S].
-      sums: float64 [S].
+      places: int64 [H], their numbers among all near words, ascending.
+      shares: float64 [H], what the model adds, times the excess.
+      sums: float64 [B], of the shares of each original word.
     """
 
-    words: Ids
+    places: Ids
+    shares: Floats
     sums: Floats
-
-    @property
-    def total(self) -> float:
-        """All shares together."""
-        return float(self.sums[-1]) if len(self.sums) else 0.0
-
-    def draw(self, share: float) -> int:
-        """The word at a share, in (0, 1], of the total."""
-        place = int(np.searchsorted(self.sums, share * self.sums[-1]))
-        return int(self.words[min(place, len(self.words) - 1)])
-
-
-def _sums(words: Ids, shares: Floats) -> Sums:
-    """Of words with a share above 0; the unknown word is never drawn."""
-    drawn = (shares > 0) & (words != UNKNOWN)
-    words, shares = words[drawn], shares[drawn]
-    order = np.argsort(shares, kind="stable")
-    return Sums(words[order], np.cumsum(shares[order]))
-
-
-class AllWords(NamedTuple):
-    """q after two released words: its levels, and the factor of each.
-
-    Attributes:
-      levels: of single words, pairs and, in a model of triples, triples.
-      factors: one for each level.
-    """
-
-    levels: tuple[Sums, ...]
-    factors: tuple[float, ...]
-
-    @property
-    def total(self) -> float:
-        """Q, the sum of q."""
-        return sum(sorted(self._shares))
-
-    @property
-    def _shares(self) -> list[float]:
-        return [f * level.total for f, level in zip(self.factors, self.levels, strict=True)]
-
-    def draw(self, level: float, place: float) -> int:
-        """A word in proportion to q.
-
-        Args:
-          level: a uniform number in (0, 1] that says which level.
-          place: another one that says where in it.
-        """
-        shares = self._shares
-        target, added = level * self.total, 0.0
-        for index in sorted(range(len(shares)), key=shares.__getitem__):
-            added += shares[index]
-            if added >= target:
-                break
-        return self.levels[index].draw(place)
-
-
-_NOTHING = Sums(np.zeros(0, np.int64), np.zeros(0))
-
-
-class Levels:
-    """The levels of a language model, ready to draw from; threads may share them.
-
-    Args:
-      model: a public model of the vocabulary's words.
-    """
-
-    def __init__(self, model: LanguageModel):
-        self.model = model
-        self._single = _sums(np.arange(model.words), np.asarray(model.continuation)[: model.words])
-        self._pairs: OrderedDict[int, Sums] = OrderedDict()
-        self._entries = 0
-        self._lock = threading.Lock()
-
-    def of(self, first: int, second: int) -> AllWords:
-        """q after two words: ids, UNKNOWN or the model's start."""
-        backoff = float(self.model.backoff(np.array([second]))[0])
-        pair = self._after(second)
-        if self.model.order == 2:
-            return AllWords((self._single, pair), (backoff, 1.0))
-        words, shares = self.model.successors2(first, second)
-        triple = _sums(words, shares) if len(words) else _NOTHING
-        factor = float(self.model.backoff2(np.array([first]), np.array([second]))[0])
-        return AllWords((self._single, pair, triple), (factor * backoff, factor, 1.0))
-
-    def _after(self, second: int) -> Sums:
-        """What the model adds for words after one word."""
-        with self._lock:
-            known = self._pairs.get(second)
-            if known is None:
-                known = _sums(*self.model.successors(second))
-                self._pairs[second] = known
-                self._entries += len(known.words) + 1
-                while self._entries > _MOST_ENTRIES and len(self._pairs) > 1:
-                    self._entries -= len(self._pairs.popitem(last=False)[1].words) + 1
-            return known
-
-
-def probabilities(model: LanguageModel, first: Ids, second: Ids, words: Ids) -> Floats:
-    """q of words after two words: int64 [P], [P], [P, M] -> float64 [P, M]."""
-    pair = np.maximum(model.corrections(second[:, None], words)[:, 0], 0.0)
-    share = model.backoff(second)[:, None] * model.continuation[words] + pair
-    if model.order == 3:
-        triple = model.corrections3(first[:, None], second[:, None], words)
-        share = model.backoff2(first, second)[:, None] * share + np.maximum(triple, 0.0)
-    return np.asarray(share)
 
 
 def choose_fluently(
-    ids: Ids, first: Ids, second: Ids, random: Random, near: NearWords, levels: Levels
+    ids: Ids, first: Ids, second: Ids, random: Random, near: NearWords, every: AllWords
 ) -> Ids:
     """Draws a word for each word.
 
@@ -171,26 +76,46 @@ def choose_fluently(
       first: int64 [B], the word released before the last one: an id, UNKNOWN or the model's start.
       second: int64 [B], the word released last.
       random: uint64 [B, DRAWS] or wider.
-      near: the near words at this rate and radius.
-      levels: of the model.
+      near: the near words at this rate and radius, by the model's lowest level.
+      every: all words, by the model.
 
     Returns:
       int64 [B]; row i depends on row i of the arguments only.
     """
+    around, model = near.of(ids), every.model
+    contexts = np.where(second == UNKNOWN, model.words, second)
+    pairs = _stored(model.numbers.pairs, contexts, around, model.words)
+    single = model.backoff(second)
+    parts = np.zeros((len(ids), 4))
+    unknown = single * model.continuation[UNKNOWN] + _of_unknown(model, contexts)
+    factor, rows = np.ones(len(ids)), np.full(len(ids), -1)
+    stored = {_PAIR: pairs}
+    if model.numbers.triples is not None:
+        before = np.where(first == UNKNOWN, model.words, first)
+        rows = model.numbers.pairs.find(before, contexts)
+        stored[_TRIPLE] = _stored(model.numbers.triples, rows, around, model.words)
+        factor = model.backoff2(first, second)
+        unknown = factor * unknown + model.corrections3(first, second, np.full(len(ids), UNKNOWN))
+        parts[:, _TRIPLE] = stored[_TRIPLE].sums
+    parts[:, _FAR] = around.far * (1 - unknown)
+    parts[:, _SINGLE] = factor * single * around.sums
+    parts[:, _PAIR] = factor * pairs.sums
+    order = np.argsort(parts, axis=1, kind="stable")
+    sums = np.cumsum(np.take_along_axis(parts, order, axis=1), axis=1)
+    target = uniform(random[:, 0], _tail(random, 0)) * sums[:, -1]
+    place = np.minimum((sums < target[:, None]).sum(axis=1), 3)
+    numbers = np.column_stack([uniform(random[:, i], _tail(random, i)) for i in (1, 2)])
+    factors = np.column_stack([factor * single, factor])
     chosen = np.empty(len(ids), np.int64)
-    contexts = list(zip(first.tolist(), second.tolist(), strict=True))
-    known = {context: levels.of(*context) for context in set(contexts)}
-    totals = np.array([known[context].total for context in contexts])
-    which = uniform(random[:, 0], _tail(random, 0))
-    for part in near.of(ids):
-        rows = part.rows
-        share = probabilities(levels.model, first[rows], second[rows], part.words)
-        chosen[rows] = _near_or_far(part, share, totals[rows], which[rows])
-    far = np.flatnonzero(chosen == _FAR)
-    level = uniform(random[far, 1], _tail(random[far], 1))
-    place = uniform(random[far, 2], _tail(random[far], 2))
-    for row, one, other in zip(far.tolist(), level.tolist(), place.tolist(), strict=True):
-        chosen[row] = known[contexts[row]].draw(one, other)
+    for row, part in enumerate(order[np.arange(len(ids)), place].tolist()):
+        if part == _FAR:
+            chosen[row] = every.draw(
+                int(contexts[row]), int(rows[row]), factors[row].tolist(), numbers[row]
+            )
+        elif part == _SINGLE:
+            chosen[row] = _among_near(around, row, numbers[row, 1], near.shares)
+        else:
+            chosen[row] = _among_stored(stored[part], around, row, numbers[row, 1])
     return chosen
 
 
@@ -200,16 +125,115 @@ def _tail(random: Random, number: int) -> Random:
     return random[:, start : start + TAIL_DRAWS]
 
 
-_FAR = -1
+def _of_unknown(model: LanguageModel, contexts: Ids) -> Floats:
+    """What the model adds for the unknown word after contexts: int64 [B] -> float64 [B]."""
+    return model.numbers.pairs.values_at(contexts, np.full(len(contexts), model.words))
 
 
-def _near_or_far(part: Near, share: Floats, totals: Floats, which: Floats) -> Ids:
-    """A near word, or _FAR where the word is drawn from all words: int64 [P]."""
-    weights = np.column_stack([part.far * totals, share * part.excess])
-    words = np.column_stack([np.full(len(totals), _FAR), part.words])
-    order = np.argsort(weights, axis=1, kind="stable")
-    sums = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    target = which * sums[:, -1]
-    place = np.minimum((sums < target[:, None]).sum(axis=1), weights.shape[1] - 1)
-    drawn: Ids = words[np.arange(len(words)), order[np.arange(len(words)), place]]
-    return drawn
+def _stored(table: SparseRows, rows: Ids, around: Near, words: int) -> Stored:
+    """The near words that have an entry in a row of the table.
+
+    Either the entries of the row are searched for among the near words, or the near words in the
+    table, whichever are fewer.
+
+    Args:
+      table: rows of contexts, columns of words.
+      rows: int64 [B]; -1 for a context that is not stored.
+      around: the near words of B words.
+      words: N.
+    """
+    starts = np.where(rows < 0, 0, table.starts[rows])
+    entries = np.where(rows < 0, 0, table.starts[rows + 1] - starts)
+    counts = around.counts
+    few = entries * _SEARCH_IF_FEWER <= counts
+    by_search = _search_among_near(table, starts, np.where(few, entries, 0), around, words)
+    others = np.flatnonzero(~few)
+    places = ragged(around.bounds[others], counts[others])
+    values = table.values_at(
+        np.repeat(rows[others], counts[others]), around.words[places].astype(np.int64)
+    )
+    hits = np.flatnonzero(values)
+    found = np.concatenate([by_search[0], places[hits]])
+    shares = np.concatenate([by_search[1], values[hits]]) * around.excess[found]
+    order = np.argsort(found, kind="stable")
+    found, shares = found[order], shares[order]
+    owners = np.searchsorted(around.bounds, found, side="right") - 1
+    return Stored(found, shares, np.bincount(owners, shares, len(rows)))
+
+
+def _search_among_near(
+    table: SparseRows, starts: Ids, entries: Ids, around: Near, words: int
+) -> tuple[Ids, Floats]:
+    """Entries of the table that are near words: their numbers among these, and their values."""
+    numbers = ragged(starts, entries)
+    if not len(numbers) or not len(around.words):
+        return np.zeros(0, np.int64), np.zeros(0)
+    rows = np.arange(len(entries))
+    wanted = np.repeat(rows * (words + 1), entries) + table.columns[numbers].astype(np.int64)
+    every = np.repeat(rows * (words + 1), around.counts) + around.words
+    places = np.minimum(np.searchsorted(every, wanted), len(every) - 1)
+    hits = np.flatnonzero(every[places] == wanted)
+    return places[hits], table.values[numbers[hits]].astype(np.float64)
+
+
+def _among_near(around: Near, row: int, place: float, shares: Floats) -> int:
+    """A near word of a row in proportion to its public share times its excess."""
+    part = slice(around.bounds[row], around.bounds[row + 1])
+    order = around.order[part]
+    words = around.words[part][order].astype(np.int64)
+    return _drawn(words, np.cumsum(shares[words] * around.excess[part][order]), place)
+
+
+def _among_stored(stored: Stored, around: Near, row: int, place: float) -> int:
+    """A near word of a row that is stored, in proportion to its share."""
+    start, stop = np.searchsorted(stored.places, around.bounds[row : row + 2])
+    words = around.words[stored.places[start:stop]].astype(np.int64)
+    return _drawn(*_sorted(words, stored.shares[start:stop]), place)
+
+
+class AllWords:
+    """Draws in proportion to q; threads may share it.
+
+    Args:
+      model: of the vocabulary.
+    """
+
+    def __init__(self, model: LanguageModel):
+        self.model = model
+        self._single = _sorted(np.arange(model.words), model.continuation[: model.words])
+        self._pairs = lru_cache(_CONTEXTS)(lambda row: self._known(*model.numbers.pairs.row(row)))
+
+    def draw(self, context: int, triple: int, factors: Sequence[float], numbers: Floats) -> int:
+        """A word in proportion to q.
+
+        Args:
+          context: the last word, N for the unknown one.
+          triple: the row of the last two words among the model's triples; -1 where there is none.
+          factors: of the level of single words and of that of pairs.
+          numbers: two uniform numbers in (0, 1], for the level and for the word.
+        """
+        levels = [self._single, self._pairs(context)]
+        if triple >= 0 and self.model.numbers.triples is not None:
+            levels.append(self._known(*self.model.numbers.triples.row(triple)))
+        totals = [
+            factor * (sums[-1] if len(sums) else 0.0)
+            for factor, (_, sums) in zip((*factors, 1.0), levels, strict=False)
+        ]
+        chosen = _drawn(*_sorted(np.arange(len(totals)), np.array(totals)), numbers[0])
+        return _drawn(*levels[chosen], numbers[1])
+
+    def _known(self, words: Ids, shares: Floats) -> tuple[Ids, Floats]:
+        """As ``_sorted``, without the unknown word, which comes last where it is stored."""
+        stop = -1 if len(words) and words[-1] == self.model.words else None
+        return _sorted(words[:stop], shares[:stop])
+
+
+def _sorted(words: Ids, shares: Floats) -> tuple[Ids, Floats]:
+    """Words from the smallest share to the largest, and the sums of their shares."""
+    order = np.argsort(shares, kind="stable")
+    return words[order], np.cumsum(shares[order])
+
+
+def _drawn(words: Ids, sums: Floats, place: float) -> int:
+    """One of some words, by the sums of their shares and a uniform number in (0, 1]."""
+    return int(words[min(int(np.searchsorted(sums, place * sums[-1])), len(words) - 1)])

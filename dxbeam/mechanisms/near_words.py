@@ -4,7 +4,8 @@ With rate r and radius gamma a word y has the weight exp(-r min(d(x, y), gamma))
 
     exp(-r gamma)  for every word   +   exp(-r d) - exp(-r gamma)  for the words nearer than gamma,
 
-it needs only the near words, some 90 of 33,849 in vectors of GloVe at gamma = 6. All weights of a
+it needs only the near words: of 33,849 in vectors of GloVe and at gamma = 6 some 70 for a word of
+the vocabulary and 1,700 for a word of a text, as common words are near to many. All weights of a
 word are divided by exp(-r d0), d0 being the distance of its nearest word or gamma, so the largest
 is 1 at any epsilon.
 """
@@ -12,8 +13,7 @@ is 1 at any epsilon.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,26 +21,35 @@ import numpy.typing as npt
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 
 _MOST_KEPT = 1 << 24
-"""Near words that a process keeps, 12 bytes each; those of further words are computed each time."""
+"""Near words that a process keeps, 16 bytes each; those of further words are computed each time."""
 
-_SIZES = (32, 128, 512)
-"""Words with as many near words are worked on together, so little is filled up."""
+Array = TypeVar("Array", bound=npt.NDArray[np.generic])
 
 
 class Near(NamedTuple):
-    """The near words of some words, filled up to one number.
+    """The near words of some words, one after the other.
 
     Attributes:
-      rows: int64 [P], which of the words that were asked for.
-      words: int64 [P, M], ids; 0 where a row is filled up.
-      excess: float64 [P, M], by how much each weighs more than a far word; 0 where filled up.
-      far: float64 [P], the weight of a far word.
+      bounds: int64 [B + 1], where each word's near words begin, and the end.
+      words: int32 [L], ids, ascending for each word.
+      excess: float64 [L], by how much each weighs more than a far word.
+      order: int32 [L], for each word the numbers of its near words, counted from its first, from
+        the smallest public share times excess to the largest.
+      sums: float64 [B], of the public shares times the excess.
+      far: float64 [B], the weight of a far word.
     """
 
-    rows: Ids
-    words: Ids
+    bounds: Ids
+    words: npt.NDArray[np.int32]
     excess: Floats
+    order: npt.NDArray[np.int32]
+    sums: Floats
     far: Floats
+
+    @property
+    def counts(self) -> Ids:
+        """int64 [B], how many near words each word has."""
+        return np.diff(self.bounds)
 
 
 class NearWords:
@@ -49,80 +58,114 @@ class NearWords:
     Args:
       rate: in 1 / units of the embedding.
       radius: gamma, in units of the embedding.
+      shares: float64 [N], public shares of words.
       search: the vocabulary.
     """
 
-    def __init__(self, rate: float, radius: float, search: NeighborSearch):
+    def __init__(self, rate: float, radius: float, shares: Floats, search: NeighborSearch):
         self._rate, self._radius, self._search = rate, radius, search
+        self.shares = shares
         entries = len(search.vocabulary) + 1  # the last is that of UNKNOWN, -1
         self._starts = np.full(entries, -1)
         self._counts = np.zeros(entries, np.int64)
-        self._far = np.empty(entries)
-        self._words = np.empty(1024, np.int32)
+        self._sums, self._far = np.empty(entries), np.empty(entries)
+        self._words, self._order = np.empty(1024, np.int32), np.empty(1024, np.int32)
         self._excess = np.empty(1024)
         self._used = 0
         self._lock = threading.Lock()
 
-    def of(self, ids: Ids) -> Iterator[Near]:
-        """The near words of each word: int64 [B], UNKNOWN standing for the unknown word's vector.
-
-        Every row comes once, in one of the parts.
-        """
+    def of(self, ids: Ids) -> Near:
+        """The near words of words, int64 [B]; UNKNOWN stands for the unknown word's vector."""
         if (self._starts[ids] < 0).any():
             with self._lock:
                 self._keep(ids)
-        starts, counts = self._starts[ids], self._counts[ids]
-        smaller = -1
-        for size in (*_SIZES, len(self._search.vocabulary)):
-            rows = np.flatnonzero((starts >= 0) & (counts > smaller) & (counts <= size))
-            smaller = size
-            if len(rows):
-                yield self._part(rows, starts[rows], counts[rows], self._far[ids[rows]])
-        for row in np.flatnonzero(starts < 0):
-            [words], [excess], [far] = self._computed(ids[row : row + 1])
-            yield Near(np.array([row]), words[None], excess[None], np.array([far]))
+        starts = self._starts[ids]
+        if (starts < 0).any():
+            return self._with_others(ids)
+        counts = self._counts[ids]
+        places = ragged(starts, counts)
+        return Near(
+            np.concatenate([[0], np.cumsum(counts)]),
+            self._words.take(places),
+            self._excess.take(places),
+            self._order.take(places),
+            self._sums[ids],
+            self._far[ids],
+        )
 
-    def _part(self, rows: Ids, starts: Ids, counts: Ids, far: Floats) -> Near:
-        places = np.arange(counts.max(initial=0))
-        outside = places >= counts[:, None]
-        places = starts[:, None] + places
-        places[outside] = 0
-        words, excess = self._words[places].astype(np.int64), self._excess[places]
-        words[outside], excess[outside] = 0, 0.0
-        return Near(rows, words, excess, far)
+    def _with_others(self, ids: Ids) -> Near:
+        """As ``of``, for words of which some could not be kept."""
+        others = np.unique(ids)
+        each = dict(zip(others.tolist(), self._computed(others), strict=True))
+        return _joined([each[word] for word in ids.tolist()])
 
-    def _computed(self, ids: Ids) -> tuple[list[Ids], list[Floats], list[float]]:
-        """Near words, their excess, and the weight of a far word, for each word."""
-        words, apart = self._search.within(ids, self._radius)
-        excess, far = [], []
-        for distances in apart:
-            nearest = float(distances.min(initial=self._radius))
-            weight = np.exp(-self._rate * (distances - nearest))
-            excess.append(weight * -np.expm1(-self._rate * (self._radius - distances)))
-            far.append(float(np.exp(-self._rate * (self._radius - nearest))))
-        return words, excess, far
+    def _computed(self, ids: Ids) -> list[Near]:
+        """The near words of each word."""
+        computed = []
+        for words, apart in zip(*self._search.within(ids, self._radius), strict=True):
+            nearest = float(apart.min(initial=self._radius))
+            excess = np.exp(-self._rate * (apart - nearest))
+            excess *= -np.expm1(-self._rate * (self._radius - apart))
+            shares = self.shares[words] * excess
+            order = np.argsort(shares, kind="stable")
+            far = np.exp(-self._rate * (self._radius - nearest))
+            computed.append(
+                Near(
+                    np.array([0, len(words)]),
+                    words.astype(np.int32),
+                    excess,
+                    order.astype(np.int32),
+                    np.array([shares[order].cumsum()[-1] if len(words) else 0.0]),
+                    np.array([far]),
+                )
+            )
+        return computed
 
     def _keep(self, ids: Ids) -> None:
-        missing = np.unique(ids[self._starts[ids] < 0])
         if self._used >= _MOST_KEPT:
             return
-        words, excess, far = self._computed(missing)
-        counts = np.array([len(each) for each in words])
-        ends = self._used + np.cumsum(counts)
-        self._make_room(int(ends[-1]))
-        part = slice(self._used, int(ends[-1]))
-        self._words[part], self._excess[part] = np.concatenate(words), np.concatenate(excess)
-        self._counts[missing], self._far[missing] = counts, far
-        self._used = int(ends[-1])
-        self._starts[missing] = ends - counts  # last: another thread may look
+        missing = np.unique(ids[self._starts[ids] < 0])
+        new = _joined(self._computed(missing))
+        part = slice(self._used, self._used + len(new.words))
+        self._words = _with_room(self._words, part.stop)
+        self._order = _with_room(self._order, part.stop)
+        self._excess = _with_room(self._excess, part.stop)
+        self._words[part], self._order[part], self._excess[part] = new.words, new.order, new.excess
+        self._counts[missing], self._sums[missing], self._far[missing] = (
+            new.counts,
+            new.sums,
+            new.far,
+        )
+        starts = self._used + new.bounds[:-1]
+        self._used = part.stop
+        self._starts[missing] = starts  # last: another thread may look
 
-    def _make_room(self, needed: int) -> None:
-        if needed > len(self._words):
-            room = max(needed, 2 * len(self._words))
-            self._words, self._excess = _grown(self._words, room), _grown(self._excess, room)
+
+def ragged(starts: Ids, counts: Ids) -> Ids:
+    """The numbers starts[i], starts[i] + 1, … of each part, one part after the other."""
+    ends = np.cumsum(counts)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + counts, counts)
 
 
-def _grown(array: npt.NDArray[np.generic], room: int) -> npt.NDArray[np.generic]:
-    larger = np.empty(room, array.dtype)
-    larger[: len(array)] = array
-    return larger
+def _joined(parts: list[Near]) -> Near:
+    if not parts:
+        none = np.zeros(0, np.int32)
+        return Near(np.zeros(1, np.int64), none, np.zeros(0), none, np.zeros(0), np.zeros(0))
+    counts = np.array([len(part.words) for part in parts])
+    return Near(
+        np.concatenate([[0], np.cumsum(counts)]),
+        np.concatenate([part.words for part in parts]),
+        np.concatenate([part.excess for part in parts]),
+        np.concatenate([part.order for part in parts]),
+        np.concatenate([part.sums for part in parts]),
+        np.concatenate([part.far for part in parts]),
+    )
+
+
+def _with_room(array: Array, needed: int) -> Array:
+    """The same array, or a longer copy where it holds fewer values than needed."""
+    if needed <= len(array):
+        return array
+    longer = np.empty(max(needed, 2 * len(array)), array.dtype)
+    longer[: len(array)] = array
+    return longer  # type: ignore[return-value]

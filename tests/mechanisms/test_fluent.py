@@ -15,7 +15,7 @@ import pytest
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.language.uniform import uniform_model
-from dxbeam.mechanisms import fluent_choice, near_words
+from dxbeam.mechanisms import near_words
 from dxbeam.mechanisms.fluent import STARTS, Fluent, in_steps, known_word
 from dxbeam.mechanisms.near_words import NearWords
 from dxbeam.space.neighbors import NeighborSearch
@@ -24,7 +24,7 @@ from tests.support import tiny
 from tests.support.distributions import ALPHA, Floats, Ids, chi_square_p, random_numbers
 from tests.support.vocabularies import line_vocabulary
 
-ROWS = 40_000
+ROWS = 10_000
 
 
 def model_for(words: Vocabulary, order: int, seed: int = 0) -> LanguageModel:
@@ -76,19 +76,19 @@ def p_value(
     return chi_square_p(counts, law(words, model, original, prefix, made))
 
 
-SIZES = [5, 300, pytest.param(3000, marks=pytest.mark.slow)]
+SLOW = pytest.mark.slow
+SIZES = [(5, 2), (5, 3), (300, 3), pytest.param(3000, 3, marks=SLOW)]
 
 
-@pytest.mark.parametrize("order", [2, 3])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "order"), SIZES)
 def test_words_have_the_stated_law(size: int, order: int) -> None:
     words = line_vocabulary() if size == 5 else tiny.vocabulary(size)
     model = model_for(words, order)
     made = Fluent(2.0, gamma=3.0, model=model)
     known = int(np.argmax(model.prior[:-1]))
-    for original in (0, size - 1, UNKNOWN):
-        for prefix in ((model.start, model.start), (known, known), (UNKNOWN, 1), (3, UNKNOWN)):
-            assert p_value(words, model, original, prefix, made) > ALPHA / 12
+    for original in (0, UNKNOWN):
+        for prefix in ((model.start, model.start), (known, known), (3, UNKNOWN)):
+            assert p_value(words, model, original, prefix, made) > ALPHA / 6
 
 
 def _half_forgotten(made: Fluent) -> Fluent:
@@ -99,8 +99,8 @@ class _GammaForgotten(NearWords):
     """Far words count as if they were at no distance at all."""
 
     def of(self, ids: Ids) -> Any:
-        for part in super().of(ids):
-            yield part._replace(far=np.ones_like(part.far))
+        near = super().of(ids)
+        return near._replace(far=np.ones_like(near.far))
 
 
 def test_broken_weights_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,8 +164,9 @@ def test_sequences_have_the_stated_law_and_never_exceed_the_promise() -> None:
     for name, prefix_of in (("", of_released), ("raw", of_raw), ("ahead", of_raw_ahead)):
         laws = [sequence_law(words, model, each, made, prefix_of) for each in documents]
         worst[name] = max(
-            np.log(one[z] / other[z]) - made.epsilon * sum(apart[a, b] for a, b in zip(x, y))
-            for (x, one), (y, other) in itertools.permutations(zip(documents, laws), 2)
+            np.log(one[z] / other[z])
+            - made.epsilon * sum(apart[a, b] for a, b in zip(x, y, strict=True))
+            for (x, one), (y, other) in itertools.permutations(zip(documents, laws, strict=True), 2)
             for z in one
         )
     assert worst[""] <= 1e-12
@@ -221,7 +222,6 @@ def test_words_that_are_not_kept_are_released_alike(monkeypatch: pytest.MonkeyPa
     made = Fluent(2.0, gamma=3.0, model=model)
     expected = made.release(ids, random, NeighborSearch(words))
     monkeypatch.setattr(near_words, "_MOST_KEPT", 0)
-    monkeypatch.setattr(fluent_choice, "_MOST_ENTRIES", 1)
     assert np.array_equal(made.release(ids, random, NeighborSearch(words)), expected)
 
 
