@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.documents import Document, Rejected
     from dxbeam.errors import DxbeamError
     from dxbeam.guarantees import Guarantee
+    from dxbeam.language.artifact import open_language_model
+    from dxbeam.language.model import LanguageModel, language_model_of
     from dxbeam.mechanisms import make_mechanism
     from dxbeam.mechanisms.cluster_response import ClusterResponse
     from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
@@ -72,6 +74,7 @@ __all__ = [
     "FrequencyWeights",
     "Gaussian",
     "Guarantee",
+    "LanguageModel",
     "Laplace",
     "Mahalanobis",
     "MahalanobisPublished",
@@ -95,7 +98,9 @@ __all__ = [
     "Vocabulary",
     "WordWeights",
     "__version__",
+    "language_model_of",
     "make_mechanism",
+    "open_language_model",
     "open_vocabulary",
     "read_importance",
     "verify_release",
@@ -105,6 +110,8 @@ _MODULES = {
     "documents": ("Document", "Rejected"),
     "errors": ("DxbeamError",),
     "guarantees": ("Guarantee",),
+    "language.artifact": ("open_language_model",),
+    "language.model": ("LanguageModel", "language_model_of"),
     "mechanisms": ("make_mechanism",),
     "mechanisms.importance": ("FrequencyWeights", "WordWeights"),
     "mechanisms.resampling": ("RankResampling",),

@@ -39,7 +39,8 @@ def test_the_public_names_are_these() -> None:
     BagOfWords BagOfWordsPublished Configuration Document DxbeamError EpsilonByField
     FrequencyWeights Guarantee RankResampling Rejected ReleasedVector Sanitized Sanitizer Tally
     VectorConfiguration VectorReleaser VerifiedRelease Vocabulary WordWeights __version__
-    make_mechanism open_vocabulary read_importance verify_release
+    LanguageModel language_model_of make_mechanism open_language_model open_vocabulary
+    read_importance verify_release
     """.split()
     mechanisms = [mechanism.__name__ for mechanism in MECHANISMS.values()]
     assert set(dxbeam.__all__) == {*others, *mechanisms}, (

@@ -35,6 +35,7 @@ from dxbeam.commands.arguments import (
     without_contradictions,
 )
 from dxbeam.commands.audit_options import AuditOptions
+from dxbeam.commands.build_language_model_options import BuildLanguageModelOptions
 from dxbeam.commands.build_vocabulary_options import BuildVocabularyOptions
 from dxbeam.commands.calibrate_options import CalibrateOptions
 from dxbeam.commands.evaluate_options import EvaluateOptions
@@ -50,6 +51,7 @@ __all__ = [
     "LARGE_CORPUS",
     "LOCAL_RUNNER",
     "AuditOptions",
+    "BuildLanguageModelOptions",
     "BuildVocabularyOptions",
     "CalibrateOptions",
     "CommonOptions",
@@ -121,6 +123,7 @@ class CommonOptions(PipelineOptions):
 
 _LAUNCHERS = (
     AuditOptions,
+    BuildLanguageModelOptions,
     BuildVocabularyOptions,
     CalibrateOptions,
     EvaluateOptions,

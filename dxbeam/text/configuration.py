@@ -26,6 +26,13 @@ UNKNOWN_WORDS = {
 }
 """What can be done with a word outside the vocabulary."""
 
+OF_THE_MECHANISM = (
+    "Probabilities that are named here are those of the word that the mechanism draws. Rank "
+    "resampling then puts one of that word's neighbours in its place, or leaves it, so of the word "
+    "that is released they do not hold. The bounds do."
+)
+"""A caveat of what mechanisms say of themselves, where their words are resampled."""
+
 
 @dataclass(frozen=True)
 class Configuration:
@@ -163,6 +170,9 @@ class Configuration:
     def digest(self, vocabulary: str) -> str:
         """SHA-256 of the canonical form; two configurations with one digest draw equal noise.
 
+        Noise is keyed by the digest of a document's own level (``with_epsilon``), not by that of
+        all levels: what draws a document's words alike releases one text.
+
         Args:
           vocabulary: the vocabulary's digest.
         """
@@ -195,6 +205,8 @@ class Configuration:
                     f"{promise.covered} of the vocabulary",
                     f"words outside the vocabulary, {UNKNOWN_WORDS[self.unknown_words]}",
                 )
+        if self.resampling:
+            visible = (OF_THE_MECHANISM, *visible)
         if self.epsilon_by and promise.sound:
             visible = (self.epsilon_by.caveat, *visible)
         return promise.with_caveats(*promise.limits, *visible)

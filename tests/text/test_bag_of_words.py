@@ -20,6 +20,7 @@ from scipy import optimize, stats
 
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.randomness import document_key, sampling_key
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
@@ -381,3 +382,19 @@ def test_lists_of_stop_words(tmp_path: Path) -> None:
             read_stop_words(str(path))
     with pytest.raises(ConfigurationError, match="cannot be read"):
         read_stop_words(str(tmp_path / "none"))
+
+
+def test_a_bag_of_clusters_shows_how_many_words_there_are_and_says_so() -> None:
+    """All fillers are of one cluster, and what is left to it is counted; others hide it."""
+    places = np.array([0, 0.1, 0.2, 9, 9.1, 9.2, 9.3])[:, None].astype(np.float32)
+    words = Vocabulary(list("abcdefg"), places, unknown_vector=np.array([0.0], np.float32))
+    bag = BagOfWords(10, frozenset())
+    for mechanism, shows in ((ClusterResponse(1.0, 3), True), (Laplace(0.1), False)):
+        settings = Configuration(mechanism, bag=bag)
+        seen = []
+        for count in (0, 3, 7, 10):
+            text = Sanitizer(words, settings, tiny.KEY).sanitize_text("e " * count, "a")
+            seen.append(sum(word in "defg" for word in text.split()))
+        assert (seen == [0, 3, 7, 10]) == shows
+        said = " ".join(settings.guarantee().caveats)
+        assert ("a document with fewer than 10 words, nearly, how many it has" in said) == shows
