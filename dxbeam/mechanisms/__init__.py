@@ -85,6 +85,28 @@ class AddsNoise(Protocol):
 
 
 @runtime_checkable
+class ReadsReleased(Protocol):
+    """What a mechanism offers besides if it reads the words that it has released before a word."""
+
+    def release_in_order(
+        self, ids: Ids, random: Random, search: NeighborSearch, places: Ids
+    ) -> Ids:
+        """Releases a word for each word.
+
+        Args:
+          ids: int64 [B].
+          random: uint64 [B, draws or more].
+          search: the vocabulary.
+          places: int64 [B, 2], the two words before each, as reading_order.py names them.
+
+        Returns:
+          int64 [B]; a row depends on its own row of the arguments and on the rows that ``places``
+          names.
+        """
+        ...
+
+
+@runtime_checkable
 class ScalesNoise(AddsNoise, Protocol):
     """A mechanism whose noise at any epsilon is a scaled copy of one distribution.
 
@@ -223,7 +245,7 @@ def parse_parameters(text: str) -> dict[str, str]:
 
 
 def _number(name: str, value: Any) -> Any:
-    if name == "importance":
+    if name in ("importance", "model"):
         return value  # the mechanism refuses what is none
     try:
         if isinstance(value, bool):

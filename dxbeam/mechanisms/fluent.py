@@ -30,18 +30,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
-from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, pure
-from dxbeam.language.model import LanguageModel
 from dxbeam.language.uniform import uniform_model
 from dxbeam.mechanisms.exponential_choice import ROUNDED_CHOICE
 from dxbeam.mechanisms.fluent_choice import DRAWS, AllWords, choose_fluently
 from dxbeam.mechanisms.near_words import NearWords
 from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_positive
+from dxbeam.mechanisms.public_model import PublicModel, public_model
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
@@ -55,18 +54,6 @@ MODEL_MUST_BE_PUBLIC = (
     "The language model must be public; one made from the private corpus voids the guarantee."
 )
 MAY_BE_FALSE = "Fluent text can state things that are false and that the original did not say."
-
-
-class PublicModel(Protocol):
-    """A language model, or a handle by which a process opens it."""
-
-    def opened(self, vocabulary: Vocabulary) -> LanguageModel:
-        """The model, which is refused if it was made for another vocabulary."""
-        ...
-
-    def as_dict(self) -> dict[str, Any]:
-        """What names it, ready for JSON; it enters the digest that keys the noise."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -90,11 +77,7 @@ class Fluent:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         meaning = "the distance from which on words are alike"
         object.__setattr__(self, "gamma", checked_positive("gamma", self.gamma, meaning))
-        if self.model is not None and not hasattr(self.model, "opened"):
-            raise ConfigurationError(
-                "model is a language model, from dxbeam.open_language_model, or None, and this is "
-                f"{described(self.model)}"
-            )
+        object.__setattr__(self, "model", public_model(self.model))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word."""

@@ -8,6 +8,7 @@ from typing import Any
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.importance import Importance
+from dxbeam.mechanisms.public_model import PublicModel
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.bag_of_words_published import BagOfWordsPublished
@@ -29,6 +30,8 @@ def rebuilt(record: Mapping[str, Any]) -> Configuration | None:
         parameters = dict(record["mechanism"])
         if importance := parameters.pop("importance", None):
             parameters["importance"] = _importance(importance)
+        if model := parameters.pop("model", None):
+            parameters["model"] = PublicModel(**model)
         resampling, bag = record["rank_resampling"], record.get("bag_of_words")
         levels = record.get("epsilon_by")
         made = Configuration(
