@@ -1,4 +1,4 @@
-"""A public language model as a parameter of a mechanism: named by its digest, opened where needed."""
+"""A public language model as a parameter of a mechanism, opened where it is needed."""
 
 from __future__ import annotations
 
