@@ -19,7 +19,9 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.importance import Importance
 from dxbeam.mechanisms.noise import Floats
+from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import choices_of
+from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
@@ -97,12 +99,38 @@ class ReadsReleased(Protocol):
           ids: int64 [B].
           random: uint64 [B, draws or more].
           search: the vocabulary.
-          places: int64 [B, 2], the two words before each, as reading_order.py names them.
+          places: int64 [B, 2], the two words before each, as released_before.py names them.
 
         Returns:
           int64 [B]; a row depends on its own row of the arguments and on the rows that ``places``
           names.
         """
+        ...
+
+
+@runtime_checkable
+class DescribesNoise(AddsNoise, Protocol):
+    """A mechanism of whose noisy vector the density is known, so that it can be decoded."""
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The vectors that the noise is added to: float64 [B, n]."""
+        ...
+
+    def density(self, search: NeighborSearch) -> NoiseDensity:
+        """The density of the noisy vector given the word."""
+        ...
+
+
+@runtime_checkable
+class ChoosesWords(Protocol):
+    """A mechanism that draws a word with known probabilities, so that it can be decoded."""
+
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """As ``Mechanism`` says."""
+        ...
+
+    def channel(self, search: NeighborSearch) -> WordChannel:
+        """The probabilities of drawn words given originals."""
         ...
 
 

@@ -28,7 +28,7 @@ the private corpus. Where a sentence starts is read from the public gaps between
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -41,14 +41,10 @@ from dxbeam.mechanisms.fluent_choice import DRAWS, AllWords, choose_fluently
 from dxbeam.mechanisms.near_words import NearWords
 from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_positive
 from dxbeam.mechanisms.public_model import PublicModel, public_model
+from dxbeam.mechanisms.released_before import STARTS, in_steps, words_before
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-
-STARTS = -2
-"""In ``places``: the start of a sentence."""
-
-_KNOWN = -3  # and below: a word that was released in an earlier call
+from dxbeam.space.vocabulary import Vocabulary
 
 MODEL_MUST_BE_PUBLIC = (
     "The language model must be public; one made from the private corpus voids the guarantee."
@@ -96,9 +92,7 @@ class Fluent:
           ids: int64 [B]; UNKNOWN for a word outside the vocabulary.
           random: uint64 [B, draws or more].
           search: the vocabulary.
-          places: int64 [B, 2], what each word is read after, the last one second: the number of an
-            earlier row, for the word released there; STARTS, for the start of a sentence; UNKNOWN,
-            for a word that is not known; or ``known_word`` of a word.
+          places: int64 [B, 2], what each word is read after; see released_before.py.
 
         Returns:
           int64 [B]; a row depends on its own row of the arguments and the rows it is read after.
@@ -107,7 +101,7 @@ class Fluent:
         chosen = np.empty(len(ids), np.int64)
         for rows in in_steps(places):
             first, second = (
-                _words_before(places[rows, column], chosen, every.model.start) for column in (0, 1)
+                words_before(places[rows, column], chosen, every.model.start) for column in (0, 1)
             )
             chosen[rows] = choose_fluently(ids[rows], first, second, random[rows], near, every)
         return chosen
@@ -133,36 +127,3 @@ class Fluent:
             arithmetic=ROUNDED_CHOICE,
         )
         return replace(promise, cap=self.epsilon * self.gamma)
-
-
-def known_word(ids: Ids) -> Ids:
-    """How ``places`` names words that were released earlier: int64 [B] -> int64 [B]."""
-    return np.where(ids == UNKNOWN, UNKNOWN, _KNOWN - ids)
-
-
-def in_steps(places: Ids) -> Iterator[Ids]:
-    """Rows in an order in which each comes after the rows it is read after.
-
-    A row is at most as many steps from the last row that is read after none as it is rows.
-
-    Args:
-      places: int64 [B, 2], of which each number of a row is that of the row before, or the one
-        before that.
-
-    Yields:
-      int64 [R], rows that may be released together.
-    """
-    every = np.arange(len(places))
-    starts = np.where((places < 0).all(axis=1), every, -1)
-    steps = every - np.maximum.accumulate(starts) if len(every) else every
-    order = np.argsort(steps, kind="stable")
-    yield from np.split(order, np.cumsum(np.bincount(steps))[:-1]) if len(every) else ()
-
-
-def _words_before(places: Ids, chosen: Ids, start: int) -> Ids:
-    """The words that places name, so far released in ``chosen``: int64 [R] -> int64 [R]."""
-    words = np.where(places == STARTS, start, UNKNOWN)
-    words = np.where(places <= _KNOWN, _KNOWN - places, words)
-    released = places >= 0
-    words[released] = chosen[places[released]]
-    return words

@@ -22,6 +22,7 @@ from dxbeam.mechanisms.exponential_choice import (
 )
 from dxbeam.mechanisms.importance import Importance, checked_importance, with_importance
 from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon
+from dxbeam.mechanisms.word_channel import FallingChannel, WordChannel
 from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
@@ -53,6 +54,11 @@ class SanText:
         return choose(
             ids, random, WordDistribution(self.epsilon / 2, importance=self.importance), search
         )
+
+    def channel(self, search: NeighborSearch) -> WordChannel:
+        """Falls with the distance."""
+        distribution = WordDistribution(self.epsilon / 2, importance=self.importance)
+        return FallingChannel(distribution, search)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings; with weights more."""

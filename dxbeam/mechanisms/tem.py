@@ -28,6 +28,7 @@ from dxbeam.mechanisms.exponential_choice import (
 )
 from dxbeam.mechanisms.importance import Importance, checked_importance, with_importance
 from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_share
+from dxbeam.mechanisms.word_channel import FallingChannel, WordChannel
 from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
@@ -75,6 +76,12 @@ class TEM:
             self.epsilon / 2, cap=self.gamma(len(search.vocabulary)), importance=self.importance
         )
         return choose(ids, random, distribution, search)
+
+    def channel(self, search: NeighborSearch) -> WordChannel:
+        """Falls with the distance up to gamma."""
+        gamma = self.gamma(len(search.vocabulary))
+        distribution = WordDistribution(self.epsilon / 2, gamma, importance=self.importance)
+        return FallingChannel(distribution, search)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * min(Euclidean distance, gamma), for every pair; with weights more."""

@@ -1,14 +1,15 @@
-"""The words of the largest offset(w) - rate * |q - w|, exactly, at about the cost of the nearest.
+"""The words of the largest offset(w) - rate * |q - w|^power, exactly; the power is 1 or 2.
 
 An offset is a number that each word has whatever the query, such as the logarithm of how frequent
 it is. The exact backends bound scores u(w) = q.w - |w|^2 / 2 (score_bounds.py); with d = |q - w|,
 u = (|q|^2 - d^2) / 2. To these bounds v(w) = offset(w) D / rate is added, D being a typical
-distance, as near there u + v orders words as offset - rate d does.
+distance: near there, u + v orders words as offset - rate d does. (With the power 2 it is
+offset / (2 rate), and u + v orders words as offset - rate d^2 does.)
 
 The limit. Let L be some value of offset - rate d. A word that reaches it is no further than
-R = (offset - L) / rate, so
+R = (offset - L) / rate, or the root of it, so
 
-    u + v  >=  (|q|^2 - max(R, 0)^2) / 2 + offset D / rate.
+    u + v  >=  (|q|^2 - max(R, 0)^2) / 2 + v.
 
 The right side is concave in the offset, so its least value over all words is that at the smallest
 or at the largest offset: no word whose bound on u + v is below both reaches L. This holds for every
@@ -61,7 +62,7 @@ class Best(NamedTuple):
 
 
 class _Survivors(NamedTuple):
-    """Row and word of what is left, sorted; the guess of each row, and D / rate."""
+    """Row and word of what is left, sorted; the guess of each row, and the step."""
 
     row: Ids
     word: Ids
@@ -70,14 +71,15 @@ class _Survivors(NamedTuple):
 
 
 class OffsetSearch:
-    """The words of the largest offset - rate * distance.
+    """The words of the largest offset - rate * distance^power.
 
     Args:
       vectors: float32 [N, n], C order; may be a memory map.
       bounds: of the same words.
       offsets: float64 [N], finite.
-      rate: above 0, in 1 / units of the vectors.
+      rate: above 0, in 1 / (units of the vectors to the power).
       threads: how many search at once, each a tile of queries.
+      power: 1 or 2.
     """
 
     def __init__(
@@ -87,9 +89,10 @@ class OffsetSearch:
         offsets: Floats,
         rate: float,
         threads: int = 1,
+        power: int = 1,
     ):
         self._vectors, self._bounds, self._threads = np.asarray(vectors), bounds, threads
-        self._offsets, self._rate = offsets, rate
+        self._offsets, self._rate, self._power = offsets, rate, power
         self._ends = float(offsets.min()), float(offsets.max())
         self._reach = (self._ends[1] - self._ends[0]) / 2
         self._centred = (offsets - sum(self._ends) / 2).astype(np.float32)
@@ -146,7 +149,7 @@ class OffsetSearch:
             upper = scores[: rows * span].reshape(rows, span)
             tile.scores(block, upper)
             if block == 0:
-                step = self._typical(upper, queries) / self._rate
+                step = self._step(upper, queries)
                 shifts = self._centred * np.float32(step)
             upper += shifts[first : first + span]
             if block == 0:
@@ -170,8 +173,8 @@ class OffsetSearch:
         row, word, guesses, step = found
         singles = queries.astype(np.float32)
         squares = squared_distances(singles, row, self._vectors, word).astype(np.float64)
-        values = self._offsets[word] - self._rate * np.sqrt(squares)
-        error = self._error(queries, at_most(squares, queries.shape[1]), row)
+        values = self._offsets[word] - self._fall(np.sqrt(squares))
+        error = self._error(queries, np.sqrt(at_most(squares, queries.shape[1])), row)
         numbers = np.bincount(row, minlength=len(queries))
         starts = np.cumsum(numbers) - numbers
         padded = np.full((len(queries), max(count, int(numbers.max(initial=0)))), -np.inf)
@@ -184,16 +187,24 @@ class OffsetSearch:
         kept &= ~missed[row]
         return row[kept], word[kept], np.flatnonzero(missed)
 
-    def _error(self, queries: Floats, squares: Floats, row: Ids) -> Floats:
+    def _fall(self, apart: Floats) -> Floats:
+        """Rate * distance^power."""
+        return np.asarray(self._rate * (apart if self._power == 1 else apart * apart))
+
+    def _error(self, queries: Floats, apart: Floats, row: Ids) -> Floats:
         """By how much values may be wrong whose squared distances are float32's, [m]."""
         lengths = np.sqrt(np.square(queries).sum(axis=1))
-        apart = np.sqrt(squares)
-        share = 2.0**-24 * (queries.shape[1] + 16)
-        return np.asarray(self._rate * (share * apart + 2.0**-23 * lengths[row]))
+        error = 2.0**-24 * (queries.shape[1] + 16) * apart + 2.0**-23 * lengths[row]
+        if self._power == 2:
+            error *= 2 * apart + error
+        return np.asarray(self._rate * error)
 
-    def _typical(self, upper: Scores, queries: Floats) -> float:
-        """A distance at which words are that matter."""
-        return float(np.median(distances(self._vectors[upper.argmax(axis=1)], queries))) or 1.0
+    def _step(self, upper: Scores, queries: Floats) -> float:
+        """By how much u changes with the value: D / rate, at a distance where words are."""
+        if self._power == 2:
+            return 1 / (2 * self._rate)
+        apart = float(np.median(distances(self._vectors[upper.argmax(axis=1)], queries)))
+        return (apart or 1.0) / self._rate
 
     def _limits(self, tile: QueryTile, least: Floats, step: float) -> Scores:
         """What u + v is at least, of words whose value is: float64 [B] -> float32 [B].
@@ -201,13 +212,14 @@ class OffsetSearch:
         Args:
           tile: the queries.
           least: values.
-          step: D / rate.
+          step: what ``_step`` says.
         """
         middle = sum(self._ends) / 2
-        ends = [
-            tile.limits(np.maximum(end - least, 0) / self._rate) + np.float32(step * (end - middle))
-            for end in self._ends
-        ]
+        ends = []
+        for end in self._ends:
+            reach = np.maximum(end - least, 0) / self._rate
+            reach = reach if self._power == 1 else np.sqrt(reach)
+            ends.append(tile.limits(reach) + np.float32(step * (end - middle)))
         limit = np.minimum(*ends)
         limit -= np.float32(_ROUNDING) * (np.abs(limit) + np.float32(2 * step * self._reach))
         return np.asarray(limit)
@@ -216,7 +228,7 @@ class OffsetSearch:
         """Measures words, sorted by row, and enters the best of each row."""
         count = best.words.shape[1]
         apart = self._measured(queries, row, word)
-        values = self._offsets[word] - self._rate * apart
+        values = self._offsets[word] - self._fall(apart)
         order = np.lexsort((word, -values, row))
         row, word, apart, values = row[order], word[order], apart[order], values[order]
         starts = np.searchsorted(row, row)  # where each one's row begins

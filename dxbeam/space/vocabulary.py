@@ -32,7 +32,7 @@ _REMEMBERED = 1 << 16
 _COORDINATES_AT_ONCE = 1 << 17  # float64: 1 MiB, which stays in the cache
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """A public set of words embedded in R^n.
 
@@ -143,6 +143,12 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def __repr__(self) -> str:
+        words = "1 word" if len(self) == 1 else f"{len(self):,} words"
+        casing = "lower case" if self.lowercase else "cased"
+        digest = f", {self.digest[:12]}" if self.digest else ""
+        return f"<Vocabulary: {words} in {self.dimensions} dimensions, {casing}{digest}>"
 
     @property
     def dimensions(self) -> int:

@@ -10,12 +10,14 @@ from typing import Any
 
 from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import LEFT_OUT, Guarantee
-from dxbeam.mechanisms import Mechanism
+from dxbeam.mechanisms import DescribesNoise, Mechanism, ReadsReleased
 from dxbeam.mechanisms.noise import NOISE_RULE
 from dxbeam.mechanisms.parameters import is_added_later
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.decoding.decoder import CONTEXT, Decoder
+from dxbeam.text.decoding.reader import why_not_decoded
 from dxbeam.text.epsilon_by_field import EpsilonByField
 
 UNKNOWN_WORDS = {
@@ -48,6 +50,10 @@ class Configuration:
         has no influence on what is released, so it is no part of the digest.
       epsilon_by: an epsilon for each document by a public field, or None for one epsilon. The
         mechanism is then given with the largest.
+      decoder: how what the mechanism draws is read with a public language model, or None, where the
+        nearest or drawn words are released. What is drawn does not depend on it, so it is no part
+        of the digest: releases of one corpus under one kept key, read in two ways, share their
+        noise and cost what one of them costs.
 
     Raises:
       ConfigurationError: settings that do not exist or cannot be combined; and without
@@ -60,6 +66,7 @@ class Configuration:
     bag: BagOfWords | None = None
     allow_unsound: bool = field(default=False, compare=False)
     epsilon_by: EpsilonByField | None = None
+    decoder: Decoder | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.mechanism, type) or not hasattr(self.mechanism, "guarantee"):
@@ -90,7 +97,13 @@ class Configuration:
             raise ConfigurationError(
                 f"`allow_unsound` must be true or false, not {self.allow_unsound!r}"
             )
+        if self.bag and isinstance(self.mechanism, ReadsReleased):
+            raise ConfigurationError(
+                f"`mechanism` {self.mechanism.name} reads words in their order, which "
+                "`bag_of_words` removes; choose another mechanism"
+            )
         self._check_epsilon_by()
+        self._check_decoder()
         if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
                 f"{reason}; add `allow_unsound` to run it all the same (in Python "
@@ -112,6 +125,22 @@ class Configuration:
             )
         for epsilon in self.epsilon_by.every:
             self.with_epsilon(epsilon)  # refuses one that the mechanism does not take
+
+    def _check_decoder(self) -> None:
+        if not isinstance(self.decoder, Decoder | None):
+            raise ConfigurationError(
+                'decoder is an object such as Decoder("context"), or None, and this is '
+                f"{described(self.decoder)}"
+            )
+        if self.decoder is None:
+            return
+        if reason := why_not_decoded(self.mechanism):
+            raise ConfigurationError(reason)
+        if self.bag and self.decoder.kind == CONTEXT:
+            raise ConfigurationError(
+                "`decode` context reads words in their order, which `bag_of_words` removes; choose "
+                "`decode` prior"
+            )
 
     def with_epsilon(self, epsilon: float) -> Configuration:
         """The configuration of all documents that have this epsilon: the same with it alone."""
@@ -183,12 +212,21 @@ class Configuration:
 
     def guarantee(self) -> Guarantee:
         """The mechanism's guarantee, with all that this configuration leaves visible."""
+        promise = self._guarantee_of_draws()
+        if self.decoder is None:
+            return promise
+        return self.decoder.of_release(promise)
+
+    def _guarantee_of_draws(self) -> Guarantee:
+        """What holds of all that the mechanism draws, and so of what is made of it."""
         visible: tuple[str, ...] = (
             "Document ids and kept fields are released as they are.",
             LEFT_OUT,
             "The vocabulary must be public; one built from the private corpus voids the guarantee.",
         )
         promise = self.mechanism.guarantee()
+        if self.decoder:
+            promise = self.decoder.of_word(promise, isinstance(self.mechanism, DescribesNoise))
         if self.bag:
             drops = self.unknown_words == "drop"
             removed = "stop words and words outside the vocabulary" if drops else "stop words"
@@ -209,6 +247,8 @@ class Configuration:
             visible = (OF_THE_MECHANISM, *visible)
         if self.epsilon_by and promise.sound:
             visible = (self.epsilon_by.caveat, *visible)
+        if self.decoder and promise.sound:
+            visible = (*visible, *self.decoder.caveats)
         return promise.with_caveats(*promise.limits, *visible)
 
     @property

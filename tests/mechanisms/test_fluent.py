@@ -16,8 +16,9 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.language.uniform import uniform_model
 from dxbeam.mechanisms import near_words
-from dxbeam.mechanisms.fluent import STARTS, Fluent, in_steps, known_word
+from dxbeam.mechanisms.fluent import Fluent
 from dxbeam.mechanisms.near_words import NearWords
+from dxbeam.mechanisms.released_before import STARTS, in_steps, known_word, places_after
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from tests.support import tiny
@@ -192,6 +193,19 @@ def test_rows_are_released_after_those_they_are_read_after() -> None:
     steps = [rows.tolist() for rows in in_steps(places)]
     assert steps == [[0, 3], [1, 4], [2]]
     assert list(in_steps(places[:0])) == []
+
+
+def test_a_sentence_is_read_from_its_start_and_unknown_words_are_not_read() -> None:
+    breaks = np.array([STARTS, 0, 0, UNKNOWN, 0, STARTS, 0])
+    assert places_after(breaks).tolist() == [
+        [STARTS, STARTS],
+        [STARTS, 0],
+        [0, 1],
+        [UNKNOWN, UNKNOWN],
+        [UNKNOWN, 3],
+        [STARTS, STARTS],
+        [STARTS, 5],
+    ]
 
 
 def test_a_release_does_not_depend_on_how_it_is_divided() -> None:

@@ -21,15 +21,19 @@ def _offsets(words: int) -> Floats:
     return np.asarray(-np.log(np.arange(words) + 1.5) + shuffled)
 
 
-def _by_all(vocabulary: Vocabulary, query: Floats, offsets: Floats, rate: float) -> Ids:
+def _by_all(
+    vocabulary: Vocabulary, query: Floats, offsets: Floats, rate: float, power: int = 1
+) -> Ids:
     apart = np.sqrt(np.square(vocabulary.vectors.astype(np.float64) - query).sum(axis=1))
-    return np.lexsort((np.arange(len(offsets)), -(offsets - rate * apart)))
+    return np.lexsort((np.arange(len(offsets)), -(offsets - rate * apart**power)))
 
 
 @pytest.mark.parametrize("backend", ["float32", "int8", "int7"])
 @pytest.mark.parametrize(("words", "dimensions"), [(6000, 40), (2500, 2), (30, 3), (5, 3)])
-@pytest.mark.parametrize("rate", [0.5, 10.0])
-def test_the_best_words_are_found(backend: str, words: int, dimensions: int, rate: float) -> None:
+@pytest.mark.parametrize(("rate", "power"), [(0.5, 1), (10.0, 1), (2.0, 2)])
+def test_the_best_words_are_found(
+    backend: str, words: int, dimensions: int, rate: float, power: int
+) -> None:
     if not choose_backend.is_exact_here(backend):
         pytest.skip(f"{backend} is not exact here")
     vocabulary = tiny.vocabulary(words, dimensions)
@@ -37,10 +41,11 @@ def test_the_best_words_are_found(backend: str, words: int, dimensions: int, rat
     offsets = _offsets(words)
     noise = np.random.default_rng(1).standard_t(4, (60, dimensions))
     queries = vocabulary.vectors[np.arange(60) % words] + noise
-    made = OffsetSearch(vocabulary.vectors, search.exact_backend.bounds, offsets, rate)
+    bounds = search.exact_backend.bounds
+    made = OffsetSearch(vocabulary.vectors, bounds, offsets, rate, power=power)
     found = made.best(queries, COUNT)
     for row, query in enumerate(queries):
-        right = _by_all(vocabulary, query, offsets, rate)[:COUNT]
+        right = _by_all(vocabulary, query, offsets, rate, power)[:COUNT]
         filled = np.append(right, [NOTHING] * (COUNT - len(right)))
         assert found.words[row].tolist() == filled.tolist()
 
