@@ -49,6 +49,12 @@ from dxbeam.space.vocabulary import Vocabulary
 MODEL_MUST_BE_PUBLIC = (
     "The language model must be public; one made from the private corpus voids the guarantee."
 )
+READS_ON = (
+    "A word is drawn after reading the words released before it, so a released word depends on what "
+    "was drawn for them. The promise is therefore about the whole document: two documents that "
+    "differ in one word, x in place of x', differ in the whole of what is released by a factor of at "
+    "most exp(epsilon * d(x, x'))."
+)
 MAY_BE_FALSE = "Fluent text can state things that are false and that the original did not say."
 
 
@@ -123,7 +129,7 @@ class Fluent:
             self.epsilon,
             citation,
             EUCLIDEAN.limited(f"but at most gamma = {self.gamma:.12g}"),
-            caveats=() if self.model is None else (MODEL_MUST_BE_PUBLIC, MAY_BE_FALSE),
+            caveats=() if self.model is None else (READS_ON, MODEL_MUST_BE_PUBLIC, MAY_BE_FALSE),
             arithmetic=ROUNDED_CHOICE,
         )
         return replace(promise, cap=self.epsilon * self.gamma)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dxbeam.errors import ConfigurationError, described
-from dxbeam.language.artifact import LanguageModelHandle, open_language_model
+from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.model import LanguageModel
 from dxbeam.space.vocabulary import Vocabulary
 
@@ -36,6 +36,8 @@ class PublicModel:
           ArtifactError: it cannot be opened.
         """
         if isinstance(self.source, LanguageModelHandle):
+            from dxbeam.language.artifact import open_language_model  # pyarrow is slow to import
+
             return open_language_model(self.source, vocabulary)
         if self.source is None:
             raise ConfigurationError(

@@ -213,6 +213,8 @@ class Configuration:
     def guarantee(self) -> Guarantee:
         """The mechanism's guarantee, with all that this configuration leaves visible."""
         promise = self._guarantee_of_draws()
+        if isinstance(self.mechanism, ReadsReleased):
+            return promise.of_documents()
         if self.decoder is None:
             return promise
         return self.decoder.of_release(promise)
