@@ -14,6 +14,7 @@ dead letters to release-metrics/. More of what it can do:
     --keep_fields label           release further fields as they are
     --group_by label              count metrics for each label separately
     --decode context --language_model DIR    text people can read; docs/decoding.md
+    --mechanism fluent --language_model DIR  words that read on from released ones; docs/fluent.md
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
     --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/ledger.md
     --dry_run                     print the plan, the guarantee and an estimate; write nothing
@@ -61,6 +62,7 @@ from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.importance_file import read_importance
+from dxbeam.text.mechanism_model import model_of_mechanism, reads_model
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.manifest import Counted, WriteManifest
@@ -80,8 +82,9 @@ def configuration(options: SanitizeOptions) -> Configuration:
     importance = read_importance(options.importance) if options.importance else None
     levels = parse_epsilon_by(options.epsilon_by, options.epsilon) if options.epsilon_by else None
     epsilon = levels.largest if levels else options.epsilon
+    model = model_of_mechanism(options.mechanism, options.language_model)
     mechanism = make_mechanism(
-        options.mechanism, epsilon=epsilon, importance=importance, **parameters
+        options.mechanism, epsilon=epsilon, importance=importance, model=model, **parameters
     )
     if options.stop_words and options.bag_of_words is None:
         raise ConfigurationError("--stop_words is of use with --bag_of_words alone; leave it out")
@@ -94,7 +97,7 @@ def configuration(options: SanitizeOptions) -> Configuration:
         else None,
         options.allow_unsound,
         levels,
-        decoder_of(options.decode, options.decode_loss, options.language_model),
+        decoder_of(options.decode, options.decode_loss, None if model else options.language_model),
     )
 
 
@@ -159,7 +162,8 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
     )
     request = release_request(options, read_as, output_format)
     vocabulary = artifact.handle(flags.vocabulary)
-    model = language_model_handle(flags.language_model) if flags.language_model else None
+    decodes = flags.language_model and not reads_model(flags.mechanism)
+    model = language_model_handle(flags.language_model) if decodes else None
     settings = with_language_model(settings, model, vocabulary)
     return SanitizeJob(options, request, settings, repair, vocabulary, model)
 
@@ -262,6 +266,8 @@ def sanitize(argv: Sequence[str]) -> None:
         each.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
     if importance := getattr(settings.mechanism, "importance", None):
         importance.of(vocabulary)  # refuses weights of other words
+    if public := getattr(settings.mechanism, "model", None):
+        public.opened(vocabulary)  # refuses one of another vocabulary
     model = open_language_model(job.language_model, vocabulary) if job.language_model else None
     run = Run(request.output, request.metrics_output)
     account = request.account(settings, settings.mechanism.name, job.vocabulary, run.name)

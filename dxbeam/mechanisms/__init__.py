@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
-from dxbeam.mechanisms.importance import Importance
 from dxbeam.mechanisms.noise import Floats
 from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import choices_of
@@ -196,14 +195,14 @@ MECHANISMS: dict[str, type[Mechanism]] = find_mechanisms()
 """Every mechanism by its name."""
 
 
-def make_mechanism(name: str, **parameters: float | str | Importance | None) -> Mechanism:
+def make_mechanism(name: str, **parameters: Any) -> Mechanism:
     """The mechanism of this name.
 
     Args:
       name: a key of MECHANISMS.
       parameters: its fields, numbers or, where a field is a choice, names; numbers may come as
         text, and None leaves a field at its default.
-        ``importance`` is what ``read_importance`` gives.
+        ``importance`` is what ``read_importance`` gives, ``model`` a language model or its handle.
 
     Raises:
       ConfigurationError: no such mechanism, a parameter that it does not have, lacks or that is

@@ -50,10 +50,10 @@ MODEL_MUST_BE_PUBLIC = (
     "The language model must be public; one made from the private corpus voids the guarantee."
 )
 READS_ON = (
-    "A word is drawn after reading the words released before it, so a released word depends on what "
-    "was drawn for them. The promise is therefore about the whole document: two documents that "
-    "differ in one word, x in place of x', differ in the whole of what is released by a factor of at "
-    "most exp(epsilon * d(x, x'))."
+    "A word is drawn after reading the words released before it, so it depends on what was drawn "
+    "for them. The promise is therefore about the whole document: two documents that differ in one "
+    "word, x in place of x', differ in the whole of what is released by a factor of at most "
+    "exp(epsilon * d(x, x'))."
 )
 MAY_BE_FALSE = "Fluent text can state things that are false and that the original did not say."
 
