@@ -22,7 +22,7 @@ smallest addend to the largest, so what was added before a word is at most as ma
 addend as there are addends, and uniform numbers have their full relative precision down to 2^-960
 (noise.py). With N words, a word's probability is off by a share of at most 16 N 2^-53 of itself, of
 the model's sum (1 up to 1e-12, model.py), and of its weights: rate * distance * 2^-49 as in
-exponential_choice.py. Together that is below 2^-27 for up to 2^20 words and rate * distance up to
+exponential_choice.py. Together that is below 2^-28 for up to 2^20 words and rate * distance up to
 2^17.
 """
 
@@ -158,7 +158,8 @@ def _stored(table: SparseRows, rows: Ids, around: Near, words: int) -> Stored:
     order = np.argsort(found, kind="stable")
     found, shares = found[order], shares[order]
     owners = np.searchsorted(around.bounds, found, side="right") - 1
-    return Stored(found, shares, np.bincount(owners, shares, len(rows)))
+    sums = np.bincount(owners, shares, len(rows)).astype(np.float64)  # integers where there is none
+    return Stored(found, shares, sums)
 
 
 def _search_among_near(

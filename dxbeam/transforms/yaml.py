@@ -32,6 +32,7 @@ from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.importance_file import read_importance
 from dxbeam.text.mechanism_model import model_of_mechanism
 from dxbeam.text.tally import Tally
+from dxbeam.text.truecase import Truecase
 from dxbeam.transforms.metrics import NOT_COVERED
 from dxbeam.transforms.sanitize import SanitizeDocuments
 
@@ -53,7 +54,8 @@ class SanitizeRows(beam.PTransform):
       parameters: further parameters of the mechanism, as name=value,name=value.
       decode: how drawn noise is read: nearest, prior or context; see docs/decoding.md.
       decode_loss: word or distance, which word a decoder releases.
-      language_model: URI of the language model that a decoder or fluent reads with, or demo.
+      language_model: URI of the language model that a decoder, truecase or fluent reads, or demo.
+      truecase: whether to put capitals into the texts as public text has them.
       epsilon_by: an epsilon for each row by a public field, as FIELD:VALUE=EPSILON,VALUE=EPSILON;
         rows with another value have the one above, or are rejected where there is none.
       importance: public weights of words for santext or tem: a file, or a name such as stop_words.
@@ -83,6 +85,7 @@ class SanitizeRows(beam.PTransform):
         decode: str = NEAREST,
         decode_loss: str | None = None,
         language_model: str | None = None,
+        truecase: bool = False,
     ):
         super().__init__()
         weights = None if importance is None else read_importance(importance)
@@ -90,7 +93,6 @@ class SanitizeRows(beam.PTransform):
         levels = parse_epsilon_by(epsilon_by, epsilon) if epsilon_by else None
         largest = levels.largest if levels else epsilon
         model = model_of_mechanism(mechanism, language_model)
-        language_model = None if model else language_model
         self._sanitize = SanitizeDocuments(
             Configuration(
                 make_mechanism(
@@ -100,7 +102,8 @@ class SanitizeRows(beam.PTransform):
                 unknown_words,
                 allow_unsound=allow_unsound,
                 epsilon_by=levels,
-                decoder=decoder_of(decode, decode_loss, language_model),
+                decoder=decoder_of(decode, decode_loss),
+                truecase=Truecase() if truecase else None,
             ),
             vocabulary,
             key_uri,
