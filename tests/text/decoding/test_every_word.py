@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dxbeam.text.decoding.decoder import Decoder
-from dxbeam.text.decoding.reader import Reader, observations, why_not_decoded
 
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.mechanisms import DescribesNoise, make_mechanism
 from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.text.decoding.decoder import Decoder
+from dxbeam.text.decoding.reader import Reader, observations, why_not_decoded
 from dxbeam.text.decoding.reading import FOLLOWS, STARTS
 from tests.support import every_word
 
