@@ -153,6 +153,7 @@ def describe(
         **({"epsilon by": _by_level(levels)} if levels else {}),
         **({"bag": _listed(bag)} if bag else {}),
         **({"decoder": _listed(decoder)} if decoder else {}),
+        **({"capitals": _listed(parameters["truecase"])} if configuration.truecase else {}),
         **({"repair": _listed(repair.as_dict())} if repair else {}),
         "write": f"{output} (metrics and dead letters: {metrics_output})",
     }
