@@ -33,6 +33,7 @@ class EvaluateOptions(PipelineOptions):
         "--allow_unreadable_files",
         "--vocabulary",
         "--language_model",
+        "--key_uri",
     )
     refused: ClassVar[tuple[str, ...]] = ("--search",)  # it looks for no nearest words
 
