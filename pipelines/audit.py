@@ -39,7 +39,7 @@ from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import parse_parameters
 from dxbeam.mechanisms.importance import FREQUENCY, FrequencyWeights
 from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.text.decoding.decoder import NEAREST, Decoder, decoder_of
+from dxbeam.text.decoding.decoder import decoder_of
 from dxbeam.text.importance_file import read_importance
 
 try:
@@ -57,7 +57,7 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
     """The mechanisms, with their parameters, that the flags ask to audit."""
     own, shared = options.view_as(AuditOptions), options.view_as(SanitizeOptions)
     parameters = parse_parameters(shared.parameters)
-    decoder = _decoder(shared.decode, shared.decode_loss)
+    decoder = decoder_of(shared.decode, shared.decode_loss)  # the audit makes up its models
     given = parameters or shared.epsilon is not None or shared.importance or decoder
     if shared.mechanism == "all" and given:
         raise ConfigurationError(
@@ -77,11 +77,6 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
         _importance(shared.importance) if shared.importance else None,
         decoder,
     )
-
-
-def _decoder(decode: str, loss: str | None) -> Decoder | None:
-    """How documents are decoded; the audit makes up its language models, so none is named."""
-    return decoder_of(decode, loss, None if decode == NEAREST else "made up")
 
 
 def _importance(source: str) -> FrequencyWeights:
