@@ -174,7 +174,6 @@ def build(job: EvaluateJob) -> beam.Pipeline:
         job.vocabulary,
         bool(shared.group_by),
         max(release.manifest["documents_out"] for release in job.releases),
-        launch.local_workers(job.options) or 0,
     )
     classified = (
         documents | "Classify" >> Classify(job.questions, job.vocabulary, sorted(ENGLISH))

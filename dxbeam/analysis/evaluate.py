@@ -36,11 +36,15 @@ from dxbeam.analysis.document_scores import (
     Released,
     Sums,
 )
-from dxbeam.analysis.progress import DocumentProgress
 from dxbeam.analysis.text_features import FeatureMaker
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.transforms.expected import ExpectedInAll
+from dxbeam.transforms.progress import Progress
+
+DOCUMENTS = "documents"
+"""What progress is counted in."""
 
 
 class DocumentVersions(Original, Protocol):
@@ -81,7 +85,6 @@ class ScoreDocuments(beam.PTransform):
       vocabulary: the handle of the artifact, or None.
       by_group: whether to add up groups, too.
       expected: how many documents there are, about; for the time left.
-      workers: processes among which they are divided; 0 where unknown.
     """
 
     def __init__(
@@ -89,13 +92,14 @@ class ScoreDocuments(beam.PTransform):
         vocabulary: VocabularyHandle | None,
         by_group: bool,
         expected: int,
-        workers: int = 0,
     ):
         super().__init__()
-        self._score = _Score(vocabulary, by_group, expected, workers)
+        self._expected = expected
+        self._score = _Score(vocabulary, by_group)
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
         """Scores each document and combines per key."""
+        _ = documents.pipeline | "Expected" >> ExpectedInAll(DOCUMENTS, self._expected)
         scored = documents | "Score" >> beam.ParDo(self._score)
         return scored | "AddUp" >> beam.CombinePerKey(_AddUp())
 
@@ -198,17 +202,14 @@ class _WithVocabulary(beam.DoFn):
 
 
 class _Score(_WithVocabulary):
-    def __init__(
-        self, vocabulary: VocabularyHandle | None, by_group: bool, expected: int, workers: int
-    ):
+    def __init__(self, vocabulary: VocabularyHandle | None, by_group: bool):
         super().__init__(vocabulary)
         self._by_group = by_group
-        self._expected, self._workers = expected, workers
 
     def setup(self) -> None:
         super().setup()
         self._threads = ThreadpoolController()
-        self._progress = DocumentProgress("compared", self._expected, self._workers)
+        self._progress = Progress()
 
     def process(self, document: DocumentVersions) -> Iterator[tuple[Over, DocumentScores]]:
         with self._threads.limit(limits=1):  # others would spin, at the cost of other workers
@@ -216,7 +217,7 @@ class _Score(_WithVocabulary):
             scored = {
                 number: scorer.scores(released) for number, released in document.released.items()
             }
-        self._progress.count()
+        self._progress.count(**{DOCUMENTS: 1})
         for number, scores in scored.items():
             yield every_document(number), scores
             if self._by_group:

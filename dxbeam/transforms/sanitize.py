@@ -45,9 +45,9 @@ from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.corpus_digest import AddTags
+from dxbeam.transforms.progress import Progress
 from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
 from dxbeam.transforms.sources import REJECTED, repeated_ids
-from dxbeam.transforms.worker_progress import Progress
 
 _LOG = logging.getLogger(__name__)
 
@@ -360,7 +360,7 @@ class _SanitizeDoFn(beam.DoFn):
         tokens = sum(tally.tokens for _, tally in results)
         self._documents.inc(len(results))
         self._tokens.inc(tokens)
-        self._progress.count(len(results), tokens)
+        self._progress.count(documents=len(results), words=tokens)
         for document, tally in results:
             origin = origins.popleft()
             released = beam.Row(id=document.id, text=document.text, **origin.kept)
