@@ -10,9 +10,11 @@ dead letters to release-metrics/. More of what it can do:
     --input_format parquet        columnar input; text for plain text, one document per line
     --epsilon_by consent:low=5,high=10    an epsilon for each document by a public field
     --importance stop_words       with santext or tem, harmless words stay more often
+    --truecase --language_model demo    capitals as in public text, never the original's
     --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
     --group_by label              count metrics for each label separately
+    --decode context --language_model DIR    text people can read; docs/decoding.md
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
     --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/ledger.md
     --dry_run                     print the plan, the guarantee and an estimate; write nothing
@@ -40,6 +42,13 @@ from dxbeam.corpus.files import text_bytes
 from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
+from dxbeam.language.artifact import (
+    LanguageModelHandle,
+    language_model_handle,
+    open_language_model,
+)
+from dxbeam.language.artifact_manifest import read_manifest
+from dxbeam.language.sources import refuse_the_corpus
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import plan, usefulness
@@ -52,13 +61,15 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.remarks import remarks
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.decoder import decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.importance_file import read_importance
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
+from dxbeam.text.truecase import Truecase
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
-from dxbeam.transforms.sanitize import SanitizeDocuments
+from dxbeam.transforms.sanitize import SanitizeDocuments, with_language_model
 from dxbeam.transforms.shards import WriteShards
 from dxbeam.transforms.sources import ReadDocuments
 
@@ -87,6 +98,8 @@ def configuration(options: SanitizeOptions) -> Configuration:
         else None,
         options.allow_unsound,
         levels,
+        decoder_of(options.decode, options.decode_loss),
+        Truecase() if options.truecase else None,
     )
 
 
@@ -116,6 +129,7 @@ class SanitizeJob(NamedTuple):
       configuration: mechanism, rank resampling, and how words are treated.
       repair: the language model that rewrites sanitized text, or None.
       vocabulary: the vocabulary's handle.
+      language_model: the handle of what a decoder or truecase reads, or None.
     """
 
     options: PipelineOptions
@@ -123,6 +137,7 @@ class SanitizeJob(NamedTuple):
     configuration: Configuration
     repair: Repair | None
     vocabulary: VocabularyHandle
+    language_model: LanguageModelHandle | None = None
 
 
 def _importance_file(settings: Configuration) -> dict[str, Any]:
@@ -148,7 +163,10 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
         "jsonl" if read_as.document_per == "file" else read_as.name
     )
     request = release_request(options, read_as, output_format)
-    return SanitizeJob(options, request, settings, repair, artifact.handle(flags.vocabulary))
+    vocabulary = artifact.handle(flags.vocabulary)
+    model = language_model_handle(flags.language_model) if flags.language_model else None
+    settings = with_language_model(settings, model, vocabulary)
+    return SanitizeJob(options, request, settings, repair, vocabulary, model)
 
 
 def build(
@@ -181,6 +199,7 @@ def build(
         unique_ids=True,
         search=launch.search(job.options),
         level="level",
+        language_model=job.language_model,
     )
     rejected = (reading.rejected, sanitized.rejected) | "AllRejected" >> beam.Flatten()
     released, withheld, repaired = sanitized.documents, None, None
@@ -240,6 +259,8 @@ def sanitize(argv: Sequence[str]) -> None:
     job = read_options(options)
     request, settings = job.request, job.configuration
     files = request.check()
+    if job.language_model:
+        refuse_the_corpus(read_manifest(job.language_model.uri), files)
     launch.spread(options, text_bytes(files))
     if job.repair:
         job.repair.api_key()
@@ -248,6 +269,7 @@ def sanitize(argv: Sequence[str]) -> None:
         each.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
     if importance := getattr(settings.mechanism, "importance", None):
         importance.of(vocabulary)  # refuses weights of other words
+    model = open_language_model(job.language_model, vocabulary) if job.language_model else None
     run = Run(request.output, request.metrics_output)
     account = request.account(settings, settings.mechanism.name, job.vocabulary, run.name)
     run.check(account)
@@ -255,13 +277,13 @@ def sanitize(argv: Sequence[str]) -> None:
     pipeline = build(job, run.name, context=context)  # whatever is wrong with the flags shows here
     if options.view_as(TestOptions).dry_run:
         forecast = plan.estimate(
-            files, request.corpus_format, vocabulary, settings, launch.search(options)
+            files, request.corpus_format, vocabulary, settings, launch.search(options), model
         )
         places = (request.output, request.metrics_output)
         print(plan.describe(files, settings, vocabulary, context, forecast, *places, job.repair))
         return
     remarked = remarks(vocabulary)
-    del vocabulary  # workers open it for themselves
+    del vocabulary, model  # workers open it for themselves
     started = time.monotonic()
     with run:
         if required_digest := run.enter(account):

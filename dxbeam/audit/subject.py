@@ -30,12 +30,14 @@ class Size(NamedTuple):
       long_noises: noise vectors in more.
       outputs: released words per word.
       words: words of a text.
+      long_words: words of a long text.
     """
 
     noises: int = 100_000
     long_noises: int = 50_000
     outputs: int = 20_000
     words: int = 6_000
+    long_words: int = 140_000
 
 
 STANDARD = Size()
@@ -154,13 +156,18 @@ class Subject:
         unknown_words: str = "noise",
         bag: BagOfWords | None = None,
     ) -> Sanitizer:
-        """The release path over a vocabulary, with a new key unless one is given."""
+        """The release path over a vocabulary, with a new key unless one is given.
+
+        Without a decoder: what is drawn is tested by itself, and decoded documents in parts of
+        their own (decoded_battery.py).
+        """
         return self.make(
             self.search(vocabulary) if isinstance(vocabulary, Vocabulary) else vocabulary,
             dataclasses.replace(
                 self.configuration,
                 unknown_words=unknown_words,
                 bag=bag,
+                decoder=None,
                 allow_unsound=True,  # what is audited is not released
             ),
             key or self.key(),

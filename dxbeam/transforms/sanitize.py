@@ -11,6 +11,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, get_type_hints
 
 import apache_beam as beam
@@ -35,6 +36,14 @@ from dxbeam.documents import (
     text_problem,
 )
 from dxbeam.errors import ConfigurationError
+from dxbeam.language.artifact import (
+    LanguageModelHandle,
+    check_vocabulary,
+    knows_capitals,
+    language_model_handle,
+    open_language_model,
+)
+from dxbeam.language.model import LanguageModel
 from dxbeam.randomness import NO_TAGS, add_tags, document_tag
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
@@ -42,6 +51,7 @@ from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.remarks import remarks
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.public_model import with_model
 from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.corpus_digest import AddTags
@@ -54,10 +64,14 @@ _LOG = logging.getLogger(__name__)
 TALLIES = "tallies"
 """Tag of the counts of each document beside a transform's main output."""
 
+_MOST_CHARACTERS = 1 << 22
+"""Of texts that wait for one of another level before they are handed on in order."""
+
 _TAGS = "tags"
 """Tag of what names the documents of each bundle together: the sum of their tags."""
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
+beam.coders.registry.register_coder(LanguageModelHandle, beam.coders.RowCoder)
 
 
 class SanitizedDocuments(NamedTuple):
@@ -103,6 +117,8 @@ class SanitizeDocuments(beam.PTransform):
       search_threads: threads a search uses in each worker process.
       search: how nearest words are found exactly, one of ``choose_backend.SEARCHES``; what is
         released does not depend on it.
+      language_model: URI or handle of the language-model artifact that the configuration's decoder
+        or truecase reads, or ``"demo"``; None where there is neither.
       digest_corpus: whether to name the corpus as well; for bounded input only.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
         are not compared, and no row has to wait for another.
@@ -126,6 +142,7 @@ class SanitizeDocuments(beam.PTransform):
         unique_ids: bool = False,
         search: str = AUTO,
         level: str | None = None,
+        language_model: str | LanguageModelHandle | None = None,
     ):
         super().__init__()
         if not isinstance(configuration, Configuration):
@@ -139,10 +156,15 @@ class SanitizeDocuments(beam.PTransform):
         self._search = search
         self._unique_ids = unique_ids
         self._digest_corpus = digest_corpus
-        self._configuration = configuration
         if not isinstance(vocabulary, VocabularyHandle):
             vocabulary = artifact.handle(vocabulary)
         self._handle = vocabulary
+        if isinstance(language_model, str):
+            language_model = language_model_handle(language_model)
+        self._language_model = language_model
+        self._configuration = configuration = with_language_model(
+            configuration, language_model, vocabulary
+        )
         self._key_uri = key_uri
         self._keep_fields = tuple(keep_fields)
         self._group_by = group_by
@@ -159,12 +181,18 @@ class SanitizeDocuments(beam.PTransform):
         """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
         pipeline = documents.pipeline
         secret_key = obtain_secret_key(pipeline, self._key_uri)
-        handle = (
-            pipeline
-            | "Once" >> beam.Impulse()
-            | "VocabularyHandle"
+        once = pipeline | "Once" >> beam.Impulse()
+        handle = once | (
+            "VocabularyHandle"
             >> beam.Map(_handle, self._handle).with_output_types(VocabularyHandle)
         )
+        model: pvalue.AsSingleton | None = None
+        if self._language_model is not None:
+            broadcast = once | (
+                "LanguageModelHandle"
+                >> beam.Map(_handle, self._language_model).with_output_types(LanguageModelHandle)
+            )
+            model = pvalue.AsSingleton(broadcast)
         sanitize = _SanitizeDoFn(
             self._configuration,
             self._keep_fields,
@@ -179,6 +207,7 @@ class SanitizeDocuments(beam.PTransform):
             pvalue.AsSingleton(secret_key),
             pvalue.AsSingleton(handle),
             {} if self._unique_ids else repeated_ids(documents),
+            model,
         ).with_outputs(REJECTED, TALLIES, _TAGS, main="documents")
         row_type = self._row_type(documents.element_type)
         results["documents"].element_type = row_type
@@ -218,8 +247,23 @@ class SanitizeDocuments(beam.PTransform):
         return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])
 
 
-def _handle(_: bytes, handle: VocabularyHandle) -> VocabularyHandle:
+def _handle(_: bytes, handle: Any) -> Any:
     return handle
+
+
+def with_language_model(
+    configuration: Configuration, model: LanguageModelHandle | None, vocabulary: VocabularyHandle
+) -> Configuration:
+    """The configuration, its decoder and its truecase naming the language model.
+
+    Raises:
+      ConfigurationError: a model is needed and missing, or given and of no use.
+      ArtifactError: the model was made for another vocabulary.
+    """
+    if model is None:
+        return with_model(configuration, None, casings=False)
+    check_vocabulary(model, vocabulary.digest)
+    return with_model(configuration, model.digest, knows_capitals(model))
 
 
 def is_sanitized(rows: pvalue.PCollection) -> bool:
@@ -252,11 +296,23 @@ class _Origin(NamedTuple):
     kept: dict[str, Any]
 
 
+@dataclass(eq=False, repr=False, slots=True)
+class _Ticket:
+    """A row under way: where it came from, and once its words are released what became of it.
+
+    It has no repr, as that would show the text.
+    """
+
+    origin: _Origin
+    characters: int
+    result: Sanitized | None = None
+
+
 class _Waiting(NamedTuple):
-    """Rows whose words wait for a search, and their origins in the same order."""
+    """Rows whose words wait for a search, and their tickets in the same order."""
 
     words: Batch
-    origins: deque[_Origin]
+    tickets: deque[_Ticket]
 
 
 def _level_of(row: Any, name: str | None) -> str:
@@ -281,6 +337,7 @@ class _SanitizeDoFn(beam.DoFn):
         self._keep_fields = keep_fields
         self._group_by = group_by
         self._search_threads, self._search = search_threads, search
+        self._shared_model = Shared()
         self._shared = Shared()  # made here, so that all instances in a process share one search
         self._documents = Metrics.counter("dxbeam", "documents")
         self._tokens = Metrics.counter("dxbeam", "tokens")
@@ -294,6 +351,8 @@ class _SanitizeDoFn(beam.DoFn):
 
     def start_bundle(self) -> None:
         self._batches: dict[float, _Waiting] = {}  # by epsilon
+        self._in_order: deque[_Ticket] = deque()  # of all of them, as the rows came
+        self._characters = 0  # of their texts
         self._tags = NO_TAGS
 
     def process(
@@ -302,6 +361,7 @@ class _SanitizeDoFn(beam.DoFn):
         secret_key: bytes,
         handle: VocabularyHandle,
         repeated: Mapping[str, bool],
+        model: LanguageModelHandle | None,
         given: Any = beam.DoFn.WindowedValueParam,
     ) -> Iterable[Any]:
         own_id = id_as_text(row_field(row, "id"))
@@ -316,23 +376,37 @@ class _SanitizeDoFn(beam.DoFn):
             return [pvalue.TaggedOutput(REJECTED, Rejected(printable_id(own_id), reason))]
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
-        batch = self._batch_of(level, secret_key, handle)
-        batch.origins.append(_Origin(given.with_value(None), group, kept))
+        batch = self._batch_of(level, secret_key, handle, model)
+        ticket = _Ticket(_Origin(given.with_value(None), group, kept), len(row.text))
+        batch.tickets.append(ticket)
+        self._in_order.append(ticket)
+        self._characters += ticket.characters
         key = batch.words.add(Document(own_id, row.text))
         if self._digest_corpus:
             self._tags = add_tags(self._tags, document_tag(key))
-        return self._emit(batch.words.take(), batch.origins)
+        self._settle(batch.words.take(), batch.tickets)
+        if self._characters > _MOST_CHARACTERS and len(self._batches) > 1:
+            self._settle_all()  # a rare level would hold the others back
+        return self._emit() if self._in_order and self._in_order[0].result else ()
 
     def finish_bundle(self) -> Iterator[Any]:
-        for batch in self._batches.values():
-            yield from self._emit(batch.words.finish(), batch.origins)
+        self._settle_all()
+        yield from self._emit()
         if self._digest_corpus:
             yield pvalue.TaggedOutput(_TAGS, GlobalWindows.windowed_value(self._tags))
 
-    def _batch_of(self, level: str, secret_key: bytes, handle: VocabularyHandle) -> _Waiting:
+    def _batch_of(
+        self,
+        level: str,
+        secret_key: bytes,
+        handle: VocabularyHandle,
+        model: LanguageModelHandle | None,
+    ) -> _Waiting:
         """Where rows of a level wait; each epsilon has a sanitizer of its own."""
         if self._sanitizer is None:
-            self._sanitizer = Sanitizer(self._open(handle), self._configuration, secret_key)
+            search = self._open(handle)
+            opened = self._open_model(model, search) if model else None
+            self._sanitizer = Sanitizer(search, self._configuration, secret_key, opened)
         sanitizer = self._sanitizer.at_level(level)
         assert sanitizer is not None
         epsilon = sanitizer.configuration.mechanism.epsilon
@@ -353,16 +427,41 @@ class _SanitizeDoFn(beam.DoFn):
         shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
         return shared
 
-    def _emit(self, results: Sequence[Sanitized], origins: deque[_Origin]) -> Iterable[Any]:
-        return self._counted(results, origins) if results else ()
+    def _open_model(self, handle: LanguageModelHandle, search: NeighborSearch) -> LanguageModel:
+        """The language model, which is opened once per process."""
 
-    def _counted(self, results: Sequence[Sanitized], origins: deque[_Origin]) -> Iterator[Any]:
+        def model() -> LanguageModel:
+            _LOG.info("process %d opens a language model of order %d", os.getpid(), handle.order)
+            return open_language_model(handle, search.vocabulary)
+
+        shared: LanguageModel = self._shared_model.acquire(model, tag=handle.digest)
+        return shared
+
+    def _settle(self, results: Sequence[Sanitized], tickets: deque[_Ticket]) -> None:
+        """Notes what became of the first rows of a batch."""
+        if not results:
+            return
         tokens = sum(tally.tokens for _, tally in results)
         self._documents.inc(len(results))
         self._tokens.inc(tokens)
         self._progress.count(documents=len(results), words=tokens)
-        for document, tally in results:
-            origin = origins.popleft()
+        for result in results:
+            tickets.popleft().result = result
+
+    def _settle_all(self) -> None:
+        for batch in self._batches.values():
+            self._settle(batch.words.finish(), batch.tickets)
+
+    def _emit(self) -> Iterator[Any]:
+        """Hands on the rows that are ready, in the order in which they came.
+
+        Which row is of which level, and when a batch was full, does not show in the order.
+        """
+        while self._in_order and self._in_order[0].result:
+            ticket = self._in_order.popleft()
+            self._characters -= ticket.characters
+            assert ticket.result is not None
+            (document, tally), origin = ticket.result, ticket.origin
             released = beam.Row(id=document.id, text=document.text, **origin.kept)
             yield origin.where.with_value(released)
             yield pvalue.TaggedOutput(TALLIES, origin.where.with_value((origin.group, tally)))

@@ -331,3 +331,12 @@ def test_a_weight_counts_for_every_casing_and_the_sentence_says_so() -> None:
     assert 5 < loss <= 1.0 + 10.0, "beyond epsilon d, within the price of the weight"
     [said] = [c for c in SanText(1.0, importance=weights).guarantee().caveats if "price" in c]
     assert "every casing of a word has the largest weight that is listed for any of them" in said
+
+
+def test_two_lists_of_one_size_are_two_configurations() -> None:
+    """As many words and as large a weight: with one digest they would share noise."""
+    lists = [{"a": 2.0, "b": 1.0}, {"a": 2.0, "c": 1.0}, {"a": 2.0, "b": 0.5}, {"b": 2.0, "a": 1.0}]
+    made = [Configuration(SanText(1.0, importance=WordWeights(each))) for each in lists]
+    assert len({each.digest("") for each in made}) == len(lists)
+    numbered = {each.as_dict()["mechanism"]["importance"]["sha256"] for each in made}
+    assert len(numbered) == len(lists)

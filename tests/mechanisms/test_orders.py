@@ -235,3 +235,11 @@ def test_two_orders_never_share_steps() -> None:
     inner = (steps[0] != 0) & (steps[1] != 0)
     equal = int((steps[0] == steps[1])[inner].sum())
     assert 0.3 < equal / inner.sum() < 0.7  # 1 where steps are shared; 6 standard deviations
+
+
+@pytest.mark.parametrize("name", ["diffractor", "diffractor_tem"])
+def test_several_orders_are_named_in_the_metric(name: str) -> None:
+    """The steps that count are those of the order in which they are most."""
+    one, three = (make_mechanism(name, epsilon=1.0, orders=k).guarantee() for k in (1, 3))
+    assert "number of steps between the words in the public order of the words" in one.sentence
+    assert "that of 3 public orders of the words in which it is largest" in three.sentence

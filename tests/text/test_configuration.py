@@ -53,7 +53,7 @@ def test_mechanisms_are_made_by_name() -> None:
         name: name for name in MECHANISMS
     }
     assert make_mechanism("laplace", epsilon="3") == Laplace(3.0)
-    with pytest.raises(ConfigurationError, match="choose from laplace"):
+    with pytest.raises(ConfigurationError, match=r"did you mean gaussian\? All are: laplace"):
         make_mechanism("gauss", epsilon=3.0)
 
 
