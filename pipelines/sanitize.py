@@ -10,6 +10,7 @@ dead letters to release-metrics/. More of what it can do:
     --input_format parquet        columnar input; text for plain text, one document per line
     --epsilon_by consent:low=5,high=10    an epsilon for each document by a public field
     --importance stop_words       with santext or tem, harmless words stay more often
+    --truecase --language_model demo    capitals as in public text, never the original's
     --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
     --group_by label              count metrics for each label separately
@@ -46,6 +47,8 @@ from dxbeam.language.artifact import (
     language_model_handle,
     open_language_model,
 )
+from dxbeam.language.artifact_manifest import read_manifest
+from dxbeam.language.sources import refuse_the_corpus
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import plan, usefulness
@@ -63,6 +66,7 @@ from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.importance_file import read_importance
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
+from dxbeam.text.truecase import Truecase
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
 from dxbeam.transforms.sanitize import SanitizeDocuments, with_language_model
@@ -94,7 +98,8 @@ def configuration(options: SanitizeOptions) -> Configuration:
         else None,
         options.allow_unsound,
         levels,
-        decoder_of(options.decode, options.decode_loss, options.language_model),
+        decoder_of(options.decode, options.decode_loss),
+        Truecase() if options.truecase else None,
     )
 
 
@@ -124,7 +129,7 @@ class SanitizeJob(NamedTuple):
       configuration: mechanism, rank resampling, and how words are treated.
       repair: the language model that rewrites sanitized text, or None.
       vocabulary: the vocabulary's handle.
-      language_model: the handle of what a decoder reads with, or None.
+      language_model: the handle of what a decoder or truecase reads, or None.
     """
 
     options: PipelineOptions
@@ -254,6 +259,8 @@ def sanitize(argv: Sequence[str]) -> None:
     job = read_options(options)
     request, settings = job.request, job.configuration
     files = request.check()
+    if job.language_model:
+        refuse_the_corpus(read_manifest(job.language_model.uri), files)
     launch.spread(options, text_bytes(files))
     if job.repair:
         job.repair.api_key()
@@ -273,7 +280,9 @@ def sanitize(argv: Sequence[str]) -> None:
             files, request.corpus_format, vocabulary, settings, launch.search(options), model
         )
         places = (request.output, request.metrics_output)
-        print(plan.describe(files, settings, vocabulary, context, forecast, *places, job.repair))
+        kept = request.corpus_format.keep_fields
+        described = (files, settings, vocabulary, context, forecast, *places)
+        print(plan.describe(*described, job.repair, kept))
         return
     remarked = remarks(vocabulary)
     del vocabulary, model  # workers open it for themselves
@@ -294,7 +303,8 @@ def _say(run: Run, seconds: float, remarked: Sequence[str]) -> None:
         f"{len(release['shards'])} files below {run.output} ({release['tokens'] / seconds:,.0f} "
         f"tokens per second); {release['dead_letters']:,} dead letters"
         f"{describe_left_out(release['unreadable_files'])}. Metrics: {run.metrics_output}\n"
-        f"{_unchanged(run)}{warnings}{_repairs(release)}{release['guarantee']['sentence']}"
+        f"{_unchanged(run)}{warnings}{_repairs(release)}{run.noted}\n"
+        f"{release['guarantee']['sentence']}"
     )
 
 

@@ -11,39 +11,65 @@ from dxbeam.mechanisms.importance import Importance
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.bag_of_words_published import BagOfWordsPublished
-from dxbeam.text.configuration import DECODER, Configuration
+from dxbeam.text.configuration import DECODER, TRUECASE, Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.importance_file import NAMED, read_importance
+from dxbeam.text.truecase import Truecase
 
 _STOP_WORDS = ("english", "none")
 """The lists that come with dxbeam; of any other list only a digest is recorded."""
 
 
-def rebuilt(record: Mapping[str, Any]) -> Configuration | None:
+def rebuilt(
+    record: Mapping[str, Any], importance: str | None = None, stop_words: str | None = None
+) -> Configuration | None:
     """The configuration whose ``as_dict`` is this record.
 
-    None where it cannot be made from the record alone: the record is of released vectors, of an
-    earlier rule for noise or words, or names stop words or weights that do not come with dxbeam.
+    None where it cannot be made: the record is of released vectors or of an earlier rule for noise
+    or words, or names stop words or weights of a file that is not given, or is another one.
+
+    Args:
+      record: what release.json says of it.
+      importance: the file of the words' weights, where there is one.
+      stop_words: the file of the stop words, where there is one.
+
+    Raises:
+      ConfigurationError: a file that is given cannot be read.
     """
+    given = read_importance(importance) if importance else None
+    listed = read_stop_words(stop_words) if stop_words else None
     try:
         parameters = dict(record["mechanism"])
-        if importance := parameters.pop("importance", None):
-            parameters["importance"] = _importance(importance)
+        if weights := parameters.pop("importance", None):
+            parameters["importance"] = given or _importance(weights)
         resampling, bag = record["rank_resampling"], record.get("bag_of_words")
         levels, decoder = record.get("epsilon_by"), record.get(DECODER)
         made = Configuration(
             make_mechanism(parameters.pop("name"), **parameters),
             RankResampling(**resampling) if resampling else None,
             record["unknown_words"],
-            _bag(bag) if bag else None,
+            _bag(bag, listed) if bag else None,
             allow_unsound=True,
             epsilon_by=EpsilonByField(**levels) if levels else None,
             decoder=Decoder.from_dict(decoder) if decoder else None,
+            truecase=Truecase(record[TRUECASE]["model"]) if TRUECASE in record else None,
         )
     except (KeyError, TypeError, ValueError, DxbeamError):
         return None
     return made if made.as_dict() == dict(record) else None
+
+
+def files_needed(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Which files ``rebuilt`` must be given: of "importance" and "stop_words"."""
+    needed = []
+    mechanism, bag = record.get("mechanism"), record.get("bag_of_words")
+    weights = mechanism.get("importance") if isinstance(mechanism, dict) else None
+    if weights and not (isinstance(weights, dict) and weights.get("kind") in NAMED):
+        needed.append("importance")
+    if bag and _bag(bag, None) is None:
+        needed.append("stop_words")
+    return tuple(needed)
 
 
 def _importance(record: Mapping[str, Any]) -> Importance:
@@ -52,10 +78,15 @@ def _importance(record: Mapping[str, Any]) -> Importance:
     return read_importance(f"{record['kind']}={record['largest']!r}")
 
 
-def _bag(record: Mapping[str, Any]) -> BagOfWords | None:
-    bags = (
-        kind(record["length"], read_stop_words(name))
-        for kind in (BagOfWords, BagOfWordsPublished)
-        for name in _STOP_WORDS
-    )
-    return next((bag for bag in bags if bag.as_dict() == record), None)
+def _bag(record: Any, listed: frozenset[str] | None) -> BagOfWords | None:
+    """The bag of a record, with the stop words that are given or else one of dxbeam's lists."""
+    lists = [listed] if listed is not None else [read_stop_words(name) for name in _STOP_WORDS]
+    try:
+        bags = (
+            kind(record["length"], words)
+            for kind in (BagOfWords, BagOfWordsPublished)
+            for words in lists
+        )
+        return next((bag for bag in bags if bag.as_dict() == record), None)
+    except (KeyError, TypeError, DxbeamError):
+        return None
