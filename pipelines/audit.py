@@ -12,6 +12,7 @@ vocabulary of yours is read.
 
     --mechanism released_vectors  the reachability attack on dxbeam release-vectors
     --importance frequency        with santext or tem, under public weights of words
+    --decode context              documents decoded with a language model that the audit makes up
     --local_processes 4           four processes on this machine
 
 Any Beam runner takes the job with --runner.
@@ -38,6 +39,7 @@ from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import parse_parameters
 from dxbeam.mechanisms.importance import FREQUENCY, FrequencyWeights
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.text.decoding.decoder import decoder_of
 from dxbeam.text.importance_file import read_importance
 
 try:
@@ -55,11 +57,12 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
     """The mechanisms, with their parameters, that the flags ask to audit."""
     own, shared = options.view_as(AuditOptions), options.view_as(SanitizeOptions)
     parameters = parse_parameters(shared.parameters)
-    given = parameters or shared.epsilon is not None or shared.importance
+    decoder = decoder_of(shared.decode, shared.decode_loss)  # the audit makes up its models
+    given = parameters or shared.epsilon is not None or shared.importance or decoder
     if shared.mechanism == "all" and given:
         raise ConfigurationError(
             "--mechanism all audits each mechanism with parameters of its own; leave --epsilon, "
-            "--parameters and --importance out, or name one mechanism"
+            "--parameters, --importance and --decode out, or name one mechanism"
         )
     if "importance" in parameters:
         raise ConfigurationError("--parameters: importance has a flag of its own, --importance")
@@ -72,6 +75,7 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
         {"epsilon": shared.epsilon, **parameters},
         RankResampling(shared.rank_c) if shared.rank_c is not None else None,
         _importance(shared.importance) if shared.importance else None,
+        decoder,
     )
 
 

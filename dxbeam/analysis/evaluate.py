@@ -38,7 +38,8 @@ from dxbeam.analysis.document_scores import (
 )
 from dxbeam.analysis.progress import DocumentProgress
 from dxbeam.analysis.text_features import FeatureMaker
-from dxbeam.language.artifact import LanguageModelHandle, open_language_model
+from dxbeam.language.artifact import open_language_model
+from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.model import LanguageModel
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle

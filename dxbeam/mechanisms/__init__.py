@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import Guarantee
-from dxbeam.mechanisms.importance import Importance
 from dxbeam.mechanisms.noise import Floats
 from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import choices_of
@@ -82,6 +81,28 @@ class AddsNoise(Protocol):
 
         Returns:
           float64 [B, n]; row i depends on row i of ``random`` alone.
+        """
+        ...
+
+
+@runtime_checkable
+class ReadsReleased(Protocol):
+    """What a mechanism offers besides if it reads the words that it has released before a word."""
+
+    def release_in_order(
+        self, ids: Ids, random: Random, search: NeighborSearch, places: Ids
+    ) -> Ids:
+        """Releases a word for each word.
+
+        Args:
+          ids: int64 [B].
+          random: uint64 [B, draws or more].
+          search: the vocabulary.
+          places: int64 [B, 2], the two words before each, as released_before.py names them.
+
+        Returns:
+          int64 [B]; a row depends on its own row of the arguments and on the rows that ``places``
+          names.
         """
         ...
 
@@ -174,14 +195,14 @@ MECHANISMS: dict[str, type[Mechanism]] = find_mechanisms()
 """Every mechanism by its name."""
 
 
-def make_mechanism(name: str, **parameters: float | str | Importance | None) -> Mechanism:
+def make_mechanism(name: str, **parameters: Any) -> Mechanism:
     """The mechanism of this name.
 
     Args:
       name: a key of MECHANISMS.
       parameters: its fields, numbers or, where a field is a choice, names; numbers may come as
         text, and None leaves a field at its default.
-        ``importance`` is what ``read_importance`` gives.
+        ``importance`` is what ``read_importance`` gives, ``model`` a language model or its handle.
 
     Raises:
       ConfigurationError: no such mechanism, a parameter that it does not have, lacks or that is
@@ -255,7 +276,7 @@ def parse_parameters(text: str) -> dict[str, str]:
 
 
 def _number(name: str, value: Any) -> Any:
-    if name == "importance":
+    if name in ("importance", "model"):
         return value  # the mechanism refuses what is none
     try:
         if isinstance(value, bool):

@@ -8,6 +8,7 @@ from typing import Any
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.importance import Importance
+from dxbeam.mechanisms.public_model import PublicModel
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.bag_of_words_published import BagOfWordsPublished
@@ -43,6 +44,8 @@ def rebuilt(
         parameters = dict(record["mechanism"])
         if weights := parameters.pop("importance", None):
             parameters["importance"] = given or _importance(weights)
+        if model := parameters.pop("model", None):
+            parameters["model"] = PublicModel(**model)
         resampling, bag = record["rank_resampling"], record.get("bag_of_words")
         levels, decoder = record.get("epsilon_by"), record.get(DECODER)
         made = Configuration(

@@ -37,12 +37,12 @@ from dxbeam.documents import (
 )
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import (
-    LanguageModelHandle,
     check_vocabulary,
     knows_capitals,
     language_model_handle,
     open_language_model,
 )
+from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.model import LanguageModel
 from dxbeam.randomness import NO_TAGS, add_tags, document_tag
 from dxbeam.space import artifact

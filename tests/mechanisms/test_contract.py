@@ -16,6 +16,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, AddsNoise, Mechanism, make_mechanism
 from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.parameters import is_added_later
+from dxbeam.mechanisms.public_model import PublicModel
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
@@ -28,6 +29,7 @@ PARAMETERS = {"trlaplace_published": {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}
 
 LATER: dict[str | tuple[str, str], dict[str, Any]] = {
     "importance": {"importance": FrequencyWeights(2.0)},
+    ("fluent", "model"): {"model": PublicModel(2, "0" * 64)},
     ("vickrey", "noise_of"): {"noise_of": "mahalanobis"},
     ("vickrey", "covariance_weight"): {"noise_of": "mahalanobis", "covariance_weight": 0.5},
     ("vickrey", "delta"): {"noise_of": "gaussian", "delta": 0.01},
@@ -161,7 +163,7 @@ def test_parameters_are_all_in_the_manifest(mechanism: Mechanism) -> None:
         given = dataclasses.replace(mechanism, **parameters)  # type: ignore[type-var]
         recorded = Configuration(given, allow_unsound=True).as_dict()["mechanism"]
         value = parameters[name]
-        assert recorded[name] == (value.as_dict() if name == "importance" else value)
+        assert recorded[name] == (value.as_dict() if hasattr(value, "as_dict") else value)
     assert set(mechanism.guarantee().unprotected) <= set(configuration.unprotected)
 
 
