@@ -46,11 +46,8 @@ from dxbeam.corpus.files import matching_files, text_bytes
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.keys import fingerprint, read_key
-from dxbeam.language.artifact import (
-    LanguageModelHandle,
-    check_vocabulary,
-    language_model_handle,
-)
+from dxbeam.language.artifact import check_vocabulary, language_model_handle
+from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.release import claim, places
 from dxbeam.release.text_release import TextRelease, named_releases, open_text_release
 from dxbeam.space import artifact
@@ -218,7 +215,6 @@ def build(job: EvaluateJob) -> beam.Pipeline:
         job.vocabulary,
         bool(shared.group_by),
         max(release.manifest["documents_out"] for release in job.releases),
-        launch.local_workers(job.options) or 0,
         job.language_model,
     )
     classified = (

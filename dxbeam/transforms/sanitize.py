@@ -55,9 +55,9 @@ from dxbeam.text.public_model import with_model
 from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.corpus_digest import AddTags
+from dxbeam.transforms.progress import Progress
 from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
 from dxbeam.transforms.sources import REJECTED, repeated_ids
-from dxbeam.transforms.worker_progress import Progress
 
 _LOG = logging.getLogger(__name__)
 
@@ -444,7 +444,7 @@ class _SanitizeDoFn(beam.DoFn):
         tokens = sum(tally.tokens for _, tally in results)
         self._documents.inc(len(results))
         self._tokens.inc(tokens)
-        self._progress.count(len(results), tokens)
+        self._progress.count(documents=len(results), words=tokens)
         for result in results:
             tickets.popleft().result = result
 
