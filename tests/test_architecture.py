@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 
 ROOMS = """
 errors documents guarantees stopping storage keys randomness
-space mechanisms corpus text vectors release transforms commands analysis audit demo
+space mechanisms constants corpus text vectors release transforms commands analysis audit demo
 """.split()
 """Folders and files of the package; each may import only from those before it."""
 
