@@ -1,6 +1,6 @@
 """Which search backend finds the nearest words: the one place where that is decided.
 
-    int8, int7   integer_search.py   integer products (the extra "fast"), where this processor
+    int8, int7   integer_search.py   integer products of onnxruntime, where this processor
                                      multiplies integers of so many bits exactly
     float32      float32_search.py   matrix products in float32, everywhere
     faiss        faiss_search.py     FAISS's flat search, for whoever trusts it more
@@ -131,10 +131,10 @@ def exact_backend(
                 return _made(TORCH, vocabulary, float32, threads)
         name = _fastest(vocabulary)
     elif not is_exact_here(name):
-        extra, package = ("gpu", "torch") if name == TORCH else ("fast", "onnxruntime")
+        needed, package = ("torch", "'dxbeam[gpu]'") if name == TORCH else ("onnxruntime",) * 2
         raise ConfigurationError(
-            f"`search` {name}: {package} is not installed here (pip install 'dxbeam[{extra}]'), or "
-            "this processor gets such products wrong; auto takes what is right"
+            f"`search` {name}: {needed} is not installed here (pip install {package}), or this "
+            "processor gets such products wrong; auto takes what is right"
         )
     return _made(name, vocabulary, float32, threads)
 

@@ -7,10 +7,15 @@ pair is: 2 * 127 * 127 is less than 2^15.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+MODEL = Path(__file__).with_name("scores.onnx")
+"""One operator as an ONNX model: a product, scaled for each word, plus a bias for each word. It is
+kept as a file, so that the package onnx is not needed; a test builds it again and compares."""
 
 LARGEST_WORD = 127
 """The largest integer of a word's; the smallest is its negative."""
@@ -57,7 +62,7 @@ def is_exact(product: Product, bits: int, terms: int = 512) -> bool:
 
 
 def onnx_product() -> Product | None:
-    """The product of onnxruntime; None where the extra "fast" is not installed."""
+    """The product of onnxruntime; None where it is not installed or does not load."""
     try:
         return OnnxProduct()
     except ImportError:
@@ -65,10 +70,10 @@ def onnx_product() -> Product | None:
 
 
 class OnnxProduct:
-    """The product of onnxruntime (``pip install 'dxbeam[fast]'``).
+    """The product of onnxruntime.
 
     Raises:
-      ImportError: onnxruntime or onnx is not installed.
+      ImportError: onnxruntime is not installed, or cannot be loaded here.
     """
 
     def __init__(self) -> None:
@@ -103,34 +108,11 @@ class OnnxProduct:
 
 
 def _session() -> Any:
-    """A session for one operator: 8-bit product, scaled per word, plus a bias per word."""
     import onnxruntime
-    from onnx import TensorProto, helper
 
-    inputs = {
-        "queries": (TensorProto.UINT8, ["B", "n"]),
-        "words": (TensorProto.INT8, ["n", "N"]),
-        "query_scale": (TensorProto.FLOAT, []),
-        "word_scales": (TensorProto.FLOAT, ["N"]),
-        "query_zero": (TensorProto.UINT8, []),
-        "word_zero": (TensorProto.INT8, []),
-        "bias": (TensorProto.FLOAT, ["N"]),
-    }
-    graph = helper.make_graph(
-        [
-            helper.make_node(
-                "MatMulIntegerToFloat", list(inputs), ["scores"], domain="com.microsoft"
-            )
-        ],
-        "scores",
-        [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()],
-        [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["B", "N"])],
-    )
-    versions = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(graph, opset_imports=versions, ir_version=8)
     options = onnxruntime.SessionOptions()
     # The caller has threads of its own, one for each tile of queries.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        MODEL.read_bytes(), options, providers=["CPUExecutionProvider"]
     )

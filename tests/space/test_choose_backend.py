@@ -60,7 +60,7 @@ def _with_product(monkeypatch: pytest.MonkeyPatch, product: Any) -> None:
 def test_what_is_exact_and_fastest_is_used_and_all_answer_alike(
     threads: int, product: Any, chosen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if product is None:  # the extra is not installed
+    if product is None:  # it is not installed
         monkeypatch.setitem(sys.modules, "onnxruntime", None)
     else:
         _with_product(monkeypatch, product)
@@ -164,8 +164,8 @@ def test_a_backend_that_is_wrong_here_or_unknown_is_refused(
     _with_product(monkeypatch, saturating)
     vocabulary = _vocabulary(50, 4)
     monkeypatch.setattr(choose_backend, "torch_product", lambda: None)
-    for search, extra in (("int8", "fast"), ("torch", "gpu")):
-        with pytest.raises(ConfigurationError, match=rf"dxbeam\[{extra}\].*such products wrong"):
+    for search, package in (("int8", "onnxruntime"), ("torch", r"'dxbeam\[gpu\]'")):
+        with pytest.raises(ConfigurationError, match=rf"install {package}\).*such products wrong"):
             NeighborSearch(vocabulary, search=search).nearest(np.zeros((1, 4)))
     refused = "`search` int4: choose from auto, int8, int7, float32, faiss, torch"
     with pytest.raises(ConfigurationError, match=refused):

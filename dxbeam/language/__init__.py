@@ -1,0 +1,1 @@
+"""Public n-gram language models: counts, smoothing, files. Knows nothing of privacy."""

@@ -1,0 +1,221 @@
+"""A large sparse table: most places are empty, and whole blocks of places are looked up at once.
+
+Entries are stored row after row, columns ascending. Two more arrays find an entry by its row and
+column without a search. ``filter`` is a Bloom filter with one bit per entry, about one bit in
+sixteen set: small enough for a cache, it settles nearly all empty places. ``slots`` is a hash table
+with open addressing, at most half full, for what passes the filter. It holds an entry's place in
+its row, so that two bytes do where rows have fewer than 65,535 columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bits = npt.NDArray[np.uint64]
+
+_AT_ONCE = 1 << 15
+"""Places looked up together: their arrays stay in a core's own cache."""
+
+_ROW_KEY, _COLUMN_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+
+
+def _mixed(numbers: npt.NDArray[np.int64], key: np.uint64) -> Bits:
+    """SplitMix64's finalizer (Steele, Lea, Flood 2014), a fixed bijection of 64-bit numbers."""
+    bits = numbers.astype(np.uint64)
+    bits += key
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits ^= bits >> np.uint64(shift)
+        bits *= np.uint64(factor)
+    bits ^= bits >> np.uint64(31)
+    return bits
+
+
+def _hash(rows: Ids, columns: Ids) -> Bits:
+    """The hash of each place: a sum, so that a block of places costs one addition each."""
+    return _mixed(rows, _ROW_KEY) + _mixed(columns, _COLUMN_KEY)
+
+
+def _padded(array: Ids, dimensions: int) -> Ids:
+    return array.reshape((1,) * (dimensions - array.ndim) + array.shape)
+
+
+def _power_of_two(least: int) -> int:
+    return max(3, int(least - 1).bit_length())
+
+
+def smallest_unsigned(largest: int) -> type[np.unsignedinteger]:
+    """The smallest type that holds a number."""
+    return next(kind for kind in (np.uint16, np.uint32, np.uint64) if largest <= np.iinfo(kind).max)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRows:
+    """A sparse table of numbers; ``sparse_rows`` makes one.
+
+    Attributes:
+      starts: int32 or int64 [R + 1]: row r's entries are those from starts[r] to starts[r + 1].
+      columns: unsigned [S], ascending within a row.
+      values: float32 [S].
+      filter: uint8, as many as a power of two.
+      slots: unsigned, as many as a power of two: places in a row, or the largest number for none.
+    """
+
+    starts: npt.NDArray[np.signedinteger]
+    columns: npt.NDArray[np.unsignedinteger]
+    values: npt.NDArray[np.float32]
+    filter: npt.NDArray[np.uint8]
+    slots: npt.NDArray[np.unsignedinteger]
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def rows(self) -> int:
+        """R."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def _empty(self) -> int:
+        return int(np.iinfo(self.slots.dtype).max)
+
+    def row(self, number: int) -> tuple[Ids, Floats]:
+        """A row's columns, int64 [S_r], and values, float64 [S_r]."""
+        entries = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        return self.columns[entries].astype(np.int64), self.values[entries].astype(np.float64)
+
+    def values_at(self, rows: Ids, columns: Ids) -> Floats:
+        """The values at places; 0 where there is no entry.
+
+        Args:
+          rows: int64, numbers of rows; those below 0 have no entries.
+          columns: int64, of a shape that broadcasts with that of ``rows``.
+
+        Returns:
+          float64, of the shape of both.
+        """
+        found = np.zeros(np.broadcast_shapes(rows.shape, columns.shape))
+        flat = found.reshape(-1)
+        for places, entries in self._found(rows, columns):
+            flat[places] = self.values[entries]
+        return found
+
+    def find(self, rows: Ids, columns: Ids) -> Ids:
+        """The numbers of the entries at places, as ``values_at``; -1 where there is none."""
+        found = np.full(np.broadcast_shapes(rows.shape, columns.shape), -1, np.int64)
+        flat = found.reshape(-1)
+        for places, entries in self._found(rows, columns):
+            flat[places] = entries
+        return found
+
+    def _found(self, rows: Ids, columns: Ids) -> Iterator[tuple[Ids, Ids]]:
+        """Places that have an entry, as numbers into the flattened shape, and the entries."""
+        shape = np.broadcast_shapes(rows.shape, columns.shape)
+        if not shape or 0 in shape or not len(self):
+            if not shape and len(self):
+                yield from self._found(rows.reshape(1), columns.reshape(1))
+            return
+        rows, columns = _padded(rows, len(shape)), _padded(columns, len(shape))
+        row_bits, column_bits = _mixed(rows, _ROW_KEY), _mixed(columns, _COLUMN_KEY)
+        a_step = int(np.prod(shape[1:], dtype=np.int64))
+        steps = max(1, _AT_ONCE // a_step)
+        for start in range(0, shape[0], steps):
+            block = slice(start, start + steps)
+            row_part, column_part = (
+                slice(None) if len(array) == 1 else block for array in (rows, columns)
+            )
+            sums = row_bits[row_part] + column_bits[column_part]
+            places = self._passing(sums)
+            if not len(places):
+                continue
+            at = np.unravel_index(places, sums.shape)
+            hit_rows = np.broadcast_to(rows[row_part], sums.shape)[at]
+            hit_columns = np.broadcast_to(columns[column_part], sums.shape)[at]
+            entries = self._exactly(sums[at], hit_rows, hit_columns)
+            kept = np.flatnonzero(entries >= 0)
+            yield places[kept] + start * a_step, entries[kept]
+
+    def _passing(self, sums: Bits) -> Ids:
+        """Numbers, into the flattened sums, of those whose bit of the filter is set."""
+        shift = np.uint64(64 - _power_of_two(len(self.filter)))
+        bits = self.filter.take((sums >> shift).view(np.int64), mode="wrap")
+        bits >>= (sums & np.uint64(7)).astype(np.uint8)
+        bits &= 1
+        return np.flatnonzero(bits)
+
+    def _exactly(self, sums: Bits, rows: Ids, columns: Ids) -> Ids:
+        """The entries at some places, int64 [B]; -1 where there is none."""
+        entries = np.full(len(sums), -1, np.int64)
+        live = np.flatnonzero((rows >= 0) & (rows < self.rows))
+        slots = (sums[live] >> np.uint64(3)).view(np.int64) & (len(self.slots) - 1)
+        rows, columns = rows[live], columns[live]
+        firsts = self.starts.take(rows).astype(np.int64)
+        ends = self.starts.take(rows + 1)
+        while len(live):
+            places = self.slots.take(slots)
+            candidates = firsts + places
+            taken = places != self._empty
+            inside = taken & (candidates < ends)
+            same = inside & (self.columns.take(np.where(inside, candidates, 0)) == columns)
+            entries[live[same]] = candidates[same]
+            on = np.flatnonzero(taken & ~same)
+            live, columns, firsts, ends = live[on], columns[on], firsts[on], ends[on]
+            slots = (slots[on] + 1) & (len(self.slots) - 1)
+        return entries
+
+
+def sparse_rows(
+    starts: npt.NDArray[np.integer],
+    columns: npt.NDArray[np.integer],
+    values: npt.NDArray[np.float32],
+    width: int,
+) -> SparseRows:
+    """Makes the table of entries that are sorted by row and column.
+
+    Args:
+      starts: integers [R + 1], of the rows.
+      columns: integers [S], from 0 to width - 1.
+      values: float32 [S].
+      width: the number of columns.
+    """
+    entries, kind = len(columns), smallest_unsigned(width + 1)
+    numbers = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    sums = _hash(numbers, columns.astype(np.int64))
+    bloom = np.zeros(1 << _power_of_two(2 * entries), np.uint8)
+    shift = np.uint64(64 - _power_of_two(len(bloom)))
+    np.bitwise_or.at(
+        bloom,
+        (sums >> shift).view(np.int64),
+        np.left_shift(1, (sums & np.uint64(7)).astype(np.uint8), dtype=np.uint8),
+    )
+    owners = _placed(sums)
+    slots = np.full(len(owners), np.iinfo(kind).max, kind)
+    owned = np.flatnonzero(owners >= 0)
+    whose = owners[owned]
+    slots[owned] = whose - np.asarray(starts)[numbers[whose]]
+    return SparseRows(
+        starts.astype(np.int32 if entries <= np.iinfo(np.int32).max else np.int64),
+        columns.astype(smallest_unsigned(width - 1)),
+        values,
+        bloom,
+        slots,
+    )
+
+
+def _placed(sums: Bits) -> Ids:
+    """Puts entries into slots by linear probing: the entry of each slot, -1 where there is none."""
+    owners = np.full(1 << _power_of_two(2 * len(sums)), -1, np.int64)
+    waiting = np.arange(len(sums))
+    slots = (sums >> np.uint64(3)).view(np.int64) & (len(owners) - 1)
+    while len(waiting):
+        free = owners[slots] < 0
+        owners[slots[free]] = waiting[free]  # of several that want a slot the last one has it
+        on = np.flatnonzero(owners[slots] != waiting)
+        waiting, slots = waiting[on], (slots[on] + 1) & (len(owners) - 1)
+    return owners
