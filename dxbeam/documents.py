@@ -6,7 +6,8 @@ import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from numbers import Integral
+from typing import Any, NamedTuple
 
 from dxbeam.errors import ConfigurationError, RunError, described
 
@@ -17,11 +18,15 @@ REPEATED_ID = "another record has this id; make ids unique"
 """Why all records with an id that occurs more than once are rejected, whatever their texts are."""
 
 
+_LARGEST_ID = 10**4000  # Python writes out integers of at most 4,300 digits
+
+
 class Document(NamedTuple):
     """One unit of text.
 
     Attributes:
-      id: names the document. It is released as it is, and the noise depends on it.
+      id: names the document. It is released as it is, and the noise depends on it. An integer
+        stands for its digits, as in a corpus of JSON or Parquet.
       text: what is sanitized.
       fields: a JSON object of the fields to keep, which are released as they are.
       group: the value by which metrics are grouped; "" for no grouping.
@@ -132,7 +137,7 @@ def as_documents(given: Iterable[Document | str], taken_by: str) -> Iterator[Doc
             f"{taken_by} takes an iterable of documents, such as a list of Document(id, text) or "
             f"of strings, and this is {described(given)}; put a single one into a list"
         )
-    return (with_random_id(one) if isinstance(one, str) else one for one in given)
+    return (with_random_id(one) if isinstance(one, str) else with_text_id(one) for one in given)
 
 
 def with_random_id(text: str) -> Document:
@@ -173,18 +178,37 @@ def document_problem(document: Document) -> str | None:
     return None
 
 
+def id_as_text(own_id: Any) -> Any:
+    """An integer as its decimal digits, whatever its type; anything else as it is.
+
+    So the integer 7 and the text "7" are one id, wherever documents come from.
+    """
+    if isinstance(own_id, bool) or not isinstance(own_id, Integral):
+        return own_id
+    number = int(own_id)
+    return str(number) if abs(number) < _LARGEST_ID else own_id
+
+
+def with_text_id(document: Document) -> Document:
+    """The document with its id as text."""
+    own_id: Any = document.id if isinstance(document, Document) else ""
+    return document if isinstance(own_id, str) else document._replace(id=id_as_text(own_id))
+
+
 def id_problem(own_id: object) -> str | None:
     """Why this cannot be the id of a document, as a reason; None if it can."""
+    own_id = id_as_text(own_id)
     if not isinstance(own_id, str):
-        return "the id is not a string"
+        return "the id is neither a string nor an integer"
     return "the id holds characters that cannot be written" if text_problem(own_id) else None
 
 
 def printable_id(own_id: object) -> str:
     """The id as a dead letter shows it, in valid Unicode; other values than ids are not shown."""
+    own_id = id_as_text(own_id)
     if isinstance(own_id, str):
         return own_id.encode("utf-8", "replace").decode()
-    return str(own_id) if isinstance(own_id, int) else "a document without an id"
+    return "a document without an id"
 
 
 def _are_kept_fields(fields: object) -> bool:

@@ -121,8 +121,11 @@ def exists(path: str) -> bool:
 def match(pattern: str) -> list[tuple[str, int]]:
     """Paths and sizes in bytes of the files that match a glob, in order of path."""
     path = without_file_scheme(pattern)
-    [result] = _system(path).match([path])
-    return sorted((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
+    # Beam lists the folder that a glob begins with, and finds nothing where it names none.
+    here = "./" if is_local(path) and "/" not in re.split(r"[*?\[]", path, maxsplit=1)[0] else ""
+    [result] = _system(path).match([here + path])
+    found = ((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
+    return sorted((path.removeprefix(here), size) for path, size in found)
 
 
 def names_below(directory: str) -> Iterator[str]:

@@ -55,7 +55,7 @@ def count_or_none(text: str) -> int:
     Raises:
       argparse.ArgumentTypeError: it is neither.
     """
-    return 0 if text == "0" else count(text)
+    return 0 if text == "0" else _whole(text, _LARGEST_COUNT, "0 or ")
 
 
 def size(text: str) -> int:
@@ -67,10 +67,12 @@ def size(text: str) -> int:
     return _whole(text, _LARGEST_SIZE)
 
 
-def _whole(text: str, largest: int) -> int:
+def _whole(text: str, largest: int, also: str = "") -> int:
     value = int(text) if re.fullmatch("[0-9]{1,19}", text) else 0
     if not 1 <= value <= largest:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {largest:,}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not {also}a whole number from 1 to {largest:,}"
+        )
     return value
 
 
@@ -116,7 +118,8 @@ def command_line(argv: Sequence[str], known: KnownFlags) -> list[GivenFlag]:
 
 
 def _suggestion(name: str, known: KnownFlags) -> str:
-    [*close] = difflib.get_close_matches(name, known, 1, 0.8)
+    begun = sorted((flag for flag in known if len(name) > 3 and flag.startswith(name)), key=len)
+    [*close] = begun or difflib.get_close_matches(name, known, 1, 0.8)
     return f"; did you mean {close[0]}?" if close else "; --help lists the flags"
 
 

@@ -7,6 +7,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
@@ -38,6 +39,12 @@ def matching_files(pattern: str) -> list[CorpusFile]:
     Raises:
       CorpusError: nothing matches, or all that matches is empty.
     """
+    place = storage.without_file_scheme(pattern)
+    if storage.is_local(place) and not place.endswith("/") and Path(place).is_dir():
+        raise CorpusError(
+            f"`input` {pattern}: this is a folder; name the files in it: '{place}/*', or "
+            f"'{place}/**' with those of the folders below"
+        )
     files = [CorpusFile(path, name_below(pattern, path), size) for path, size in _match(pattern)]
     if not files:
         raise CorpusError(f"`input` {pattern}: no file matches; check the path and quote the glob")
@@ -86,14 +93,18 @@ def without_compression_suffix(path: str) -> str:
 @contextlib.contextmanager
 def open_decompressed(path: str) -> Iterator[BinaryIO]:
     """The content of a file, decompressed as its suffix says; raises one of ``DAMAGE``."""
-    compression = _compression(path)
     with storage.open_read(path) as raw:
-        if compression == "gzip":  # reads on after a member, and skips zeros that follow it
-            yield _buffered(gzip.GzipFile(fileobj=raw, mode="rb"))
-        elif compression:
-            yield _buffered(pa.CompressedInputStream(pa.PythonFile(raw, "r"), compression))
-        else:
-            yield raw if isinstance(raw, io.BufferedReader) else _buffered(raw)
+        yield decompressed(raw, path)
+
+
+def decompressed(raw: BinaryIO, path: str) -> BinaryIO:
+    """The content of an open file, decompressed as the suffix of its path says."""
+    compression = _compression(path)
+    if compression == "gzip":  # reads on after a member, and skips zeros that follow it
+        return _buffered(gzip.GzipFile(fileobj=raw, mode="rb"))
+    if compression:
+        return _buffered(pa.CompressedInputStream(pa.PythonFile(raw, "r"), compression))
+    return raw if isinstance(raw, io.BufferedReader) else _buffered(raw)
 
 
 def _buffered(raw: Any) -> BinaryIO:

@@ -55,6 +55,9 @@ class Format(Protocol):
     def splits(self, file: CorpusFile, settings: ReadSettings, /) -> Iterator[Split]:
         """Divides a file into pieces of about a mebibyte; none knows its first record's number."""
 
+    def share_of_file(self, file: CorpusFile, settings: ReadSettings, records: int, /) -> float:
+        """Which share of a file its first records are, about, in (0, 1]."""
+
     def count_records(self, split: Split, settings: ReadSettings, /) -> int:
         """Reads a split to its end and counts the records that start in it."""
 

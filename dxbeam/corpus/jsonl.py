@@ -14,7 +14,8 @@ import pyarrow as pa
 from dxbeam.corpus import lines
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import DAMAGE, CorpusFile, is_compressed
-from dxbeam.corpus.records import document_of, id_of
+from dxbeam.corpus.other_formats import other_format
+from dxbeam.corpus.records import document_of, id_of, wrong_kind
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
 from dxbeam.documents import Document, Rejected, position_id
@@ -25,6 +26,7 @@ HAS_FIELDS = True
 
 _FIRST_LINES = 1000  # among which every field that the settings name must be found
 _BLANK = " \t\n\r\v\f"
+_USABLE = "usable"
 _LENIENT = json.JSONDecoder(strict=False)
 _AS_JSON = json.JSONEncoder(ensure_ascii=False).encode
 _LINE_BREAK = re.compile("[\x85\u2028\u2029]")
@@ -34,35 +36,50 @@ _LINE_BREAK = re.compile("[\x85\u2028\u2029]")
 def check_first_records(
     files: Sequence[CorpusFile], settings: ReadSettings, _allow_unreadable: bool
 ) -> None:
-    """Refuses a corpus in whose first file no record has one of the named fields.
+    """Refuses a corpus whose first file is of another format, or lacks what the settings name.
 
     Raises:
-      CorpusError: says which field.
+      CorpusError: none of the first records is a JSON object, or has a usable value in a field.
     """
     if not files:
         return
-    file, missing, found = files[0], set(settings.needed_fields), False
+    file, missing = files[0], dict.fromkeys(settings.needed_fields, "")
     first = Split(file.path, file.name, 0, 1 if is_compressed(file.path) else file.size)
+    looked_at, found = b"", False
     with contextlib.suppress(*DAMAGE):  # counting the records says it
         numbered = lines.numbered_lines(first, settings.largest_document)
         for _, line in itertools.islice(numbered, _FIRST_LINES):
+            looked_at = looked_at or (line or b"").strip()
             record = _object_in(line)
             if record is not None:
                 found = True
-                missing -= set(record)
+                for field in missing.keys() & record.keys():
+                    missing[field] = wrong_kind(record[field], field, settings) or _USABLE
+                missing = {name: why for name, why in missing.items() if why != _USABLE}
             if not missing:
                 return
-    for field in settings.needed_fields:
-        if found and field in missing:
+    if not found and looked_at:
+        raise CorpusError(f"{file.path} is not in JSON Lines: {other_format(looked_at, file.path)}")
+    for field, why in missing.items() if found else ():
+        if why:
             raise CorpusError(
-                f"{file.path}: none of the records among its first {_FIRST_LINES:,} lines has a "
-                f"field {field!r}; check the names of fields"
+                f"{file.path}: the field {field!r} {why}, in every record among the first "
+                f"{_FIRST_LINES:,} lines"
             )
+        raise CorpusError(
+            f"{file.path}: none of the records among its first {_FIRST_LINES:,} lines has a "
+            f"field {field!r}; check the names of fields"
+        )
 
 
 def splits(file: CorpusFile, _settings: ReadSettings) -> Iterator[Split]:
     """Divides a file among workers."""
     return lines.splits(file)
+
+
+def share_of_file(file: CorpusFile, settings: ReadSettings, records: int) -> float:
+    """Which share of a file its first records are, by bytes."""
+    return lines.share_of_file(file, records, settings.largest_document)
 
 
 def count_records(split: Split, _settings: ReadSettings) -> int:

@@ -13,7 +13,14 @@ from typing import Any, BinaryIO
 
 from dxbeam import storage
 from dxbeam.corpus.encoding import Encoding
-from dxbeam.corpus.files import CorpusFile, is_compressed, open_decompressed
+from dxbeam.corpus.files import (
+    CorpusFile,
+    damage_as_corpus_error,
+    decompressed,
+    is_compressed,
+    open_decompressed,
+)
+from dxbeam.corpus.other_formats import LATIN_1
 from dxbeam.corpus.splits import Split
 from dxbeam.documents import Rejected, position_id
 from dxbeam.errors import ConfigurationError
@@ -27,6 +34,7 @@ _SPLIT_BYTES = 1 << 20
 _MOST_SHARES = 16  # of one compressed file, each of which decompresses all of it
 _LINES_PER_RUN = 8
 _BLOCK = 1 << 20
+_BYTES_TO_JUDGE_BY = 16 << 20  # by which it is judged how far a compressed file shrinks
 
 
 def splits(file: CorpusFile) -> Iterator[Split]:
@@ -39,6 +47,33 @@ def splits(file: CorpusFile) -> Iterator[Split]:
     else:
         for start in range(0, size, _SPLIT_BYTES):
             yield Split(path, name, start, min(size, start + _SPLIT_BYTES))
+
+
+def share_of_file(file: CorpusFile, records: int, limit: int) -> float:
+    """Which share of a file its first lines are, by bytes, blank lines left out.
+
+    Args:
+      file: plain or compressed; how far a compressed one shrinks is found by reading on a while.
+      records: how many lines that are not blank.
+      limit: longer lines are skipped without being held.
+    """
+    with damage_as_corpus_error(), storage.open_read(file.path) as raw:
+        content, taken = decompressed(raw, file.path), 0
+        while records > 0:
+            line, size = _read_line(content, limit)
+            if not size:
+                return 1.0
+            taken += size
+            records -= line is None or bool(line.strip())
+        if not is_compressed(file.path):
+            return taken / max(taken, file.size)
+        whole = taken
+        while whole < _BYTES_TO_JUDGE_BY:
+            block = content.read(_BLOCK)
+            if not block:
+                return taken / whole
+            whole += len(block)
+        return taken / whole * min(1.0, raw.tell() / file.size)
 
 
 def count_records(split: Split) -> int:
@@ -123,7 +158,8 @@ def texts(split: Split, limit: int) -> Iterator[tuple[str, str | Rejected]]:
         try:
             text: str | Rejected = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            text = Rejected(where, f"not valid UTF-8 at byte {error.start} of the record")
+            place = f"not valid UTF-8 at byte {error.start} of the record"
+            text = Rejected(where, f"{place}; {LATIN_1}")
         yield where, text
 
 

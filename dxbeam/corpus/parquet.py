@@ -27,6 +27,7 @@ from dxbeam.errors import ConfigurationError, CorpusError
 SUFFIXES = (".parquet",)
 HAS_FIELDS = True
 
+_MAGIC = b"PAR1"
 _ROWS_PER_BATCH = 64  # of reading, as texts may be long
 _ROW_GROUP = 8 << 20  # characters of a row group that is written
 _BUFFER = 1 << 18
@@ -61,6 +62,11 @@ def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
     Raises:
       CorpusError: the file cannot be read, or its columns do not fit the settings.
     """
+    with damage_as_corpus_error(), storage.open_read(file.path) as raw:
+        if raw.read(len(_MAGIC)) != _MAGIC:
+            raise CorpusError(
+                "it is not a Parquet file; use another `input_format`, such as jsonl or text"
+            )
     with (
         damage_as_corpus_error(),
         storage.open_read(file.path) as raw,
@@ -72,6 +78,12 @@ def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
         groups = int(parquet_file.num_row_groups)
     for group in range(groups):
         yield Split(file.path, file.name, group, group + 1)
+
+
+def share_of_file(file: CorpusFile, _settings: ReadSettings, records: int) -> float:
+    """Which share of a file its first records are, by rows."""
+    with damage_as_corpus_error(), storage.open_read(file.path) as raw:
+        return float(min(1.0, records / max(1, pq.ParquetFile(raw).metadata.num_rows)))
 
 
 def count_records(split: Split, settings: ReadSettings) -> int:

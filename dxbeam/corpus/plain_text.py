@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 from dxbeam.corpus import lines
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import CorpusFile, open_decompressed
+from dxbeam.corpus.other_formats import LATIN_1
 from dxbeam.corpus.records import checked
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
@@ -17,6 +19,11 @@ from dxbeam.documents import Document, Rejected
 
 SUFFIXES = (".txt",)
 HAS_FIELDS = False
+
+_REPLACEMENT = "\ufffd"
+_BYTES_FOR_EACH_DAMAGED = 1000  # with more damage than this a file is not taken for UTF-8
+
+_LOG = logging.getLogger(__name__)
 
 
 def check_first_records(
@@ -30,6 +37,13 @@ def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
     if settings.document_per == "file":
         return iter([Split(file.path, file.name, 0, 1)])
     return lines.splits(file)
+
+
+def share_of_file(file: CorpusFile, settings: ReadSettings, records: int) -> float:
+    """Which share of a file its first records are, by bytes; all of it, where it is one."""
+    if settings.document_per == "file":
+        return 1.0
+    return lines.share_of_file(file, records, settings.largest_document)
 
 
 def count_records(split: Split, settings: ReadSettings) -> int:
@@ -62,9 +76,22 @@ def _document_of_file(split: Split, settings: ReadSettings) -> Document | Reject
     if len(content) > settings.largest_document:
         return Rejected(split.name, f"longer than {settings.largest_document:,} bytes")
     try:
-        return checked(Document(split.name, content.decode("utf-8-sig")), split.name)
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return Rejected(split.name, f"not valid UTF-8 at byte {error.start}")
+        # A damaged byte becomes part of a word, which is noised as any other. Many of them mean
+        # that the file is in another encoding, in which hardly a word would be found.
+        text = content.decode("utf-8-sig", "replace")
+        damaged = text.count(_REPLACEMENT) - content.count(_REPLACEMENT.encode())
+        if damaged > max(1, len(content) // _BYTES_FOR_EACH_DAMAGED):
+            place = f"not valid UTF-8 at byte {error.start} and {damaged - 1:,} further places"
+            return Rejected(split.name, f"{place}; {LATIN_1}")
+        _LOG.warning(
+            "%s: %d bytes are not valid UTF-8, the first at %d; each is read as U+FFFD",
+            split.name,
+            damaged,
+            error.start,
+        )
+    return checked(Document(split.name, text), split.name)
 
 
 def kept_types(_pattern: str, _settings: ReadSettings) -> dict[str, pa.DataType]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dxbeam.corpus import given_vectors
 from dxbeam.corpus.settings import ReadSettings
-from dxbeam.documents import Document, Rejected, text_problem
+from dxbeam.documents import Document, Rejected, id_as_text, text_problem
 
 _SINGLE_VALUE = (str, int, float, type(None))
 _AS_JSON = json.JSONEncoder(ensure_ascii=False).encode
@@ -35,7 +35,8 @@ def document_of(record: dict[str, Any], where: str, settings: ReadSettings) -> D
             return Rejected(where, f"the field {settings.text_field!r} cannot be used: {error}")
     if not isinstance(text, str):
         return Rejected(where, f"the field {settings.text_field!r} is not a string")
-    if not _can_be_id(own_id):
+    name = where if own_id is None else id_as_text(own_id)
+    if not isinstance(name, str):
         return Rejected(
             where, f"the field {settings.id_field!r} is neither a string nor an integer"
         )
@@ -54,13 +55,26 @@ def document_of(record: dict[str, Any], where: str, settings: ReadSettings) -> D
             f"the field {settings.epsilon_by!r} is neither a string, a number, a boolean nor null",
         )
     document = Document(
-        id=where if own_id is None else str(own_id),
+        id=name,
         text=text,
         fields=_AS_JSON(fields),
         group="" if group is None else str(group),
         level="" if level is None else str(level),
     )
     return checked(document, where)
+
+
+def wrong_kind(value: object, field: str, settings: ReadSettings) -> str | None:
+    """What is wrong with the kind of value that a field has, or None if it can be used."""
+    if field == settings.text_field:
+        wanted, named = (list, "a list of numbers") if settings.vector_dimensions else (str, "text")
+        return None if isinstance(value, wanted) else f"is not {named}"
+    if field == settings.id_field:
+        usable = value is None or isinstance(id_as_text(value), str)
+        return None if usable else "is neither a string nor an integer"
+    if isinstance(value, _SINGLE_VALUE):
+        return None
+    return "is a list or an object; strings, numbers, booleans and null can be used"
 
 
 def checked(document: Document, where: str) -> Document | Rejected:
@@ -75,11 +89,5 @@ def checked(document: Document, where: str) -> Document | Rejected:
 def id_of(record: dict[str, Any], where: str, settings: ReadSettings) -> str | None:
     """The id of a record, whatever its text is; None if it cannot be used."""
     own_id = record.get(settings.id_field)
-    if not _can_be_id(own_id):
-        return None
-    found = where if own_id is None else str(own_id)
-    return found if text_problem(found) is None else None
-
-
-def _can_be_id(own_id: object) -> bool:
-    return isinstance(own_id, (str, int, type(None))) and not isinstance(own_id, bool)
+    found = where if own_id is None else id_as_text(own_id)
+    return found if isinstance(found, str) and text_problem(found) is None else None

@@ -9,6 +9,7 @@ out.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import importlib
 import inspect
 import pkgutil
@@ -159,8 +160,11 @@ def make_mechanism(name: str, **parameters: float | str | Importance | None) -> 
         out of range.
     """
     if name not in MECHANISMS:
+        [*close] = difflib.get_close_matches(str(name).lower(), MECHANISMS, 1)
         raise ConfigurationError(
-            f"`mechanism` {name}: there is no such mechanism; choose from {', '.join(MECHANISMS)}"
+            f"`mechanism` {name}: there is no such mechanism; "
+            + (f"did you mean {close[0]}? All are: " if close else "choose from ")
+            + ", ".join(MECHANISMS)
         )
     made = MECHANISMS[name]
     fields = {field.name: field for field in dataclasses.fields(made)}  # type: ignore[arg-type]

@@ -69,13 +69,12 @@ def estimate(
     """
     configuration = configuration.at_largest
     file = max(files, key=lambda file: file.size)
-    documents = list(itertools.islice(_documents(file, corpus_format), _SAMPLED_DOCUMENTS))
+    documents, share = _documents(file, corpus_format)
     sampled = sum(
         configuration.bag.length if configuration.bag else len(words(document.text))
         for document in documents
     )
-    read = sum(len(document.text.encode()) for document in documents) or 1
-    total = text_bytes(files)
+    total = sampled / share * text_bytes(files) / max(1, text_bytes([file]))
     search = NeighborSearch(vocabulary, 1, asked)
     sample = expected_shares.sanitized_sample(documents, search, configuration)
     sanitizer = Sanitizer(search, configuration)
@@ -85,17 +84,21 @@ def estimate(
     start = time.perf_counter()
     sanitizer.release(run, ids)
     tokens_per_second = len(ids) / (time.perf_counter() - start)
-    return Estimate(int(total * sampled / read), tokens_per_second, sample)
+    return Estimate(int(total), tokens_per_second, sample)
 
 
-def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> list[Document]:
+def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> tuple[list[Document], float]:
+    """The first documents of a file, and which share of it was read for them."""
     found: list[Document] = []
     with contextlib.suppress(CorpusError):  # a file that the run may be allowed to leave out
+        read = 0
         for split in itertools.islice(reading.splits(file, corpus_format), 1):
             for record in itertools.islice(reading.read(split, corpus_format), _SAMPLED_DOCUMENTS):
+                read += 1
                 if isinstance(record, Document) and document_problem(record) is None:
                     found.append(record)
-    return found
+        return found, corpus_format.format.share_of_file(file, corpus_format, read) if read else 1.0
+    return found, 1.0
 
 
 def describe(

@@ -25,6 +25,7 @@ from dxbeam.space.embedding_file import (
 from dxbeam.space.vocabulary import LARGEST_VALUE
 
 _LINES_TO_DEDUCE_FROM = 100
+_OTHER_SEPARATORS = {"commas": b",", "tabs": b"\t", "semicolons": b";"}
 _NUMBERS_AT_END = re.compile(rb"(?: +[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)+\Z")
 
 
@@ -78,12 +79,20 @@ def _most_common_length(file: EmbeddingFile) -> int:
     The others have words with spaces. Where two lengths are equally frequent the shorter one is
     taken: the longer lines then have a number too many, which is an error, never a misreading.
     """
-    lines = (stripped(file.content.readline(LONGEST_LINE)) for _ in range(_LINES_TO_DEDUCE_FROM))
-    counts = [line.count(b" ") for line in lines if line]
+    lines = [stripped(file.content.readline(LONGEST_LINE)) for _ in range(_LINES_TO_DEDUCE_FROM)]
+    lines = list(filter(None, lines))
+    counts = [line.count(b" ") for line in lines]
     file.content.seek(file.start)
     if not counts:
         raise EmbeddingFileError(f"{file.name} has only blank lines; check where it comes from")
     lengths = Counter(filter(None, counts)) or {0: 1}
+    for name, separator in _OTHER_SEPARATORS.items():
+        if all(separator in line and b" " not in line.strip(b" ") for line in lines):
+            escaped = separator.decode().replace("\t", "\\t")
+            raise EmbeddingFileError(
+                f"{file.name} has {name} between its values; put spaces there: "
+                f"tr '{escaped}' ' ' < FILE > NEW"
+            )
     n = min(lengths, key=lambda length: (-lengths[length], length))
     return checked_dimensions(n, file)
 

@@ -40,7 +40,7 @@ class EpsilonByField:
             raise ConfigurationError(f"`epsilon_by` needs a field's name, not {self.field!r}")
         pairs = self.epsilons.items() if isinstance(self.epsilons, Mapping) else self.epsilons
         try:
-            given = {str(value): checked_epsilon(epsilon) for value, epsilon in pairs}
+            given = {str(value): _checked(value, epsilon) for value, epsilon in pairs}
         except (TypeError, ValueError):
             raise ConfigurationError(
                 "`epsilon_by` needs a mapping of values to epsilons, such as {'low': 5.0, 'high': "
@@ -95,6 +95,13 @@ class EpsilonByField:
             "epsilons": dict(self.epsilons),
             "otherwise": self.otherwise,
         }
+
+
+def _checked(value: object, epsilon: float) -> float:
+    try:
+        return checked_epsilon(epsilon)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"`epsilon_by`, value {value}: {error}") from None
 
 
 def parse_epsilon_by(text: str, otherwise: float | None = None) -> EpsilonByField:

@@ -19,6 +19,7 @@ from dxbeam.documents import (
     Rejected,
     as_documents,
     document_problem,
+    id_as_text,
     printable_id,
     with_random_id,
 )
@@ -79,7 +80,7 @@ class Sanitizer:
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("a Sanitizer holds a secret key and is not pickled; make it where it runs")
 
-    def sanitize_text(self, text: str, document_id: str | None = None) -> str:
+    def sanitize_text(self, text: str, document_id: str | int | None = None) -> str:
         """Sanitizes one text.
 
         Each call without an id is a release of its own: whoever sees two releases of one text
@@ -101,9 +102,11 @@ class Sanitizer:
                 f"sanitize_text takes one text as a string, and this is {described(text)}"
                 + ("; decode it first" if isinstance(text, bytes) else "")
             )
+        document_id = id_as_text(document_id)
         if document_id is not None and not isinstance(document_id, str):
             raise ConfigurationError(
-                f"document_id is a string, or left out, and this is {described(document_id)}"
+                "document_id is a string or an integer, or left out, and this is "
+                f"{described(document_id)}"
             )
         document = with_random_id(text) if document_id is None else Document(document_id, text)
         [result] = self.sanitize([document])

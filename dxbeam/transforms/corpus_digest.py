@@ -11,7 +11,7 @@ from apache_beam import pvalue
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from dxbeam.documents import id_problem, text_problem
+from dxbeam.documents import id_as_text, id_problem, text_problem
 from dxbeam.randomness import NO_TAGS, add_tags, document_key, document_tag
 
 
@@ -66,7 +66,7 @@ class _DigestDocuments(beam.DoFn):
 
     def process(self, row: Any, secret_key: bytes) -> None:
         if id_problem(row.id) is None and text_problem(row.text) is None:
-            key = document_key(secret_key, self._configuration_digest, row.id, row.text)
+            key = document_key(secret_key, self._configuration_digest, id_as_text(row.id), row.text)
             self._sum = add_tags(self._sum, document_tag(key))
 
     def finish_bundle(self) -> Iterator[WindowedValue]:

@@ -28,6 +28,7 @@ from dxbeam.documents import (
     Document,
     Rejected,
     check_fields,
+    id_as_text,
     id_problem,
     printable_id,
     text_problem,
@@ -292,20 +293,21 @@ class _SanitizeDoFn(beam.DoFn):
         repeated: Mapping[str, bool],
         given: Any = beam.DoFn.WindowedValueParam,
     ) -> Iterable[Any]:
-        reason = id_problem(row.id) or text_problem(row.text)
-        if reason is None and row.id in repeated:
+        own_id = id_as_text(row.id)
+        reason = id_problem(own_id) or text_problem(row.text)
+        if reason is None and own_id in repeated:
             reason = REPEATED_ID
         level, levels = _level_of(row, self._level), self._configuration.epsilon_by
         if reason is None and levels and levels.epsilon_of(level) is None:
             reason = levels.problem
         if reason is not None:
             self._rejected.inc()
-            return [pvalue.TaggedOutput(REJECTED, Rejected(printable_id(row.id), reason))]
+            return [pvalue.TaggedOutput(REJECTED, Rejected(printable_id(own_id), reason))]
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
         batch = self._batch_of(level, secret_key, handle)
         batch.origins.append(_Origin(given.with_value(None), group, kept))
-        key = batch.words.add(Document(row.id, row.text))
+        key = batch.words.add(Document(own_id, row.text))
         if self._digest_corpus:
             self._tags = add_tags(self._tags, document_tag(key))
         return self._emit(batch.words.take(), batch.origins)

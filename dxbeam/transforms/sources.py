@@ -17,7 +17,7 @@ from dxbeam.corpus import reading
 from dxbeam.corpus.files import CorpusFile, matching_files
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.splits import Split, number_splits
-from dxbeam.documents import Document, Rejected, UnreadableFile, id_problem
+from dxbeam.documents import Document, Rejected, UnreadableFile, id_as_text, id_problem
 from dxbeam.errors import CorpusError, RunError
 
 REJECTED = "rejected"
@@ -224,7 +224,7 @@ def repeated_ids(rows: pvalue.PCollection) -> Any:
 
 
 def _usable_id(row: Any) -> list[str]:
-    return [] if id_problem(row.id) else [row.id]
+    return [] if id_problem(row.id) else [id_as_text(row.id)]
 
 
 def as_set(names: pvalue.PCollection) -> pvalue.AsDict:

@@ -18,7 +18,7 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from apache_beam.utils.shared import Shared
 
 from dxbeam.corpus import parquet
-from dxbeam.documents import REPEATED_ID, Document, Rejected, printable_id
+from dxbeam.documents import REPEATED_ID, Document, Rejected, printable_id, with_text_id
 from dxbeam.errors import ConfigurationError
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
@@ -118,6 +118,7 @@ class _ReleaseDoFn(beam.DoFn):
     def process(
         self, document: Document, secret_key: bytes, repeated: Mapping[str, bool]
     ) -> Iterator[Any]:
+        document = with_text_id(document)
         if isinstance(document.id, str) and document.id in repeated:
             yield pvalue.TaggedOutput(REJECTED, Rejected(printable_id(document.id), REPEATED_ID))
             return

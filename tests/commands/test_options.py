@@ -65,7 +65,10 @@ def test_flags_of_ours_and_of_beam_are_read() -> None:
     ("flag", "said"),
     [
         ("--epsilom=7", "unknown flag --epsilom; did you mean --epsilon?"),
-        ("--eps=7", "unknown flag --eps;"),  # argparse would take an abbreviation
+        (
+            "--eps=7",
+            "unknown flag --eps; did you mean --epsilon?",
+        ),  # argparse would take an abbreviation
         ("--keep_field=a", "unknown flag --keep_field; did you mean --keep_fields?"),
         ("--embeddings=a", "unknown flag --embeddings;"),  # another launcher's
         ("--seed=1", "unknown flag --seed;"),
@@ -124,7 +127,9 @@ def test_how_many_is_a_whole_number_from_one(
 
 @pytest.mark.parametrize("value", ["-1", "1.5", "", "00", "none"])
 def test_no_neighbours_is_a_number_too(value: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"^--neighbors: .* is not a whole number from 1"):
+    with pytest.raises(
+        ConfigurationError, match=r"^--neighbors: .* is not 0 or a whole number from 1"
+    ):
         parse([f"--neighbors={value}"], BuildVocabularyOptions, "")
     for given in (0, 7):
         options = parse([f"--neighbors={given}"], BuildVocabularyOptions, "")

@@ -56,6 +56,52 @@ def test_any_division_reads_each_json_record_where_it_stands(
         assert file_lines[int(number) - 1].rstrip(b"\r") == line.encode()
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "hint"),
+    [
+        ("a.txt", b"Some text.\nMore text.\n", "use `input_format` text"),
+        ("a.csv", b"note;author\nSome text;me\n", "looks like CSV.* convert it to Parquet: python"),
+        ("a", b'"id","text"\n1,Some text\n', "looks like CSV"),
+        ("a", b"\n\n[\n", r"JSON array.*jq -c '.\[\]'"),
+        ("a", b'{\n "text": "a"\n}\n', "each on one line: jq"),
+        ("a", b"{'text': 'a'}\n", "json.dumps"),
+        ("a", b"PAR1\x00", "use `input_format` parquet"),
+        ("a", gzip.compress(b"{}"), "let its name end in .gz"),
+        ("a", '{"text": "a"}'.encode("utf-16"), "iconv -f UTF-16"),
+    ],
+)
+def test_another_format_is_refused_at_once_and_named(
+    tmp_path: Path, name: str, content: bytes, hint: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CorpusError, match=f"not in JSON Lines: .*{hint}") as refused:
+        reading.check_readable(matching_files(str(tmp_path / name)), JSONL)
+    assert "Some" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "settings", "why"),
+    [
+        ([1], CorpusFormat("jsonl", keep_fields=("x",)), "'x' is a list or an object"),
+        ({}, CorpusFormat("jsonl", group_by="x"), "'x' is a list or an object"),
+        ([1], CorpusFormat("jsonl", epsilon_by="x"), "'x' is a list or an object"),
+        (1.5, CorpusFormat("jsonl", id_field="x"), "'x' is neither a string nor an integer"),
+        (7, CorpusFormat("jsonl", text_field="x"), "'x' is not text"),
+        ("7", CorpusFormat("jsonl", text_field="x", vector_dimensions=2), "not a list of numbers"),
+    ],
+)
+def test_a_field_of_the_wrong_kind_is_refused_at_once(
+    tmp_path: Path, value: object, settings: CorpusFormat, why: str
+) -> None:
+    rows: list[dict[str, Any]] = [{"text": "a", "x": value}] * 3
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", rows)
+    with pytest.raises(CorpusError, match=why):
+        reading.check_readable(matching_files(str(corpus)), settings)
+    usable = [1.5] if settings.vector_dimensions else "a"
+    tiny.write_jsonl(corpus, [*rows, {"text": "a", "x": usable}])
+    reading.check_readable(matching_files(str(corpus)), settings)  # some rows can be used
+
+
 @pytest.mark.parametrize("size", [1, 3, 40, 1000])
 @pytest.mark.parametrize("packed", [False, True])
 def test_ids_say_nothing_about_the_lengths_of_texts(

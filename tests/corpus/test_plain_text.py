@@ -19,12 +19,25 @@ def test_a_file_can_be_a_document(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.txt").write_text("two\nlines")
     (tmp_path / "sub" / "b.txt.gz").write_bytes(gzip.compress(b"packed"))
-    (tmp_path / "sub" / "c.txt").write_bytes(b"\xff")
+    (tmp_path / "sub" / "c.txt").write_bytes("naïve café".encode("latin-1"))
     read_as = CorpusFormat("text", document_per="file", largest_document=1000)
     a, b, c = corpora.read(f"{tmp_path}/*/*", read_as)
     assert (a, b) == (Document("sub/a.txt", "two\nlines"), Document("sub/b.txt.gz", "packed"))
     assert isinstance(c, Rejected)
-    assert c.reason == "not valid UTF-8 at byte 0"
+    assert c.reason.startswith("not valid UTF-8 at byte 2 and 1 further places; ")
+    assert "iconv -f LATIN1 -t UTF-8" in c.reason
+
+
+def test_a_damaged_byte_does_not_lose_a_file(tmp_path: Path) -> None:
+    content = b"a dam\xffaged word and " + "\ufffd; fine ".encode() * 300
+    (tmp_path / "a.txt").write_bytes(content + b"\xfe\xfe end")
+    [document] = corpora.read(f"{tmp_path}/*", CorpusFormat("text", document_per="file"))
+    assert isinstance(document, Document)
+    assert document.text.startswith("a dam\ufffdaged word and \ufffd; fine ")
+    assert document.text.endswith("\ufffd\ufffd end")
+    (tmp_path / "a.txt").write_bytes(content + b"\xfe" * 5)
+    [rejected] = corpora.read(f"{tmp_path}/*", CorpusFormat("text", document_per="file"))
+    assert isinstance(rejected, Rejected)
 
 
 @pytest.mark.parametrize(

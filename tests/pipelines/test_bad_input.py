@@ -293,13 +293,13 @@ def test_a_corpus_without_one_document_is_no_release(uri: str, tmp_path: Path) -
     with pytest.raises(DxbeamError, match=r"blank\.jsonl holds none"):
         tiny.run(uri, tmp_path / "blank.jsonl", tmp_path / "out")
     assert not _contents(tmp_path / "out")
-    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": 7}])
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": ["a"], "text": "w1"}])
     with pytest.raises(DxbeamError) as refusal:
         tiny.run(uri, corpus, tmp_path / "out2")
     [letters] = (tmp_path / "out2-metrics").iterdir()
     assert str(refusal.value) == (
         "no document could be released: 1 records were rejected, most often because: "
-        "the field 'text' is not a string; "
+        "the field 'id' is neither a string nor an integer; "
         f"{letters} says where in {corpus} and why"
     )
     assert not _contents(tmp_path / "out2")

@@ -89,7 +89,7 @@ FLAGS = [
     Mistake("fewer than no workers", "must be 0", ["--direct_num_workers=-2"]),
     Mistake("a maybe", "is a switch", ["--dry_run=maybe"]),
     Mistake("no mechanism", "no such mechanism", ["--mechanism="]),
-    Mistake("capitals", "no such mechanism", ["--mechanism=Laplace"]),
+    Mistake("capitals", "did you mean laplace?", ["--mechanism=Laplace"]),
     Mistake("another's parameter", "has no parameter", ["--parameters=delta=1e-6"]),
     Mistake(
         "a parameter twice", "each name once", ["--mechanism=tem", "--parameters=beta=1,beta=1"]
@@ -105,7 +105,7 @@ FLAGS = [
 ]
 FILES = [
     Mistake("no input", "--input is needed", ["--input="]),
-    Mistake("a folder as input", "Is a directory", ["--input={tmp}"]),
+    Mistake("a folder as input", "this is a folder", ["--input={tmp}"]),
     Mistake("another scheme in", "no file system", ["--input=s4://bucket/*"]),
     Mistake("another scheme out", "no file system", ["--output=s4://bucket/x"]),
     Mistake("nothing to write to", "--output is needed", ["--output="]),
@@ -114,7 +114,7 @@ FILES = [
     Mistake("output is in use", "is not empty", ["--output={tmp}/used"], {"used/x": b""}),
     Mistake("output around the corpus", "takes in what the job", ["--output={tmp}"]),
     Mistake("metrics below a file", "no directory", ["--metrics_output={tmp}/corpus.jsonl/m"]),
-    Mistake("JSON as Parquet", "cannot be read", ["--input_format=parquet"]),
+    Mistake("JSON as Parquet", "not a Parquet file", ["--input_format=parquet"]),
     Mistake(
         "numbers as text",
         "not strings",
@@ -220,7 +220,7 @@ VOCABULARIES = [
     Mistake("another format", "embedding format", ["--embeddings_format=word2vec-text"]),
     Mistake("GloVe as binary", "", ["--embeddings_format=word2vec_binary"]),
     Mistake("no words", "not a whole number", ["--max_words=0"]),
-    Mistake("no neighbours", "not a whole number", ["--neighbors=-3"]),
+    Mistake("no neighbours", "not 0 or a whole number", ["--neighbors=-3"]),
     Mistake("double precision", "invalid choice", ["--vector_dtype=float64"]),
     Mistake("no such index", "FAISS knows no", ["--index_factory=Tree7"]),
     Mistake("no such parameter", "no such parameters", [IVF, "--index_parameters=depth=3"]),

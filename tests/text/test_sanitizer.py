@@ -140,8 +140,9 @@ def test_what_cannot_be_written_again_is_rejected_without_its_text() -> None:
 @pytest.mark.parametrize(
     ("document", "where", "reason"),
     [
-        (Document(7, "w1"), "7", "the id is not a string"),  # type: ignore[arg-type]
-        (Document(None, "w1"), "a document without an id", "the id is not a string"),  # type: ignore[arg-type]
+        (Document(None, "w1"), "a document without an id", "neither a string nor an integer"),  # type: ignore[arg-type]
+        (Document(True, "w1"), "a document without an id", "neither a string nor an integer"),  # type: ignore[arg-type]
+        (Document(10**5000, "w1"), "a document without an id", "neither a string nor"),  # type: ignore[arg-type]
         (Document("a\ud800", "w1"), "a?", "the id holds characters that cannot be written"),
         (Document("a", 7), "a", "the text is not a string"),  # type: ignore[arg-type]
         (Document("a", "w1", "{"), "a", "fields are no JSON object"),
@@ -234,8 +235,19 @@ def test_what_is_no_text_is_refused_in_a_sentence(given: Any, kind: str) -> None
 
 
 def test_an_id_of_another_type_is_refused_in_a_sentence() -> None:
-    with pytest.raises(ConfigurationError, match=r"document_id is a string.* is of type int"):
-        _sanitizer().sanitize_text("w1", 7)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=r"document_id is a string.* is of type float"):
+        _sanitizer().sanitize_text("w1", 7.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [7, np.int64(7), "7"])
+def test_an_integer_is_an_id_and_stands_for_its_digits(given: Any) -> None:
+    maker, text = _sanitizer(), "w1 w2 w3 " * 30
+    [result] = maker.sanitize([Document(given, text)])
+    assert isinstance(result, Sanitized)
+    assert result.document.id == "7"
+    assert (
+        result.document.text == maker.sanitize_text(text, "7") == maker.sanitize_text(text, given)
+    )
 
 
 @pytest.mark.parametrize("text", ["Evelyn\0", "Evelyn\ud800"])
