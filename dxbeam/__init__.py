@@ -15,10 +15,12 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers and editors see
+    from dxbeam.constants.record import read_constant
     from dxbeam.documents import Document, Rejected
     from dxbeam.errors import DxbeamError
     from dxbeam.guarantees import Guarantee
     from dxbeam.mechanisms import make_mechanism
+    from dxbeam.mechanisms.base_measure import FrequencyBase, ListedBase
     from dxbeam.mechanisms.cluster_response import ClusterResponse
     from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
     from dxbeam.mechanisms.custext import CusText
@@ -45,6 +47,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.space.vocabulary import Vocabulary
     from dxbeam.text.bag_of_words import BagOfWords
     from dxbeam.text.bag_of_words_published import BagOfWordsPublished
+    from dxbeam.text.base_file import read_base
     from dxbeam.text.configuration import Configuration
     from dxbeam.text.epsilon_by_field import EpsilonByField
     from dxbeam.text.importance_file import read_importance
@@ -69,10 +72,12 @@ __all__ = [
     "Document",
     "DxbeamError",
     "EpsilonByField",
+    "FrequencyBase",
     "FrequencyWeights",
     "Gaussian",
     "Guarantee",
     "Laplace",
+    "ListedBase",
     "Mahalanobis",
     "MahalanobisPublished",
     "RankResampling",
@@ -97,6 +102,8 @@ __all__ = [
     "__version__",
     "make_mechanism",
     "open_vocabulary",
+    "read_base",
+    "read_constant",
     "read_importance",
     "verify_release",
 ]
@@ -106,6 +113,8 @@ _MODULES = {
     "errors": ("DxbeamError",),
     "guarantees": ("Guarantee",),
     "mechanisms": ("make_mechanism",),
+    "constants.record": ("read_constant",),
+    "mechanisms.base_measure": ("FrequencyBase", "ListedBase"),
     "mechanisms.importance": ("FrequencyWeights", "WordWeights"),
     "mechanisms.resampling": ("RankResampling",),
     "release.verification": ("VerifiedRelease", "verify_release"),
@@ -114,6 +123,7 @@ _MODULES = {
     "text.tally": ("Tally",),
     "text.bag_of_words": ("BagOfWords",),
     "text.bag_of_words_published": ("BagOfWordsPublished",),
+    "text.base_file": ("read_base",),
     "text.configuration": ("Configuration",),
     "text.epsilon_by_field": ("EpsilonByField",),
     "text.importance_file": ("read_importance",),

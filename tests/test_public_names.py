@@ -37,9 +37,9 @@ def run_python(program: str) -> str:
 def test_the_public_names_are_these() -> None:
     others = """
     BagOfWords BagOfWordsPublished Configuration Document DxbeamError EpsilonByField
-    FrequencyWeights Guarantee RankResampling Rejected ReleasedVector Sanitized Sanitizer Tally
-    VectorConfiguration VectorReleaser VerifiedRelease Vocabulary WordWeights __version__
-    make_mechanism open_vocabulary read_importance verify_release
+    FrequencyBase FrequencyWeights Guarantee ListedBase RankResampling Rejected ReleasedVector
+    Sanitized Sanitizer Tally VectorConfiguration VectorReleaser VerifiedRelease Vocabulary WordWeights __version__
+    make_mechanism open_vocabulary read_base read_constant read_importance verify_release
     """.split()
     mechanisms = [mechanism.__name__ for mechanism in MECHANISMS.values()]
     assert set(dxbeam.__all__) == {*others, *mechanisms}, (

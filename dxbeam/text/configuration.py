@@ -12,7 +12,7 @@ from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import LEFT_OUT, Guarantee
 from dxbeam.mechanisms import Mechanism
 from dxbeam.mechanisms.noise import NOISE_RULE
-from dxbeam.mechanisms.parameters import is_added_later
+from dxbeam.mechanisms.parameters import recorded
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
@@ -147,10 +147,7 @@ class Configuration:
     def as_dict(self) -> dict[str, Any]:
         """Every parameter, ready for JSON."""
         return {
-            "mechanism": {
-                "name": self.mechanism.name,
-                **_parameters(self.mechanism),
-            },
+            "mechanism": recorded(self.mechanism),
             "rank_resampling": dataclasses.asdict(self.resampling) if self.resampling else None,
             "unknown_words": self.unknown_words,
             "tokenization": tokenization.RULE,
@@ -206,15 +203,6 @@ class Configuration:
         if self.bag:
             return ("document ids", *words)
         return ("document ids", "number and order of words", "white space", "punctuation", *words)
-
-
-def _parameters(mechanism: Mechanism) -> dict[str, Any]:
-    """Every parameter; one that was added later only where it is given."""
-    return {
-        each.name: value.as_dict() if hasattr(value, "as_dict") else value
-        for each in dataclasses.fields(mechanism)  # type: ignore[arg-type]
-        if (value := getattr(mechanism, each.name)) is not None or not is_added_later(each)
-    }
 
 
 def as_configuration(given: Configuration | Mechanism) -> Configuration:
