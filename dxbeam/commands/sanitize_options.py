@@ -202,8 +202,8 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--constant_scan",
         metavar="FILE",
-        help="with --constant exact, what dxbeam scan-constant wrote for this vocabulary and these "
-        "settings",
+        help="needed with --constant exact: what dxbeam scan-constant wrote for this vocabulary "
+        "and these settings",
     )
     group.add_argument(
         "--rank_c",

@@ -80,8 +80,8 @@ def solve(
 
     With exponents of scale h, the loss is at most scale c(scale) times what is guaranteed, c being
     the scanned constant. That is 1 at most for scale = 1, and 1 at least for 2. The interval is
-    halved, or cut where the line through the last two scans reaches 1. What is returned was scanned itself,
-    so nothing depends on how c changes in between.
+    halved, or cut where the line through the last two scans reaches 1. What is returned was
+    scanned itself, so nothing depends on how c changes in between.
 
     Args:
       mechanism: with the guaranteed epsilon, and without a constant.

@@ -10,9 +10,9 @@ Proof. q does not depend on x, so in P(y | x) / P(y | x') it cancels, and what i
 exp(h(x', y) - h(x, y)) Z(x') / Z(x). By the triangle inequality |h(x', y) - h(x, y)| <= h(x, x')
 for every y; so each term of Z(x') = sum q(y)^tau exp(-h(x', y)) is at most exp(h(x, x')) times
 that of Z(x), and the ratio of the sums is too. Together exp(2 h(x, x')) = exp(epsilon d(x, x')),
-whatever q is; a word with q = 0 is never released. (McSherry and Talwar 2007 state the exponential
-mechanism with a base measure, definition 2.) The same with min(d, gamma) for d, and with the metric d' of
-importance.py for epsilon d.
+whatever q is; a word with q = 0 is never released.
+(McSherry and Talwar 2007 state the exponential mechanism with a base measure, definition 2.)
+The same with min(d, gamma) for d, and with the metric d' of importance.py for epsilon d.
 
 All of this needs q to be public. One computed from the private corpus depends on what it should
 hide, and voids the guarantee.
