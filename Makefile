@@ -28,6 +28,9 @@ demo: $(VENV)/installed
 	$(RUN) -m pipelines.measure --vocabulary demo --mechanisms laplace,santext --rank_cs 0.02 \
 	  --words 1000 --output build/demo-measured
 	@echo 'What other settings would do: open build/demo-measured/report.html'
+	@echo
+	@echo 'Next, look at what a release of your own would be. This one writes nothing:'
+	@echo "  $(VENV)/bin/dxbeam sanitize --input 'dxbeam/demo/*.jsonl' --vocabulary demo --epsilon 10 --output build/release --dry_run"
 
 test: $(VENV)/installed-for-tests lint
 	$(RUN) -m pytest --numprocesses $(PROCESSES) --maxprocesses 4 --dist loadfile --no-loadscope-reorder

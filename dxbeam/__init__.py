@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.documents import Document, Rejected
     from dxbeam.errors import DxbeamError
     from dxbeam.guarantees import Guarantee
+    from dxbeam.language.artifact import open_language_model
+    from dxbeam.language.model import LanguageModel, language_model_of
     from dxbeam.mechanisms import make_mechanism
     from dxbeam.mechanisms.base_measure import FrequencyBase, ListedBase
     from dxbeam.mechanisms.cluster_response import ClusterResponse
@@ -76,6 +78,7 @@ __all__ = [
     "FrequencyWeights",
     "Gaussian",
     "Guarantee",
+    "LanguageModel",
     "Laplace",
     "ListedBase",
     "Mahalanobis",
@@ -100,7 +103,9 @@ __all__ = [
     "Vocabulary",
     "WordWeights",
     "__version__",
+    "language_model_of",
     "make_mechanism",
+    "open_language_model",
     "open_vocabulary",
     "read_base",
     "read_constant",
@@ -112,6 +117,8 @@ _MODULES = {
     "documents": ("Document", "Rejected"),
     "errors": ("DxbeamError",),
     "guarantees": ("Guarantee",),
+    "language.artifact": ("open_language_model",),
+    "language.model": ("LanguageModel", "language_model_of"),
     "mechanisms": ("make_mechanism",),
     "constants.record": ("read_constant",),
     "mechanisms.base_measure": ("FrequencyBase", "ListedBase"),

@@ -178,6 +178,21 @@ def document_problem(document: Document) -> str | None:
     return None
 
 
+def row_field(row: Any, name: str) -> Any:
+    """A field of a row, which must have it.
+
+    Raises:
+      ConfigurationError: it has no such field.
+    """
+    try:
+        return getattr(row, name)
+    except AttributeError:
+        raise ConfigurationError(
+            f"rows need the fields `id` and `text`, and one of these has no field {name!r}; name "
+            "the fields so before this step, in Beam YAML by MapToFields"
+        ) from None
+
+
 def id_as_text(own_id: Any) -> Any:
     """An integer as its decimal digits, whatever its type; anything else as it is.
 

@@ -18,7 +18,7 @@ class EmbeddingFileError(DxbeamError):
 
 
 class ArtifactError(DxbeamError):
-    """A vocabulary artifact that is missing, damaged or from a newer version."""
+    """A vocabulary or language model that is missing, damaged, of a newer version or unfit."""
 
 
 class CorpusError(DxbeamError):

@@ -24,11 +24,14 @@ class Metric:
       sentence: what it is, as a person reads it after "where d is the".
       euclidean: whether it is made of Euclidean distances between words' vectors in the
         vocabulary, so that epsilon needs no comparison with them.
+      shows: what may be published of every word, as a noun, where words that differ in it are
+        infinitely far apart; "" where there is no such thing.
     """
 
     name: str
     sentence: str
     euclidean: bool = field(default=False, compare=False)
+    shows: str = field(default="", compare=False)
 
     def limited(self, limit: str) -> Metric:
         """The same distance up to a limit: how far, and what it is beyond."""

@@ -1,10 +1,16 @@
 """A secret key and a document -> that document's random numbers.
 
 The numbers of a document are a pure function of (secret key, configuration digest, document id,
-text, position of the word), so a retried or duplicated bundle draws the same ones, and two
-configurations or two texts never share any. They are the AES-256-CTR keystream under a key
+text, position of the word), so a retried or duplicated bundle draws the same ones, and neither two
+texts nor two ways of drawing words ever share any. They are the AES-256-CTR keystream under a key
 derived with keyed BLAKE2b. Each word owns a fixed stretch of the keystream, found by seeking,
 so neither batches nor slices of a long document matter.
+
+The digest is of what decides how a document's words are drawn. So two releases that draw them alike
+write one text, such as a release at epsilon 10 and one where the document's level has epsilon 10:
+the same function of the same numbers. Who has both has one text twice and learns nothing more. Were
+the list of levels in the digest, a level more would draw all documents anew, and cost them their
+epsilon once more.
 
 Mechanisms take these uint64 numbers as an argument and hold no generator: there is nothing to
 seed, to pickle or to share by mistake.

@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -92,6 +93,7 @@ class _Run:
         self.undo: Undo | None = None
         self.cancel: Callable[[], Any] | None = None
         self.exit_code = _EXIT_CODE
+        self.temporary: list[str] = []
         self._ending = threading.Lock()
         self._ended_by: int | None = None
 
@@ -135,6 +137,11 @@ def watch() -> None:
     else:
         signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: None)
+
+
+def temporary(folder: str) -> None:
+    """Names a folder that goes when the process is stopped, as nothing else deletes it then."""
+    _run.temporary.append(folder)
 
 
 def begin(undo: Undo) -> None:
@@ -219,6 +226,9 @@ def _stop() -> None:
         undoing.start()
         undoing.join(_UNDOING_SECONDS)
     _kill_processes_below()
+    writing.close_to_others(_WRITING_SECONDS)
+    for folder in _run.temporary:
+        shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):
         os.write(told, f"dxbeam: {sentence[0]}\n".encode())
 

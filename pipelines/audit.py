@@ -19,6 +19,7 @@ Any Beam runner takes the job with --runner.
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import sys
@@ -87,7 +88,7 @@ def _importance(source: str) -> FrequencyWeights:
 
 def build(options: PipelineOptions, targets: list[Target], report: str) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
-    pipeline = beam.Pipeline(options=options)
+    pipeline = launch.new_pipeline(options)
     runs = (
         pipeline
         | "Tasks" >> beam.Create(audit_report.tasks(targets, options.view_as(AuditOptions).runs))
@@ -129,16 +130,24 @@ def _write(path: str, targets: list[Target], runs: Iterable[Run]) -> str:
     return path
 
 
+def _unused_report() -> str:
+    """The first of audit.json, audit-2.json and so on that is not there."""
+    names = itertools.chain(["audit.json"], map("audit-{}.json".format, itertools.count(2)))
+    return next(name for name in names if not storage.exists(name))
+
+
 def audit(argv: Sequence[str]) -> None:
     """Checks the flags, runs, prints the verdicts; exits with 1 where a claim failed."""
     options = parse(argv, AuditOptions, __doc__ or "")
-    targets, report = chosen_targets(options), options.view_as(AuditOptions).report
+    targets = chosen_targets(options)
+    report = options.view_as(AuditOptions).report or _unused_report()
     if (reason := storage.why_no_file(report)) is not None:
         raise OutputError(f"--report {report} cannot be written: {reason}")
     if storage.exists(report):
         raise OutputError(f"--report {report} is there already; choose another, or delete it")
     if options.view_as(TestOptions).dry_run:
-        print("Would test " + ", ".join(target.name for target in targets) + " (--dry_run).")
+        tested = ", ".join(target.name for target in targets)
+        print(f"Would test {tested}, and write {report} (--dry_run).")
         return
     launch.run(build(options, targets, report))
     content = json.loads(storage.read(report))

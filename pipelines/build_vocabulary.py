@@ -50,6 +50,7 @@ from dxbeam.space.approximate_index import EXACT, build_index, check_index
 from dxbeam.space.artifact import WordsAndVectors
 from dxbeam.space.clusters import clusters
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
+from dxbeam.space.remarks import remarks
 from dxbeam.space.word_order import word_orders
 from dxbeam.transforms.neighbor_table import WriteNeighborTable
 
@@ -88,7 +89,7 @@ def store_words(
 
 def build(options: PipelineOptions, shape: WordsAndVectors, pieces: str) -> beam.Pipeline:
     """Assembles the computation of the neighbour table; nothing runs yet."""
-    pipeline = beam.Pipeline(options=options)
+    pipeline = launch.new_pipeline(options)
     pipeline | "WriteNeighborTable" >> WriteNeighborTable(
         options.view_as(CommonOptions).output,
         shape,
@@ -251,6 +252,9 @@ def build_vocabulary(argv: Sequence[str]) -> None:
         f"{report.undecodable:,} words that are not UTF-8, {report.unusable:,} with white space or "
         "control characters"
     )
+    if storage.is_local(output):  # elsewhere it would be copied here
+        for remark in remarks(artifact.open_vocabulary(output)):
+            print(f"Warning: {remark}")
 
 
 if __name__ == "__main__":

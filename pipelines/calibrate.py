@@ -122,7 +122,7 @@ def _named(shared: SanitizeOptions) -> Named:
 def build(job: CalibrateJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
     measure, shared = job.options.view_as(MeasureOptions), job.options.view_as(SanitizeOptions)
-    pipeline = beam.Pipeline(options=job.options)
+    pipeline = launch.new_pipeline(job.options)
     counting, others = None, []
     if shared.input:
         read_as, allowed = corpus_format(shared), shared.allow_unreadable_files

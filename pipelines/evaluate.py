@@ -165,7 +165,7 @@ def _check_places(releases: Sequence[str], output: str) -> None:
 def build(job: EvaluateJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
     shared = job.options.view_as(SanitizeOptions)
-    pipeline = beam.Pipeline(options=job.options)
+    pipeline = launch.new_pipeline(job.options)
     pairs = pipeline | "Pair" >> PairWithReleases(
         job.heading.corpus, job.read_as, shared.allow_unreadable_files, job.releases
     )

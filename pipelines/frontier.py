@@ -163,7 +163,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
     own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
     task = job.options.view_as(EvaluateOptions).task
     seed, workers = job.options.view_as(MeasureOptions).seed, launch.local_workers(job.options) or 0
-    pipeline = beam.Pipeline(options=job.options)
+    pipeline = launch.new_pipeline(job.options)
     measure_documents: Any = _classifiers() if task else None
 
     def counted(pattern: str) -> CountWords:

@@ -108,7 +108,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
 def build(job: MeasureJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
     own, shared = job.options.view_as(MeasureOptions), job.options.view_as(SanitizeOptions)
-    pipeline = beam.Pipeline(options=job.options)
+    pipeline = launch.new_pipeline(job.options)
     counting = None
     if shared.input:
         read_as, allowed = corpus_format(shared), shared.allow_unreadable_files

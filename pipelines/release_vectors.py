@@ -174,7 +174,7 @@ def read_options(options: PipelineOptions) -> VectorJob:
 def build_scan(job: VectorJob) -> beam.Pipeline:
     """Assembles the scan for the exact sensitivity; nothing runs yet."""
     assert job.vocabulary is not None
-    pipeline = beam.Pipeline(options=job.options)
+    pipeline = launch.new_pipeline(job.options)
     pipeline | "WriteExactSensitivity" >> WriteExactSensitivity(
         job.vocabulary,
         job.configuration.projection,
@@ -193,7 +193,7 @@ def build(job: VectorJob, run: str | None = None, required_digest: str = "") -> 
       required_digest: what the corpus must be for a release to be made; "" for anything.
     """
     request, settings = job.request, job.configuration
-    pipeline = beam.Pipeline(options=job.options)
+    pipeline = launch.new_pipeline(job.options)
     reading = pipeline | "ReadDocuments" >> ReadDocuments(
         request.corpus, request.corpus_format, request.allow_unreadable_files
     )

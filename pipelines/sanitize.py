@@ -44,21 +44,22 @@ from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import check_vocabulary, make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.release import plan
+from dxbeam.release import plan, usefulness
 from dxbeam.release.context import Pair, as_dicts, in_context
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import METRICS, Run
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.remarks import remarks
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.public_settings import PublicSettings
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
+from dxbeam.text.tally import Tally
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
-from dxbeam.transforms.repair import ChatCompletions, RepairedDocuments, RepairGrammar
 from dxbeam.transforms.sanitize import SanitizeDocuments
 from dxbeam.transforms.shards import WriteShards
 from dxbeam.transforms.sources import ReadDocuments
@@ -179,7 +180,7 @@ def build(
       context: what epsilon means in this vocabulary, for the manifest.
     """
     flags, request = job.options.view_as(SanitizeOptions), job.request
-    pipeline = beam.Pipeline(options=job.options)
+    pipeline = launch.new_pipeline(job.options)
     reading = pipeline | "ReadDocuments" >> ReadDocuments(
         request.corpus, request.corpus_format, request.allow_unreadable_files
     )
@@ -196,13 +197,15 @@ def build(
         level="level",
     )
     rejected = (reading.rejected, sanitized.rejected) | "AllRejected" >> beam.Flatten()
-    released = RepairedDocuments(sanitized.documents, None, None)
+    released, withheld, repaired = sanitized.documents, None, None
     if job.repair:
-        released = sanitized.documents | "RepairGrammar" >> RepairGrammar(
+        from dxbeam.transforms.repair import ChatCompletions, RepairGrammar  # slow to import
+
+        released, withheld, repaired = sanitized.documents | "RepairGrammar" >> RepairGrammar(
             ChatCompletions(job.repair), job.repair.failures
         )
     tallies = sanitized.tallies | "TallyGroups" >> TallyGroups()
-    shards = released.documents | "WriteShards" >> WriteShards(
+    shards = released | "WriteShards" >> WriteShards(
         request.output,
         request.output_format,
         kept_schema(request.corpus, request.corpus_format),
@@ -215,7 +218,7 @@ def build(
         request.metrics_output,
         rejected,
         by_group=bool(flags.group_by),
-        withheld=released.rejected,
+        withheld=withheld,
         unreadable=reading.unreadable,
         run=run,
     )
@@ -237,7 +240,7 @@ def build(
             key_fingerprint=sanitized.key_fingerprint,
             written=metrics,
             corpus_digest=sanitized.corpus_digest,
-            repaired=released.outcomes,
+            repaired=repaired,
             unreadable=reading.unreadable,
         ),
     )
@@ -269,47 +272,50 @@ def sanitize(argv: Sequence[str]) -> None:
         places = (request.output, request.metrics_output)
         print(plan.describe(files, settings, vocabulary, context, forecast, *places, job.repair))
         return
+    remarked = remarks(vocabulary)
     del vocabulary  # workers open it for themselves
     started = time.monotonic()
     with run:
         if required_digest := run.enter(account):
             pipeline = build(job, run.name, required_digest, context)
         launch.run(pipeline)
-    _say(run, time.monotonic() - started)
+    _say(run, time.monotonic() - started, remarked)
 
 
-def _say(run: Run, seconds: float) -> None:
+def _say(run: Run, seconds: float, remarked: Sequence[str]) -> None:
     """Prints what was released, and where."""
     release = run.release
+    warnings = "".join(f"Warning: {remark}\n" for remark in remarked)
     print(
         f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
         f"{len(release['shards'])} files below {run.output} ({release['tokens'] / seconds:,.0f} "
         f"tokens per second); {release['dead_letters']:,} dead letters"
         f"{describe_left_out(release['unreadable_files'])}. Metrics: {run.metrics_output}\n"
-        f"{_unchanged(run)}{_repairs(release)}{release['guarantee']['sentence']}"
+        f"{_unchanged(run)}{warnings}{_repairs(release)}{release['guarantee']['sentence']}"
     )
 
 
 def _unchanged(run: Run) -> str:
-    """A line on how many words came out unchanged, if there were any; from the metrics alone."""
+    """Lines on how many words came out unchanged, if there were any; from the metrics only."""
     path = storage.join(run.metrics_output, METRICS)
     try:
         metrics = json.loads(storage.read(path))
+        counts = Tally(**{name: metrics[name] for name in Tally._fields})
     except OSError as error:  # a launcher need not be able to read what its workers write
         return (
             f"How many words came out unchanged is in {path}, which cannot be read from here "
             f"({type(error).__name__})\n"
         )
-    unchanged, words = metrics["unchanged"], metrics["tokens"] - metrics["fillers"]
-    if not words:
+    if counts.tokens == counts.fillers:
         return ""
     kind = "words drawn for bags" if "bag_of_words" in run.release["configuration"] else "words"
     repaired = ", before the language model" if "post_processing" in run.release else ""
-    return (
-        f"Of {words:,} {kind} {unchanged:,} ({100 * unchanged / words:.1f} %) came out unchanged"
-        f"{repaired}: computed from the raw text and not covered by the guarantee, as is all of "
-        f"{path}\n"
-    )
+    lines = [
+        f"{usefulness.unknown_and_unchanged(counts, kind)}{repaired}: computed from the raw text "
+        f"and not covered by the guarantee, as is all of {path}",
+        *usefulness.warnings(counts),
+    ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _repairs(release: dict[str, Any]) -> str:

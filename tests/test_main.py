@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 import dxbeam
 from dxbeam.__main__ import commands, main, summary
+from pipelines.sanitize import sanitize
 from tests.support import stopped, tiny
 
 ROOT = Path(__file__).parent.parent
@@ -51,6 +53,39 @@ def test_the_commands_are_listed(argv: list[str], capsys: pytest.CaptureFixture[
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"dxbeam {dxbeam.__version__}\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "argv",
+    [["dxbeam", "--help"], ["pipelines.verify", "--help"], ["pipelines.sanitize", "--help"]],
+    ids=" ".join,
+)
+def test_help_is_printed_on_a_terminal_that_knows_ascii_only(argv: list[str]) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", *argv],
+        capture_output=True,
+        timeout=300,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert ended.stdout.decode("ascii").startswith("usage: ")
+
+
+def test_what_make_demo_says_to_type_next_can_be_typed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = (ROOT / "Makefile").read_text("utf-8").partition("\ndemo:")[2].partition("\n\n")[0]
+    *_, last = recipe.splitlines()
+    program, command, *flags = shlex.split(shlex.split(last.removeprefix("\t@"))[1])
+    assert (program, command) == ("$(VENV)/bin/dxbeam", "sanitize")
+    monkeypatch.chdir(ROOT)
+    sanitize(flags)
+    assert "Nothing was written" in capsys.readouterr().out
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert readme.index(". .venv/bin/activate\n") < readme.index("\n    dxbeam ")
 
 
 @pytest.mark.parametrize(

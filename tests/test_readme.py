@@ -33,8 +33,7 @@ def glove(real_data: Path) -> Vocabulary:
         words,
         np.concatenate([chunk.vectors for chunk in chunks]),
         lowercase=True,
-        digest="glove.840B.300d.33k",
-    )
+    ).with_content_digest("glove.840B.300d.33k")
 
 
 def table(vocabulary: Vocabulary) -> Iterator[str]:

@@ -18,10 +18,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.analysis import text_scores, word_movers
+from dxbeam.analysis import language_scores, text_scores, word_movers
 from dxbeam.analysis.text_scores import BLEU_COUNTS, CHRF_COUNTS, Counts, Reference
 from dxbeam.analysis.word_movers import Ids
+from dxbeam.language.model import LanguageModel
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.text.tokenization import split
 
 REPLICATES = 500
 
@@ -31,7 +33,13 @@ _SHARES = ("unchanged", "unchanged_known", "out_of_vocabulary", "out_of_vocabula
 _MEANS = ("rouge1", "rouge2", "rougeL", "embedding_similarity", "wmd", "wmd_relaxed")
 _NEED_VECTORS = (*_SHARES[1:], *_MEANS[3:])
 
-_COUNTS = 2 * len(_SHARES) + BLEU_COUNTS + CHRF_COUNTS
+_OF_LANGUAGE = ("unchanged_rare", "perplexity", "perplexity_original")
+"""What needs a language model."""
+
+_LANGUAGE = 2 * len(_SHARES) + BLEU_COUNTS + CHRF_COUNTS
+"""Where its counts begin."""
+
+_COUNTS = _LANGUAGE + 2 * len(_OF_LANGUAGE)
 
 
 class Original(Protocol):
@@ -109,15 +117,24 @@ class DocumentScorer:
       document: the original, which is read once.
       seed: of the bootstrap; the document's own, the same whenever it is looked at.
       vocabulary: gives words their ids and vectors; None leaves out what needs them.
+      model: says which words are rare and how likely a text is; None leaves both out.
     """
 
-    def __init__(self, document: Original, seed: int, vocabulary: Vocabulary | None):
+    def __init__(
+        self,
+        document: Original,
+        seed: int,
+        vocabulary: Vocabulary | None,
+        model: LanguageModel | None = None,
+    ):
         self._vocabulary = vocabulary
+        self._model = model
         self._lower = vocabulary is None or vocabulary.lowercase
         self._words = self._cased_words(document.words)
         self._ids = self._ids_of(self._words)
         self._known = (self._ids != UNKNOWN).tolist()
         self._reference = Reference(self._cased_line(document.original))
+        self._begins = language_scores.sentence_begins(split(document.original)[0])
         self._placed = word_movers.placed(vocabulary, self._ids) if vocabulary else None
         self._weights = np.random.default_rng(seed).poisson(1.0, REPLICATES)
 
@@ -139,11 +156,31 @@ class DocumentScorer:
             shares += [len(one) - sum(one), len(one)]
         reference = self._reference
         counts = np.concatenate(
-            [np.array(shares, np.float64), reference.bleu_counts(text), reference.chrf_counts(text)]
+            [
+                np.array(shares, np.float64),
+                reference.bleu_counts(text),
+                reference.chrf_counts(text),
+                self._language_counts(ids, released.aligned),
+            ]
         )
         wmd, relaxed, cosine = self._moved(ids)
         means = np.array([*reference.rouge(text), cosine, wmd, relaxed], np.float64)
         return DocumentScores(self._weights, counts, means, released.aligned)
+
+    def _language_counts(self, ids: Ids, aligned: bool) -> Counts:
+        """Rare words that came out as they were and all; losses and words, after and before.
+
+        A text whose words do not stand in the places of the original's counts for nothing.
+        """
+        model = self._model
+        if model is None or not aligned:
+            return np.zeros(2 * len(_OF_LANGUAGE))
+        rare = language_scores.is_rare(model, self._ids)
+        counts = [float((ids == self._ids)[rare].sum()), float(rare.sum())]
+        for each in (ids, self._ids):
+            losses = language_scores.losses(model, each, self._begins)
+            counts += [float(losses.sum()), float(len(losses))]
+        return np.array(counts)
 
     def _moved(self, ids: Ids) -> tuple[float | None, float | None, float | None]:
         if self._vocabulary is None or self._placed is None:
@@ -213,13 +250,25 @@ def scores_of(sums: Sums, with_vocabulary: bool) -> Iterator[Score]:
     left_out = () if with_vocabulary else _NEED_VECTORS
     for place, metric in enumerate(_SHARES):
         if metric not in left_out and sums.counts[0, 2 * place + 1]:
-            yield _from_counts(metric, sums, 2 * place, 2, lambda pair: pair[0] / pair[1])
+            yield _from_counts(metric, sums, 2 * place, 2, _share)
     first = 2 * len(_SHARES)
     yield _from_counts("bleu", sums, first, BLEU_COUNTS, text_scores.bleu)
     yield _from_counts("chrf", sums, first + BLEU_COUNTS, CHRF_COUNTS, text_scores.chrf)
+    for place, metric in enumerate(_OF_LANGUAGE):
+        start = _LANGUAGE + 2 * place
+        if sums.counts[0, start + 1]:
+            yield _from_counts(metric, sums, start, 2, _share if place == 0 else _perplexity)
     for metric, n, total, squares in zip(_MEANS, *sums.means, strict=True):
         if metric not in left_out and n:
             yield _mean(metric, int(n), float(total), float(squares))
+
+
+def _share(counts: Counts) -> float:
+    return float(counts[0] / counts[1])
+
+
+def _perplexity(counts: Counts) -> float:
+    return math.exp(counts[0] / counts[1])
 
 
 def _from_counts(

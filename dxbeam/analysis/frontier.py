@@ -26,7 +26,10 @@ from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
-ESTIMATES = ("useful", "unchanged", RELEASED_WORD, NOISY_VECTOR, "context", "task_accuracy", "wmd")
+READING = ("context", "context_rare", "noisy_context", "noisy_context_rare")
+"""Those of attackers that read documents."""
+
+ESTIMATES = ("useful", "unchanged", RELEASED_WORD, NOISY_VECTOR, *READING, "task_accuracy", "wmd")
 """Columns of the table that have an interval."""
 
 
@@ -84,6 +87,10 @@ class Point(NamedTuple):
       noisy_vector: by Bayes on the noisy vector; None where that is not defined.
       context: share of the words of documents that are recovered with context; None where no
         documents were read.
+      context_rare: the same of words that public text holds rarer than 1 in 10,000; None where no
+        document has one.
+      noisy_context, noisy_context_rare: by an attacker that reads the noisy vectors of documents
+        with context, as a decoder does; None where the mechanism has no known noise density.
       task_accuracy: of original documents, of what is learnt from released ones; None where no
         documents were measured.
       wmd: mean Word Mover's Distance of a document to its release, in units of the embedding;
@@ -100,6 +107,9 @@ class Point(NamedTuple):
     released_word: Estimate
     noisy_vector: Estimate | None
     context: Estimate | None = None
+    context_rare: Estimate | None = None
+    noisy_context: Estimate | None = None
+    noisy_context_rare: Estimate | None = None
     task_accuracy: Estimate | None = None
     wmd: Estimate | None = None
 

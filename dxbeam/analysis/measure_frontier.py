@@ -16,9 +16,14 @@ from apache_beam import pvalue
 
 from dxbeam.analysis import frontier, grids
 from dxbeam.analysis.attackers.channel import Channel
-from dxbeam.analysis.attackers.context import context_share
+from dxbeam.analysis.attackers.context import (
+    candidates_for,
+    read_texts,
+    share_right,
+)
 from dxbeam.analysis.attackers.draws import draw
 from dxbeam.analysis.attackers.make_channel import make_channel, pair_draws
+from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
 from dxbeam.analysis.attackers.prior import Prior, prior_from_counts, uniform_prior
 from dxbeam.analysis.attackers.resampled_channel import (
     MOST_RANKS,
@@ -26,7 +31,8 @@ from dxbeam.analysis.attackers.resampled_channel import (
     resampled_channel,
 )
 from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
-from dxbeam.analysis.frontier import Estimate, Point
+from dxbeam.analysis.frontier import READING, Estimate, Point
+from dxbeam.analysis.language_scores import RARE
 from dxbeam.analysis.measure import Searching, SharedSearch
 from dxbeam.analysis.measurement import Question, Setting, made
 from dxbeam.analysis.progress import Progress
@@ -204,10 +210,11 @@ class _MeasureFrontier(Searching):
     ) -> Iterator[tuple[int, Point]]:
         with self._progress.of(task.tasks, task.setting):
             texts = [np.array(document.ids, np.int64) for document in documents]
+            known: dict[str, Any] = {}
             for point, channel in self._points(task, counts):
                 if following is not None:
-                    shares = self._read_on(task, point.rank_c, channel, texts, following)
-                    point = point._replace(context=Estimate(*shares))
+                    point = self._read(task, point._replace(**known), channel, texts, following)
+                    known = {name: getattr(point, name) for name in READING[2:]}
                 yield task.part, point
 
     def _points(self, task: Task, counts: Any) -> Iterator[tuple[Point, Channel]]:
@@ -228,19 +235,26 @@ class _MeasureFrontier(Searching):
             counted = frontier.measured(mechanism, c, ids, random, channel, search, counted)
             yield frontier.point(mechanism, setting.parameters_text, c, counted), channel
 
-    def _read_on(
-        self,
-        task: Task,
-        c: float | None,
-        channel: Channel,
-        texts: Sequence[Ids],
-        following: WordPairs,
-    ) -> tuple[float, float, float]:
-        ids = np.concatenate(texts)
+    def _read(
+        self, task: Task, point: Point, channel: Channel, texts: Sequence[Ids], following: WordPairs
+    ) -> Point:
+        """With what attackers get that read documents; noisy vectors are the same for all c."""
+        mechanism, ids = task.setting.made(), np.concatenate(texts)
         random = self._random(task, _READ, len(ids))
-        released = draw(task.setting.made(), c, ids, random, self._search).released
-        ends = np.cumsum([len(text) for text in texts])[:-1]
-        return context_share(channel, following, texts, np.split(released, ends))
+        drawn = draw(mechanism, point.rank_c, ids, random, self._search)
+        rare = channel.prior.shares < RARE
+        found = {"context": candidates_for(channel, drawn.released)}
+        if drawn.noisy is not None and point.noisy_context is None:
+            found["noisy_context"] = candidates_from_vectors(
+                mechanism, drawn.noisy, channel.prior, self._search
+            )
+        estimates: dict[str, Any] = {}
+        for name, candidates in found.items():
+            guesses = read_texts(candidates, texts, following)
+            estimates[name] = Estimate(*share_right(texts, guesses))
+            if rare[ids].any():
+                estimates[f"{name}_rare"] = Estimate(*share_right(texts, guesses, rare))
+        return point._replace(**estimates)
 
     def _random(self, task: Task, kind: int, rows: int) -> Any:
         draws = task.setting.made().draws(self._search.vocabulary.dimensions)

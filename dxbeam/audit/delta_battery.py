@@ -6,6 +6,7 @@ known, its largest value over differences of vectors is set against the claim.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +16,7 @@ from dxbeam.audit.evidence import Floats
 from dxbeam.audit.subject import Finding, Subject, words_at
 
 _RANDOM = 200
+_LENGTH = 20  # words of a bag
 
 
 def audit_delta(subject: Subject, n: int) -> Iterator[Finding]:
@@ -24,12 +26,32 @@ def audit_delta(subject: Subject, n: int) -> Iterator[Finding]:
     if reference.slack is None:
         return
     largest = float(reference.slack(differences(subject, n, reference.longest)).max())
+    yield from _of_bags(subject, n, largest)
     found = evidence.never(int(largest > reference.delta))
     yield Finding.of("delta: beyond the claim", f"n = {n}", found)._replace(
         statistic=largest,
         part_of_claim=subject.sound,
         says=f"largest exact delta {largest:.4g}, claimed {reference.delta:.4g}",
     )
+
+
+def _of_bags(subject: Subject, n: int, slack: float) -> Iterator[Finding]:
+    """The delta that is promised of a bag, where each of its words fails by itself.
+
+    Words whose noise leaves the other's support do so independently, so some word of k does with a
+    probability of 1 - (1 - delta)^k, and no bag's delta may be less.
+    """
+    for length in (1, _LENGTH):
+        promise = subject.bag(length, frozenset()).guarantee(
+            subject.configuration.mechanism.guarantee()
+        )
+        needed = -math.expm1(length * math.log1p(-min(slack, 1 - 1e-15)))
+        less = promise.sound and promise.delta < needed * (1 - 1e-9)
+        setting = f"bags of {length}, n = {n}"
+        yield Finding.of("delta: of bags, less than of independent words", setting,
+                         evidence.never(int(less)))._replace(
+            statistic=needed, says=f"at least {needed:.4g}, promised {promise.delta:.4g}"
+        )  # fmt: skip
 
 
 def differences(subject: Subject, n: int, longest: float) -> Floats:

@@ -17,6 +17,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from dxbeam.audit.bag_battery import audit_bags
+from dxbeam.audit.default_battery import (
+    audit_clipping,
+    audit_levels,
+    audit_lists,
+    audit_long_text,
+    audit_usual_clusters,
+)
 from dxbeam.audit.delta_battery import audit_delta
 from dxbeam.audit.evidence import holm_shares
 from dxbeam.audit.large_vocabulary_battery import (
@@ -44,6 +51,11 @@ _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int
     "long_vectors": (audit_long_vectors, (2,)),
     "shared_vectors": (audit_shared_vectors, (1, 3)),
     "searches": (audit_searches, (50,)),
+    "usual_clusters": (audit_usual_clusters, (3,)),
+    "long_text": (audit_long_text, (1,)),
+    "levels": (audit_levels, (1,)),
+    "lists": (audit_lists, (1,)),
+    "clipping": (audit_clipping, (3, 300)),
     "bags": (audit_bags, (1,)),
     "noise": (audit_noise, DIMENSIONS),
     "line": (audit_line, DIMENSIONS),

@@ -30,12 +30,14 @@ class Size(NamedTuple):
       long_noises: noise vectors in more.
       outputs: released words per word.
       words: words of a text.
+      long_words: words of a long text.
     """
 
     noises: int = 100_000
     long_noises: int = 50_000
     outputs: int = 20_000
     words: int = 6_000
+    long_words: int = 140_000
 
 
 STANDARD = Size()

@@ -88,10 +88,10 @@ def _audit_repetition(subject: Subject, setting: str) -> Iterator[Finding]:
         yield Finding.of(f"text: noise {name}", setting, found)
         found = evidence.rank_correlation(np.abs(first), np.abs(second))
         yield Finding.of(f"text: size of noise {name}", setting, found)
-    yield Finding.of("text: noise any number of words apart", setting, _any_lag(noise))
+    yield Finding.of("text: noise any number of words apart", setting, any_lag(noise))
 
 
-def _any_lag(noise: Floats) -> Evidence:
+def any_lag(noise: Floats) -> Evidence:
     """Correlations of ranks at every distance but the longest; a text may be worked on in pieces.
 
     A distance's sum of products of centred ranks is normal, as they are bounded.

@@ -50,7 +50,7 @@ class AuditOptions(PipelineOptions):
         )
         group.add_argument(
             "--report",
-            default="audit.json",
             metavar="FILE",
-            help="where to write the report, local or gs:// (default audit.json)",
+            help="where to write the report, local or gs:// (default audit.json, or where that is "
+            "there already audit-2.json, and so on)",
         )

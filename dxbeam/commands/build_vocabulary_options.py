@@ -88,7 +88,8 @@ class BuildVocabularyOptions(PipelineOptions):
             type=count,
             metavar="K",
             help="store the K public orders of the words that diffractor and diffractor_tem with "
-            "orders=K draw from (default: each process that needs them makes them)",
+            "orders=K draw from; not the order of a language model, which is --order of "
+            "build-language-model (default: each process that needs them makes them)",
         )
         group = flag_group(parser, flag_groups.OUTPUT)
         group.add_argument(

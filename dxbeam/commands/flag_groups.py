@@ -8,6 +8,7 @@ CORPUS = "corpus"
 EMBEDDINGS = "embeddings"
 VOCABULARY = "vocabulary"
 INDEX = "search index"
+LANGUAGE_MODEL = "language model"
 VECTORS = "vectors"
 MECHANISM = "mechanism"
 AUDIT = "audit"
@@ -22,8 +23,8 @@ REPAIR = "repair by a language model"
 RUN = "run"
 
 HEADINGS = (
-    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, VECTORS, TARGET, MECHANISM, AUDIT, MEASURE, ATTACK,
-    EVALUATION, KEY, OUTPUT, LEDGER, REPAIR, RUN,
+    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, LANGUAGE_MODEL, VECTORS, TARGET, MECHANISM, AUDIT,
+    MEASURE, ATTACK, EVALUATION, KEY, OUTPUT, LEDGER, REPAIR, RUN,
 )  # fmt: skip
 """In the order of --help."""
 

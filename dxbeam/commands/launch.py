@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import logging
 import re
+import shutil
 import sys
 import traceback
+import weakref
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
@@ -19,6 +21,7 @@ from apache_beam.options.pipeline_options import (
 )
 
 from dxbeam import stopping
+from dxbeam.commands import console
 from dxbeam.commands.options import (
     LARGE_CORPUS,
     LOCAL_RUNNER,
@@ -105,6 +108,15 @@ def refuse_quoting(options: PipelineOptions) -> None:
         )
 
 
+def new_pipeline(options: PipelineOptions) -> beam.Pipeline:
+    """A pipeline that leaves no temporary folder, whether it is run, stopped or neither."""
+    with stopping.writing():  # so that the process is not stopped in between
+        pipeline = beam.Pipeline(options=options)
+        stopping.temporary(pipeline.local_tempdir)
+    weakref.finalize(pipeline, shutil.rmtree, pipeline.local_tempdir, ignore_errors=True)
+    return pipeline
+
+
 def run(pipeline: beam.Pipeline) -> None:
     """Runs to the end.
 
@@ -151,6 +163,7 @@ def naming_flags(launcher: Launcher) -> Launcher:
 def main(launcher: Launcher, argv: Sequence[str] | None = None) -> NoReturn:
     """Runs a launcher as a program: exits 0, or with one clear sentence and 1 or 2."""
     stopping.watch()
+    console.print_anything()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", force=True)
     for chatty in ("apache_beam", "google", "faiss", *_JOB_SERVERS):
         logging.getLogger(chatty).setLevel(logging.WARNING)

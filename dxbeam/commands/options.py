@@ -35,6 +35,7 @@ from dxbeam.commands.arguments import (
     without_contradictions,
 )
 from dxbeam.commands.audit_options import AuditOptions
+from dxbeam.commands.build_language_model_options import BuildLanguageModelOptions
 from dxbeam.commands.build_vocabulary_options import BuildVocabularyOptions
 from dxbeam.commands.calibrate_options import CalibrateOptions
 from dxbeam.commands.evaluate_options import EvaluateOptions
@@ -42,6 +43,7 @@ from dxbeam.commands.flag_groups import flag_group
 from dxbeam.commands.frontier_options import FrontierOptions
 from dxbeam.commands.measure_options import MeasureOptions
 from dxbeam.commands.release_vectors_options import ReleaseVectorsOptions
+from dxbeam.commands.run_options import RunOptions
 from dxbeam.commands.sanitize_options import LedgerOptions, SanitizeOptions
 from dxbeam.errors import ConfigurationError
 from dxbeam.space.choose_backend import AUTO, SEARCHES
@@ -50,6 +52,7 @@ __all__ = [
     "LARGE_CORPUS",
     "LOCAL_RUNNER",
     "AuditOptions",
+    "BuildLanguageModelOptions",
     "BuildVocabularyOptions",
     "CalibrateOptions",
     "CommonOptions",
@@ -121,6 +124,7 @@ class CommonOptions(PipelineOptions):
 
 _LAUNCHERS = (
     AuditOptions,
+    BuildLanguageModelOptions,
     BuildVocabularyOptions,
     CalibrateOptions,
     EvaluateOptions,
@@ -130,7 +134,7 @@ _LAUNCHERS = (
     SanitizeOptions,
 )
 _WITH_LEDGER = (ReleaseVectorsOptions, SanitizeOptions)
-_OURS = (*_LAUNCHERS, LedgerOptions, CommonOptions)
+_OURS = (*_LAUNCHERS, LedgerOptions, CommonOptions, RunOptions)
 
 
 def launcher_flags(own: type[PipelineOptions]) -> list[argparse.Action]:
@@ -205,7 +209,7 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
     written = [text for flag in given for text in as_argument(flag, known[flag.name])]
     parser.parse_args(written)
     _refuse_unknown_places(given, known)
-    parsed = PipelineOptions(written)
+    parsed = RunOptions(written)
     if parsed.view_as(StandardOptions).runner is None:
         parsed.view_as(StandardOptions).runner = LOCAL_RUNNER
     _check_runner(parsed)

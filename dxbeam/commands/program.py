@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from dxbeam import stopping
+from dxbeam.commands import console
 from dxbeam.errors import ConfigurationError, DxbeamError
 
 _PARAMETER = re.compile(r"`([a-z][a-z_]*)`")
@@ -46,6 +47,7 @@ class Arguments(argparse.ArgumentParser):
 def main(command: Command, argv: Sequence[str] | None = None) -> NoReturn:
     """Runs a command as a program: exits with its code, or with one clear sentence and 2."""
     stopping.watch()
+    console.print_anything()
     for chatty in ("apache_beam", "google"):  # they warn where Cloud Storage needs no account
         logging.getLogger(chatty).setLevel(logging.ERROR)
     code, sentence = MISTAKE, ""

@@ -8,7 +8,7 @@ start, so those of lower orders follow from them. The code of the words x, y, z 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from dxbeam.errors import ConfigurationError, described
 from dxbeam.space.vocabulary import UNKNOWN
 
 Ids = npt.NDArray[np.int64]
+
+_Number = TypeVar("_Number", np.int64, np.float64)
 
 ORDERS = (2, 3)
 
@@ -96,7 +98,7 @@ def added(parts: Iterable[Counts]) -> Counts:
     return Counts(every[0].words, every[0].order, codes, counts)
 
 
-def summed(codes: Ids, counts: Ids) -> tuple[Ids, Ids]:
+def summed(codes: Ids, counts: npt.NDArray[_Number]) -> tuple[Ids, npt.NDArray[_Number]]:
     """Distinct codes, ascending, each with the sum of its counts."""
     if not len(codes):
         return codes, counts

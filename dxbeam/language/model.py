@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dxbeam.language.casings import Casings
 from dxbeam.language.counts import count_sentences
 from dxbeam.language.kneser_ney import Smoothed, smooth
 from dxbeam.language.sparse_rows import Floats, Ids
@@ -45,12 +46,14 @@ class LanguageModel:
       vocabulary: ``content_digest`` of the vocabulary it is made for.
       numbers: what is stored.
       stored_digest: names the content; "" for a model made in memory.
+      casings: how words are written in the text that it was made of, or None.
     """
 
     words: int
     vocabulary: str
     numbers: Smoothed
     stored_digest: str = ""
+    casings: Casings | None = None
 
     def __reduce__(self) -> Any:
         raise TypeError("a language model is opened where it is used; pickle its handle")

@@ -20,8 +20,8 @@ Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.uint64]
 
-_AT_ONCE = 1 << 15
-"""Places looked up together: their arrays stay in a core's own cache."""
+_AT_ONCE = 1 << 17
+"""Places looked up together: enough for NumPy's calls to cost little, and not much memory."""
 
 _ROW_KEY, _COLUMN_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
 
@@ -37,13 +37,17 @@ def _mixed(numbers: npt.NDArray[np.int64], key: np.uint64) -> Bits:
     return bits
 
 
-def _hash(rows: Ids, columns: Ids) -> Bits:
-    """The hash of each place: a sum, so that a block of places costs one addition each."""
-    return _mixed(rows, _ROW_KEY) + _mixed(columns, _COLUMN_KEY)
-
-
 def _padded(array: Ids, dimensions: int) -> Ids:
     return array.reshape((1,) * (dimensions - array.ndim) + array.shape)
+
+
+def _at(array: Ids, at: tuple[Ids, ...]) -> Ids:
+    """An array's elements at places of the shape that it is broadcast to."""
+    place: Ids | int = 0
+    for size, index in zip(array.shape, at, strict=True):
+        if size > 1:
+            place = place * size + index
+    return array.reshape(-1).take(np.broadcast_to(place, at[0].shape))
 
 
 def _power_of_two(least: int) -> int:
@@ -62,14 +66,14 @@ class SparseRows:
     Attributes:
       starts: int32 or int64 [R + 1]: row r's entries are those from starts[r] to starts[r + 1].
       columns: unsigned [S], ascending within a row.
-      values: float32 [S].
+      values: float32 or float64 [S].
       filter: uint8, as many as a power of two.
       slots: unsigned, as many as a power of two: places in a row, or the largest number for none.
     """
 
     starts: npt.NDArray[np.signedinteger]
     columns: npt.NDArray[np.unsignedinteger]
-    values: npt.NDArray[np.float32]
+    values: npt.NDArray[np.floating]
     filter: npt.NDArray[np.uint8]
     slots: npt.NDArray[np.unsignedinteger]
 
@@ -94,7 +98,7 @@ class SparseRows:
         """The values at places; 0 where there is no entry.
 
         Args:
-          rows: int64, numbers of rows; those below 0 have no entries.
+          rows: int64, from 0 to R - 1.
           columns: int64, of a shape that broadcasts with that of ``rows``.
 
         Returns:
@@ -135,9 +139,11 @@ class SparseRows:
             if not len(places):
                 continue
             at = np.unravel_index(places, sums.shape)
-            hit_rows = np.broadcast_to(rows[row_part], sums.shape)[at]
-            hit_columns = np.broadcast_to(columns[column_part], sums.shape)[at]
-            entries = self._exactly(sums[at], hit_rows, hit_columns)
+            entries = self._exactly(
+                sums.reshape(-1).take(places),
+                _at(rows[row_part], at),
+                _at(columns[column_part], at),
+            )
             kept = np.flatnonzero(entries >= 0)
             yield places[kept] + start * a_step, entries[kept]
 
@@ -152,20 +158,19 @@ class SparseRows:
     def _exactly(self, sums: Bits, rows: Ids, columns: Ids) -> Ids:
         """The entries at some places, int64 [B]; -1 where there is none."""
         entries = np.full(len(sums), -1, np.int64)
-        live = np.flatnonzero((rows >= 0) & (rows < self.rows))
-        slots = (sums[live] >> np.uint64(3)).view(np.int64) & (len(self.slots) - 1)
-        rows, columns = rows[live], columns[live]
-        firsts = self.starts.take(rows).astype(np.int64)
-        ends = self.starts.take(rows + 1)
-        while len(live):
+        live: Ids | slice = slice(None)
+        slots = (sums >> np.uint64(3)).view(np.int64) & (len(self.slots) - 1)
+        firsts, ends = self.starts.take(rows), self.starts.take(rows + 1)
+        while len(slots):
             places = self.slots.take(slots)
-            candidates = firsts + places
-            taken = places != self._empty
-            inside = taken & (candidates < ends)
-            same = inside & (self.columns.take(np.where(inside, candidates, 0)) == columns)
-            entries[live[same]] = candidates[same]
-            on = np.flatnonzero(taken & ~same)
-            live, columns, firsts, ends = live[on], columns[on], firsts[on], ends[on]
+            candidates = firsts + places.astype(np.int64)
+            # An empty slot's place is beyond the end of every row.
+            same = self.columns.take(candidates, mode="clip") == columns
+            same &= candidates < ends
+            entries[live] = np.where(same, candidates, -1)
+            on = np.flatnonzero((places != self._empty) & ~same)
+            live = on if isinstance(live, slice) else live[on]
+            columns, firsts, ends = columns[on], firsts[on], ends[on]
             slots = (slots[on] + 1) & (len(self.slots) - 1)
         return entries
 
@@ -173,7 +178,7 @@ class SparseRows:
 def sparse_rows(
     starts: npt.NDArray[np.integer],
     columns: npt.NDArray[np.integer],
-    values: npt.NDArray[np.float32],
+    values: npt.NDArray[np.floating],
     width: int,
 ) -> SparseRows:
     """Makes the table of entries that are sorted by row and column.
@@ -181,12 +186,12 @@ def sparse_rows(
     Args:
       starts: integers [R + 1], of the rows.
       columns: integers [S], from 0 to width - 1.
-      values: float32 [S].
+      values: float32 or float64 [S].
       width: the number of columns.
     """
     entries, kind = len(columns), smallest_unsigned(width + 1)
-    numbers = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    sums = _hash(numbers, columns.astype(np.int64))
+    sums = np.repeat(_mixed(np.arange(len(starts) - 1), _ROW_KEY), np.diff(starts))
+    sums += _mixed(columns.astype(np.int64), _COLUMN_KEY)
     bloom = np.zeros(1 << _power_of_two(2 * entries), np.uint8)
     shift = np.uint64(64 - _power_of_two(len(bloom)))
     np.bitwise_or.at(
@@ -198,7 +203,8 @@ def sparse_rows(
     slots = np.full(len(owners), np.iinfo(kind).max, kind)
     owned = np.flatnonzero(owners >= 0)
     whose = owners[owned]
-    slots[owned] = whose - np.asarray(starts)[numbers[whose]]
+    rows = np.searchsorted(starts, whose, side="right") - 1
+    slots[owned] = whose - np.asarray(starts)[rows]
     return SparseRows(
         starts.astype(np.int32 if entries <= np.iinfo(np.int32).max else np.int64),
         columns.astype(smallest_unsigned(width - 1)),
@@ -208,10 +214,11 @@ def sparse_rows(
     )
 
 
-def _placed(sums: Bits) -> Ids:
+def _placed(sums: Bits) -> npt.NDArray[np.signedinteger]:
     """Puts entries into slots by linear probing: the entry of each slot, -1 where there is none."""
-    owners = np.full(1 << _power_of_two(2 * len(sums)), -1, np.int64)
-    waiting = np.arange(len(sums))
+    kind = np.int32 if len(sums) <= np.iinfo(np.int32).max else np.int64
+    owners = np.full(1 << _power_of_two(2 * len(sums)), -1, kind)
+    waiting = np.arange(len(sums), dtype=kind)
     slots = (sums >> np.uint64(3)).view(np.int64) & (len(owners) - 1)
     while len(waiting):
         free = owners[slots] < 0

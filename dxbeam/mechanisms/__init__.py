@@ -18,7 +18,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.noise import Floats
+from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import choices_of
+from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
@@ -81,6 +83,32 @@ class AddsNoise(Protocol):
         Returns:
           float64 [B, n]; row i depends on row i of ``random`` alone.
         """
+        ...
+
+
+@runtime_checkable
+class DescribesNoise(AddsNoise, Protocol):
+    """A mechanism of whose noisy vector the density is known, so that it can be decoded."""
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The vectors that the noise is added to: float64 [B, n]."""
+        ...
+
+    def density(self, search: NeighborSearch) -> NoiseDensity:
+        """The density of the noisy vector given the word."""
+        ...
+
+
+@runtime_checkable
+class ChoosesWords(Protocol):
+    """A mechanism that draws a word with known probabilities, so that it can be decoded."""
+
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """As ``Mechanism`` says."""
+        ...
+
+    def channel(self, search: NeighborSearch) -> WordChannel:
+        """The probabilities of drawn words given originals."""
         ...
 
 

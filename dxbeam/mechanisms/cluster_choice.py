@@ -61,14 +61,15 @@ def within_clusters(epsilon: float, size: int, citation: str) -> Guarantee:
         "distance by clusters of a public partition of the vocabulary: 0 between equal words, 1 "
         "between words of one cluster and infinite between words of different clusters, so that "
         "which cluster a word belongs to is published",
+        shows="cluster",
     )
     promise = pure(
         epsilon,
         citation,
         metric,
         caveats=(
-            "A released word shows the cluster of the original word at any epsilon: what words of "
-            "one cluster have in common is not hidden.",
+            "The mechanism draws a word of the original word's cluster at any epsilon: what words "
+            "of one cluster have in common is not hidden.",
             f"Clusters have {size} to {2 * size - 1} words (all words of a smaller vocabulary are "
             "one) and follow from the vocabulary's order and vectors; words outside it are treated "
             "as the word nearest to the unknown word's vector.",

@@ -16,29 +16,18 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-
 from dxbeam.guarantees import Guarantee, Metric, pure
+from dxbeam.mechanisms.clipping import clipped
 from dxbeam.mechanisms.noise import (
     ROUNDED_NOISE,
     Floats,
     coordinate_laplace,
     coordinate_laplace_draws,
 )
+from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_positive
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
-
-
-def clipped(vectors: Floats, radius: float | None) -> Floats:
-    """The nearest points of the ball of this radius around the origin: float64 [B, n] -> [B, n].
-
-    None stands for no ball.
-    """
-    if radius is None:
-        return vectors
-    lengths = np.sqrt(np.square(vectors).sum(axis=1, keepdims=True))
-    return np.asarray(vectors * (radius / np.maximum(lengths, radius)))
 
 
 def checked_clip(clip: float) -> float:
@@ -90,6 +79,11 @@ class CoordinateLaplace:
     def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
         """The clipped vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
         return clipped(search.vocabulary.vectors_of(ids), self.clip)
+
+    def density(self, search: NeighborSearch) -> NoiseDensity:
+        """Falls with the sum of absolute differences; a coordinate deviates by sqrt(2) / rate."""
+        rate = self.epsilon / math.sqrt(search.vocabulary.dimensions)
+        return NoiseDensity(rate, math.sqrt(2) / rate, absolute=True, clip=self.clip)
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's clipped vector plus noise: int64 [B] -> int64 [B]."""

@@ -107,7 +107,8 @@ class CusText:
           int64 [C, m, m], for each word of a cluster the counts of NUMBERS of all of them.
         """
         most = 1.0 if self.scale == PUBLISHED else np.inf
-        widest = np.maximum(apart.max(axis=(1, 2)), np.finfo(np.float64).tiny)
+        widest = apart.max(axis=(1, 2))
+        widest[widest == 0] = 1.0  # equal vectors: the words of the cluster are drawn alike
         shares = apart * (self.epsilon / 2 / widest)[:, None, None]
         low, high = np.zeros(len(apart)), np.ones(len(apart))
         for _ in range(_DOUBLINGS):

@@ -32,8 +32,10 @@ from typing import ClassVar
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, approximate
-from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped, clipped_euclidean
+from dxbeam.mechanisms.clipping import clipped
+from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped_euclidean
 from dxbeam.mechanisms.noise import ROUNDED_NOISE, Floats, gaussian, gaussian_draws
+from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import (
     ADDED_LATER,
     checked_delta,
@@ -140,6 +142,10 @@ class Gaussian:
     def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
         """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
         return clipped(search.vocabulary.vectors_of(ids), self.clip)
+
+    def density(self, search: NeighborSearch) -> NoiseDensity:  # noqa: ARG002
+        """Falls with the square of the distance from the clipped vector."""
+        return NoiseDensity(1 / (2 * self.sigma**2), self.sigma, power=2, clip=self.clip)
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""

@@ -20,8 +20,9 @@ The bound. By the triangle inequality each weight exp(-d'(w, y) / 2) changes by 
 exp(d'(w, w') / 2) when w is replaced by w', and so does their sum: P(y | w) <= exp(d'(w, w'))
 P(y | w'), McSherry and Talwar 2007, theorem 6.
 
-Words outside the vocabulary. Let pi be the identity on the vocabulary and send every other string
-to one further word u, at the public unknown vector and with rho(u) = 0. d' is a metric on the
+Words outside the vocabulary. Let pi be the identity on the vocabulary (where that is lower-case, pi
+lower-cases first, so every casing of a word has one weight) and send every other string to one
+further word u, at the public unknown vector and with rho(u) = 0. d' is a metric on the
 vocabulary and u together; u is never released, which is no matter for the bound, as outputs may be
 any subset. The mechanism sees pi(s) alone, so for all strings the bound holds with d'(pi(s),
 pi(s')): pulling a metric back along a fixed public function is how a guarantee survives
@@ -243,8 +244,10 @@ def with_importance(promise: Guarantee, importance: Importance | None) -> Guaran
             *promise.caveats,
             "The price of importance: between two words without a weight the exponent is "
             f"{at_most(epsilon)} times the first of the two distances; a word with a weight costs "
-            f"its weight more, {largest} at most, and two such words the sum of theirs. Words "
-            "outside the vocabulary have none.",
+            f"its weight more, {largest} at most, and two such words the sum of theirs. A word "
+            "counts as the vocabulary looks it up: where that is lower-case, every casing of a "
+            "word has the largest weight that is listed for any of them. Words outside the "
+            "vocabulary have none.",
             MUST_BE_PUBLIC,
         ),
     )

@@ -11,11 +11,13 @@ of z alone.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee, pure
 from dxbeam.mechanisms.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
+from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import checked_epsilon
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
@@ -52,6 +54,11 @@ class Laplace:
     def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
         """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
         return search.vocabulary.vectors_of(ids)
+
+    def density(self, search: NeighborSearch) -> NoiseDensity:
+        """Falls with the distance; a coordinate's deviation is sqrt(n + 1) / epsilon."""
+        deviation = math.sqrt(search.vocabulary.dimensions + 1) / self.epsilon
+        return NoiseDensity(self.epsilon, deviation)
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""

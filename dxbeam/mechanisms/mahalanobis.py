@@ -24,6 +24,7 @@ import numpy as np
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, Metric, pure
 from dxbeam.mechanisms.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
+from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
@@ -108,6 +109,19 @@ class Mahalanobis:
     def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
         """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
         return search.vocabulary.vectors_of(ids)
+
+    def density(self, search: NeighborSearch) -> NoiseDensity:
+        """Falls with the distance of whitened vectors: those of S_l^-1/2, or of L^-1.
+
+        No direction has a smaller variance than 1 - l times that of laplace.
+        """
+        weight = self.covariance_weight
+        whiten = search.computed_once(
+            ("whitening", weight),
+            lambda vocabulary: np.linalg.inv(np.linalg.cholesky(shape_of(vocabulary, weight))).T,
+        )
+        deviation = math.sqrt((1 - weight) * (search.vocabulary.dimensions + 1)) / self.epsilon
+        return NoiseDensity(self.epsilon, deviation, whiten=whiten)
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""

@@ -15,13 +15,20 @@ less than rounding does (2^-53) unless the numbers of both are below 2^11: for k
 probability of k^2 2^-106, and in the tail, where both are 0, k^2 2^-128.
 
 How far the distribution is from the exact one. Noise is float64, each coordinate off by a share of
-2^-47 at most (dxbeam/vectors/release.py). A released word is another than exact noise would give
-where a border between two words lies within that error: with float64 once in some 10^13 words (t =
-2e-14 to 5e-14 in total variation, from the density of borders in the demo vocabulary at epsilon 5
-and 10), with float32 once in 10^5. Seen as an approximate guarantee,
+2^-47 at most (dxbeam/vectors/release.py), its sum y with a vector by 2^-53 |y| more, and a distance
+r from y to a word by a share of 2^-49. So of two words that are s apart the wrong one is taken only
+where y lies within 2^-47 |noise| + 2^-53 |y| + 2^-48 r^2 / s of the border between them. How often
+that is depends on the vocabulary: with the borders of the demo vocabulary at epsilon 5 and 10 once
+in some 10^13 words (t = 2e-14 to 5e-14 in total variation; with float32 once in 10^5). Where words
+are closer than 2^-48 r it is no longer rare: they are not told apart, and which of them comes out
+is a public function of y, mostly the first one. (Vectors of 2e-20, 3e-20 and 4e-20 under noise of
+the size of 0.1: nearly always the first.)
+
+What that does to the promise. Seen as an approximate guarantee,
 P(S | x) <= exp(epsilon d) P(S | x') + t (1 + exp(epsilon d)). Where exp(epsilon d) t is no small
-number this says little, and what holds is: the noisy vector is an exact one moved by 2^-47 of the
-noise, so the factor exp(epsilon d) holds for every set of words whose borders are moved by as much.
+number this says little, and what holds of every vocabulary is: the noisy vector is an exact one
+moved by 2^-47 of the noise and 2^-53 of itself, and the rest is a function of it; so the factor
+exp(epsilon d) holds for every set of words whose borders are moved by as much.
 """
 
 from __future__ import annotations
@@ -41,8 +48,12 @@ would be two functions of the same random numbers, and whoever holds both releas
 either promises. tests/mechanisms/test_noise_rule.py fails where that was forgotten."""
 
 ROUNDED_NOISE = (
-    "The proof is for exact arithmetic. In 64-bit floating point about one word in 10^13 is "
-    "released differently, and no outcome with a probability above 2^-900 is cut off."
+    "The proof is for exact arithmetic. In 64-bit floating point no outcome with a probability "
+    "above 2^-900 is cut off, and a noisy vector is off by less than 2^-46 of the size of vector "
+    "and noise. Another word is released where that takes the vector over the border between two "
+    "words: about once in 10^13 words with the demo vocabulary at epsilon 5 and 10, and more often "
+    "where vectors lie closer together. Words closer than 2^-46 of the noise may not be told "
+    "apart, and then the first of them is mostly released."
 )
 """What a guarantee says of computed noise; the derivation stands above."""
 

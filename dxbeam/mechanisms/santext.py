@@ -20,6 +20,7 @@ from dxbeam.mechanisms.exact_constant import ExactConstant, checked_constant, wi
 from dxbeam.mechanisms.exponential_choice import ROUNDED_CHOICE, choose, draws_of
 from dxbeam.mechanisms.importance import Importance, checked_importance, with_importance
 from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, recorded_settings
+from dxbeam.mechanisms.word_channel import FallingChannel, WordChannel
 from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
@@ -66,6 +67,10 @@ class SanText:
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """A word of the vocabulary for each word: int64 [B] -> int64 [B]."""
         return choose(ids, random, self.distribution(search.vocabulary), search)
+
+    def channel(self, search: NeighborSearch) -> WordChannel:
+        """Falls with the distance."""
+        return FallingChannel(self.distribution(search.vocabulary), search)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings; with weights more."""

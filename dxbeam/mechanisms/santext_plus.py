@@ -96,11 +96,13 @@ class SanTextPlus:
             caveats=(
                 f"Sensitive are the last {100 * self.sensitive:.12g} % of the vocabulary and, "
                 "where they are noised, words outside it; every other word is common.",
-                f"A common word is released as it is with probability {kept}; no delta below "
-                f"{kept} would be true of it.",
+                f"The mechanism keeps a common word as it is with probability {kept}; no delta "
+                f"below {kept} would be true of what it draws.",
             ),
             arithmetic=ROUNDED_CHOICE,
-        ).narrowed("sensitive words", f"common words, released as they are with probability {kept}")
+        ).narrowed(
+            "sensitive words", f"common words, which the mechanism keeps with probability {kept}"
+        )
         return dataclasses.replace(
             among,
             notion="metric differential privacy among sensitive words",

@@ -32,6 +32,7 @@ from dxbeam.mechanisms.parameters import (
     checked_share,
     recorded_settings,
 )
+from dxbeam.mechanisms.word_channel import FallingChannel, WordChannel
 from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
@@ -98,6 +99,10 @@ class TEM:
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """A word of the vocabulary for each word: int64 [B] -> int64 [B]."""
         return choose(ids, random, self.distribution(search.vocabulary), search)
+
+    def channel(self, search: NeighborSearch) -> WordChannel:
+        """Falls with the distance up to gamma."""
+        return FallingChannel(self.distribution(search.vocabulary), search)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * min(Euclidean distance, gamma), for every pair; with weights more."""

@@ -36,13 +36,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee, approximate
-from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped, clipped_euclidean
+from dxbeam.mechanisms.clipping import clipped
+from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped_euclidean
 from dxbeam.mechanisms.noise import (
     ROUNDED_NOISE,
     Floats,
     coordinate_laplace,
     coordinate_laplace_draws,
 )
+from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import checked_delta, checked_epsilon
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
@@ -142,6 +144,21 @@ class TrLaplace:
         """Independent truncated Laplace coordinates: uint64 [B, draws] -> float64 [B, n]."""
         n = search.vocabulary.dimensions
         return coordinate_laplace(random, n, self.epsilon / math.sqrt(n), self.limit(n))
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The clipped vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
+        return clipped(search.vocabulary.vectors_of(ids), self.clip)
+
+    def density(self, search: NeighborSearch) -> NoiseDensity:
+        """Falls with the sum of absolute differences, and is 0 where one is above the limit.
+
+        The deviation of a truncated coordinate is below both sqrt(2) / rate and limit / sqrt(3); it
+        is at least a third of the smaller one.
+        """
+        rate = self.epsilon / math.sqrt(search.vocabulary.dimensions)
+        limit = self.limit(search.vocabulary.dimensions)
+        deviation = min(math.sqrt(2) / rate, limit / math.sqrt(3)) / 3
+        return NoiseDensity(rate, deviation, absolute=True, clip=self.clip, limit=limit)
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word nearest to each word's clipped vector plus noise: int64 [B] -> int64 [B]."""

@@ -25,6 +25,7 @@ from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
 from dxbeam.mechanisms.noise import TAIL_DRAWS, Floats, uniform
+from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import (
     ADDED_LATER,
     checked_choice,
@@ -111,6 +112,14 @@ class Vickrey:
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """The noise that is added: uint64 [B, draws] -> float64 [B, n]."""
         return self.source.noise(random, search)
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The vectors that the noise is added to: int64 [B] -> float64 [B, n]."""
+        return self.source.noise_starts(ids, search)
+
+    def density(self, search: NeighborSearch) -> NoiseDensity:
+        """That of the noise: which of two words is released comes after it."""
+        return self.source.density(search)
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """One of the two words nearest to each noisy vector: int64 [B] -> int64 [B]."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from secrets import SystemRandom
 
 from dxbeam.documents import Document
+from dxbeam.release import usefulness
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
@@ -99,6 +100,7 @@ def sentences(sample: Tally, bags: bool) -> list[str]:
         ),
         "In brackets are 95 % intervals, approximate, as other texts of the corpus may differ.",
         "Shares are computed from the raw text; the guarantee does not cover them.",
+        *usefulness.warnings(sample),
     ]
 
 

@@ -19,6 +19,7 @@ from dxbeam.release import expected_shares
 from dxbeam.release.context import Pair
 from dxbeam.space.choose_backend import AUTO
 from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.remarks import remarks
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
 from dxbeam.text.repair import Repair
@@ -152,6 +153,7 @@ def describe(
         *(f"  In context: {pair.sentence}." for pair in context),
         *(f"  Note: {caveat}" for caveat in guarantee.caveats),
         "Estimate",
+        *(f"  Warning: {remark}" for remark in remarks(vocabulary)),
         f"  about {duration(forecast.core_seconds)} of one core "
         f"({forecast.tokens_per_second:,.0f} tokens per second), less with more cores"
         + ("; the language model takes further time" if repair else ""),

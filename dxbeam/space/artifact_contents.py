@@ -97,13 +97,8 @@ def _check_table(vocabulary: Vocabulary) -> None:
 
 
 def _check_places(vocabulary: Vocabulary) -> None:
-    clusters, orders, words = vocabulary.clusters, vocabulary.orders, len(vocabulary)
-    if clusters is not None:
-        sizes = np.bincount(clusters)  # refuses numbers below 0
-        if not (sizes[:-1] == sizes[0]).all() or not sizes[0] <= sizes[-1] < 2 * sizes[0]:
-            raise ValueError("the clusters are not of one size")
-    if orders is not None and not (np.sort(orders, axis=1) == np.arange(words)).all():
-        raise ValueError("an order does not hold each word once")
+    if problem := vocabulary.problem_of_places():
+        raise ValueError(problem)
 
 
 def _holds_unwritable(words: Sequence[str]) -> bool:
@@ -171,7 +166,7 @@ def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:
         digest=manifest["digest"],
         rounded=rounded,
         longest_vector=manifest.get("longest"),
-    )
+    ).with_content_digest(manifest["digest"])
 
 
 def _load_table(directory: Path, words: int) -> tuple[Any, Any]:

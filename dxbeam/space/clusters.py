@@ -8,6 +8,7 @@ are wide, and the last one holds what is left.
 
 from __future__ import annotations
 
+import logging
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from dxbeam.space.vocabulary import Vocabulary
 
 _DEPTH = 44  # more neighbours than a cluster needs, as some are taken
 _AT_ONCE = 512
+
+_LOG = logging.getLogger(__name__)
 
 
 def clusters(vocabulary: Vocabulary, size: int) -> npt.NDArray[np.int32]:
@@ -38,6 +41,13 @@ def clusters(vocabulary: Vocabulary, size: int) -> npt.NDArray[np.int32]:
     made = vocabulary.clusters
     if made is not None and np.count_nonzero(made == 0) == size:
         return made
+    if len(vocabulary) < 2 * size:
+        _LOG.warning(
+            "the vocabulary's %s words are one cluster, as there are not enough for two of %s, so "
+            "any word may come out for any",
+            f"{len(vocabulary):,}",
+            f"{size:,}",
+        )
     numbers = np.full(len(vocabulary), -1, np.int32)
     ahead = min(_AT_ONCE, len(vocabulary) // (2 * size))
     unused = UnusedWords(vocabulary, size + _DEPTH, ahead)

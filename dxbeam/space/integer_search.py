@@ -10,12 +10,18 @@ are in rounded_words.py.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.space.integer_products import Product
+from dxbeam.space.integer_products import (
+    OnnxProduct,
+    PackedWords,
+    Product,
+    is_exact,
+    packing_product,
+)
 from dxbeam.space.rounded_vectors import RoundedVectors
 from dxbeam.space.rounded_words import RoundedWords
 from dxbeam.space.score_bounds import WORDS_PER_BLOCK
@@ -23,6 +29,9 @@ from dxbeam.space.search_backend import Floats, Ids, SearchBackend
 from dxbeam.space.vocabulary import distances
 
 _QUERIES_PER_TILE = 512
+_FEW_QUERIES = 64
+_SMALL_SEARCHES_FIRST = 4  # the ends of a job's bundles are small too, and are not worth a copy
+_PACKED_BYTES = 64 << 20
 _CANDIDATES_PER_QUERY = 256  # with more, rounding decides too little to be worth it
 
 
@@ -54,6 +63,8 @@ class IntegerSearch:
         self._otherwise, self._threads = otherwise, threads
         self._vectors = np.asarray(vectors)  # slicing a memory map itself is slow
         self.bounds = RoundedWords(vectors, product, bits, rounded)
+        self._small_searches = 0
+        self._packed: PackedWords | None = None
 
     def nearest(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
         """As ``SearchBackend`` says, on all threads."""
@@ -78,21 +89,27 @@ class IntegerSearch:
         tile = self.bounds.tile(queries)
         if tile is None:
             return None
+        packed = self._packed_for(len(queries))
         rows = np.arange(len(queries))
         # Written in place, as new arrays of this size cost more in page faults than in work.
-        scores = np.empty(len(queries) * WORDS_PER_BLOCK, np.float32)
-        marks = np.empty(len(scores), np.bool_)
+        width = len(self._vectors) if packed else WORDS_PER_BLOCK
+        scores = np.empty(0 if packed else len(queries) * width, np.float32)
+        marks = np.empty(len(queries) * width, np.bool_)
         best = np.full((len(queries), count), np.inf)
         found: list[tuple[Ids, Ids, Floats]] = []
         unsettled: list[tuple[Ids, Ids, npt.NDArray[np.float32]]] = []
-        for number, block in enumerate(self.bounds.blocks):
-            first = number * WORDS_PER_BLOCK
-            upper = scores[: len(rows) * block.shape[1]].reshape(len(rows), -1)
-            tile.scores(number, upper)
+        for number in range(1 if packed else len(self.bounds.blocks)):
+            first = number * width
+            if packed:
+                upper = tile.scores_of_all(packed)
+            else:
+                words = self.bounds.blocks[number].shape[1]
+                upper = scores[: len(rows) * words].reshape(len(rows), words)
+                tile.scores(number, upper)
             hot, limits = rows, tile.limits(best[:, -1])
             reached = rows
             # The first block finds as many words as are asked for, the others improve on them.
-            for turn in range(min(count, block.shape[1]) if number == 0 else 1):
+            for turn in range(min(count, upper.shape[1]) if number == 0 else 1):
                 # Copying the rows that are hot pays off where they are few.
                 few = 2 * len(hot) < len(rows)
                 top = upper[hot].argmax(axis=1) if few else upper.argmax(axis=1)[hot]
@@ -109,7 +126,7 @@ class IntegerSearch:
             reaches = np.greater_equal(
                 rest, limits[reached, None], out=marks[: rest.size].reshape(rest.shape)
             )
-            row, column = np.divmod(np.flatnonzero(reaches), block.shape[1])
+            row, column = np.divmod(np.flatnonzero(reaches), upper.shape[1])
             unsettled.append((reached[row], first + column, rest[row, column]))
             if sum(len(part[0]) for part in unsettled) > _CANDIDATES_PER_QUERY * (len(rows) + 16):
                 return None
@@ -118,6 +135,25 @@ class IntegerSearch:
         row, ids = row[still], ids[still]
         found.append((row, ids, distances(self._vectors[ids], queries[row])))
         return first_by_distance(found, count)
+
+    def _packed_for(self, queries: int) -> PackedWords | None:
+        """All words packed, where few queries come at a time, as from texts one after another."""
+        if queries > _FEW_QUERIES or not self._may_be_packed:
+            return None
+        if self._packed is None:
+            self._small_searches += 1
+            if self._small_searches > _SMALL_SEARCHES_FIRST:
+                self._packed = PackedWords(np.concatenate(self.bounds.blocks, axis=1))
+        return self._packed
+
+    @cached_property
+    def _may_be_packed(self) -> bool:
+        """Whether packed words take little memory, and their products are exact here."""
+        return (
+            isinstance(self.bounds.product, OnnxProduct)
+            and self._vectors.size <= _PACKED_BYTES
+            and is_exact(packing_product, self.bounds.bits)
+        )
 
 
 def first_by_distance(found: list[tuple[Ids, Ids, Floats]], count: int) -> tuple[Ids, Floats]:

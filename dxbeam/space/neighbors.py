@@ -67,7 +67,7 @@ class NeighborSearch:
             raise ConfigurationError(f"a search needs at least one thread, not {threads}")
         self.vocabulary = vocabulary
         self._vectors = vocabulary.vectors
-        self._threads = threads or os.cpu_count() or 1
+        self.threads = threads or os.cpu_count() or 1
         self._asked = choose_backend.asked_for(search)
         self._float32 = Float32Search(vocabulary.vectors)
         self._computed: dict[Hashable, Any] = {}
@@ -92,7 +92,7 @@ class NeighborSearch:
           ConfigurationError: the backend that was asked for cannot be had on this machine.
         """
         return choose_backend.exact_backend(
-            self.vocabulary, self._float32, self._asked, self._threads
+            self.vocabulary, self._float32, self._asked, self.threads
         )
 
     @cached_property
@@ -276,7 +276,7 @@ class NeighborSearch:
     @cached_property
     def _table_search(self) -> TableSearch:
         return TableSearch(
-            self._vectors, self.exact_backend.bounds, self._float32.neighbor_table, self._threads
+            self._vectors, self.exact_backend.bounds, self._float32.neighbor_table, self.threads
         )
 
 

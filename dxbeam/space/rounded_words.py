@@ -14,12 +14,13 @@ words keep 8 bits, so with 7 the bound is a little wider.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.space.integer_products import LARGEST_QUERY, Product
+from dxbeam.space.integer_products import LARGEST_QUERY, PackedWords, Product
 from dxbeam.space.rounded_vectors import LONGEST, RoundedVectors, round_vectors, to_integers
 from dxbeam.space.score_bounds import WORDS_PER_BLOCK, Scores
 from dxbeam.space.search_backend import Floats, Ids
@@ -52,7 +53,7 @@ class RoundedWords:
             rounded = round_vectors(vectors, vectors.mean(axis=0, dtype=np.float64))
             if not rounded.fits_float32():
                 raise ArithmeticError("the squares of the vectors do not fit float32")
-        self._vectors, self._bits = vectors, bits
+        self._vectors, self.bits = vectors, bits
         self.product, self.largest_query = product, LARGEST_QUERY[bits]
         self.mean, self.blocks = rounded.centre, rounded.blocks()
         self.scales = np.asarray(rounded.scales)  # slicing a memory map itself is slow
@@ -62,7 +63,7 @@ class RoundedWords:
     def among(self, ids: Ids) -> RoundedWords:
         """As ``ScoreBounds`` says."""
         vectors = self._vectors[ids]
-        return RoundedWords(vectors, self.product, self._bits, round_vectors(vectors, self.mean))
+        return RoundedWords(vectors, self.product, self.bits, round_vectors(vectors, self.mean))
 
     def tile(self, queries: Floats) -> RoundedQueries | None:
         """As ``ScoreBounds`` says."""
@@ -96,17 +97,21 @@ class RoundedQueries:
         words = self._words
         integers = words.blocks[block]
         part = slice(block * WORDS_PER_BLOCK, block * WORDS_PER_BLOCK + integers.shape[1])
-        half = words.half_squares[part]
-        error = self.bound(half, words.rounded_lengths[part], words.residuals[part])
-        words.product(
-            self.integers,
-            self.zero,
-            integers,
-            self.scale,
-            words.scales[part],
-            errors * error - half,
-            out,
+        bias = errors * self._errors[part] - words.half_squares[part]
+        words.product(self.integers, self.zero, integers, self.scale, words.scales[part], bias, out)
+
+    def scores_of_all(self, packed: PackedWords) -> Scores:
+        """The same for all words at once, float32 [B, N]."""
+        words = self._words
+        return packed.scores(
+            self.integers, self.zero, self.scale, words.scales, self._errors - words.half_squares
         )
+
+    @cached_property
+    def _errors(self) -> Any:
+        """The bound for every word, float64 [N]: at once, which for few queries saves the most."""
+        words = self._words
+        return self.bound(words.half_squares, words.rounded_lengths, words.residuals)
 
     def bound(self, half_squares: Any, rounded_lengths: Any, residuals: Any) -> Any:
         """By how much the scores of words may be wrong.

@@ -32,7 +32,7 @@ _REMEMBERED = 1 << 16
 _COORDINATES_AT_ONCE = 1 << 17  # float64: 1 MiB, which stays in the cache
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """A public set of words embedded in R^n.
 
@@ -50,15 +50,18 @@ class Vocabulary:
       close_radius: float64 [N] or None: distance to the 100th neighbour (the last one where
         there are fewer).
       index: a FAISS index over ``vectors`` that replaces exact search, or None.
-      digest: names the content; the artifact's SHA-256, or "" for a vocabulary made in memory.
+      digest: the artifact's SHA-256, or "" for a vocabulary made in memory; what keys noise is
+        ``content_digest``.
       rounded: the vectors in 8-bit integers, or None where a search by them has to make its own.
       longest_vector: ``longest``, or None where it is still to be computed.
-      clusters: int32 [N], the number of each word's cluster, or None; see clusters.py.
+      clusters: int32 [N], the number of each word's cluster, or None; see clusters.py. Clusters of
+        your own must be as public as the words.
       orders: int32 [k, N], orders of all words, or None; see word_order.py.
 
     Raises:
-      ConfigurationError: words and vectors that do not fit each other, or vectors that are not
-        finite or too large; and at the first look-up, repeated or unwritable words.
+      ConfigurationError: words and vectors that do not fit each other, vectors that are not finite
+        or too large, clusters that are not of one size, or an order that does not hold each word
+        once; and at the first look-up, repeated or unwritable words.
     """
 
     words: Sequence[str]
@@ -110,9 +113,42 @@ class Vocabulary:
                 "a vocabulary's vectors must be finite, their values at most "
                 f"{LARGEST_VALUE:g} in size; one of these is not"
             )
+        if not self.digest and (problem := self.problem_of_places()):
+            raise ConfigurationError(f"a vocabulary {problem}")
+
+    def problem_of_places(self) -> str | None:
+        """What is wrong with the clusters or the orders, as the end of a sentence; None if nothing.
+
+        Clusters are numbered from 0 on and have one size, K, but for the last one, which has K to
+        2K - 1 words.
+        """
+        words = len(self.words)
+        if self.clusters is not None:
+            given = np.asarray(self.clusters)
+            if given.shape != (words,) or not np.issubdtype(given.dtype, np.integer):
+                return f"with clusters has one whole number for each of its {words:,} words"
+            sizes = np.bincount(given) if 0 <= given.min() <= given.max() < words else np.zeros(1)
+            if not ((sizes[:-1] == sizes[0]).all() and 0 < sizes[0] <= sizes[-1] < 2 * sizes[0]):
+                return (
+                    "has clusters numbered from 0 on, all of one size but for the last one, which "
+                    "is less than twice as large; these are not"
+                )
+        if self.orders is not None:
+            given = np.asarray(self.orders)
+            if given.shape[1:] != (words,) or not np.issubdtype(given.dtype, np.integer):
+                return f"with orders has places for each of its {words:,} words in each of them"
+            if not (np.sort(given, axis=1) == np.arange(words)).all():
+                return "has orders that hold each word once; one of these does not"
+        return None
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def __repr__(self) -> str:
+        words = "1 word" if len(self) == 1 else f"{len(self):,} words"
+        casing = "lower case" if self.lowercase else "cased"
+        digest = f", {self.digest[:12]}" if self.digest else ""
+        return f"<Vocabulary: {words} in {self.dimensions} dimensions, {casing}{digest}>"
 
     @property
     def dimensions(self) -> int:
@@ -131,14 +167,33 @@ class Vocabulary:
 
     @cached_property
     def content_digest(self) -> str:
-        """``digest``, or for a vocabulary made in memory the SHA-256 of its words and vectors."""
-        if self.digest:
-            return self.digest
+        """SHA-256 of all that decides what is released for given random numbers.
+
+        An artifact's is that of its manifest, which its opener puts here. Any other vocabulary,
+        also an opened one of which a field was replaced, is read: words, vectors, casing, and what
+        else is given. The close radius decides nothing but tallies.
+        """
         digest = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass"))
         digest.update(np.ascontiguousarray(self.vectors).data)
         digest.update(np.ascontiguousarray(self.unknown_vector).data)
         digest.update(b"lowercase" if self.lowercase else b"cased")
+        # Only what is given enters, so that vocabularies without it keep their digests.
+        for name, numbers in (
+            ("neighbor_ids", self.neighbor_ids),
+            ("clusters", self.clusters),
+            ("orders", self.orders),
+            ("index", None if self.index is None else _bytes_of_index(self.index)),
+        ):
+            if numbers is not None:
+                content = np.ascontiguousarray(numbers)
+                digest.update(f"{name} {content.dtype.str} {content.shape}".encode())
+                digest.update(content.data)
         return digest.hexdigest()
+
+    def with_content_digest(self, digest: str) -> Vocabulary:
+        """The same vocabulary, with a digest that its content has already: for opened artifacts."""
+        self.__dict__["content_digest"] = digest
+        return self
 
     @cached_property
     def _stored(self) -> StoredWords | None:
@@ -195,6 +250,14 @@ class Vocabulary:
         vectors = self.vectors[np.maximum(ids, 0)].astype(np.float64)
         vectors[ids == UNKNOWN] = self.unknown_vector
         return vectors
+
+
+def _bytes_of_index(index: Any) -> npt.NDArray[np.uint8]:
+    """All that a FAISS index holds, how it searches included: uint8."""
+    import faiss  # a tenth of a second that exact vocabularies do not need
+
+    content: npt.NDArray[np.uint8] = faiss.serialize_index(index)
+    return content
 
 
 def squared_lengths(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:

@@ -8,7 +8,8 @@ Stop words are removed, by a public list. A document of fewer than n other words
 the unknown word, whose vector is public. Then n of its words are drawn *without* replacement, each
 is released by the mechanism, and the words are written in the alphabet's order, which is a function
 of the bag alone. So every document, an empty one too, is released as n words: neither its length
-nor its order nor its punctuation can be seen.
+nor its order nor its punctuation can be seen. (Length can where the mechanism publishes something
+of every word, as those over clusters do: what is left to the fillers' cluster is counted.)
 
 Notation: X is a document's list of words after removal and filling, |X| >= n; d is the mechanism's
 distance of words, infinite where it promises nothing; D the largest distance between two words, the
@@ -157,6 +158,12 @@ class BagOfWords:
                 unprotected=word.unprotected,
                 bag_length=n,
             )
+        shows = word.metric.shows
+        counted = (
+            f"A bag shows how many of its words, fillers among them, belong to each {shows}: so of "
+            f"a document with fewer than {n} words, nearly, how many it has. Nothing is promised "
+            f"between documents that differ in how many words of a {shows} they have.",
+        )
         return dataclasses.replace(
             word,
             metric=Metric(
@@ -167,6 +174,7 @@ class BagOfWords:
                 "between two words of the vocabulary, the unknown word included. The distance "
                 f"between words is the {word.metric.sentence}",
                 word.metric.euclidean,
+                shows,
             ),
             delta=delta,
             cap=None if word.cap is None else n * word.cap,
@@ -187,6 +195,7 @@ class BagOfWords:
             "between the documents as they were, or longer ones, it may be exceeded, and the "
             "metric above is what holds.",
             "The list of stop words must be public.",
+            *(counted if shows else ()),
         )
 
 

@@ -10,12 +10,14 @@ from typing import Any
 
 from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import LEFT_OUT, Guarantee
-from dxbeam.mechanisms import Mechanism
+from dxbeam.mechanisms import DescribesNoise, Mechanism
 from dxbeam.mechanisms.noise import NOISE_RULE
 from dxbeam.mechanisms.parameters import recorded
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.decoding.decoder import CONTEXT, Decoder
+from dxbeam.text.decoding.reader import why_not_decoded
 from dxbeam.text.epsilon_by_field import EpsilonByField
 
 UNKNOWN_WORDS = {
@@ -25,6 +27,13 @@ UNKNOWN_WORDS = {
     "keep": "released as they are, without any protection",
 }
 """What can be done with a word outside the vocabulary."""
+
+OF_THE_MECHANISM = (
+    "Probabilities that are named here are those of the word that the mechanism draws. Rank "
+    "resampling then puts one of that word's neighbours in its place, or leaves it, so of the word "
+    "that is released they do not hold. The bounds do."
+)
+"""A caveat of what mechanisms say of themselves, where their words are resampled."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,10 @@ class Configuration:
         has no influence on what is released, so it is no part of the digest.
       epsilon_by: an epsilon for each document by a public field, or None for one epsilon. The
         mechanism is then given with the largest.
+      decoder: how what the mechanism draws is read with a public language model, or None, where the
+        nearest or drawn words are released. What is drawn does not depend on it, so it is no part
+        of the digest: releases of one corpus under one kept key, read in two ways, share their
+        noise and cost what one of them costs.
 
     Raises:
       ConfigurationError: settings that do not exist or cannot be combined; and without
@@ -53,6 +66,7 @@ class Configuration:
     bag: BagOfWords | None = None
     allow_unsound: bool = field(default=False, compare=False)
     epsilon_by: EpsilonByField | None = None
+    decoder: Decoder | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.mechanism, type) or not hasattr(self.mechanism, "guarantee"):
@@ -84,6 +98,7 @@ class Configuration:
                 f"`allow_unsound` must be true or false, not {self.allow_unsound!r}"
             )
         self._check_epsilon_by()
+        self._check_decoder()
         if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
                 f"{reason}; add `allow_unsound` to run it all the same (in Python "
@@ -105,6 +120,22 @@ class Configuration:
             )
         for epsilon in self.epsilon_by.every:
             self.with_epsilon(epsilon)  # refuses one that the mechanism does not take
+
+    def _check_decoder(self) -> None:
+        if not isinstance(self.decoder, Decoder | None):
+            raise ConfigurationError(
+                'decoder is an object such as Decoder("context"), or None, and this is '
+                f"{described(self.decoder)}"
+            )
+        if self.decoder is None:
+            return
+        if reason := why_not_decoded(self.mechanism):
+            raise ConfigurationError(reason)
+        if self.bag and self.decoder.kind == CONTEXT:
+            raise ConfigurationError(
+                "`decode` context reads words in their order, which `bag_of_words` removes; choose "
+                "`decode` prior"
+            )
 
     def with_epsilon(self, epsilon: float) -> Configuration:
         """The configuration of all documents that have this epsilon: the same with it alone."""
@@ -160,6 +191,9 @@ class Configuration:
     def digest(self, vocabulary: str) -> str:
         """SHA-256 of the canonical form; two configurations with one digest draw equal noise.
 
+        Noise is keyed by the digest of a document's own level (``with_epsilon``), not by that of
+        all levels: what draws a document's words alike releases one text.
+
         Args:
           vocabulary: the vocabulary's digest.
         """
@@ -170,12 +204,21 @@ class Configuration:
 
     def guarantee(self) -> Guarantee:
         """The mechanism's guarantee, with all that this configuration leaves visible."""
+        promise = self._guarantee_of_draws()
+        if self.decoder is None:
+            return promise
+        return self.decoder.of_release(promise)
+
+    def _guarantee_of_draws(self) -> Guarantee:
+        """What holds of all that the mechanism draws, and so of what is made of it."""
         visible: tuple[str, ...] = (
             "Document ids and kept fields are released as they are.",
             LEFT_OUT,
             "The vocabulary must be public; one built from the private corpus voids the guarantee.",
         )
         promise = self.mechanism.guarantee()
+        if self.decoder:
+            promise = self.decoder.of_word(promise, isinstance(self.mechanism, DescribesNoise))
         if self.bag:
             drops = self.unknown_words == "drop"
             removed = "stop words and words outside the vocabulary" if drops else "stop words"
@@ -192,8 +235,12 @@ class Configuration:
                     f"{promise.covered} of the vocabulary",
                     f"words outside the vocabulary, {UNKNOWN_WORDS[self.unknown_words]}",
                 )
+        if self.resampling:
+            visible = (OF_THE_MECHANISM, *visible)
         if self.epsilon_by and promise.sound:
             visible = (self.epsilon_by.caveat, *visible)
+        if self.decoder and promise.sound:
+            visible = (*visible, *self.decoder.caveats)
         return promise.with_caveats(*promise.limits, *visible)
 
     @property

@@ -40,12 +40,17 @@ class EpsilonByField:
             raise ConfigurationError(f"`epsilon_by` needs a field's name, not {self.field!r}")
         pairs = self.epsilons.items() if isinstance(self.epsilons, Mapping) else self.epsilons
         try:
+            pairs = tuple(pairs)
             given = {str(value): _checked(value, epsilon) for value, epsilon in pairs}
         except (TypeError, ValueError):
             raise ConfigurationError(
                 "`epsilon_by` needs a mapping of values to epsilons, such as {'low': 5.0, 'high': "
                 f"10.0}}, and this is {described(self.epsilons)}"
             ) from None
+        if len(given) < len(pairs):
+            raise ConfigurationError(
+                "`epsilon_by` names a value twice, as text; give each value one epsilon"
+            )
         if not given:
             raise ConfigurationError("`epsilon_by` names no value; give each value its epsilon")
         object.__setattr__(self, "epsilons", tuple(sorted(given.items())))
@@ -84,8 +89,10 @@ class EpsilonByField:
         return (
             f"The sentence holds for every document with the largest epsilon. Epsilon depends on "
             f"the public field {self.field!r}: {listed}; {others}. Between two documents of one "
-            "value the bound is that of a release with its epsilon alone. The field is not "
-            "protected: its values must be public and must not be computed from the text."
+            "value the bound is that of a release with its epsilon alone, and with one key a "
+            "document's text is the very text of that release: a copy, which tells nothing more. "
+            "The field is not protected: its values must be public and must not be computed from "
+            "the text."
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -7,8 +7,9 @@ one efficient search. Which words share a search has no influence on what is rel
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import add
 from typing import NamedTuple
 
@@ -25,12 +26,17 @@ from dxbeam.documents import (
 )
 from dxbeam.errors import ConfigurationError, CorpusError, described
 from dxbeam.keys import given_or_new_key
+from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
+from dxbeam.space.remarks import remarks
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration, as_configuration
+from dxbeam.text.decoding.decoder import CONTEXT
+from dxbeam.text.decoding.reader import Reader, Window, breaks_of, breaks_of_runs, windows
+from dxbeam.text.decoding.reading import CUT, FOLLOWS, Breaks
 from dxbeam.text.tally import Tally
 from dxbeam.text.tokenization import parts
 
@@ -58,9 +64,17 @@ class Sanitizer:
         ``Configuration(mechanism)``.
       secret_key: 32 bytes from a cryptographic source, to draw the same noise again. By default a
         new key that is forgotten with this object.
+      language_model: the public model that the configuration's decoder reads with, made for this
+        vocabulary; None where there is no decoder. It must not be made from the private corpus:
+        that voids the guarantee.
 
     Raises:
-      ConfigurationError: no vocabulary, settings that ``Configuration`` refuses, or no key.
+      ConfigurationError: no vocabulary, settings that ``Configuration`` refuses, or no key; a
+        decoder without a language model or the other way round, or a model of another vocabulary
+        or of another digest than the decoder names.
+
+    Warns:
+      UserWarning: a vocabulary that is probably a mistake; see space/remarks.py.
     """
 
     def __init__(
@@ -68,14 +82,21 @@ class Sanitizer:
         vocabulary: Vocabulary | NeighborSearch,
         configuration: Configuration | Mechanism,
         secret_key: bytes | None = None,
+        language_model: LanguageModel | None = None,
     ):
-        self.configuration = as_configuration(configuration)
+        settings = as_configuration(configuration)
+        if isinstance(vocabulary, Vocabulary):
+            for remark in remarks(vocabulary):
+                warnings.warn(remark, stacklevel=2)
         self.search = (
             vocabulary if isinstance(vocabulary, NeighborSearch) else NeighborSearch(vocabulary)
         )
+        self.language_model = language_model
+        self.configuration = _with_model(settings, language_model, self.search.vocabulary)
         self._secret_key = given_or_new_key(secret_key)
         self._digest = self.configuration.digest(self.search.vocabulary.content_digest)
         self._levels: dict[float, Sanitizer] = {}
+        self._reader = self._made_reader()
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("a Sanitizer holds a secret key and is not pickled; make it where it runs")
@@ -160,7 +181,9 @@ class Sanitizer:
         epsilon = levels.epsilon_of(level)
         if epsilon is not None and epsilon not in self._levels:
             settings = self.configuration.with_epsilon(epsilon)
-            self._levels[epsilon] = Sanitizer(self.search, settings, self._secret_key)
+            self._levels[epsilon] = Sanitizer(
+                self.search, settings, self._secret_key, self.language_model
+            )
         return None if epsilon is None else self._levels[epsilon]
 
     @property
@@ -170,17 +193,40 @@ class Sanitizer:
         assert levels is not None
         return levels.problem
 
-    def release(self, keys: Iterable[tuple[bytes, int, int]], ids: Ids) -> Ids:
+    def _made_reader(self) -> Reader | None:
+        """What decodes; None where there is no decoder, or each level has a sanitizer."""
+        settings, model = self.configuration, self.language_model
+        if settings.decoder is None or model is None or settings.epsilon_by:
+            return None
+        unknown = settings.unknown_words == "noise" or settings.bag is not None  # as a filler
+        return Reader(
+            settings.decoder, settings.mechanism, self.search, model, unknown, self.search.threads
+        )
+
+    @property
+    def reads_context(self) -> bool:
+        """Whether words are decoded together with those around them."""
+        return self._reader is not None and self._reader.decoder.kind == CONTEXT
+
+    def release(
+        self,
+        keys: Iterable[tuple[bytes, int, int]],
+        ids: Ids,
+        breaks: Breaks | None = None,
+    ) -> Ids:
         """Draws the word that is released in place of each word.
 
         Args:
           keys: for each run of words of one document, in order: the document's key, the position
             of the run's first word in its document, and the number of words in the run.
           ids: int64 [B], the ids of all words of all runs, one after the other.
+          breaks: int8 [B], where sentences start, for a decoder that reads words together; by
+            default every run is one sentence.
 
         Returns:
           int64 [B].
         """
+        keys = list(keys)
         mechanism, resampling = self.configuration.mechanism, self.configuration.resampling
         needed = mechanism.draws(self.search.vocabulary.dimensions)
         draws = draws_a_word(needed + (resampling.draws() if resampling else 0))
@@ -189,7 +235,13 @@ class Sanitizer:
         for key, position, count in keys:
             fill(key, position, random[start : start + count])
             start += count
-        released = mechanism.release(ids, random[:, :needed], self.search)
+        own = random[:, :needed]
+        if self._reader is None:
+            released = mechanism.release(ids, own, self.search)
+        else:
+            if breaks is None:
+                breaks = breaks_of_runs([(position, count) for _, position, count in keys])
+            released = self._reader.release(ids, own, breaks)
         if resampling:
             rest = random[:, needed : needed + resampling.draws()]
             released = resampling.resample(released, rest, mechanism.epsilon, self.search)
@@ -198,6 +250,39 @@ class Sanitizer:
     def document_key(self, document: Document) -> bytes:
         """The key of a document's noise under this configuration."""
         return document_key(self._secret_key, self._digest, document.id, document.text)
+
+
+def _with_model(
+    configuration: Configuration, model: LanguageModel | None, vocabulary: Vocabulary
+) -> Configuration:
+    """The configuration, its decoder naming the model.
+
+    Raises:
+      ConfigurationError: they do not go together.
+    """
+    decoder = configuration.decoder
+    if decoder is None:
+        if model is not None:
+            raise ConfigurationError(
+                "`language_model` is of use with a decoder only; give `decode` prior or context, "
+                "or leave it out"
+            )
+        return configuration
+    if not isinstance(model, LanguageModel):
+        raise ConfigurationError(
+            f"`decode` {decoder.kind} needs a `language_model`, such as "
+            f"dxbeam.open_language_model, and this is {described(model)}"
+        )
+    if model.vocabulary != vocabulary.content_digest:
+        raise ConfigurationError(
+            "`language_model` was made for another vocabulary than `vocabulary`; build one for "
+            "this vocabulary"
+        )
+    if decoder.model not in ("", model.digest):
+        raise ConfigurationError(
+            "`language_model` is not the one that the decoder names by its digest"
+        )
+    return replace(configuration, decoder=replace(decoder, model=model.digest))
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -231,6 +316,13 @@ class _Draft:
     end: str = ""
 
 
+class _Read(NamedTuple):
+    """A part of a document that is decoded together, and where sentences start in it."""
+
+    window: Window
+    breaks: Breaks
+
+
 class Batch:
     """Collects documents until they hold enough words for a search, and returns them in order.
 
@@ -248,6 +340,7 @@ class Batch:
         self._gaps: list[str] = []
         self._ids: list[int] = []
         self._runs: list[tuple[_Draft, int]] = []  # document, number of its words
+        self._reads: list[_Read] = []  # where words are decoded together
 
     def is_of(self, sanitizer: Sanitizer) -> bool:
         """Whether these documents are sanitized by this sanitizer."""
@@ -259,8 +352,12 @@ class Batch:
         draft = _Draft(document, self._sanitizer.document_key(document), [] if bag else None)
         self._unfinished.append(draft)
         self._characters += len(document.text)
-        for gaps, ids in self._drawn(draft, bag) if bag else self._in_order(draft):
-            self._collect(draft, gaps, ids)
+        found = self._drawn(draft, bag) if bag else self._in_order(draft)
+        if self._sanitizer.reads_context:
+            self._collect_windows(draft, found)
+        else:
+            for gaps, ids in found:
+                self._collect(draft, gaps, ids)
         if not self._ids:
             self._complete(self._unfinished)
         elif self._characters >= _CHARACTERS_PER_BATCH:
@@ -282,6 +379,24 @@ class Batch:
                 self._release()
                 self._complete(self._unfinished[:-1])
             start = stop
+
+    def _collect_windows(self, draft: _Draft, found: Iterator[tuple[list[str], list[int]]]) -> None:
+        """Takes all words of the last document, a window of it at a time."""
+        gaps, ids = [], []
+        for some_gaps, some_ids in found:
+            gaps += some_gaps
+            ids += some_ids
+        breaks = breaks_of(gaps)
+        for window in windows(len(ids)):
+            read = breaks[window.first : window.end].copy()
+            read[0] = CUT if read[0] == FOLLOWS else read[0]
+            self._gaps += gaps[window.start : window.stop]
+            self._ids += ids[window.first : window.end]
+            self._runs.append((draft, window.stop - window.start))
+            self._reads.append(_Read(window, read))
+            if len(self._ids) >= _WORDS_PER_SEARCH:
+                self._release()
+                self._complete(self._unfinished[:-1])
 
     def _in_order(self, draft: _Draft) -> Iterator[tuple[list[str], list[int]]]:
         """Yields what stands before the words that are to be released, and the words' ids."""
@@ -346,8 +461,11 @@ class Batch:
         if not self._ids:
             return
         ids = np.array(self._ids, np.int64)
-        keys = [(draft.key, draft.released, count) for draft, count in self._runs]
-        released = self._sanitizer.release(keys, ids)
+        if self._reads:
+            ids, released = self._released_of_windows(ids)
+        else:
+            keys = [(draft.key, draft.released, count) for draft, count in self._runs]
+            released = self._sanitizer.release(keys, ids)
         words = self._sanitizer.search.vocabulary.words_of(released)
         texts = list(map(add, self._gaps, words))
         lengths = [count for _, count in self._runs]
@@ -365,6 +483,17 @@ class Batch:
             draft.released += count
             start = stop
         self._clear_words()
+
+    def _released_of_windows(self, ids: Ids) -> tuple[Ids, Ids]:
+        """The words that windows release, originals and released: int64 [B] each."""
+        keys, kept = [], []
+        for (draft, _), (window, _) in zip(self._runs, self._reads, strict=True):
+            keys.append((draft.key, window.first, window.end - window.first))
+            places = np.arange(window.first, window.end)
+            kept.append((places >= window.start) & (places < window.stop))
+        breaks = np.concatenate([read.breaks for read in self._reads])
+        among = np.concatenate(kept)
+        return ids[among], self._sanitizer.release(keys, ids, breaks)[among]
 
     def _outcomes(self, originals: Ids, released: Ids) -> Ids:
         """How each word came out: int64 [B] of _ORIGINAL, _CLOSE, _DISTANT or _UNKNOWN."""

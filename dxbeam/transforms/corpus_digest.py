@@ -49,10 +49,14 @@ class AddTags(beam.PTransform):
     def expand(self, tags: pvalue.PCollection) -> pvalue.PCollection:
         """Adds up."""
         return (
-            tags
-            | "AllWindows" >> beam.WindowInto(GlobalWindows())
-            | "AddDigests" >> beam.CombineGlobally(_sum_of_tags).with_output_types(bytes)
-            | "ToHex" >> beam.Map(bytes.hex).with_output_types(str)
+            (
+                tags | "AllWindows" >> beam.WindowInto(GlobalWindows()),
+                tags.pipeline | "Once" >> beam.Impulse() | "NoTags" >> beam.Map(_no_tags),
+            )
+            | "WithNone" >> beam.Flatten()
+            | "Together" >> beam.Map(_under_one_key)
+            | "Gather" >> beam.GroupByKey()
+            | "AddDigests" >> beam.MapTuple(_sum_of_tags).with_output_types(str)
         )
 
 
@@ -73,5 +77,14 @@ class _DigestDocuments(beam.DoFn):
         yield GlobalWindows.windowed_value(self._sum)
 
 
-def _sum_of_tags(tags: Iterable[bytes]) -> bytes:
-    return functools.reduce(add_tags, tags, NO_TAGS)
+def _no_tags(_: bytes) -> bytes:
+    """So that a corpus without documents has a digest too."""
+    return NO_TAGS
+
+
+def _under_one_key(tags: bytes) -> tuple[None, bytes]:
+    return None, tags
+
+
+def _sum_of_tags(_: None, tags: Iterable[bytes]) -> str:
+    return functools.reduce(add_tags, tags, NO_TAGS).hex()

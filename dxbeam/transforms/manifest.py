@@ -11,7 +11,7 @@ from apache_beam import pvalue
 from dxbeam import storage
 from dxbeam.release import claim, manifest
 from dxbeam.release.manifest import ReleaseJob, RunOutcome
-from dxbeam.transforms.metrics import as_iter, count_all
+from dxbeam.transforms.metrics import CountReasons, as_iter, count
 
 
 class Counted(NamedTuple):
@@ -58,8 +58,6 @@ class WriteManifest(beam.PTransform):
         outcome = {
             "shards": pvalue.AsIter(shards),
             "tallies": pvalue.AsIter(counted.tallies),
-            "rejected": pvalue.AsSingleton(count_all(counted.rejected, "CountRejected")),
-            "commonest_reason": pvalue.AsSingleton(_commonest_reason(counted.rejected)),
             "key_fingerprint": pvalue.AsSingleton(counted.key_fingerprint),
             "corpus_digest": pvalue.AsSingleton(counted.corpus_digest)
             if counted.corpus_digest is not None
@@ -69,25 +67,29 @@ class WriteManifest(beam.PTransform):
         }
         return (
             shards.pipeline
-            | "Once" >> beam.Create([self._prefix])
+            | "Once" >> beam.Impulse()
             | "Write"
             >> beam.Map(
-                _write_manifest, self._job, pvalue.AsIter(counted.written), **outcome
+                _write_manifest,
+                self._prefix,
+                self._job,
+                pvalue.AsIter(counted.written),
+                pvalue.AsIter(counted.rejected | "CountRejected" >> CountReasons()),
+                **outcome,
             ).with_output_types(str)
         )
 
 
-def _write_manifest(prefix: str, job: ReleaseJob, written: Iterable[str], **outcome: Any) -> str:
+def _write_manifest(
+    _: bytes,
+    prefix: str,
+    job: ReleaseJob,
+    written: Iterable[str],
+    reasons: Iterable[tuple[str, int]],
+    **outcome: Any,
+) -> str:
     list(written)  # nothing to read: it is here so that metrics and dead letters come first
-    claim.complete(prefix, manifest.compose(job, RunOutcome(**outcome)))
+    commonest = sorted(reasons, key=lambda counted: (counted[1], counted[0]))[-1:]
+    finished = RunOutcome(rejected=count(reasons), commonest_reason=commonest, **outcome)
+    claim.complete(prefix, manifest.compose(job, finished))
     return storage.join(prefix, manifest.RELEASE)
-
-
-def _commonest_reason(rejected: pvalue.PCollection) -> pvalue.PCollection:
-    """One element: [] or [(reason, how often)]."""
-    return (
-        rejected
-        | "Reason" >> beam.Map(lambda record: record.reason).with_output_types(str)
-        | "CountReasons" >> beam.combiners.Count.PerElement()
-        | "Commonest" >> beam.combiners.Top.Of(1, key=lambda counted: (counted[1], counted[0]))
-    )

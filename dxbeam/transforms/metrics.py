@@ -87,18 +87,19 @@ class WriteMetrics(beam.PTransform):
 
     def expand(self, tallies: pvalue.PCollection) -> pvalue.PCollection:
         """Takes one tally per group, PCollection[tuple[str, Tally]]."""
-        rejected = pvalue.AsSingleton(count_all(self._rejected, "CountRejected"))
-        withheld: Any = 0
+        rejected = pvalue.AsIter(self._rejected | "CountRejected" >> CountReasons())
+        withheld: Any = []
         letters = self._rejected
         if self._withheld is not None:
-            withheld = pvalue.AsSingleton(count_all(self._withheld, "CountWithheld"))
+            withheld = pvalue.AsIter(self._withheld | "CountWithheld" >> CountReasons())
             letters = (self._rejected, self._withheld) | "AllLetters" >> beam.Flatten()
         metrics = (
             tallies.pipeline
-            | "Once" >> beam.Create([self._directory])
+            | "Once" >> beam.Impulse()
             | "WriteMetrics"
             >> beam.Map(
                 _write_metrics,
+                self._directory,
                 pvalue.AsIter(tallies),
                 rejected,
                 withheld,
@@ -128,7 +129,7 @@ class WriteDeadLetters(beam.PTransform):
         """Writes one file, one line per record, and emits its name."""
         return (
             (
-                rejected.pipeline | "NoLetter" >> beam.Create([(None, b"")]),
+                rejected.pipeline | "Once" >> beam.Impulse() | "NoLetter" >> beam.Map(_no_letter),
                 rejected | "ToLine" >> beam.Map(_dead_letter),
             )
             | "AllLetters" >> beam.Flatten()
@@ -142,9 +143,30 @@ def as_iter(elements: pvalue.PCollection | None) -> Any:
     return [] if elements is None else pvalue.AsIter(elements)
 
 
-def count_all(elements: pvalue.PCollection, label: str) -> pvalue.PCollection:
-    """One element: how many elements there are."""
-    return elements | label >> beam.combiners.Count.Globally()
+class CountReasons(beam.PTransform):
+    """How often each reason: PCollection[Rejected] -> PCollection[tuple[str, int]], a few."""
+
+    def expand(self, rejected: pvalue.PCollection) -> pvalue.PCollection:
+        """Adds up per reason."""
+        return (
+            rejected
+            | "Reason" >> beam.Map(_reason_once).with_output_types(tuple[str, int])
+            | "AddUp" >> beam.CombinePerKey(sum).with_output_types(tuple[str, int])
+        )
+
+
+def _reason_once(rejected: Rejected) -> tuple[str, int]:
+    return rejected.reason, 1
+
+
+def count(reasons: Iterable[tuple[str, int]]) -> int:
+    """How many records that is."""
+    return sum(times for _, times in reasons)
+
+
+def _no_letter(_: bytes) -> tuple[None, bytes]:
+    """So that the file of dead letters is written where there are none."""
+    return None, b""
 
 
 def _dead_letter(rejected: Rejected) -> tuple[None, bytes]:
@@ -164,10 +186,11 @@ def _write_letters(group: tuple[None, Iterable[bytes]], directory: str, run: str
 
 
 def _write_metrics(
+    _: bytes,
     directory: str,
     tallies: Iterable[tuple[str, Tally]],
-    rejected: int,
-    withheld: int,
+    rejected: Iterable[tuple[str, int]],
+    withheld: Iterable[tuple[str, int]],
     by_group: bool,
     unreadable: Iterable[UnreadableFile],
     run: str | None,
@@ -176,8 +199,8 @@ def _write_metrics(
     whole = total(tally for _, tally in groups)
     content: dict[str, Any] = {
         "note": NOT_COVERED,
-        "documents_in": whole.documents + rejected,
-        "dead_letters": rejected + withheld,
+        "documents_in": whole.documents + count(rejected),
+        "dead_letters": count(rejected) + count(withheld),
         "unreadable_files": manifest.unreadable_files(unreadable),
         **whole.as_dict(),
     }

@@ -11,6 +11,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, get_type_hints
 
 import apache_beam as beam
@@ -31,6 +32,7 @@ from dxbeam.documents import (
     id_as_text,
     id_problem,
     printable_id,
+    row_field,
     text_problem,
 )
 from dxbeam.errors import ConfigurationError
@@ -39,6 +41,7 @@ from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.remarks import remarks
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.text.tally import Tally
@@ -51,6 +54,9 @@ _LOG = logging.getLogger(__name__)
 
 TALLIES = "tallies"
 """Tag of the counts of each document beside a transform's main output."""
+
+_MOST_CHARACTERS = 1 << 22
+"""Of texts that wait for one of another level before they are handed on in order."""
 
 _TAGS = "tags"
 """Tag of what names the documents of each bundle together: the sum of their tags."""
@@ -157,7 +163,12 @@ class SanitizeDocuments(beam.PTransform):
         """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
         pipeline = documents.pipeline
         secret_key = obtain_secret_key(pipeline, self._key_uri)
-        handle = pipeline | "VocabularyHandle" >> beam.Create([self._handle])
+        handle = (
+            pipeline
+            | "Once" >> beam.Impulse()
+            | "VocabularyHandle"
+            >> beam.Map(_handle, self._handle).with_output_types(VocabularyHandle)
+        )
         sanitize = _SanitizeDoFn(
             self._configuration,
             self._keep_fields,
@@ -211,6 +222,10 @@ class SanitizeDocuments(beam.PTransform):
         return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])
 
 
+def _handle(_: bytes, handle: VocabularyHandle) -> VocabularyHandle:
+    return handle
+
+
 def is_sanitized(rows: pvalue.PCollection) -> bool:
     """Whether these are the documents of SanitizeDocuments, with no transform in between."""
     last = rows.producer
@@ -241,11 +256,23 @@ class _Origin(NamedTuple):
     kept: dict[str, Any]
 
 
+@dataclass(eq=False, repr=False, slots=True)
+class _Ticket:
+    """A row under way: where it came from, and once its words are released what became of it.
+
+    It has no repr, as that would show the text.
+    """
+
+    origin: _Origin
+    characters: int
+    result: Sanitized | None = None
+
+
 class _Waiting(NamedTuple):
-    """Rows whose words wait for a search, and their origins in the same order."""
+    """Rows whose words wait for a search, and their tickets in the same order."""
 
     words: Batch
-    origins: deque[_Origin]
+    tickets: deque[_Ticket]
 
 
 def _level_of(row: Any, name: str | None) -> str:
@@ -283,6 +310,8 @@ class _SanitizeDoFn(beam.DoFn):
 
     def start_bundle(self) -> None:
         self._batches: dict[float, _Waiting] = {}  # by epsilon
+        self._in_order: deque[_Ticket] = deque()  # of all of them, as the rows came
+        self._characters = 0  # of their texts
         self._tags = NO_TAGS
 
     def process(
@@ -293,8 +322,8 @@ class _SanitizeDoFn(beam.DoFn):
         repeated: Mapping[str, bool],
         given: Any = beam.DoFn.WindowedValueParam,
     ) -> Iterable[Any]:
-        own_id = id_as_text(row.id)
-        reason = id_problem(own_id) or text_problem(row.text)
+        own_id = id_as_text(row_field(row, "id"))
+        reason = id_problem(own_id) or text_problem(row_field(row, "text"))
         if reason is None and own_id in repeated:
             reason = REPEATED_ID
         level, levels = _level_of(row, self._level), self._configuration.epsilon_by
@@ -306,15 +335,21 @@ class _SanitizeDoFn(beam.DoFn):
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
         batch = self._batch_of(level, secret_key, handle)
-        batch.origins.append(_Origin(given.with_value(None), group, kept))
+        ticket = _Ticket(_Origin(given.with_value(None), group, kept), len(row.text))
+        batch.tickets.append(ticket)
+        self._in_order.append(ticket)
+        self._characters += ticket.characters
         key = batch.words.add(Document(own_id, row.text))
         if self._digest_corpus:
             self._tags = add_tags(self._tags, document_tag(key))
-        return self._emit(batch.words.take(), batch.origins)
+        self._settle(batch.words.take(), batch.tickets)
+        if self._characters > _MOST_CHARACTERS and len(self._batches) > 1:
+            self._settle_all()  # a rare level would hold the others back
+        return self._emit() if self._in_order and self._in_order[0].result else ()
 
     def finish_bundle(self) -> Iterator[Any]:
-        for batch in self._batches.values():
-            yield from self._emit(batch.words.finish(), batch.origins)
+        self._settle_all()
+        yield from self._emit()
         if self._digest_corpus:
             yield pvalue.TaggedOutput(_TAGS, GlobalWindows.windowed_value(self._tags))
 
@@ -334,23 +369,39 @@ class _SanitizeDoFn(beam.DoFn):
 
         def search() -> NeighborSearch:
             _LOG.info("process %d opens a vocabulary of %s words", os.getpid(), f"{handle.words:,}")
-            return NeighborSearch(
-                artifact.open_vocabulary(handle), self._search_threads, self._search
-            )
+            vocabulary = artifact.open_vocabulary(handle)
+            for remark in remarks(vocabulary):
+                _LOG.warning("%s", remark)
+            return NeighborSearch(vocabulary, self._search_threads, self._search)
 
         shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
         return shared
 
-    def _emit(self, results: Sequence[Sanitized], origins: deque[_Origin]) -> Iterable[Any]:
-        return self._counted(results, origins) if results else ()
-
-    def _counted(self, results: Sequence[Sanitized], origins: deque[_Origin]) -> Iterator[Any]:
+    def _settle(self, results: Sequence[Sanitized], tickets: deque[_Ticket]) -> None:
+        """Notes what became of the first rows of a batch."""
+        if not results:
+            return
         tokens = sum(tally.tokens for _, tally in results)
         self._documents.inc(len(results))
         self._tokens.inc(tokens)
         self._progress.count(len(results), tokens)
-        for document, tally in results:
-            origin = origins.popleft()
+        for result in results:
+            tickets.popleft().result = result
+
+    def _settle_all(self) -> None:
+        for batch in self._batches.values():
+            self._settle(batch.words.finish(), batch.tickets)
+
+    def _emit(self) -> Iterator[Any]:
+        """Hands on the rows that are ready, in the order in which they came.
+
+        Which row is of which level, and when a batch was full, does not show in the order.
+        """
+        while self._in_order and self._in_order[0].result:
+            ticket = self._in_order.popleft()
+            self._characters -= ticket.characters
+            assert ticket.result is not None
+            (document, tally), origin = ticket.result, ticket.origin
             released = beam.Row(id=document.id, text=document.text, **origin.kept)
             yield origin.where.with_value(released)
             yield pvalue.TaggedOutput(TALLIES, origin.where.with_value((origin.group, tally)))

@@ -20,13 +20,13 @@ def obtain_secret_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PC
     # The reshuffle makes runners agree on one key before anything uses it.
     return (
         pipeline
-        | "KeyUri" >> beam.Create([key_uri or ""])
-        | "ObtainKey" >> beam.Map(_read_or_draw).with_output_types(bytes)
+        | "NoKeyYet" >> beam.Impulse()
+        | "ObtainKey" >> beam.Map(_read_or_draw, key_uri).with_output_types(bytes)
         | "AgreeOnKey" >> beam.Reshuffle()
     )
 
 
-def _read_or_draw(key_uri: str) -> bytes:
+def _read_or_draw(_: bytes, key_uri: str | None) -> bytes:
     return read_key(key_uri) if key_uri else draw_key()
 
 

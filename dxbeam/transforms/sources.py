@@ -17,7 +17,7 @@ from dxbeam.corpus import reading
 from dxbeam.corpus.files import CorpusFile, matching_files
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.splits import Split, number_splits
-from dxbeam.documents import Document, Rejected, UnreadableFile, id_as_text, id_problem
+from dxbeam.documents import Document, Rejected, UnreadableFile, id_as_text, id_problem, row_field
 from dxbeam.errors import CorpusError, RunError
 
 REJECTED = "rejected"
@@ -94,8 +94,8 @@ class _Survey(beam.PTransform):
         """Counts the records of each split, and adds up those of each file."""
         splits = (
             begin
-            | "Pattern" >> beam.Create([self._pattern])
-            | "Match" >> beam.FlatMap(matching_files)
+            | "Once" >> beam.Impulse()
+            | "Match" >> beam.FlatMap(_matching, self._pattern).with_output_types(CorpusFile)
             | "Split"
             >> beam.ParDo(_SplitFile(self._format)).with_outputs(_UNREADABLE, main="splits")
         )
@@ -108,18 +108,22 @@ class _Survey(beam.PTransform):
         for results in (splits, counted):
             results[_UNREADABLE].element_type = UnreadableFile
         unreadable = (
-            (splits[_UNREADABLE], counted[_UNREADABLE])
-            | "AllUnreadable" >> beam.Flatten()
-            | "ToPair" >> beam.Map(tuple).with_output_types(tuple[str, str])
-            | "OneReason" >> beam.CombinePerKey(min).with_output_types(tuple[str, str])
-            | "Together" >> beam.combiners.ToList()
+            begin
+            | "All" >> beam.Impulse()
             | "Refuse"
-            >> beam.FlatMap(_refused_unless_allowed, self._allow_unreadable).with_output_types(
-                UnreadableFile
-            )
+            >> beam.FlatMap(
+                _refused_unless_allowed,
+                pvalue.AsIter(splits[_UNREADABLE]),
+                pvalue.AsIter(counted[_UNREADABLE]),
+                self._allow_unreadable,
+            ).with_output_types(UnreadableFile)
         )
         # No split is passed on before it is known which files are not to be read.
-        left_out = as_set(unreadable | "Names" >> beam.Map(lambda file: file.file))
+        left_out = pvalue.AsDict(
+            unreadable
+            | "Names"
+            >> beam.Map(lambda file: (file.file, True)).with_output_types(tuple[str, bool])
+        )
         numbered = (
             counted["counted"]
             | "PerFile" >> beam.GroupByKey()
@@ -153,8 +157,16 @@ class _CountRecords(beam.DoFn):
             yield pvalue.TaggedOutput(_UNREADABLE, UnreadableFile(split.name, str(error)))
 
 
-def _refused_unless_allowed(pairs: list[tuple[str, str]], allowed: bool) -> list[UnreadableFile]:
-    files = [UnreadableFile(*pair) for pair in pairs]
+def _matching(_: bytes, pattern: str) -> Iterator[CorpusFile]:
+    yield from matching_files(pattern)
+
+
+def _refused_unless_allowed(
+    _: bytes, split: Iterable[UnreadableFile], counted: Iterable[UnreadableFile], allowed: bool
+) -> list[UnreadableFile]:
+    """The files that could not be read, each with one reason."""
+    reasons = dict(sorted([*split, *counted], reverse=True))  # the first of several stays
+    files = [UnreadableFile(*pair) for pair in sorted(reasons.items())]
     if not allowed:
         reading.refuse_unreadable(files)
     return files
@@ -224,7 +236,7 @@ def repeated_ids(rows: pvalue.PCollection) -> Any:
 
 
 def _usable_id(row: Any) -> list[str]:
-    return [] if id_problem(row.id) else [id_as_text(row.id)]
+    return [] if id_problem(row_field(row, "id")) else [id_as_text(row.id)]
 
 
 def as_set(names: pvalue.PCollection) -> pvalue.AsDict:

@@ -15,6 +15,7 @@ from dxbeam.analysis.document_scores import (
     no_documents,
     scores_of,
 )
+from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.tokenization import words
 from dxbeam.transforms.paired_release import ReleasedDocument, ReleasedText
@@ -28,23 +29,33 @@ def _pair(original: str, released: str, aligned: bool = True) -> ReleasedDocumen
     return ReleasedDocument("id", original, words(original), {}, "", {0: after})
 
 
-def _scored(pair: ReleasedDocument, seed: int, vocabulary: Vocabulary | None) -> DocumentScores:
-    return DocumentScorer(pair, seed, vocabulary).scores(pair.released[0])
+def _scored(
+    pair: ReleasedDocument,
+    seed: int,
+    vocabulary: Vocabulary | None,
+    model: LanguageModel | None = None,
+) -> DocumentScores:
+    return DocumentScorer(pair, seed, vocabulary, model).scores(pair.released[0])
 
 
 def _sums(
-    pairs: list[ReleasedDocument], vocabulary: Vocabulary | None, first_seed: int = 0
+    pairs: list[ReleasedDocument],
+    vocabulary: Vocabulary | None,
+    first_seed: int = 0,
+    model: LanguageModel | None = None,
 ) -> Sums:
     sums = no_documents()
     for seed, pair in enumerate(pairs, first_seed):
-        sums = sums.with_document(_scored(pair, seed, vocabulary))
+        sums = sums.with_document(_scored(pair, seed, vocabulary, model))
     return sums
 
 
 def _scores(
-    pairs: list[ReleasedDocument], vocabulary: Vocabulary | None = None
+    pairs: list[ReleasedDocument],
+    vocabulary: Vocabulary | None = None,
+    model: LanguageModel | None = None,
 ) -> dict[str, Score]:
-    found = scores_of(_sums(pairs, vocabulary), vocabulary is not None)
+    found = scores_of(_sums(pairs, vocabulary, 0, model), vocabulary is not None)
     return {score.metric: score for score in found}
 
 
@@ -96,6 +107,30 @@ def test_bags_are_compared_as_multisets() -> None:
     pairs = [_pair("w1 w2 w3", "w3 w1", aligned=False)]
     assert _scores(pairs, VOCABULARY)["unchanged"].value == 1
     assert _sums(pairs, VOCABULARY).aligned == 0
+
+
+def _model() -> LanguageModel:
+    """w0 and w1 make up nearly all of its text; the other words are seen once in 40,000."""
+    common = [np.tile([0, 1], 4_000)] * 10
+    return language_model_of([*common, np.arange(2, 40)], VOCABULARY)
+
+
+def test_a_language_model_tells_rare_words_and_how_likely_a_text_is() -> None:
+    model = _model()
+    found = _scores([_pair("w0 w7. W1 w8 strange", "w0 w7. w0 w9 w1")], VOCABULARY, model)
+    assert found["unchanged_rare"].value == 1 / 2  # w7 and w8 are rare, and w7 came back
+    start = model.start
+    for metric, chain in (
+        ("perplexity", [(start, 0), (0, 7), (start, 0), (0, 9), (9, 1)]),
+        ("perplexity_original", [(start, 0), (0, 7), (start, 1), (1, 8), (8, -1)]),
+    ):
+        likely = [model.probabilities(before)[word] for before, word in chain]
+        assert found[metric].value == pytest.approx(float(np.exp(-np.log(likely).mean())))
+
+
+def test_a_bag_has_no_places_for_a_language_model_to_read() -> None:
+    found = _scores([_pair("w0 w7", "w7 w0", aligned=False)], VOCABULARY, _model())
+    assert not {"unchanged_rare", "perplexity", "perplexity_original"} & found.keys()
 
 
 def test_sums_do_not_depend_on_how_documents_are_divided() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+from pathlib import Path
+
 import pytest
-from apache_beam.options.pipeline_options import DirectOptions
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
 
 from dxbeam.commands import launch, options
 from dxbeam.commands.launch import naming_flags
@@ -79,3 +82,12 @@ def test_large_corpora_use_all_cores_unless_a_flag_says_otherwise(
 def test_processes_are_said_once(flags: list[str], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         options.parse(["--local_processes=2", *flags], SanitizeOptions, "")
+
+
+def test_a_pipeline_that_is_not_run_leaves_no_folder() -> None:
+    pipeline = launch.new_pipeline(PipelineOptions([]))
+    folder = Path(pipeline.local_tempdir)
+    assert folder.is_dir()
+    del pipeline
+    gc.collect()
+    assert not folder.exists()

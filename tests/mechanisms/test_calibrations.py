@@ -12,7 +12,8 @@ from scipy import stats
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import make_mechanism
-from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace, clipped
+from dxbeam.mechanisms.clipping import clipped
+from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.mahalanobis import Mahalanobis, shape_of
 from dxbeam.mechanisms.noise import coordinate_laplace, gaussian, gaussian_draws
@@ -24,6 +25,7 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from tests.mechanisms.test_contract import vocabulary
 from tests.support.distributions import ALPHA, random_numbers
+from tests.support.vocabularies import of
 
 
 def gaussian_delta(sigma: float, distance: float, epsilon: float) -> float:
@@ -220,3 +222,20 @@ def test_parameters_out_of_range_are_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match=said):
         make_mechanism(name, epsilon=3.0, **parameters)
+
+
+def test_stretched_noise_has_the_vocabularys_covariance() -> None:
+    """Along the ray on which words lie it is widest; a transposed factor turns it away from there.
+
+    20,000 draws, at six standard deviations.
+    """
+    n, along = 2, np.array([0.6, 0.8])
+    places = np.linspace(-3, 3, 50)[:, None] * along
+    search = NeighborSearch(of(places))
+    mechanism = Mahalanobis(1.0, 0.9)
+    noise = mechanism.noise(random_numbers(20_000, mechanism.draws(n), seed=0), search)
+    expected = 0.9 * n * np.outer(along, along) + 0.1 * np.eye(n)
+    covariance = noise.T @ noise / len(noise)
+    covariance *= np.trace(expected) / np.trace(covariance)
+    assert np.abs(covariance - expected).max() < 0.06
+    assert expected[1, 1] - expected[0, 0] > 0.5, "a transposed factor swaps these or worse"

@@ -210,3 +210,18 @@ def test_parameters_out_of_range_are_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match=said):
         make_mechanism(name, epsilon=2.0, **parameters)
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 10.0, 1e4])
+def test_a_cluster_of_equal_vectors_is_drawn_from_alike_at_any_epsilon(epsilon: float) -> None:
+    """In whole numbers; words that differ are drawn by their distances beside it."""
+    vocabulary = vocabularies.of(np.array([0, 0, 0, 5, 6, 7, 8])[:, None])
+    with np.errstate(all="raise", under="ignore"):
+        counts = counts_of(CusText(epsilon, 3), vocabulary)
+    for word in range(3):
+        assert set(counts[word]) == {0, 1, 2}
+        assert max(counts[word].values()) - min(counts[word].values()) <= 2**10
+    assert largest_exact_loss(counts, [3, 4, 5, 6]) <= Decimal(epsilon)
+    closest = vocabularies.of(np.array([0, 1e-45, 0, 5, 6, 7, 8])[:, None])
+    with np.errstate(all="raise", under="ignore"):
+        assert largest_exact_loss(counts_of(CusText(epsilon, 3), closest), [0, 1, 2]) <= epsilon

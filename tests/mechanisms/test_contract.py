@@ -194,3 +194,42 @@ def test_noise_is_what_release_adds(mechanism: Mechanism) -> None:
     assert noise.dtype == np.float64
     alone = np.concatenate([mechanism.noise(random[i : i + 1], search) for i in range(300)])
     assert np.array_equal(alone, noise)
+
+
+def test_what_is_kept_of_one_epsilon_is_not_taken_for_another(mechanism: Mechanism) -> None:
+    """Levels share a search, and with it what a mechanism keeps there: the lower first and last."""
+    words, random = vocabulary(), random_numbers(300, mechanism.draws(7), seed=9)
+    lower: Mechanism = dataclasses.replace(mechanism, epsilon=0.6 * mechanism.epsilon)  # type: ignore[type-var]
+    search, ids = NeighborSearch(words), np.arange(300)
+    alone = {each: each.release(ids, random, NeighborSearch(words)) for each in (lower, mechanism)}
+    assert not np.array_equal(alone[lower], alone[mechanism])
+    for each in (lower, mechanism, lower):
+        assert np.array_equal(each.release(ids, random, search), alone[each])
+
+
+CLIPPED: list[tuple[str, dict[str, Any]]] = [
+    ("trlaplace", {"clip": 1.0}),
+    ("trlaplace_published", {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}),
+    ("coordinate_laplace", {"clip": 1.0}),
+    ("gaussian", {"clip": 1.0}),
+    ("vickrey", {"noise_of": "coordinate_laplace", "clip": 1.0}),
+]
+
+
+@pytest.mark.parametrize("n", [2, 100, 300])
+@pytest.mark.parametrize(("name", "parameters"), CLIPPED)
+def test_vectors_are_clipped_in_any_dimension(
+    name: str, parameters: dict[str, Any], n: int
+) -> None:
+    """Words along one ray beyond the ball start from one place, so they become the same words."""
+    mechanism = make_mechanism(name, **{"epsilon": 10.0, **parameters})
+    vectors = np.random.default_rng(n).normal(0, 1 / math.sqrt(n), (40, n))
+    vectors[:2] = vectors[0] / np.linalg.norm(vectors[0])
+    vectors[0] *= 2.0
+    vectors[1] *= 50.0
+    names = [f"w{i}" for i in range(40)]
+    search = NeighborSearch(Vocabulary(names, vectors.astype(np.float32)))
+    random = random_numbers(400, mechanism.draws(n), seed=n)
+    near, far, other = (mechanism.release(np.full(400, i), random, search) for i in range(3))
+    assert (near == far).mean() > 0.99, "rounding may move a word over a border"
+    assert (near == other).mean() < 0.99

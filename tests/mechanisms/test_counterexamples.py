@@ -17,6 +17,7 @@ from dxbeam.mechanisms.importance import WordWeights
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.scaled_noise_published import ScaledNoisePublished
+from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.configuration import Configuration
@@ -222,3 +223,33 @@ def _ids(sanitizer: Sanitizer, text: str) -> Ids:
     [result] = sanitizer.sanitize([Document("a", text)])
     assert isinstance(result, Sanitized)
     return sanitizer.search.vocabulary.ids_of(result.document.text.split())
+
+
+# --- Truncated Laplace noise as published. --------------------------------------------------------
+
+
+def test_the_published_truncation_is_exceeded_by_released_words() -> None:
+    """Two words of four: one becomes one of a set with probability 0.944, the other never.
+
+    In 300 dimensions, at epsilon = 0.5 a unit of distance (the paper's 1), delta = 1e-5, C = 1.
+    """
+    n, mechanism = 300, TrLaplacePublished(0.5, 1e-5, 1.0)
+    limit = mechanism.limit(n)
+    assert limit == pytest.approx(1.05503, abs=5e-6)
+    places = np.array([-1.0, 1.0, limit - 1.29, limit - 0.69])
+    words = vocabularies.of(np.eye(1, n) * places[:, None])
+    rate, border = 0.5 / math.sqrt(n), (places[2] + places[3]) / 2
+    assert -1.0 + limit < border, "the noise of the first word ends before the set begins"
+    below = border - 1.0  # how far down the noise of the second must go to miss the set
+    missed = (math.exp(rate * below) - math.exp(-rate * limit)) / 2 / -math.expm1(-rate * limit)
+    assert 1 - missed == pytest.approx(0.944, abs=5e-4)
+    claimed = math.exp(0.5 * 2.0) * 0.0 + 1e-5
+    assert 1 - missed > 90_000 * claimed
+    random, search = random_numbers(4000, mechanism.draws(n), seed=3), NeighborSearch(words)
+    drawn = [mechanism.release(np.full(4000, word), random, search) for word in (0, 1)]
+    shares = [float(np.isin(released, (1, 3)).mean()) for released in drawn]
+    assert shares[0] == 0.0
+    assert shares[1] == pytest.approx(0.944, abs=0.02)  # 5.6 standard deviations
+    said = " ".join(mechanism.guarantee().caveats)
+    assert "false for released words, too" in said
+    assert "No violation" not in said

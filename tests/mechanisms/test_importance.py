@@ -313,3 +313,30 @@ def test_weights_of_other_words_are_refused() -> None:
         WordWeights({"elsewhere": 1.0}).of(vocabulary(5))
     with pytest.raises(ConfigurationError, match=r"read_importance gives.*of type float"):
         SanText(2.0, importance=3.0)  # type: ignore[arg-type]
+
+
+def test_a_weight_counts_for_every_casing_and_the_sentence_says_so() -> None:
+    """A lower-case vocabulary has one word for "US" and "us", so the weight of one is the other's.
+
+    A reader who took "us" for a word without a weight would find epsilon d exceeded.
+    """
+    weights = WordWeights({"US": 10.0})
+    vectors = np.array([[0.0], [1.0]], np.float32)
+    words = Vocabulary(["us", "they"], vectors, lowercase=True)
+    rho = weights.of(words)
+    assert rho.tolist() == [10.0, 0.0]
+    scores = -(np.array([[0.0, 1.0], [1.0, 0.0]]) + (1 - np.eye(2)) * (rho + rho[:, None])) / 2
+    law = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    loss = float(np.abs(np.log(law[0]) - np.log(law[1])).max())
+    assert 5 < loss <= 1.0 + 10.0, "beyond epsilon d, within the price of the weight"
+    [said] = [c for c in SanText(1.0, importance=weights).guarantee().caveats if "price" in c]
+    assert "every casing of a word has the largest weight that is listed for any of them" in said
+
+
+def test_two_lists_of_one_size_are_two_configurations() -> None:
+    """As many words and as large a weight: with one digest they would share noise."""
+    lists = [{"a": 2.0, "b": 1.0}, {"a": 2.0, "c": 1.0}, {"a": 2.0, "b": 0.5}, {"b": 2.0, "a": 1.0}]
+    made = [Configuration(SanText(1.0, importance=WordWeights(each))) for each in lists]
+    assert len({each.digest("") for each in made}) == len(lists)
+    numbered = {each.as_dict()["mechanism"]["importance"]["sha256"] for each in made}
+    assert len(numbered) == len(lists)

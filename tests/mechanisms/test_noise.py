@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dxbeam.mechanisms import make_mechanism
+from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.noise import (
     TAIL_DRAWS,
     coordinate_laplace,
@@ -20,7 +22,9 @@ from dxbeam.mechanisms.noise import (
     uniform,
 )
 from dxbeam.randomness import fill
-from tests.support.distributions import border, exact_draw
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
+from tests.support.distributions import border, exact_draw, random_numbers
 
 KEY = bytes(range(32))
 NUMBERS = st.lists(
@@ -149,3 +153,23 @@ def test_a_fixed_key_gives_this_noise_for_ever(n: int, expected: list[float]) ->
     random = np.empty((1, 2 * laplace_draws(n)), np.uint64)
     fill(KEY, 5, random)
     assert np.allclose(laplace(random, n, 2.0)[0], expected, rtol=1e-12, atol=0)
+
+
+def test_the_promise_of_rounding_is_limited_to_words_that_are_told_apart() -> None:
+    """Three words 1e-20 apart under noise of the size of 0.1: the last one should have half.
+
+    So no figure of how seldom rounding changes a word can be printed for every vocabulary.
+    """
+    places = np.array([[2e-20], [3e-20], [4e-20]], np.float32)
+    search = NeighborSearch(Vocabulary(list("abc"), places))
+    random = random_numbers(20_000, laplace_draws(1), seed=0)
+    mechanism = Laplace(10.0)
+    released = np.bincount(mechanism.release(np.zeros(20_000, np.int64), random, search)) / 20_000
+    assert released[0] > 0.99, "words that close are not told apart"
+    wide = NeighborSearch(Vocabulary(list("abc"), places * np.float32(1e10)))
+    released = np.bincount(mechanism.release(np.zeros(20_000, np.int64), random, wide)) / 20_000
+    assert np.abs(released - [0.5, 0.0, 0.5]).max() < 0.02, "six standard deviations"
+    for name in ("laplace", "mahalanobis", "gaussian", "coordinate_laplace", "trlaplace"):
+        said = make_mechanism(name, epsilon=10.0).guarantee().arithmetic
+        assert "10^13 words with the demo vocabulary at epsilon 5 and 10" in said
+        assert "Words closer than 2^-46 of the noise may not be told apart" in said

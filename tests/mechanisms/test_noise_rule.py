@@ -36,7 +36,7 @@ from dxbeam.vectors.release import VectorReleaser
 KEY = hashlib.sha256(b"a key that everybody knows").digest()
 
 NUMBERS = np.random.default_rng(2).integers(-9, 10, (300, 6)) * [1, 1, 1, 2, 3, 5]
-VOCABULARY = Vocabulary([f"w{i}" for i in range(300)], NUMBERS.astype(np.float32), digest="rule")
+VOCABULARY = Vocabulary([f"w{i}" for i in range(300)], NUMBERS.astype(np.float32))
 """More words than the nearest ones that the exponential mechanism looks at, at integer places."""
 
 PARAMETERS: dict[str, dict[str, float]] = {

@@ -5,6 +5,7 @@ False-alarm rate 1e-6 a test.
 
 from __future__ import annotations
 
+import dataclasses
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
@@ -22,6 +23,7 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN
 from dxbeam.space.word_order import word_order
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.sanitizer import Sanitizer
 from tests.support import vocabularies
 from tests.support.distributions import (
     border,
@@ -218,3 +220,26 @@ def test_an_order_is_drawn_independently_of_the_word() -> None:
     for word in (0, 30):
         released = Diffractor(9.0, 5).release(np.full(2000, word), random, search)
         assert (released == word).all()
+
+
+def test_two_orders_never_share_steps() -> None:
+    """With one key and id, equal steps along two orders would tell where they started."""
+    words, text = vocabularies.random_vocabulary(5, 2), " ".join(["w1"] * 400)
+    steps = []
+    for order in ([0, 1, 2, 3, 4], [0, 2, 4, 1, 3]):
+        vocabulary = dataclasses.replace(words, orders=np.array([order], np.int32))
+        sanitizer = Sanitizer(vocabulary, Diffractor(1.0), bytes(range(32)))
+        released = vocabulary.ids_of(sanitizer.sanitize_text(text, "a").split())
+        places = np.argsort(order)
+        steps.append(np.sign(places[released] - places[1]))
+    inner = (steps[0] != 0) & (steps[1] != 0)
+    equal = int((steps[0] == steps[1])[inner].sum())
+    assert 0.3 < equal / inner.sum() < 0.7  # 1 where steps are shared; 6 standard deviations
+
+
+@pytest.mark.parametrize("name", ["diffractor", "diffractor_tem"])
+def test_several_orders_are_named_in_the_metric(name: str) -> None:
+    """The steps that count are those of the order in which they are most."""
+    one, three = (make_mechanism(name, epsilon=1.0, orders=k).guarantee() for k in (1, 3))
+    assert "number of steps between the words in the public order of the words" in one.sentence
+    assert "that of 3 public orders of the words in which it is largest" in three.sentence

@@ -14,7 +14,7 @@ import pytest
 from scipy import optimize, stats
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms.coordinate_laplace import clipped
+from dxbeam.mechanisms.clipping import clipped
 from dxbeam.mechanisms.noise import coordinate_laplace, coordinate_laplace_draws
 from dxbeam.mechanisms.trlaplace import TrLaplace, exact_delta, log_staying, worst_delta
 from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished

@@ -122,3 +122,13 @@ def test_as_a_program_on_two_processes(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "2 of 2" in done.stdout
+
+
+def test_without_a_name_every_audit_has_a_report_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("audit.json", "audit-2.json", "audit-3.json"):
+        audit(["--mechanism=tem", "--epsilon=5", "--dry_run"])
+        assert f"and write {name} (--dry_run)" in capsys.readouterr().out
+        (tmp_path / name).touch()

@@ -72,6 +72,22 @@ def test_the_job_releases_each_document_with_its_epsilon(uri: str, tmp_path: Pat
     assert other["corpus_digest"] != release["corpus_digest"]
 
 
+@pytest.mark.parametrize("most", [1 << 22, 200])
+def test_the_order_of_a_file_does_not_show_the_levels(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr("dxbeam.text.sanitizer._WORDS_PER_SEARCH", 64)
+    monkeypatch.setattr("dxbeam.transforms.sanitize._MOST_CHARACTERS", most)
+    texts = tiny.texts(60, longest=9)
+    records = [
+        {"id": f"d{n}", "text": text, "consent": "high" if n % 20 == 3 else "low"}
+        for n, text in enumerate(texts)
+    ]
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", records)
+    tiny.run(uri, corpus, tmp_path / "out", "--epsilon_by=consent:low=2,high=8")
+    assert list(tiny.released(tmp_path / "out")) == [record["id"] for record in records]
+
+
 def test_without_an_epsilon_for_the_others_they_are_dead_letters(uri: str, tmp_path: Path) -> None:
     corpus = write(tmp_path, "in", d2="secret")
     out = tmp_path / "out"

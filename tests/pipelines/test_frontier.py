@@ -155,16 +155,24 @@ def test_documents_are_read_with_context(uri: str, tmp_path: Path) -> None:
             f"--output={tmp_path / 'out'}",
             f"--input={tmp_path}/private.jsonl",
             f"--public_input={tmp_path}/public.jsonl",
-            "--mechanisms=santext",
+            "--mechanisms=santext,laplace",
             "--epsilons=1",
             "--rank_cs=0.1",
             "--attacked_words=100",
             "--context_documents=20",
+            "--pairs=1000",
         ]
     )
-    for row in pq.read_table(tmp_path / "out" / "frontier.parquet").to_pylist():
+    rows = pq.read_table(tmp_path / "out" / "frontier.parquet").to_pylist()
+    by = {(row["mechanism"], row["rank_c"]): row for row in rows}
+    for row in rows:
         assert row["context_low"] <= row["context"] <= row["context_high"]
-        assert row["context_low"] > row["released_word_high"]
+        assert row["context_rare"] is None, "every word is common"
+        assert (row["noisy_context"] is None) == (row["mechanism"] == "santext")
+    for c in (None, 0.1):
+        assert by["santext", c]["context_low"] > by["santext", c]["released_word_high"]
+        assert by["laplace", c]["noisy_context"] == by["laplace", None]["noisy_context"]
+        assert by["laplace", c]["noisy_context"] >= by["laplace", c]["context"]
     assert "with context" in (tmp_path / "out" / "report.html").read_text()
 
 

@@ -49,9 +49,10 @@ def test_a_run_that_is_told_to_stop_says_so_and_leaves_nothing(
     lasted = time.monotonic() - start
     assert _whole(tmp_path / "whole")
     generator = random.Random(mode)
+    (temporary := tmp_path / "temporary").mkdir()
     for number in range(MOMENTS):
         output = tmp_path / f"out{number}"
-        with stopped.running(uri, corpus, output, mode) as launcher:
+        with stopped.running(uri, corpus, output, mode, TMPDIR=str(temporary)) as launcher:
             stopped.wait(launcher, lasted * (number + generator.random()) / MOMENTS)
             ending = stopped.stop(launcher, (signal.SIGTERM, signal.SIGINT)[number % 2])
         if ending.code == 0:  # it was too late
@@ -64,6 +65,7 @@ def test_a_run_that_is_told_to_stop_says_so_and_leaves_nothing(
         else:
             assert ending.said.endswith("dxbeam: interrupted; nothing was released\n")
             claim.take_fresh(str(output), "another")  # so there is nothing
+    assert not list(temporary.glob("beam-pipeline-temp*"))
 
 
 @pytest.mark.parametrize("mode", ["in_memory", "multi_processing"])

@@ -286,7 +286,11 @@ def test_a_run_ends_with_the_share_of_words_that_came_out_unchanged(
     release = tiny.run(uri, corpus, tmp_path / "out", "--epsilon=1000", *flags)
     said = capsys.readouterr().out
     kind = "words drawn for bags" if bags else "words"
-    assert f"Of 4 {kind} 3 (75.0 %) came out unchanged: computed from the raw text" in said
+    assert (
+        f"Of 4 {kind} 1 (25.0 %) are not in the vocabulary and 3 (75.0 %) came out unchanged: "
+        "computed from the raw text"
+    ) in said
+    assert "Warning: 25.0 % of the words are not in the vocabulary" in said
     assert f"{tmp_path}/out-metrics/metrics.json" in said
     assert "unchanged" not in json.dumps(release)
 

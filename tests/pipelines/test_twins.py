@@ -235,7 +235,10 @@ def _write(folder: Path, mode: Mode, word: Any) -> None:
 
 
 _TIME = r"[\d,]+ (?=tokens per second)|(?<=, in )\d+ (?=seconds)"
-_SHARE = r"Of .+ came out unchanged(?=: computed from the raw text and not covered)"
+_SHARE = (
+    r"Of .+ came out unchanged(?=: computed from the raw text and not covered)"
+    r"|Warning: [\d.]+ % of .+\n"
+)
 
 
 class Job:

@@ -67,7 +67,7 @@ def test_where_all_words_are_unknown_nothing_is_said_of_those_of_the_vocabulary(
     sample = _sample(["one two three"], configuration)
     said = expected_shares.sentences(sample, configuration.bag is not None)
     assert [line.split()[0] for line in said] == [
-        "Expected,", "unchanged", "unknown", "In", "Shares"
+        "Expected,", "unchanged", "unknown", "In", "Shares", "Warning:"
     ]  # fmt: skip
     assert "0 of them in the vocabulary" in said[0]
     assert said[1].startswith("unchanged   0.0 % (0.0 % to 56.1 %) of all words")

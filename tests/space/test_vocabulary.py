@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dxbeam.errors import ConfigurationError
+from dxbeam.space.approximate_index import build_index
+from dxbeam.space.artifact import open_vocabulary
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from tests.support.vocabularies import of, random_vocabulary
 
@@ -78,12 +81,59 @@ def test_content_is_named_by_all_that_decides_a_release() -> None:
         Vocabulary(["b", "a"], vectors),
         Vocabulary(words, vectors + np.float32(1e-6)),
         Vocabulary(words, vectors, unknown_vector=np.array([0, 0], np.float32)),
-        Vocabulary(words, vectors, digest="given"),
+        Vocabulary(words, vectors, lowercase=True),
+        Vocabulary(words, vectors, neighbor_ids=np.array([[1], [0]], np.int32)),
+        Vocabulary(words, vectors, orders=np.array([[0, 1]], np.int32)),
+        Vocabulary(words, vectors, orders=np.array([[1, 0]], np.int32)),
+        Vocabulary(words, vectors, orders=np.array([[0, 1], [1, 0]], np.int32)),
+        Vocabulary(words, vectors, clusters=np.array([0, 0], np.int32)),
+        Vocabulary(words, vectors, clusters=np.array([0, 1], np.int32)),
+        Vocabulary(words, vectors, clusters=np.array([1, 0], np.int32)),
+        Vocabulary(words, vectors, index=build_index(Vocabulary(words, vectors), "Flat")),
+        Vocabulary(words, vectors, index=build_index(Vocabulary(words, vectors), "HNSW4")),
     ]
     assert len({vocabulary.content_digest for vocabulary in made}) == len(made)
-    assert made[-1].content_digest == "given"
+    for one in made:
+        given = dataclasses.replace(one, digest="given")
+        assert given.content_digest == one.content_digest, "a digest is believed without a look"
     again = Vocabulary(tuple(words), np.asfortranarray(vectors))
     assert again.content_digest == made[0].content_digest
+
+
+def test_what_was_made_in_memory_before_keeps_its_digest() -> None:
+    """Without clusters, orders and tables it is that of words, vectors and casing, as ever."""
+    plain = Vocabulary(["a", "b"], np.array([[1, 2], [3, 4]], np.float32))
+    assert plain.content_digest.startswith("13200a1477bba44d8")
+
+
+def test_an_opened_vocabulary_with_other_orders_is_another_one(uri: str) -> None:
+    opened = open_vocabulary(uri)
+    orders = np.arange(len(opened), dtype=np.int32)[None]
+    other = dataclasses.replace(opened, orders=orders)
+    again = dataclasses.replace(opened, orders=orders[:, ::-1])
+    assert len({one.content_digest for one in (opened, other, again)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"clusters": np.array([0, 0, 1, 2, 2])}, "all of one size but for the last"),
+        ({"clusters": np.array([0, 0, 1, 1, 2])}, "all of one size but for the last"),
+        ({"clusters": np.array([0, 0, 2, 2, 2])}, "all of one size but for the last"),
+        ({"clusters": np.array([1, 1, 2, 2, 2])}, "all of one size but for the last"),
+        ({"clusters": np.array([0, 0, -1, -1, -1])}, "all of one size but for the last"),
+        ({"clusters": np.array([0, 1, 1, 1, 1])}, "all of one size but for the last"),
+        ({"clusters": np.array([0, 0, 1, 1])}, "one whole number for each of its 5 words"),
+        ({"clusters": np.array([0, 0, 1, 1, 1.0])}, "one whole number for each of its 5 words"),
+        ({"orders": np.array([[0, 1, 2, 3, 3]])}, "hold each word once"),
+        ({"orders": np.array([[0, 1, 2, 3, 5]])}, "hold each word once"),
+        ({"orders": np.array([0, 1, 2, 3, 4])}, "places for each of its 5 words"),
+    ],
+)
+def test_clusters_and_orders_of_your_own_are_checked(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        Vocabulary(list("abcde"), np.ones((5, 2), np.float32), **given)
+    Vocabulary(list("abcde"), np.ones((5, 2), np.float32), clusters=np.array([1, 0, 1, 0, 1]))
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ from scipy import optimize, stats
 
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms import make_mechanism
+from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.randomness import document_key, sampling_key
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
@@ -381,3 +383,66 @@ def test_lists_of_stop_words(tmp_path: Path) -> None:
             read_stop_words(str(path))
     with pytest.raises(ConfigurationError, match="cannot be read"):
         read_stop_words(str(tmp_path / "none"))
+
+
+def test_a_bag_of_clusters_shows_how_many_words_there_are_and_says_so() -> None:
+    """All fillers are of one cluster, and what is left to it is counted; others hide it."""
+    places = np.array([0, 0.1, 0.2, 9, 9.1, 9.2, 9.3])[:, None].astype(np.float32)
+    words = Vocabulary(list("abcdefg"), places, unknown_vector=np.array([0.0], np.float32))
+    bag = BagOfWords(10, frozenset())
+    for mechanism, shows in ((ClusterResponse(1.0, 3), True), (Laplace(0.1), False)):
+        settings = Configuration(mechanism, bag=bag)
+        seen = []
+        for count in (0, 3, 7, 10):
+            text = Sanitizer(words, settings, tiny.KEY).sanitize_text("e " * count, "a")
+            seen.append(sum(word in "defg" for word in text.split()))
+        assert (seen == [0, 3, 7, 10]) == shows
+        said = " ".join(settings.guarantee().caveats)
+        assert ("a document with fewer than 10 words, nearly, how many it has" in said) == shows
+
+
+def test_a_bag_draws_from_the_whole_of_a_document() -> None:
+    """Each of 1,000 distinct words as often as any other, wherever it stands: by place, in tenths.
+
+    200 bags of 20 words; six standard deviations of a tenth's 400.
+    """
+    drawn = [BagOfWords(20).draw(number.to_bytes(32, "big"), iter(range(1000)))[0]
+             for number in range(200)]  # fmt: skip
+    tenths = np.bincount(np.concatenate(drawn) // 100, minlength=10)
+    assert np.abs(tenths - 400).max() < 6 * 19
+    words = Vocabulary([f"w{i}" for i in range(300)], np.eye(300, dtype=np.float32))
+    settings = Configuration(ClusterResponse(60.0, 2), bag=BagOfWords(10, frozenset()))
+    sanitizer, text = Sanitizer(words, settings, tiny.KEY), " ".join(words.words)
+    released = " ".join(sanitizer.sanitize_text(text, str(number)) for number in range(60))
+    tenths = np.bincount(words.ids_of(released.split()) // 30, minlength=10)
+    assert np.abs(tenths - 60).max() < 6 * 7.4
+
+
+def test_a_bag_is_drawn_by_other_numbers_than_its_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else which words are in it and what becomes of them would depend on each other."""
+    keys: dict[str, set[bytes]] = {"draw": set(), "noise": set()}
+
+    def watch(where: str, fill: Callable[..., None]) -> Callable[..., None]:
+        def filled(key: bytes, first: int, out: np.ndarray) -> None:
+            keys[where].add(key)
+            fill(key, first, out)
+
+        return filled
+
+    monkeypatch.setattr(module, "fill", watch("draw", module.fill))
+    monkeypatch.setattr(sanitizer_module, "fill", watch("noise", sanitizer_module.fill))
+    sanitizer = Sanitizer(
+        tiny.vocabulary(), Configuration(Laplace(5.0), bag=BagOfWords(3)), tiny.KEY
+    )
+    sanitizer.sanitize_text("w1 w2 w3 w4 w5", "a")
+    assert len(keys["draw"]) == len(keys["noise"]) == 1
+    assert not keys["draw"] & keys["noise"]
+
+
+@pytest.mark.parametrize("length", [1, 20, 50])
+def test_a_bags_delta_is_that_of_all_its_words(length: int) -> None:
+    promise = Configuration(make_mechanism("trlaplace", epsilon=5.0, delta=0.01)).guarantee()
+    whole = BagOfWords(length).guarantee(promise)
+    assert whole.delta == pytest.approx(0.01 * length)
+    assert f"up to a probability of {0.01 * length:g}" in whole.sentence
+    assert not BagOfWords(100).guarantee(promise).sound, "a delta of 1 is no promise"

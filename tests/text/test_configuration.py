@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, make_mechanism, parse_parameters
+from dxbeam.mechanisms.custext import CusText
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.noise import NOISE_RULE
 from dxbeam.mechanisms.parameters import LARGEST_EPSILON, SMALLEST_EPSILON
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.santext_plus import SanTextPlus
+from dxbeam.space.clusters import clusters
 from dxbeam.text import configuration as configuration_file
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
-from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
+from dxbeam.text.configuration import OF_THE_MECHANISM, UNKNOWN_WORDS, Configuration
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.transforms.yaml import SanitizeRows
 from tests.support import tiny
+from tests.support.vocabularies import random_vocabulary
 
 NO_NUMBERS = [0, 0.0, -1, float("nan"), float("inf"), float("-inf"), "5", True, None, [1.0]]
 
@@ -47,7 +53,7 @@ def test_mechanisms_are_made_by_name() -> None:
         name: name for name in MECHANISMS
     }
     assert make_mechanism("laplace", epsilon="3") == Laplace(3.0)
-    with pytest.raises(ConfigurationError, match="choose from laplace"):
+    with pytest.raises(ConfigurationError, match=r"did you mean gaussian\? All are: laplace"):
         make_mechanism("gauss", epsilon=3.0)
 
 
@@ -146,7 +152,8 @@ def test_resampling_costs_no_privacy() -> None:
         Configuration(Laplace(10.0), resampling).guarantee()
         for resampling in (None, RankResampling(0.02))
     )
-    assert plain == resampled
+    assert dataclasses.replace(resampled, caveats=plain.caveats) == plain
+    assert [said for said in resampled.caveats if said != OF_THE_MECHANISM] == list(plain.caveats)
     assert (plain.epsilon, plain.delta) == (10.0, 0.0)
 
 
@@ -209,3 +216,33 @@ def test_a_bag_that_drops_unknown_words_leaves_none_unprotected() -> None:
     """Nobody sees that they are missing, so no consent is needed."""
     made = Configuration(Laplace(10.0), unknown_words="drop", bag=BagOfWords(5))
     assert made.unprotected == ("document ids",)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "said"),
+    [
+        (CusText(5.0, 3), "draws a word of the original word's cluster at any epsilon"),
+        (SanTextPlus(5.0), "keeps a common word as it is with probability 0.7"),
+    ],
+    ids=["custext", "santext_plus"],
+)
+def test_probabilities_of_the_mechanism_are_not_stated_of_resampled_words(
+    mechanism: Any, said: str
+) -> None:
+    words = random_vocabulary(60, 3)
+    plain = Configuration(mechanism, allow_unsound=True)
+    resampled = Configuration(mechanism, RankResampling(0.05), allow_unsound=True)
+    shares = []
+    for settings in (plain, resampled):
+        sanitizer = Sanitizer(words, settings, bytes(range(32)))
+        released = words.ids_of(sanitizer.sanitize_text("w0 " * 2000, "a").split())
+        own = clusters(words, 3) == 0 if mechanism.name == "custext" else np.arange(60) == 0
+        shares.append(float(own[released].mean()))
+    assert shares[0] == pytest.approx(1.0 if mechanism.name == "custext" else 0.7, abs=0.05)
+    assert shares[1] < shares[0] - 0.1
+    for settings in (plain, resampled):
+        caveats = settings.guarantee().caveats
+        assert any(said in caveat for caveat in caveats)
+        assert not any("released as it is" in caveat for caveat in caveats)
+        drawn = [c for c in caveats if "those of the word that the mechanism draws" in c]
+        assert len(drawn) == (settings is resampled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -102,3 +103,28 @@ def test_a_document_comes_out_as_with_its_epsilon_alone() -> None:
     [result] = sanitizer.sanitize([documents[2]])
     assert isinstance(result, Sanitized)
     assert result.document.text == released_alone(4.0, 2)
+
+
+def test_what_levels_share_with_other_releases_is_said() -> None:
+    """A level's documents are those of a release with its epsilon alone; other epsilons share none.
+
+    So the pair of two releases is a copy, or two independent ones, and never something between.
+    """
+    settings = Configuration(Laplace(8.0), epsilon_by=LEVELS)
+    digests = {level: settings.with_epsilon(LEVELS.epsilon_of(level) or 0).digest("") for level in
+               ("low", "high")}  # fmt: skip
+    assert digests["high"] == Configuration(Laplace(8.0)).digest("")
+    assert digests["low"] == Configuration(Laplace(2.0)).digest("")
+    assert digests["low"] != digests["high"]
+    [said] = [caveat for caveat in settings.guarantee().caveats if "consent" in caveat]
+    assert "with one key a document's text is the very text of that release: a copy" in said
+
+
+@pytest.mark.parametrize(
+    "given", [{1: 2.0, "1": 8.0}, [("a", 2.0), ("a", 8.0)], {True: 1, "True": 2}]
+)
+def test_a_value_that_is_named_twice_is_refused(given: Any) -> None:
+    """Values are texts, and which of two epsilons counts must not depend on their order."""
+    with pytest.raises(ConfigurationError, match="names a value twice"):
+        EpsilonByField("consent", given)
+    assert EpsilonByField("consent", {1: 2.0, "2": 8.0}).largest == 8.0  # type: ignore[arg-type, dict-item]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError, CorpusError
+from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text import sanitizer as module
@@ -23,6 +24,7 @@ from dxbeam.text.sanitizer import MASK, Sanitized, Sanitizer
 from dxbeam.text.tally import Tally, total
 from dxbeam.text.tokenization import PUNCTUATION, WHITE_SPACE, split, words
 from tests.support import tiny
+from tests.support.vocabularies import random_vocabulary
 
 TEXTS = [*tiny.texts(40), "w1 strange " * 3000, "", "...", " \n"]
 DOCUMENTS = [Document(f"d{i}", text) for i, text in enumerate(TEXTS)]
@@ -373,3 +375,19 @@ def test_the_secret_key_does_not_leave_a_sanitizer() -> None:
     for shown in (repr(maker), str(maker)):
         assert tiny.KEY.hex() not in shown
         assert repr(tiny.KEY) not in shown
+
+
+def test_noise_never_comes_back_in_a_long_text() -> None:
+    """140,000 words, of each of which one random number makes one of 200 words, nearly uniformly.
+
+    Were noise used again after any number of words but the last thousand, places that far apart
+    would agree; by 139,000 correlations at eight standard deviations, a false alarm in 10^10.
+    """
+    vocabulary = random_vocabulary(200, 1)
+    sanitizer = Sanitizer(vocabulary, ClusterResponse(0.001, 200), tiny.KEY)
+    text, count = "w0 " * 140_000, 140_000
+    released = vocabulary.ids_of(sanitizer.sanitize_text(text, "a").split()).astype(float)
+    released = (released - released.mean()) / released.std()
+    spectrum = np.fft.rfft(released, 2 * count)
+    sums = np.fft.irfft(np.abs(spectrum) ** 2)[1 : count - 1000]
+    assert np.abs(sums / np.sqrt(count - np.arange(1, len(sums) + 1))).max() < 8

@@ -18,7 +18,7 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 
 from dxbeam.corpus.files import CorpusFile
 from dxbeam.corpus.splits import Split
-from dxbeam.documents import Document, Rejected, UnreadableFile
+from dxbeam.documents import REPEATED_ID, Document, Rejected, UnreadableFile
 from dxbeam.errors import ConfigurationError
 from dxbeam.keys import fingerprint
 from dxbeam.mechanisms.laplace import Laplace
@@ -182,13 +182,23 @@ def test_counters_agree_with_what_comes_out(uri: str) -> None:
     assert counts == {"documents": 2, "tokens": 2, "rejected": 1}
 
 
-def test_ids_that_are_not_strings_are_rejected(uri: str) -> None:
+def test_integers_are_ids_and_other_values_are_rejected(uri: str) -> None:
     with tiny.pipeline() as pipeline:
-        rows = pipeline | beam.Create([7]) | beam.Map(lambda n: beam.Row(id=n, text="w1"))
+        rows = pipeline | beam.Create([7, 8, "8", 1.5])
+        rows = rows | beam.Map(lambda n: beam.Row(id=n, text="w1"))
         result = rows | SanitizeDocuments(QUIET, uri)
-        assert_that(result.documents, equal_to([]))
-        rejected = [Rejected("7", "the id is not a string")]
+        assert_that(result.documents, equal_to([beam.Row(id="7", text="w1")]))
+        why = "the id is neither a string nor an integer"
+        rejected = [Rejected("8", REPEATED_ID)] * 2 + [Rejected("a document without an id", why)]
         assert_that(result.rejected, equal_to(rejected), label="rejected")
+
+
+def test_rows_without_an_id_fail_with_a_sentence(uri: str) -> None:
+    pipeline = tiny.pipeline()
+    without = beam.Map(lambda text: beam.Row(text=text)).with_output_types(Any)
+    _ = pipeline | beam.Create(["w1"]) | without | SanitizeDocuments(QUIET, uri)
+    with pytest.raises(Exception, match=r"rows need the fields `id` and `text`.*no field 'id'"):
+        pipeline.run()
 
 
 @pytest.mark.parametrize("texts", [("w1", "w1"), ("w1", "w2"), ("w1", "\0")])

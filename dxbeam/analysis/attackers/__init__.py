@@ -6,6 +6,7 @@
 | noisy_vector.py | the noisy vector, which is not released | the noise's density and a prior |
 | channel.py and what is beside it | the released word | the mechanism and a prior |
 | context.py | the released words of a text, in order | as before, and which words follow which |
+| noisy_context.py | the noisy vectors of a text, in order | the noise's density, and the same |
 
 An attacker returns its guesses, int64 [B, k] with the best first; success.py counts how many were
 right and says what chance and the prior alone would have got. Everything is computed from draws and

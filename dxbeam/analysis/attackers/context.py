@@ -26,12 +26,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dxbeam.analysis.attackers.channel import Channel, most_probable
 from dxbeam.analysis.attackers.word_pairs import WordPairs
 from dxbeam.space.neighbors import Floats, Ids
 
 CANDIDATES = 50
+
+Flags = npt.NDArray[np.bool_]
 
 
 class Candidates(NamedTuple):
@@ -224,9 +227,6 @@ def context_share(
 ) -> tuple[float, float, float]:
     """The share of words that are got with context, and 1.96 standard errors around it.
 
-    Words of a text depend on one another, texts are taken as independent, as in ``Gain.gained``; of
-    a single text nothing is known, and the interval is from 0 to 1.
-
     Args:
       channel: what is known or estimated of single words.
       pairs: which words follow which.
@@ -234,10 +234,46 @@ def context_share(
       released: what was released for them, in the same order.
       count: candidates for each word.
     """
-    right = np.empty(len(originals))
-    for number, (text, own) in enumerate(_with_candidates(channel, originals, released, count)):
-        right[number] = (read_each(own, pairs) == text).sum()
-    sizes = np.array([len(text) for text in originals])
+    every = candidates_for(channel, np.concatenate(released), count)
+    return share_right(originals, read_texts(every, originals, pairs))
+
+
+def read_texts(candidates: Candidates, texts: Sequence[Ids], pairs: WordPairs) -> list[Ids]:
+    """The most probable candidate at each place of texts, each read by itself.
+
+    Args:
+      candidates: for the words of all texts, one after the other.
+      texts: of which only the lengths count.
+      pairs: which words follow which.
+    """
+    found, start = [], 0
+    for text in texts:
+        part = slice(start, start + len(text))
+        ids, posterior, priors = candidates
+        found.append(read_each(Candidates(ids[part], posterior[part], priors[part]), pairs))
+        start += len(text)
+    return found
+
+
+def share_right(
+    originals: Sequence[Ids], guesses: Sequence[Ids], counted: Flags | None = None
+) -> tuple[float, float, float]:
+    """The share of words that were guessed, and 1.96 standard errors around it.
+
+    Words of a text depend on one another, texts are taken as independent, as in ``Gain.gained``; of
+    a single text nothing is known, and the interval is from 0 to 1.
+
+    Args:
+      originals: texts, int64 arrays of ids.
+      guesses: for each of their words, in the same order.
+      counted: bool [N], which words of the vocabulary count; at least one word of the texts does.
+    """
+    pairs = [
+        (text == guess, np.ones(len(text), bool) if counted is None else counted[text])
+        for text, guess in zip(originals, guesses, strict=True)
+    ]
+    right = np.array([(same & which).sum() for same, which in pairs])
+    sizes = np.array([which.sum() for _, which in pairs])
     share, texts = float(right.sum() / sizes.sum()), len(sizes)
     if texts < 2:
         return share, 0.0, 1.0

@@ -28,7 +28,8 @@ from scipy.spatial.distance import cdist
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import Mechanism
-from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace, clipped
+from dxbeam.mechanisms.clipping import clipped
+from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.mahalanobis import Mahalanobis, shape_of

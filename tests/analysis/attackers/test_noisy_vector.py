@@ -11,7 +11,7 @@ from dxbeam.analysis.attackers.noisy_vector import guess_from_vectors, has_noise
 from dxbeam.analysis.attackers.prior import Prior, uniform_prior
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, AddsNoise, make_mechanism
-from dxbeam.mechanisms.coordinate_laplace import clipped
+from dxbeam.mechanisms.clipping import clipped
 from dxbeam.mechanisms.mahalanobis import shape_of
 from dxbeam.space.neighbors import NeighborSearch
 from tests.support.attacked import drawn, tabled, zipf

@@ -1,0 +1,325 @@
+"""The language-model artifact: a directory or gs:// prefix that holds a model, and its handle.
+
+    manifest.json     format, version, vocabulary, order, rules, counts, held-out perplexity and
+                      source; bytes and SHA-256 of each file
+    prior.npy, continuation.npy, backoff.npy      float64, of all words
+    pair_*.npy        corrections of pairs: starts, columns, values, filter, slots (sparse_rows.py)
+    backoff2.npy, triple_*.npy                    of triples, in order 3
+    casings.arrow     how words are written (casings.py); only for vocabularies in lower case
+
+The manifest is written last; a directory without one is not an artifact. Pipelines carry only the
+``LanguageModelHandle``. Each process opens the artifact once, memory-mapped: nothing is computed
+and nothing is copied, and only the first process of a host reads all of it, to check it.
+"""
+
+# No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
+
+import importlib.resources
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+
+from dxbeam import storage
+from dxbeam.errors import ArtifactError
+from dxbeam.language.casings import open_casings, write_casings
+from dxbeam.language.counts import ORDERS
+from dxbeam.language.kneser_ney import Smoothed
+from dxbeam.language.model import TABLE_PARTS, LanguageModel, arrays
+from dxbeam.language.sparse_rows import SparseRows
+from dxbeam.space.artifact_manifest import digest_of
+from dxbeam.space.this_host import checked_once, copy_here
+from dxbeam.space.vocabulary import Vocabulary
+
+DEMO = "demo"
+"""The place of the small model that goes with the bundled vocabulary."""
+
+FORMAT, VERSION = "dxbeam-language-model", 1
+MANIFEST, CASINGS = "manifest.json", "casings.arrow"
+
+_REBUILD = "build it again with dxbeam build-language-model"
+
+
+class LanguageModelHandle(NamedTuple):
+    """All that a pipeline carries of a language model.
+
+    Attributes:
+      uri: where the artifact is stored, as every worker sees it; DEMO for the packaged one.
+      digest: SHA-256 of the manifest's content, which holds that of every file.
+      words: N of the vocabulary.
+      order: 2 or 3.
+      vocabulary: digest of the vocabulary that it is made for.
+    """
+
+    uri: str
+    digest: str
+    words: int
+    order: int
+    vocabulary: str
+
+
+def write_language_model(
+    uri: str, model: LanguageModel, casings: pa.Table | None, **facts: Any
+) -> LanguageModelHandle:
+    """Writes an artifact to an empty prefix, the manifest last.
+
+    Args:
+      uri: a directory or gs:// prefix.
+      model: what is stored.
+      casings: as ``kept_casings`` returns them, or None.
+      **facts: more that a reader of the manifest should know; JSON values.
+
+    Raises:
+      OutputError: another manifest is there.
+    """
+    files = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        local = Path(storage.without_file_scheme(uri) if storage.is_local(uri) else scratch)
+        local.mkdir(parents=True, exist_ok=True)
+        for name, array in arrays(model.numbers).items():
+            np.save(local / f"{name}.npy", array)
+            files[f"{name}.npy"] = local / f"{name}.npy"
+        if casings is not None:
+            write_casings(casings, local / CASINGS)
+            files[CASINGS] = local / CASINGS
+        described = {}
+        for name, path in files.items():
+            digest, size = storage.sha256(str(path))
+            described[name] = {"bytes": size, "sha256": digest}
+            if not storage.is_local(uri):
+                storage.copy(str(path), storage.join(uri, name))
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "words": model.words,
+        "order": model.order,
+        "vocabulary": model.vocabulary,
+        **facts,
+        "files": described,
+    }
+    manifest = {**content, "digest": digest_of(content)}
+    text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    storage.create_once(storage.join(uri, MANIFEST), text.encode())
+    return _handle(uri, manifest)
+
+
+def resolve(uri: str) -> str:
+    """Where the artifact is stored: the package's own for DEMO, else ``uri`` itself."""
+    if uri == DEMO:
+        return str(importlib.resources.files("dxbeam") / "demo" / "language_model")
+    return storage.without_file_scheme(uri)
+
+
+def read_manifest(uri: str) -> dict[str, Any]:
+    """The manifest, checked against its own digest, and field by field.
+
+    Raises:
+      ArtifactError: no artifact there, a damaged manifest, or one of a newer format; or it does not
+        say what it must.
+    """
+    path = storage.join(resolve(uri), MANIFEST)
+    try:
+        manifest = json.loads(storage.read(path))
+    except OSError as error:
+        raise ArtifactError(
+            f"`language_model` {uri}: no language model here ({MANIFEST} cannot be read: "
+            f"{type(error).__name__}); build one with dxbeam build-language-model"
+        ) from None
+    except (ValueError, RecursionError):
+        raise ArtifactError(f"{path} is damaged (not JSON); {_REBUILD}") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ArtifactError(f"{path} does not describe a dxbeam language model; {_REBUILD}")
+    if manifest.get("version") != VERSION:
+        raise ArtifactError(
+            f"{path} has a format version that this dxbeam does not read (it reads {VERSION}); "
+            f"install the dxbeam that wrote it, or {_REBUILD}"
+        )
+    digest = manifest.pop("digest", None)
+    if digest != digest_of(manifest):
+        raise ArtifactError(f"{path} is damaged (its digest does not match); {_REBUILD}")
+    if wrong := _wrong_field(manifest):
+        raise ArtifactError(f"{path} is not what dxbeam writes ({wrong}); {_REBUILD}")
+    return {**manifest, "digest": digest}
+
+
+def _wrong_field(manifest: dict[str, Any]) -> str:
+    """What is wrong with the fields that readers rely on; "" where nothing is."""
+    if type(manifest.get("words")) is not int or manifest["words"] < 1:
+        return "'words' is no positive number"
+    if manifest.get("order") not in ORDERS:
+        return "'order' is neither 2 nor 3"
+    if not isinstance(manifest.get("vocabulary"), str):
+        return "'vocabulary' is no digest"
+    needed, files = _file_names(manifest["order"]), manifest.get("files")
+    if not isinstance(files, dict) or not needed <= set(files) <= {*needed, CASINGS}:
+        return f"'files' must name {', '.join(sorted(needed))}, perhaps {CASINGS}"
+    for name, facts in files.items():
+        if not isinstance(facts, dict) or not (
+            type(facts.get("bytes")) is int and isinstance(facts.get("sha256"), str)
+        ):
+            return f"'files' lacks the size or the SHA-256 of {name}"
+    return ""
+
+
+def _file_names(order: int) -> set[str]:
+    tables = ["pair"] + ["triple"] * (order == 3)
+    names = ["prior", "continuation", "backoff"] + ["backoff2"] * (order == 3)
+    names += [f"{table}_{part}" for table in tables for part in TABLE_PARTS]
+    return {f"{name}.npy" for name in names}
+
+
+def language_model_handle(uri: str) -> LanguageModelHandle:
+    """The handle of the artifact at ``uri``; reads and checks the manifest only.
+
+    Raises:
+      ArtifactError: as ``read_manifest``, or this is no text.
+    """
+    if not isinstance(uri, str):
+        raise ArtifactError(
+            "a language model is named by the text of its URI, or 'demo', and this is a "
+            f"{type(uri).__name__}"
+        )
+    return _handle(uri, read_manifest(uri))
+
+
+def _handle(uri: str, manifest: dict[str, Any]) -> LanguageModelHandle:
+    names = ("digest", "words", "order", "vocabulary")
+    return LanguageModelHandle(uri, *(manifest[name] for name in names))
+
+
+def check_vocabulary(handle: LanguageModelHandle, vocabulary: str) -> None:
+    """Refuses a model of another vocabulary.
+
+    Args:
+      handle: of the model.
+      vocabulary: the vocabulary's ``content_digest``.
+
+    Raises:
+      ArtifactError: it is another.
+    """
+    if handle.vocabulary != vocabulary:
+        raise ArtifactError(
+            f"`language_model` {handle.uri} was made for another vocabulary than `vocabulary`; "
+            "build one for this vocabulary with dxbeam build-language-model"
+        )
+
+
+def open_language_model(
+    place: "str | os.PathLike[str] | LanguageModelHandle", vocabulary: Vocabulary
+) -> LanguageModel:
+    """Opens a language model, memory-mapped.
+
+    The first process of a host checks every file against its SHA-256; later ones do so where a file
+    was touched since, or the host was started anew. A model in Cloud Storage is first copied to
+    this host's temporary directory, once for all its processes.
+
+    Args:
+      place: "demo" for the one that comes with the package; else the directory or gs:// prefix that
+        ``dxbeam build-language-model`` wrote, or the handle of one.
+      vocabulary: the one that the model is made for.
+
+    Raises:
+      ArtifactError: missing, damaged, made for another vocabulary, or no longer the one that the
+        handle was made of.
+    """
+    if isinstance(place, os.PathLike):
+        place = os.fspath(place)
+    # In a process of its own, a worker gets the handle as a tuple of a class that Beam made.
+    if getattr(place, "_fields", None) == LanguageModelHandle._fields:
+        handle = LanguageModelHandle(*cast(LanguageModelHandle, place))
+    else:
+        handle = language_model_handle(cast(str, place))
+    check_vocabulary(handle, vocabulary.content_digest)
+    manifest = read_manifest(handle.uri)
+    if manifest["digest"] != handle.digest:
+        raise ArtifactError(
+            f"`language_model` {handle.uri}: this is not the language model that the job was "
+            "started with; it was replaced in between, start the job again"
+        )
+    directory = files_here(handle.uri, manifest)
+    return _opened(directory, manifest, handle.uri)
+
+
+def files_here(uri: str, manifest: dict[str, Any]) -> Path:
+    """The local directory of an artifact's files, all checked; a copy if they are elsewhere.
+
+    Raises:
+      ArtifactError: files are missing or damaged.
+    """
+    place = resolve(uri)
+    if storage.is_local(place):
+        _check(Path(place), manifest)
+        return Path(place)
+    for last_try in (False, True):
+        copy = copy_here(place, manifest["digest"], manifest["files"])
+        try:
+            _check(copy, manifest)
+        except ArtifactError:
+            if last_try:
+                raise
+            storage.delete(str(copy))  # it was damaged since it was made
+        else:
+            return copy
+    raise AssertionError("the last try returns or raises")
+
+
+def _check(directory: Path, manifest: dict[str, Any]) -> None:
+    files = [directory / name for name in manifest["files"]]
+    with checked_once(manifest["digest"], files) as unchecked:
+        for path in files if unchecked else ():
+            expected = manifest["files"][path.name]
+            try:
+                digest, size = storage.sha256(str(path))
+            except OSError as error:
+                raise ArtifactError(
+                    f"{path} cannot be read ({type(error).__name__}); {_REBUILD}"
+                ) from None
+            if size != expected["bytes"]:
+                raise ArtifactError(
+                    f"{path} has {size:,} bytes where the manifest says {expected['bytes']:,}; "
+                    f"{_REBUILD}"
+                )
+            if digest != expected["sha256"]:
+                raise ArtifactError(f"{path} is damaged (its SHA-256 does not match); {_REBUILD}")
+
+
+def _opened(directory: Path, manifest: dict[str, Any], uri: str) -> LanguageModel:
+    def mapped(name: str) -> Any:
+        return np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+
+    def table(name: str) -> SparseRows:
+        return SparseRows(*(mapped(f"{name}_{part}") for part in TABLE_PARTS))
+
+    try:
+        lower = (mapped("prior"), mapped("continuation"), mapped("backoff"), table("pair"))
+        higher = (mapped("backoff2"), table("triple")) if manifest["order"] == 3 else ()
+        numbers = Smoothed(*lower, *higher)
+        if not _fits(numbers, manifest["words"]):
+            raise ValueError("arrays of other shapes")
+        casings = open_casings(directory / CASINGS) if CASINGS in manifest["files"] else None
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise ArtifactError(
+            f"`language_model` {uri}: the files are whole but do not fit together "
+            f"({type(error).__name__}); {_REBUILD}"
+        ) from None
+    return LanguageModel(
+        manifest["words"], manifest["vocabulary"], numbers, manifest["digest"], casings
+    )
+
+
+def _fits(numbers: Smoothed, words: int) -> bool:
+    shapes = [
+        (len(numbers.prior), words + 1),
+        (len(numbers.continuation), words + 1),
+        (len(numbers.backoff), words + 2),
+        (numbers.pairs.rows, words + 2),
+        (len(numbers.pairs.values), len(numbers.pairs)),
+    ]
+    if numbers.triples is not None and numbers.backoff2 is not None:
+        shapes.append((numbers.triples.rows, len(numbers.pairs)))
+        shapes.append((len(numbers.backoff2), len(numbers.pairs)))
+    return all(found == expected for found, expected in shapes)

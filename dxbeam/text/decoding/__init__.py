@@ -1,0 +1,1 @@
+"""Reading noise with public knowledge: which words were probably there, given what was drawn."""

@@ -1,0 +1,172 @@
+"""Words and random numbers -> released words, by way of what was drawn and what is public."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from dxbeam.errors import ConfigurationError
+from dxbeam.language.model import LanguageModel
+from dxbeam.language.sentences import sentence_ends
+from dxbeam.mechanisms import ChoosesWords, DescribesNoise, Mechanism
+from dxbeam.randomness import Random
+from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.text.decoding.decoder import CONTEXT, OVERLAP, WINDOW, Decoder
+from dxbeam.text.decoding.drawn_words import DrawnWords
+from dxbeam.text.decoding.losses import WORD, most_probable, nearest_to_mean
+from dxbeam.text.decoding.noisy_vectors import NoisyVectors
+from dxbeam.text.decoding.reading import (
+    CUT,
+    FOLLOWS,
+    STARTS,
+    Breaks,
+    Likelihoods,
+    Posterior,
+    by_frequency,
+    in_context,
+)
+
+
+class Observations(Protocol):
+    """What a mechanism draws, and what that tells."""
+
+    def observe(self, ids: Ids, random: Random) -> Any:
+        """What is drawn for words, one row each: int64 [B], uint64 [B, draws]."""
+        ...
+
+    def likelihoods(self, observed: Any, unknown: bool = True) -> Likelihoods:
+        """Candidates and likelihoods, given what was drawn and nothing else."""
+        ...
+
+
+def why_not_decoded(mechanism: Mechanism) -> str | None:
+    """Why what a mechanism draws cannot be decoded; None where it can."""
+    if isinstance(mechanism, (DescribesNoise, ChoosesWords)):
+        return None
+    return (
+        f"`decode` goes with no `mechanism` {mechanism.name}: what it draws has no known density "
+        "or channel; leave `decode` out"
+    )
+
+
+def observations(
+    mechanism: Mechanism,
+    search: NeighborSearch,
+    model: LanguageModel,
+    decoder: Decoder,
+    threads: int = 1,
+) -> Observations:
+    """What reads the mechanism's draws.
+
+    Raises:
+      ConfigurationError: they have no known density or channel.
+    """
+    if reason := why_not_decoded(mechanism):
+        raise ConfigurationError(reason)
+    count, width = decoder.candidates, decoder.width
+    if isinstance(mechanism, DescribesNoise):
+        return NoisyVectors(mechanism, search, model.prior, count, width, threads)
+    assert isinstance(mechanism, ChoosesWords)
+    return DrawnWords(mechanism, search, model.prior, count, width)
+
+
+class Reader:
+    """Decodes what a mechanism draws.
+
+    Args:
+      decoder: how.
+      mechanism: what draws.
+      search: the vocabulary.
+      model: the public language model, made for that vocabulary.
+      unknown: whether words outside the vocabulary are drawn for like any other.
+      threads: of the search for candidates.
+
+    Raises:
+      ConfigurationError: what the mechanism draws has no known density or channel.
+    """
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        mechanism: Mechanism,
+        search: NeighborSearch,
+        model: LanguageModel,
+        unknown: bool = True,
+        threads: int = 1,
+    ):
+        self.decoder, self._model, self._unknown = decoder, model, unknown
+        self._vocabulary = search.vocabulary
+        self._observations = observations(mechanism, search, model, decoder, threads)
+
+    def posteriors(self, ids: Ids, random: Random, breaks: Breaks) -> Posterior:
+        """What was probably there, by what is drawn for words.
+
+        Args:
+          ids: int64 [T].
+          random: uint64 [T, draws].
+          breaks: int8 [T], where sentences start; see reading.py.
+        """
+        observed = self._observations.observe(ids, random)
+        return self.read(observed, breaks)
+
+    def read(self, observed: Any, breaks: Breaks) -> Posterior:
+        """The same of what was drawn; nothing here sees a word."""
+        likelihoods = self._observations.likelihoods(observed, self._unknown)
+        if self.decoder.kind == CONTEXT:
+            return in_context(likelihoods, breaks, self._model)
+        return by_frequency(likelihoods, self._model)
+
+    def release(self, ids: Ids, random: Random, breaks: Breaks) -> Ids:
+        """A word of the vocabulary for each word: int64 [T]; arguments as ``posteriors``."""
+        posterior = self.posteriors(ids, random, breaks)
+        if self.decoder.loss == WORD:
+            return most_probable(posterior)
+        return nearest_to_mean(posterior, self._vocabulary)
+
+
+class Window(NamedTuple):
+    """A part of a document that is read together.
+
+    Attributes:
+      first: the first word that is read.
+      start: the first that is released of it.
+      stop: behind the last that is released.
+      end: behind the last that is read.
+    """
+
+    first: int
+    start: int
+    stop: int
+    end: int
+
+
+def windows(words: int) -> Iterator[Window]:
+    """The windows of a document of so many words."""
+    for start in range(0, words, WINDOW):
+        stop = min(start + WINDOW, words)
+        yield Window(max(0, start - OVERLAP), start, stop, min(stop + OVERLAP, words))
+
+
+def breaks_of(gaps: list[str]) -> Breaks:
+    """Where sentences start, by the gap in front of each word of a document: int8 [T]."""
+    breaks = np.full(len(gaps), FOLLOWS, np.int8)
+    breaks[[sentence_ends(gap) for gap in gaps]] = STARTS
+    breaks[:1] = STARTS
+    return breaks
+
+
+def breaks_of_runs(runs: list[tuple[int, int]]) -> Breaks:
+    """The same of runs of words whose gaps are not known: one sentence each, int8 [T].
+
+    Args:
+      runs: position of a run's first word in its document, and the number of its words.
+    """
+    breaks = np.full(sum(count for _, count in runs), FOLLOWS, np.int8)
+    start = 0
+    for position, count in runs:
+        if count:
+            breaks[start] = CUT if position else STARTS
+        start += count
+    return breaks

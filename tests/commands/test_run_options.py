@@ -1,0 +1,39 @@
+"""Options of a run: as Beam's own, but each view is made once."""
+
+from __future__ import annotations
+
+import pickle
+
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions, TypeOptions
+
+from dxbeam.commands.options import CommonOptions, SanitizeOptions, parse
+
+FLAGS = ["--input=a.jsonl", "--vocabulary=demo", "--epsilon=10", "--output=out"]
+
+
+def _parsed() -> PipelineOptions:
+    return parse(FLAGS, SanitizeOptions, "")
+
+
+def test_a_command_line_is_parsed_once_for_each_kind_of_flag() -> None:
+    options = _parsed()
+    assert options.view_as(TypeOptions) is options.view_as(TypeOptions)
+    assert options.view_as(SanitizeOptions).epsilon == 10.0
+
+
+def test_what_is_set_in_one_view_is_seen_in_all() -> None:
+    options = _parsed()
+    seen_before = options.view_as(StandardOptions)
+    options.view_as(StandardOptions).runner = "PrismRunner"
+    assert seen_before.runner == "PrismRunner"
+    assert seen_before.view_as(StandardOptions).runner == "PrismRunner"
+    assert options.get_all_options()["runner"] == "PrismRunner"
+
+
+def test_they_travel_to_workers() -> None:
+    options = _parsed()
+    options.view_as(CommonOptions).search_threads = 3
+    there = pickle.loads(pickle.dumps(options))
+    assert there.view_as(CommonOptions).search_threads == 3
+    assert there.view_as(SanitizeOptions).epsilon == 10.0
+    assert there.get_all_options() == options.get_all_options()

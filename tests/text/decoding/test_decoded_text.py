@@ -1,0 +1,233 @@
+"""Sanitizing with a decoder: what is released, and what it does not depend on."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dxbeam.documents import Document
+from dxbeam.errors import ConfigurationError
+from dxbeam.language.model import LanguageModel, language_model_of
+from dxbeam.mechanisms import MECHANISMS, ChoosesWords, DescribesNoise, Mechanism, make_mechanism
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.decoder import OVERLAP, WINDOW, Decoder
+from dxbeam.text.epsilon_by_field import EpsilonByField
+from dxbeam.text.sanitizer import Sanitizer
+from tests.support import tiny
+
+WORDS = 60
+KEY = bytes(range(32))
+MECHANISM: Mechanism = Laplace(1.5)
+
+
+def vocabulary() -> Vocabulary:
+    return tiny.vocabulary(WORDS, 6)
+
+
+def language_model(made: Vocabulary, order: int = 2) -> LanguageModel:
+    """Words mostly follow their number: w3 after w2; a few are outside the vocabulary."""
+    rng = np.random.default_rng(8)
+    starts = rng.integers(0, WORDS, 300)
+    sentences = [(start + np.arange(rng.integers(2, 12))) % WORDS for start in starts]
+    for sentence in sentences[::7]:
+        sentence[0] = -1
+    return language_model_of(sentences, made, order)
+
+
+def sanitizer(
+    mechanism: Mechanism = MECHANISM, decoder: Decoder | None = None, **settings: Any
+) -> Sanitizer:
+    made = vocabulary()
+    decoder = decoder or Decoder("context")
+    configuration = Configuration(mechanism, decoder=decoder, **settings)
+    return Sanitizer(made, configuration, KEY, language_model(made))
+
+
+def texts(count: int = 40) -> list[Document]:
+    rng = np.random.default_rng(1)
+    made = []
+    for number in range(count):
+        start, length = rng.integers(0, WORDS), rng.integers(0, 30)
+        words = [f"w{(start + i) % WORDS}" for i in range(length)]
+        gaps = rng.choice([" ", ", ", ". ", " - "], length)
+        made.append(Document(f"d{number}", "".join(map("".join, zip(gaps, words, strict=True)))))
+    return made
+
+
+def released(sanitizer: Sanitizer, documents: list[Document]) -> list[str]:
+    return [result.document.text for result in sanitizer.sanitize(documents)]  # type: ignore[union-attr]
+
+
+def unchanged(sanitizer: Sanitizer) -> float:
+    tallies = [result.tally for result in sanitizer.sanitize(texts(120))]  # type: ignore[union-attr]
+    return sum(tally.original for tally in tallies) / sum(tally.tokens for tally in tallies)
+
+
+DECODED = [
+    name
+    for name, made in MECHANISMS.items()
+    if issubclass(made, (DescribesNoise, ChoosesWords)) and "published" not in name
+]
+
+
+def test_which_mechanisms_can_be_decoded() -> None:
+    assert {"laplace", "mahalanobis", "gaussian", "coordinate_laplace", "trlaplace", "vickrey"} <= {
+        *DECODED
+    }
+    assert {"santext", "tem"} <= {*DECODED}
+
+
+@pytest.mark.parametrize("name", DECODED)
+@pytest.mark.parametrize(
+    ("kind", "loss"), itertools.product(["prior", "context"], ["word", "distance"])
+)
+def test_every_mechanism_is_decoded_alike_in_any_batch(name: str, kind: str, loss: str) -> None:
+    made = sanitizer(make_mechanism(name, epsilon=2.0), Decoder(kind, loss))
+    together = released(made, texts(12))
+    assert together == [text for document in texts(12) for text in released(made, [document])]
+    assert [len(text.split()) for text in together] == [len(d.text.split()) for d in texts(12)]
+
+
+def test_context_gives_more_words_back_than_nearest_does() -> None:
+    nearest = Sanitizer(vocabulary(), Configuration(MECHANISM), KEY)
+    assert unchanged(sanitizer()) > 1.5 * unchanged(nearest)
+
+
+def test_every_engine_of_search_releases_the_same() -> None:
+    made, decoder = vocabulary(), Configuration(MECHANISM, decoder=Decoder("context"))
+    model = language_model(made)
+    found = [
+        released(Sanitizer(NeighborSearch(made, threads, name), decoder, KEY, model), texts())
+        for name, threads in (("float32", 1), ("auto", 2))
+    ]
+    assert found[0] == found[1]
+
+
+def test_sentences_are_read_apart() -> None:
+    """Where a sentence ends is public, and what comes after it says nothing of what was before."""
+    made = sanitizer()
+    first = "w1 w2 w3 w4"
+    keys = [(KEY, 0, 8)]
+    ids = np.arange(1, 9)
+    apart = np.array([0, 1, 1, 1, 0, 1, 1, 1], np.int8)
+    changed = np.concatenate([ids[:4], (ids[4:] + 30) % WORDS])
+    assert (made.release(keys, ids, apart)[:4] == made.release(keys, changed, apart)[:4]).all()
+    assert len(first.split()) == 4
+
+
+def test_a_long_document_is_read_in_windows_cut_by_word_counts() -> None:
+    """Words further away than the overlap have no influence on what is released of a window."""
+    made = sanitizer()
+    words = [f"w{i % WORDS}" for i in range(2 * WINDOW + 40)]
+    [one] = made.sanitize([Document("a", " ".join(words))])
+    key = made.document_key(Document("a", " ".join(words)))
+    ids = made.search.vocabulary.ids_of(words)
+    first, end = WINDOW - OVERLAP, 2 * WINDOW + OVERLAP
+    breaks = np.full(end - first, 1, np.int8)
+    breaks[0] = 2
+    middle = made.release([(key, first, end - first)], ids[first:end], breaks)
+    expected = made.search.vocabulary.words_of(middle[OVERLAP : OVERLAP + WINDOW])
+    assert one.document.text.split()[WINDOW : 2 * WINDOW] == expected  # type: ignore[union-attr]
+    assert one.tally.tokens == len(words)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("policy", ["mask", "drop", "keep"])
+def test_words_outside_the_vocabulary_are_treated_as_the_policy_says(policy: str) -> None:
+    made = sanitizer(unknown_words=policy, allow_unsound=True)
+    [text] = released(made, [Document("a", "w1 stranger w2. w3")])
+    pieces = text.replace(".", "").split()
+    assert len(pieces) == (3 if policy == "drop" else 4)
+    assert ("stranger" in text) == (policy == "keep")
+    assert ("<unk>" in text) == (policy == "mask")
+
+
+def test_the_unknown_word_is_never_released() -> None:
+    made = sanitizer(Laplace(20.0))
+    [text] = released(made, [Document("a", " ".join(["stranger"] * 50))])
+    assert set(text.split()) <= set(made.search.vocabulary.words)
+
+
+def test_a_bag_is_decoded_by_frequency() -> None:
+    bag = BagOfWords(10, frozenset())
+    made = sanitizer(decoder=Decoder("prior"), bag=bag)
+    assert all(len(text.split()) == 10 for text in released(made, texts(5)))
+    with pytest.raises(ConfigurationError, match="choose `decode` prior"):
+        sanitizer(bag=bag)
+
+
+def test_levels_are_decoded_each_with_its_epsilon() -> None:
+    levels = EpsilonByField("consent", {"low": 1.0, "high": 6.0})
+    made = sanitizer(Laplace(6.0), epsilon_by=levels)
+    document = texts(3)[2]
+    mixed = [document._replace(level="low"), document._replace(level="high", id="other")]
+    low, high = released(made, mixed)
+    assert [low] == released(sanitizer(Laplace(1.0)), [document])
+    assert [high] == released(sanitizer(Laplace(6.0)), [document._replace(id="other")])
+
+
+def test_rank_resampling_follows_the_decoder() -> None:
+    plain, resampled = (
+        released(sanitizer(resampling=resampling), texts())
+        for resampling in (None, RankResampling(0.05))
+    )
+    assert plain != resampled
+
+
+def test_one_key_draws_one_noise_for_every_decoder() -> None:
+    """So a corpus that is read in two ways under one kept key is one release to the ledger."""
+    made = vocabulary()
+    plain = Configuration(MECHANISM)
+    digests = {
+        settings.digest(made.content_digest)
+        for settings in (
+            plain,
+            *(
+                Configuration(MECHANISM, decoder=Decoder(*each))
+                for each in (("prior",), ("context", "distance"))
+            ),
+        )
+    }
+    assert len(digests) == 1
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    made = vocabulary()
+    model = language_model(made)
+    decoded = Configuration(MECHANISM, decoder=Decoder("context"))
+    with pytest.raises(ConfigurationError, match="needs a `language_model`"):
+        Sanitizer(made, decoded, KEY)
+    with pytest.raises(ConfigurationError, match="of use with a decoder only"):
+        Sanitizer(made, MECHANISM, KEY, model)
+    with pytest.raises(ConfigurationError, match="another vocabulary"):
+        Sanitizer(tiny.vocabulary(WORDS, 5), decoded, KEY, model)
+    named = Configuration(MECHANISM, decoder=Decoder("context", model="f" * 64))
+    with pytest.raises(ConfigurationError, match="not the one that the decoder names"):
+        Sanitizer(made, named, KEY, model)
+    with pytest.raises(ConfigurationError, match="no `mechanism` santext_plus"):
+        Configuration(
+            make_mechanism("santext_plus", epsilon=2.0),
+            allow_unsound=True,
+            decoder=Decoder("prior"),
+        )
+    with pytest.raises(ConfigurationError, match="decode must be one of prior, context"):
+        Decoder("nearest")
+    with pytest.raises(ConfigurationError, match="decoder is an object"):
+        Configuration(MECHANISM, decoder="context")  # type: ignore[arg-type]
+
+
+def test_the_guarantee_of_words_read_together_is_about_the_document() -> None:
+    promise = Configuration(MECHANISM, decoder=Decoder("context")).guarantee()
+    assert "Whoever sees one released document" in promise.sentence
+    assert promise.epsilon == Configuration(MECHANISM).guarantee().epsilon
+    assert any("language model must be public" in caveat for caveat in promise.caveats)
+    assert any("public grid" in caveat for caveat in promise.caveats)
+    alone = Configuration(MECHANISM, decoder=Decoder("prior")).guarantee()
+    assert "Whoever sees one released word" in alone.sentence

@@ -1,0 +1,123 @@
+"""Posteriors along a text, against all sequences of words."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dxbeam.language.model import LanguageModel, language_model_of
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.text.decoding.losses import most_probable, nearest_to_mean
+from dxbeam.text.decoding.reading import (
+    CUT,
+    FOLLOWS,
+    STARTS,
+    Likelihoods,
+    Posterior,
+    by_frequency,
+    in_context,
+)
+
+WORDS = 5
+
+
+def _vocabulary() -> Vocabulary:
+    vectors = np.random.default_rng(3).normal(size=(WORDS, 4)).astype(np.float32)
+    return Vocabulary(list("abcde"), vectors)
+
+
+def _model(vocabulary: Vocabulary) -> LanguageModel:
+    rng = np.random.default_rng(5)
+    sentences = [rng.integers(-1, WORDS, rng.integers(1, 7)) for _ in range(40)]
+    return language_model_of(sentences, vocabulary)
+
+
+def _likelihoods(places: int, seed: int) -> Likelihoods:
+    logs = np.random.default_rng(seed).normal(size=(places, 1 + WORDS)) * 2
+    return Likelihoods(np.tile(np.arange(WORDS), (places, 1)), logs)
+
+
+def _by_sequences(likelihoods: Likelihoods, first: int, model: LanguageModel) -> Posterior:
+    """One sentence: the sum over all sequences."""
+    places = len(likelihoods.logs)
+    states = [UNKNOWN, *range(WORDS)]
+    start = model.probabilities(model.start) if first == STARTS else model.prior
+    following = {x: model.probabilities(x) for x in states}
+    total = np.zeros((places, 1 + WORDS))
+    for sequence in itertools.product(range(1 + WORDS), repeat=places):
+        weight = start[states[sequence[0]]]
+        for before, after in itertools.pairwise(sequence):
+            weight *= following[states[before]][states[after]]
+        weight *= np.exp(sum(likelihoods.logs[t, x] for t, x in enumerate(sequence)))
+        for t, x in enumerate(sequence):
+            total[t, x] += weight
+    total /= total.sum(axis=1, keepdims=True)
+    return Posterior(likelihoods.words, total[:, 1:], total[:, 0])
+
+
+@pytest.mark.parametrize("first", [STARTS, CUT])
+@pytest.mark.parametrize("places", [1, 2, 5])
+def test_a_sentence_is_read_as_all_its_sequences(places: int, first: int) -> None:
+    model = _model(_vocabulary())
+    likelihoods = _likelihoods(places, seed=places)
+    breaks = np.array([first] + [FOLLOWS] * (places - 1), np.int8)
+    found, right = in_context(likelihoods, breaks, model), _by_sequences(likelihoods, first, model)
+    np.testing.assert_allclose(found.probabilities, right.probabilities, atol=1e-12)
+    np.testing.assert_allclose(found.unknown, right.unknown, atol=1e-12)
+
+
+def test_sentences_have_the_same_bits_beside_any_others() -> None:
+    model = _model(_vocabulary())
+    likelihoods = _likelihoods(30, seed=9)
+    breaks = np.full(30, FOLLOWS, np.int8)
+    breaks[[0, 3, 4, 20]] = STARTS
+    whole = in_context(likelihoods, breaks, model)
+    for start, stop in ((0, 3), (3, 4), (4, 20), (20, 30)):
+        part = in_context(
+            Likelihoods(*(each[start:stop] for each in likelihoods)), breaks[start:stop], model
+        )
+        assert part.probabilities.tobytes() == whole.probabilities[start:stop].tobytes()
+
+
+def test_candidates_that_are_filled_up_change_no_bit() -> None:
+    model = _model(_vocabulary())
+    words, logs = _likelihoods(12, seed=2)
+    breaks = np.array([STARTS] + [FOLLOWS] * 11, np.int8)
+    few = in_context(Likelihoods(words, logs), breaks, model)
+    filled = Likelihoods(
+        np.concatenate([words, np.zeros((12, 9), np.int64)], axis=1),
+        np.concatenate([logs, np.full((12, 9), -np.inf)], axis=1),
+    )
+    more = in_context(filled, breaks, model)
+    assert more.probabilities[:, :WORDS].tobytes() == few.probabilities.tobytes()
+    assert not more.probabilities[:, WORDS:].any()
+
+
+def test_a_place_by_itself_is_judged_by_frequency_and_likelihood() -> None:
+    model = _model(_vocabulary())
+    likelihoods = _likelihoods(4, seed=1)
+    found = by_frequency(likelihoods, model)
+    weights = model.prior[[UNKNOWN, *range(WORDS)]] * np.exp(likelihoods.logs)
+    weights /= weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.probabilities, weights[:, 1:], atol=1e-13)
+    np.testing.assert_allclose(found.unknown, weights[:, 0], atol=1e-13)
+
+
+def test_the_word_with_the_largest_probability_is_a_word_of_the_vocabulary() -> None:
+    words = np.tile(np.arange(WORDS), (2, 1))
+    shares = np.array([[0.1, 0.2, 0.05, 0.05, 0.0], [0.25, 0.25, 0.25, 0.25, 0.0]])
+    posterior = Posterior(words, shares, np.array([0.6, 0.0]))
+    assert most_probable(posterior).tolist() == [1, 0]  # not the unknown word; ties by id
+
+
+def test_the_word_nearest_to_the_mean_is_near_what_is_probable() -> None:
+    vectors = np.array([[0, 0], [1, 0], [2, 0], [9, 9]], np.float32)
+    vocabulary = Vocabulary(list("abcd"), vectors, unknown_vector=np.zeros(2, np.float32))
+    words = np.array([[0, 1, 2, 3]])
+    sides = Posterior(words, np.array([[0.45, 0.05, 0.5, 0.0]]), np.zeros(1))
+    assert most_probable(sides).tolist() == [2]
+    assert nearest_to_mean(sides, vocabulary).tolist() == [1]
+    unknown = Posterior(words, np.array([[0.0, 0.1, 0.2, 0.0]]), np.array([0.7]))
+    assert nearest_to_mean(unknown, vocabulary).tolist() == [1]
