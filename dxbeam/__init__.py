@@ -15,7 +15,6 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers and editors see
-    from dxbeam.constants.record import read_constant
     from dxbeam.documents import Document, Rejected
     from dxbeam.errors import DxbeamError
     from dxbeam.guarantees import Guarantee
@@ -51,6 +50,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.text.bag_of_words_published import BagOfWordsPublished
     from dxbeam.text.base_file import read_base
     from dxbeam.text.configuration import Configuration
+    from dxbeam.text.constant_file import read_constant
     from dxbeam.text.epsilon_by_field import EpsilonByField
     from dxbeam.text.importance_file import read_importance
     from dxbeam.text.sanitizer import Sanitized, Sanitizer
@@ -120,7 +120,6 @@ _MODULES = {
     "language.artifact": ("open_language_model",),
     "language.model": ("LanguageModel", "language_model_of"),
     "mechanisms": ("make_mechanism",),
-    "constants.record": ("read_constant",),
     "mechanisms.base_measure": ("FrequencyBase", "ListedBase"),
     "mechanisms.importance": ("FrequencyWeights", "WordWeights"),
     "mechanisms.resampling": ("RankResampling",),
@@ -131,6 +130,7 @@ _MODULES = {
     "text.bag_of_words": ("BagOfWords",),
     "text.bag_of_words_published": ("BagOfWordsPublished",),
     "text.base_file": ("read_base",),
+    "text.constant_file": ("read_constant",),
     "text.configuration": ("Configuration",),
     "text.epsilon_by_field": ("EpsilonByField",),
     "text.importance_file": ("read_importance",),

@@ -23,7 +23,7 @@ from typing import Any
 
 from dxbeam import storage
 from dxbeam.commands import program
-from dxbeam.constants.record import read_record, record_of
+from dxbeam.constants.record import record_of
 from dxbeam.constants.scan import scan
 from dxbeam.constants.solve import Level, exponents_of, solve
 from dxbeam.errors import ConfigurationError, OutputError
@@ -32,6 +32,7 @@ from dxbeam.mechanisms.parameters import checked_epsilon, recorded_settings
 from dxbeam.space import artifact
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.base_file import read_base
+from dxbeam.text.constant_file import read_record
 from dxbeam.text.importance_file import read_importance
 
 

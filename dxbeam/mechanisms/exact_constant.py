@@ -16,6 +16,8 @@ alone, with its base measure, its weights and its other parameters: they are com
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +28,9 @@ from dxbeam.space.vocabulary import Vocabulary
 
 EXACT, WORST_CASE = "exact", "worst_case"
 CONSTANTS = (WORST_CASE, EXACT)
+
+FORMAT, VERSION = "dxbeam-constant", 1
+"""Of a scan's record."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,41 @@ class ExactConstant:
             "nominal_epsilon": {f"{epsilon!r}": nominal for epsilon, nominal in self.levels},
             "scan": self.scan,
         }
+
+
+def constant_of(record: Mapping[str, Any]) -> ExactConstant:
+    """The constant that a record holds.
+
+    Raises:
+      ConfigurationError: it is no record, or one in which a guaranteed epsilon is not kept.
+    """
+    try:
+        if (record["format"], record["version"]) != (FORMAT, VERSION):
+            raise ValueError
+        levels = tuple(
+            sorted(
+                (float(each["epsilon"]), float(each["nominal_epsilon"]))
+                for each in record["levels"]
+            )
+        )
+        kept = all(
+            float(each["nominal_epsilon"]) * float(each["constant"])
+            <= float(each["epsilon"]) * (1 + 1e-12)
+            for each in record["levels"]
+        )
+        if not (kept and levels):
+            raise ValueError
+        content = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
+        return ExactConstant(
+            str(record["vocabulary"]),
+            levels,
+            dict(record["mechanism"]),
+            hashlib.sha256(content).hexdigest(),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise ConfigurationError(
+            "this is no record of dxbeam scan-constant, or one whose numbers do not fit together"
+        ) from None
 
 
 def checked_constant(constant: object, epsilon: float, settings: Mapping[str, Any]) -> None:

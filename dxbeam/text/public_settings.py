@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from dxbeam.constants.record import read_constant
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.exact_constant import CONSTANTS, EXACT, WORST_CASE
 from dxbeam.mechanisms.parameters import checked_choice
 from dxbeam.text.base_file import read_base
+from dxbeam.text.constant_file import read_constant
 from dxbeam.text.importance_file import read_importance
 
 

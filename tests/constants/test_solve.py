@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dxbeam.constants.record import constant_of, read_constant, record_of
+from dxbeam.constants.record import record_of
 from dxbeam.constants.solve import exponents_of, solve
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.base_measure import FrequencyBase
+from dxbeam.mechanisms.exact_constant import constant_of
 from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
@@ -23,6 +24,7 @@ from dxbeam.mechanisms.tem import TEM
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.constant_file import read_constant
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.public_settings import PublicSettings
 from dxbeam.text.recorded_configuration import rebuilt
