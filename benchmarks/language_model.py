@@ -37,8 +37,10 @@ def invented(words: int, pairs: int) -> LanguageModel:
     sizes = np.minimum(words // 2, pairs * share / share.sum()).astype(np.int64)
     rows = np.repeat(np.arange(words + 2), sizes)
     columns = (generator.random(len(rows)) ** 2 * (words + 1)).astype(np.int64)
-    codes = np.unique(rows * (words + 1) + columns)
+    codes = rows * (words + 1) + columns
     del rows, columns
+    codes.sort()
+    codes = codes[np.concatenate([[True], codes[1:] != codes[:-1]])]
     starts = np.searchsorted(codes // (words + 1), np.arange(words + 3))
     values = np.full(len(codes), 1e-7, np.float32)
     table = sparse_rows(starts, codes % (words + 1), values, words + 1)

@@ -15,6 +15,7 @@ dead letters to release-metrics/. More of what it can do:
     --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
     --group_by label              count metrics for each label separately
+    --decode context --language_model DIR    text people can read; docs/decoding.md
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
     --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/ledger.md
     --dry_run                     print the plan, the guarantee and an estimate; write nothing
@@ -42,6 +43,11 @@ from dxbeam.corpus.files import text_bytes
 from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
+from dxbeam.language.artifact import (
+    LanguageModelHandle,
+    language_model_handle,
+    open_language_model,
+)
 from dxbeam.mechanisms import check_vocabulary, make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import plan, usefulness
@@ -54,13 +60,14 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.remarks import remarks
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.decoder import decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.public_settings import PublicSettings
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
-from dxbeam.transforms.sanitize import SanitizeDocuments
+from dxbeam.transforms.sanitize import SanitizeDocuments, with_language_model
 from dxbeam.transforms.shards import WriteShards
 from dxbeam.transforms.sources import ReadDocuments
 
@@ -94,6 +101,7 @@ def configuration(options: SanitizeOptions) -> Configuration:
         else None,
         options.allow_unsound,
         levels,
+        decoder_of(options.decode, options.decode_loss, options.language_model),
     )
 
 
@@ -123,6 +131,7 @@ class SanitizeJob(NamedTuple):
       configuration: mechanism, rank resampling, and how words are treated.
       repair: the language model that rewrites sanitized text, or None.
       vocabulary: the vocabulary's handle.
+      language_model: the handle of what a decoder reads with, or None.
     """
 
     options: PipelineOptions
@@ -130,6 +139,7 @@ class SanitizeJob(NamedTuple):
     configuration: Configuration
     repair: Repair | None
     vocabulary: VocabularyHandle
+    language_model: LanguageModelHandle | None = None
 
 
 def _public_files(settings: Configuration) -> dict[str, Any]:
@@ -162,7 +172,10 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
         "jsonl" if read_as.document_per == "file" else read_as.name
     )
     request = release_request(options, read_as, output_format)
-    return SanitizeJob(options, request, settings, repair, artifact.handle(flags.vocabulary))
+    vocabulary = artifact.handle(flags.vocabulary)
+    model = language_model_handle(flags.language_model) if flags.language_model else None
+    settings = with_language_model(settings, model, vocabulary)
+    return SanitizeJob(options, request, settings, repair, vocabulary, model)
 
 
 def build(
@@ -195,6 +208,7 @@ def build(
         unique_ids=True,
         search=launch.search(job.options),
         level="level",
+        language_model=job.language_model,
     )
     rejected = (reading.rejected, sanitized.rejected) | "AllRejected" >> beam.Flatten()
     released, withheld, repaired = sanitized.documents, None, None
@@ -260,6 +274,7 @@ def sanitize(argv: Sequence[str]) -> None:
     vocabulary = artifact.open_vocabulary(job.vocabulary)
     for each in settings.every_level:
         check_vocabulary(each.mechanism, vocabulary)
+    model = open_language_model(job.language_model, vocabulary) if job.language_model else None
     run = Run(request.output, request.metrics_output)
     account = request.account(settings, settings.mechanism.name, job.vocabulary, run.name)
     run.check(account)
@@ -267,13 +282,13 @@ def sanitize(argv: Sequence[str]) -> None:
     pipeline = build(job, run.name, context=context)  # whatever is wrong with the flags shows here
     if options.view_as(TestOptions).dry_run:
         forecast = plan.estimate(
-            files, request.corpus_format, vocabulary, settings, launch.search(options)
+            files, request.corpus_format, vocabulary, settings, launch.search(options), model
         )
         places = (request.output, request.metrics_output)
         print(plan.describe(files, settings, vocabulary, context, forecast, *places, job.repair))
         return
     remarked = remarks(vocabulary)
-    del vocabulary  # workers open it for themselves
+    del vocabulary, model  # workers open it for themselves
     started = time.monotonic()
     with run:
         if required_digest := run.enter(account):

@@ -38,6 +38,8 @@ from dxbeam.analysis.document_scores import (
 )
 from dxbeam.analysis.progress import DocumentProgress
 from dxbeam.analysis.text_features import FeatureMaker
+from dxbeam.language.artifact import LanguageModelHandle, open_language_model
+from dxbeam.language.model import LanguageModel
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.vocabulary import Vocabulary
@@ -82,6 +84,8 @@ class ScoreDocuments(beam.PTransform):
       by_group: whether to add up groups, too.
       expected: how many documents there are, about; for the time left.
       workers: processes among which they are divided; 0 where unknown.
+      language_model: the handle of the model that says which words are rare and how likely texts
+        are; None leaves both out.
     """
 
     def __init__(
@@ -90,9 +94,10 @@ class ScoreDocuments(beam.PTransform):
         by_group: bool,
         expected: int,
         workers: int = 0,
+        language_model: LanguageModelHandle | None = None,
     ):
         super().__init__()
-        self._score = _Score(vocabulary, by_group, expected, workers)
+        self._score = _Score(vocabulary, by_group, expected, workers, language_model)
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
         """Scores each document and combines per key."""
@@ -199,20 +204,33 @@ class _WithVocabulary(beam.DoFn):
 
 class _Score(_WithVocabulary):
     def __init__(
-        self, vocabulary: VocabularyHandle | None, by_group: bool, expected: int, workers: int
+        self,
+        vocabulary: VocabularyHandle | None,
+        by_group: bool,
+        expected: int,
+        workers: int,
+        language_model: LanguageModelHandle | None,
     ):
         super().__init__(vocabulary)
         self._by_group = by_group
         self._expected, self._workers = expected, workers
+        self._model_handle, self._models = language_model, Shared()
 
     def setup(self) -> None:
         super().setup()
+        handle, vocabulary = self._model_handle, self._vocabulary
+        self._model: LanguageModel | None = None
+        if handle is not None and vocabulary is not None:
+            self._model = self._models.acquire(
+                lambda: open_language_model(handle, vocabulary), tag=handle.digest
+            )
         self._threads = ThreadpoolController()
         self._progress = DocumentProgress("compared", self._expected, self._workers)
 
     def process(self, document: DocumentVersions) -> Iterator[tuple[Over, DocumentScores]]:
         with self._threads.limit(limits=1):  # others would spin, at the cost of other workers
-            scorer = DocumentScorer(document, hash_of(document.id), self._vocabulary)
+            seed = hash_of(document.id)
+            scorer = DocumentScorer(document, seed, self._vocabulary, self._model)
             scored = {
                 number: scorer.scores(released) for number, released in document.released.items()
             }

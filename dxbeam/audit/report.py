@@ -18,6 +18,7 @@ from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release.manifest import versions
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.decoder import Decoder
 
 FORMAT, VERSION = "dxbeam-audit", 1
 
@@ -51,6 +52,7 @@ def targets(
     parameters: Mapping[str, float | str | None],
     resampling: RankResampling | None = None,
     importance: FrequencyWeights | None = None,
+    decoder: Decoder | None = None,
 ) -> list[Target]:
     """What ``--mechanism`` names: one mechanism, released_vectors, or all of these.
 
@@ -61,10 +63,11 @@ def targets(
       resampling: rank resampling of what it releases.
       importance: public weights of words, of one mechanism that takes them; lists of words are of
         no use, as the audit makes up its vocabularies.
+      decoder: reads what is drawn for documents; its model is of no use, as the audit makes up one.
 
     Raises:
-      ConfigurationError: no such mechanism, parameters out of range, or weights for a mechanism
-        that takes none.
+      ConfigurationError: no such mechanism, parameters out of range, weights for a mechanism that
+        takes none, or a decoder for what cannot be decoded.
     """
     if name == "all":
         each = [*MECHANISMS, VECTORS]
@@ -76,13 +79,18 @@ def targets(
                 f"`importance` is for mechanisms that replace words, and {VECTORS} replaces none; "
                 "leave it out"
             )
+        if decoder:
+            raise ConfigurationError(
+                f"`decode` is for mechanisms that replace words, and {VECTORS} replaces none; "
+                "leave it out"
+            )
         epsilon = float(given.get("epsilon") or _FLOATS_TELL_AT)
         return [Target(name, Subject(Configuration(Laplace(epsilon)), size))]
     entry = REFERENCES.get(name, UNLISTED)
     mechanism = make_mechanism(name, importance=importance, **(given or entry.parameters))
     for n in DIMENSIONS:
         mechanism.draws(n)  # refuses what is undefined in so many
-    settings = Configuration(mechanism, resampling, allow_unsound=True)
+    settings = Configuration(mechanism, resampling, decoder=decoder, allow_unsound=True)
     return [Target(name, Subject(settings, size))]
 
 

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from dxbeam.audit.bag_battery import audit_bags
+from dxbeam.audit.decoded_battery import audit_decoded
+from dxbeam.audit.decoded_samples import audit_decoded_samples
 from dxbeam.audit.default_battery import (
     audit_clipping,
     audit_levels,
@@ -51,6 +53,7 @@ _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int
     "long_vectors": (audit_long_vectors, (2,)),
     "shared_vectors": (audit_shared_vectors, (1, 3)),
     "searches": (audit_searches, (50,)),
+    "decoded_samples": (audit_decoded_samples, (1, 50)),
     "usual_clusters": (audit_usual_clusters, (3,)),
     "long_text": (audit_long_text, (1,)),
     "levels": (audit_levels, (1,)),
@@ -64,6 +67,7 @@ _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int
     "batches": (audit_batches, (3, 50)),
     "texts": (audit_texts, (1,)),
     "promises": (audit_promises, (1, 5)),
+    "decoded": (audit_decoded, (1,)),
     "delta": (audit_delta, (1, 50, 300)),
 }
 """The parts of an audit, and the dimensions in which each is run; what finds most comes last."""
@@ -83,12 +87,16 @@ class Part(NamedTuple):
 
 def parts(subject: Subject) -> list[Part]:
     """What an audit of this subject consists of, the longest parts first."""
-    noisy = isinstance(subject.configuration.mechanism, AddsNoise)
+    left_out = set()
+    if not isinstance(subject.configuration.mechanism, AddsNoise):
+        left_out |= {"noise"}
+    if subject.configuration.decoder is None:
+        left_out |= {"decoded", "decoded_samples"}
     return [
         Part(name, n)
         for name, (_, dimensions) in _BATTERY.items()
         for n in sorted(dimensions, reverse=True)
-        if noisy or name != "noise"
+        if name not in left_out
     ]
 
 

@@ -16,6 +16,7 @@ TARGET = "target"
 MEASURE = "measurement"
 ATTACK = "attackers"
 EVALUATION = "evaluation"
+DECODING = "decoding"
 KEY = "secret key"
 OUTPUT = "output"
 LEDGER = "ledger"
@@ -24,7 +25,7 @@ RUN = "run"
 
 HEADINGS = (
     CORPUS, EMBEDDINGS, VOCABULARY, INDEX, LANGUAGE_MODEL, VECTORS, TARGET, MECHANISM, AUDIT,
-    MEASURE, ATTACK, EVALUATION, KEY, OUTPUT, LEDGER, REPAIR, RUN,
+    MEASURE, ATTACK, EVALUATION, DECODING, KEY, OUTPUT, LEDGER, REPAIR, RUN,
 )  # fmt: skip
 """In the order of --help."""
 

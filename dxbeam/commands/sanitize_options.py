@@ -15,6 +15,7 @@ from dxbeam.mechanisms import MECHANISMS
 from dxbeam.mechanisms.exact_constant import WORST_CASE
 from dxbeam.mechanisms.importance import FREQUENCY
 from dxbeam.text.configuration import UNKNOWN_WORDS
+from dxbeam.text.decoding.decoder import NEAREST
 from dxbeam.text.importance_file import NAMED
 from dxbeam.text.repair import FAILURES
 
@@ -46,6 +47,7 @@ class SanitizeOptions(PipelineOptions):
         _add_corpus(flag_group(parser, flag_groups.CORPUS))
         _add_vocabulary(flag_group(parser, flag_groups.VOCABULARY))
         _add_mechanism(flag_group(parser, flag_groups.MECHANISM))
+        _add_decoder(flag_group(parser, flag_groups.DECODING))
         _add_key(flag_group(parser, flag_groups.KEY))
         _add_repair(flag_group(parser, flag_groups.REPAIR))
         _add_output(flag_group(parser, flag_groups.OUTPUT))
@@ -233,6 +235,30 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
         help="run settings that guarantee nothing, or nothing for some words: to compare a "
         "mechanism or reproduce what was published, or for --unknown_words mask, drop or keep "
         "(default: they are refused)",
+    )
+
+
+def _add_decoder(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--decode",
+        default=NEAREST,
+        metavar="HOW",
+        help="how drawn noise is read. nearest: the nearest or drawn word (default). prior: each "
+        "word by a public language model's frequencies. context: the words of a sentence together. "
+        "It costs no privacy; docs/decoding.md says what it changes",
+    )
+    group.add_argument(
+        "--decode_loss",
+        metavar="WHAT",
+        help="with --decode prior or context, release the most probable 'word' (default), or the "
+        "candidate at the least expected 'distance'",
+    )
+    group.add_argument(
+        "--language_model",
+        metavar="DIR",
+        help="what dxbeam build-language-model wrote for this vocabulary, local or gs://, or "
+        "'demo' with the demo vocabulary; needed with --decode prior or context. It must be "
+        "public: one made from the private corpus voids the guarantee",
     )
 
 

@@ -1,12 +1,5 @@
 """The language-model artifact: a directory or gs:// prefix that holds a model, and its handle.
 
-    manifest.json     format, version, vocabulary, order, rules, counts, held-out perplexity and
-                      source; bytes and SHA-256 of each file
-    prior.npy, continuation.npy, backoff.npy      float64, of all words
-    pair_*.npy        corrections of pairs: starts, columns, values, filter, slots (sparse_rows.py)
-    backoff2.npy, triple_*.npy                    of triples, in order 3
-    casings.arrow     how words are written (casings.py); only for vocabularies in lower case
-
 The manifest is written last; a directory without one is not an artifact. Pipelines carry only the
 ``LanguageModelHandle``. Each process opens the artifact once, memory-mapped: nothing is computed
 and nothing is copied, and only the first process of a host reads all of it, to check it.
@@ -14,7 +7,6 @@ and nothing is copied, and only the first process of a host reads all of it, to 
 
 # No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
-import importlib.resources
 import json
 import os
 import tempfile
@@ -26,22 +18,22 @@ import pyarrow as pa
 
 from dxbeam import storage
 from dxbeam.errors import ArtifactError
+from dxbeam.language.artifact_manifest import (
+    CASINGS,
+    FORMAT,
+    MANIFEST,
+    REBUILD,
+    VERSION,
+    read_manifest,
+    resolve,
+)
 from dxbeam.language.casings import open_casings, write_casings
-from dxbeam.language.counts import ORDERS
 from dxbeam.language.kneser_ney import Smoothed
 from dxbeam.language.model import TABLE_PARTS, LanguageModel, arrays
 from dxbeam.language.sparse_rows import SparseRows
 from dxbeam.space.artifact_manifest import digest_of
 from dxbeam.space.this_host import checked_once, copy_here
 from dxbeam.space.vocabulary import Vocabulary
-
-DEMO = "demo"
-"""The place of the small model that goes with the bundled vocabulary."""
-
-FORMAT, VERSION = "dxbeam-language-model", 1
-MANIFEST, CASINGS = "manifest.json", "casings.arrow"
-
-_REBUILD = "build it again with dxbeam build-language-model"
 
 
 class LanguageModelHandle(NamedTuple):
@@ -105,71 +97,6 @@ def write_language_model(
     text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     storage.create_once(storage.join(uri, MANIFEST), text.encode())
     return _handle(uri, manifest)
-
-
-def resolve(uri: str) -> str:
-    """Where the artifact is stored: the package's own for DEMO, else ``uri`` itself."""
-    if uri == DEMO:
-        return str(importlib.resources.files("dxbeam") / "demo" / "language_model")
-    return storage.without_file_scheme(uri)
-
-
-def read_manifest(uri: str) -> dict[str, Any]:
-    """The manifest, checked against its own digest, and field by field.
-
-    Raises:
-      ArtifactError: no artifact there, a damaged manifest, or one of a newer format; or it does not
-        say what it must.
-    """
-    path = storage.join(resolve(uri), MANIFEST)
-    try:
-        manifest = json.loads(storage.read(path))
-    except OSError as error:
-        raise ArtifactError(
-            f"`language_model` {uri}: no language model here ({MANIFEST} cannot be read: "
-            f"{type(error).__name__}); build one with dxbeam build-language-model"
-        ) from None
-    except (ValueError, RecursionError):
-        raise ArtifactError(f"{path} is damaged (not JSON); {_REBUILD}") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ArtifactError(f"{path} does not describe a dxbeam language model; {_REBUILD}")
-    if manifest.get("version") != VERSION:
-        raise ArtifactError(
-            f"{path} has a format version that this dxbeam does not read (it reads {VERSION}); "
-            f"install the dxbeam that wrote it, or {_REBUILD}"
-        )
-    digest = manifest.pop("digest", None)
-    if digest != digest_of(manifest):
-        raise ArtifactError(f"{path} is damaged (its digest does not match); {_REBUILD}")
-    if wrong := _wrong_field(manifest):
-        raise ArtifactError(f"{path} is not what dxbeam writes ({wrong}); {_REBUILD}")
-    return {**manifest, "digest": digest}
-
-
-def _wrong_field(manifest: dict[str, Any]) -> str:
-    """What is wrong with the fields that readers rely on; "" where nothing is."""
-    if type(manifest.get("words")) is not int or manifest["words"] < 1:
-        return "'words' is no positive number"
-    if manifest.get("order") not in ORDERS:
-        return "'order' is neither 2 nor 3"
-    if not isinstance(manifest.get("vocabulary"), str):
-        return "'vocabulary' is no digest"
-    needed, files = _file_names(manifest["order"]), manifest.get("files")
-    if not isinstance(files, dict) or not needed <= set(files) <= {*needed, CASINGS}:
-        return f"'files' must name {', '.join(sorted(needed))}, perhaps {CASINGS}"
-    for name, facts in files.items():
-        if not isinstance(facts, dict) or not (
-            type(facts.get("bytes")) is int and isinstance(facts.get("sha256"), str)
-        ):
-            return f"'files' lacks the size or the SHA-256 of {name}"
-    return ""
-
-
-def _file_names(order: int) -> set[str]:
-    tables = ["pair"] + ["triple"] * (order == 3)
-    names = ["prior", "continuation", "backoff"] + ["backoff2"] * (order == 3)
-    names += [f"{table}_{part}" for table in tables for part in TABLE_PARTS]
-    return {f"{name}.npy" for name in names}
 
 
 def language_model_handle(uri: str) -> LanguageModelHandle:
@@ -276,15 +203,15 @@ def _check(directory: Path, manifest: dict[str, Any]) -> None:
                 digest, size = storage.sha256(str(path))
             except OSError as error:
                 raise ArtifactError(
-                    f"{path} cannot be read ({type(error).__name__}); {_REBUILD}"
+                    f"{path} cannot be read ({type(error).__name__}); {REBUILD}"
                 ) from None
             if size != expected["bytes"]:
                 raise ArtifactError(
                     f"{path} has {size:,} bytes where the manifest says {expected['bytes']:,}; "
-                    f"{_REBUILD}"
+                    f"{REBUILD}"
                 )
             if digest != expected["sha256"]:
-                raise ArtifactError(f"{path} is damaged (its SHA-256 does not match); {_REBUILD}")
+                raise ArtifactError(f"{path} is damaged (its SHA-256 does not match); {REBUILD}")
 
 
 def _opened(directory: Path, manifest: dict[str, Any], uri: str) -> LanguageModel:
@@ -304,7 +231,7 @@ def _opened(directory: Path, manifest: dict[str, Any], uri: str) -> LanguageMode
     except (OSError, ValueError, pa.ArrowException) as error:
         raise ArtifactError(
             f"`language_model` {uri}: the files are whole but do not fit together "
-            f"({type(error).__name__}); {_REBUILD}"
+            f"({type(error).__name__}); {REBUILD}"
         ) from None
     return LanguageModel(
         manifest["words"], manifest["vocabulary"], numbers, manifest["digest"], casings

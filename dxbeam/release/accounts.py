@@ -16,7 +16,7 @@ _EXPLANATIONS = (
     "these are what is released) apart by a likelihood ratio of at most exp(epsilon spent * "
     "d(x, x')), up to the delta.",
     "Repeats are copies of an earlier release: the same corpus, settings and kept key give the "
-    "same bytes, so they spend nothing.",
+    "same bytes, or the same noise read by another decoder, so they spend nothing.",
     "Unfinished runs never said how they ended. They may have released something, so they count.",
     "Abandoned runs released nothing and count for nothing.",
 )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from secrets import SystemRandom
 
 from dxbeam.documents import Document
+from dxbeam.language.model import LanguageModel
 from dxbeam.release import usefulness
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
@@ -23,7 +24,10 @@ _NORMAL_QUANTILE = 1.959964  # of 0.975
 
 
 def sanitized_sample(
-    documents: Sequence[Document], search: NeighborSearch, configuration: Configuration
+    documents: Sequence[Document],
+    search: NeighborSearch,
+    configuration: Configuration,
+    language_model: LanguageModel | None = None,
 ) -> Tally:
     """What becomes of words of some documents, or of the bags of some of them.
 
@@ -34,19 +38,35 @@ def sanitized_sample(
       documents: none that ``document_problem`` has something against.
       search: the vocabulary.
       configuration: what is run.
+      language_model: what its decoder reads with, or None. Where words are read together whole
+        documents are taken, as words out of their order would be read worse.
     """
     # The key is a new one, as for any Sanitizer without one: under a key that others know, such as
     # one of zeros, whoever reads the shares could compare them with those of a guessed corpus.
-    if configuration.bag is None:
-        text = " ".join(_some_words(documents))
-        results = Sanitizer(search, configuration).sanitize([text])
+    sanitizer = Sanitizer(search, configuration, language_model=language_model)
+    if sanitizer.reads_context:
+        results = sanitizer.sanitize(_some_documents(documents))
+    elif configuration.bag is None:
+        results = sanitizer.sanitize([" ".join(_some_words(documents))])
     else:
         # A smaller bag is the same draw, so words of it come out alike.
         length = min(configuration.bag.length, MOST_WORDS)
         bag = dataclasses.replace(configuration.bag, length=length)
         some = SystemRandom().sample(documents, min(len(documents), MOST_WORDS // length))
-        results = Sanitizer(search, dataclasses.replace(configuration, bag=bag)).sanitize(some)
+        smaller = dataclasses.replace(configuration, bag=bag)
+        results = Sanitizer(search, smaller, language_model=language_model).sanitize(some)
     return total(result.tally for result in results if isinstance(result, Sanitized))
+
+
+def _some_documents(documents: Sequence[Document]) -> list[Document]:
+    """Random ones, about as many as hold as many words as are looked at."""
+    found, count = [], 0
+    for document in SystemRandom().sample(documents, len(documents)):
+        found.append(document)
+        count += len(words(document.text))
+        if count >= MOST_WORDS:
+            break
+    return found
 
 
 def _some_words(documents: Sequence[Document]) -> list[str]:

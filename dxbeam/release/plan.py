@@ -15,6 +15,7 @@ from dxbeam.corpus.files import CorpusFile, text_bytes
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.documents import Document, document_problem
 from dxbeam.errors import CorpusError
+from dxbeam.language.model import LanguageModel
 from dxbeam.release import expected_shares
 from dxbeam.release.context import Pair
 from dxbeam.space.choose_backend import AUTO
@@ -22,13 +23,14 @@ from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.remarks import remarks
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
+from dxbeam.text.decoding.reading import FOLLOWS, STARTS
 from dxbeam.text.repair import Repair
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally
 from dxbeam.text.tokenization import words
 
 _SAMPLED_DOCUMENTS = 200
-_TIMED_WORDS = 1024
+_TIMED_WORDS, _SENTENCE = 1024, 20
 
 
 class Estimate(NamedTuple):
@@ -56,6 +58,7 @@ def estimate(
     vocabulary: Vocabulary,
     configuration: Configuration,
     asked: str = AUTO,
+    language_model: LanguageModel | None = None,
 ) -> Estimate:
     """Counts and sanitizes words of a sample of the largest file, and times a search.
 
@@ -67,6 +70,7 @@ def estimate(
       vocabulary: with what words it is sanitized.
       configuration: what is run.
       asked: how nearest words are found, one of ``choose_backend.SEARCHES``.
+      language_model: what the configuration's decoder reads with, or None.
     """
     configuration = configuration.at_largest
     file = max(files, key=lambda file: file.size)
@@ -77,13 +81,14 @@ def estimate(
     )
     total = sampled / share * text_bytes(files) / max(1, text_bytes([file]))
     search = NeighborSearch(vocabulary, 1, asked)
-    sample = expected_shares.sanitized_sample(documents, search, configuration)
-    sanitizer = Sanitizer(search, configuration)
+    sample = expected_shares.sanitized_sample(documents, search, configuration, language_model)
+    sanitizer = Sanitizer(search, configuration, language_model=language_model)
     ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)
     run = [(bytes(32), 0, len(ids))]
-    sanitizer.release(run, ids)  # the first search also sets things up
+    breaks = np.where(ids % _SENTENCE, FOLLOWS, STARTS).astype(np.int8)
+    sanitizer.release(run, ids, breaks)  # the first search also sets things up
     start = time.perf_counter()
-    sanitizer.release(run, ids)
+    sanitizer.release(run, ids, breaks)
     tokens_per_second = len(ids) / (time.perf_counter() - start)
     return Estimate(int(total), tokens_per_second, sample)
 
@@ -130,7 +135,7 @@ def describe(
     unit = "words to release" if configuration.bag else "tokens"
     approximately = ", searched approximately" if vocabulary.index is not None else ""
     resampling, bag = parameters["rank_resampling"], parameters.get("bag_of_words")
-    levels = parameters.get("epsilon_by")
+    levels, decoder = parameters.get("epsilon_by"), parameters.get("decoder")
     planned = {
         "read": f"{len(files):,} file(s), {size:,} bytes, about {forecast.tokens:,} {unit}",
         "mechanism": _listed(parameters["mechanism"]),
@@ -140,6 +145,7 @@ def describe(
         "other words": UNKNOWN_WORDS[configuration.unknown_words],
         **({"epsilon by": _by_level(levels)} if levels else {}),
         **({"bag": _listed(bag)} if bag else {}),
+        **({"decoder": _listed(decoder)} if decoder else {}),
         **({"repair": _listed(repair.as_dict())} if repair else {}),
         "write": f"{output} (metrics and dead letters: {metrics_output})",
     }

@@ -58,6 +58,8 @@ class TextRelease(NamedTuple):
             further.append(f"bags of {bag['length']} words")
         if (unknown := configuration.get("unknown_words", "noise")) != "noise":
             further.append(f"unknown words: {unknown}")
+        if decoder := configuration.get("decoder"):
+            further.append(f"decoded by {decoder['decode']}, loss {decoder['loss']}")
         if self.manifest.get("post_processing"):
             further.append("repaired")
         resampling = configuration.get("rank_resampling") or {}

@@ -26,6 +26,7 @@ from dxbeam.errors import OutputError
 from dxbeam.guarantees import Guarantee
 from dxbeam.release import manifest
 from dxbeam.text import recorded_configuration
+from dxbeam.text.configuration import of_draws
 
 _BLOCK = 1 << 20
 _COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
@@ -209,7 +210,7 @@ def _check_configuration(path: str, release: Mapping[str, Any]) -> tuple[str, ..
         raise _damaged(path, "'configuration' is missing")
     vocabulary = words.get("digest") if isinstance(words, dict) else ""
     canonical = json.dumps(
-        {"vocabulary": vocabulary, **recorded}, sort_keys=True, separators=(",", ":")
+        {"vocabulary": vocabulary, **of_draws(recorded)}, sort_keys=True, separators=(",", ":")
     )
     if hashlib.sha256(canonical.encode()).hexdigest() != release.get("configuration_digest"):
         raise _damaged(path, "'configuration' and 'vocabulary' do not fit 'configuration_digest'")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,9 @@ UNKNOWN_WORDS = {
     "keep": "released as they are, without any protection",
 }
 """What can be done with a word outside the vocabulary."""
+
+DECODER = "decoder"
+"""The entry of ``as_dict`` that says how drawn noise is read."""
 
 OF_THE_MECHANISM = (
     "Probabilities that are named here are those of the word that the mechanism draws. Rank "
@@ -186,10 +190,13 @@ class Configuration:
             # Only where there is one, so that releases without keep their digests, and their noise.
             **({"bag_of_words": self.bag.as_dict()} if self.bag else {}),
             **({"epsilon_by": self.epsilon_by.as_dict()} if self.epsilon_by else {}),
+            **({DECODER: self.decoder.as_dict()} if self.decoder else {}),
         }
 
     def digest(self, vocabulary: str) -> str:
         """SHA-256 of the canonical form; two configurations with one digest draw equal noise.
+
+        The decoder is left out, as it reads what was drawn.
 
         Noise is keyed by the digest of a document's own level (``with_epsilon``), not by that of
         all levels: what draws a document's words alike releases one text.
@@ -198,7 +205,9 @@ class Configuration:
           vocabulary: the vocabulary's digest.
         """
         canonical = json.dumps(
-            {"vocabulary": vocabulary, **self.as_dict()}, sort_keys=True, separators=(",", ":")
+            {"vocabulary": vocabulary, **of_draws(self.as_dict())},
+            sort_keys=True,
+            separators=(",", ":"),
         )
         return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -250,6 +259,11 @@ class Configuration:
         if self.bag:
             return ("document ids", *words)
         return ("document ids", "number and order of words", "white space", "punctuation", *words)
+
+
+def of_draws(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What of ``as_dict`` decides what is drawn: all but how it is read."""
+    return {name: value for name, value in record.items() if name != DECODER}
 
 
 def as_configuration(given: Configuration | Mechanism) -> Configuration:

@@ -13,7 +13,8 @@ from dxbeam.mechanisms.importance import Importance
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.bag_of_words_published import BagOfWordsPublished
-from dxbeam.text.configuration import Configuration
+from dxbeam.text.configuration import DECODER, Configuration
+from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.importance_file import NAMED, read_importance
 
@@ -37,7 +38,7 @@ def rebuilt(record: Mapping[str, Any]) -> Configuration | None:
             settings = {**record["mechanism"]}
             parameters["constant"] = _constant(constant, settings)
         resampling, bag = record["rank_resampling"], record.get("bag_of_words")
-        levels = record.get("epsilon_by")
+        levels, decoder = record.get("epsilon_by"), record.get(DECODER)
         made = Configuration(
             make_mechanism(parameters.pop("name"), **parameters),
             RankResampling(**resampling) if resampling else None,
@@ -45,6 +46,7 @@ def rebuilt(record: Mapping[str, Any]) -> Configuration | None:
             _bag(bag) if bag else None,
             allow_unsound=True,
             epsilon_by=EpsilonByField(**levels) if levels else None,
+            decoder=Decoder.from_dict(decoder) if decoder else None,
         )
     except (KeyError, TypeError, ValueError, DxbeamError):
         return None

@@ -11,7 +11,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, get_type_hints
 
 import apache_beam as beam
@@ -36,6 +36,13 @@ from dxbeam.documents import (
     text_problem,
 )
 from dxbeam.errors import ConfigurationError
+from dxbeam.language.artifact import (
+    LanguageModelHandle,
+    check_vocabulary,
+    language_model_handle,
+    open_language_model,
+)
+from dxbeam.language.model import LanguageModel
 from dxbeam.randomness import NO_TAGS, add_tags, document_tag
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
@@ -62,6 +69,7 @@ _TAGS = "tags"
 """Tag of what names the documents of each bundle together: the sum of their tags."""
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
+beam.coders.registry.register_coder(LanguageModelHandle, beam.coders.RowCoder)
 
 
 class SanitizedDocuments(NamedTuple):
@@ -107,6 +115,8 @@ class SanitizeDocuments(beam.PTransform):
       search_threads: threads a search uses in each worker process.
       search: how nearest words are found exactly, one of ``choose_backend.SEARCHES``; what is
         released does not depend on it.
+      language_model: URI or handle of the language-model artifact that the configuration's decoder
+        reads with, or ``"demo"``; None where there is no decoder.
       digest_corpus: whether to name the corpus as well; for bounded input only.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
         are not compared, and no row has to wait for another.
@@ -130,6 +140,7 @@ class SanitizeDocuments(beam.PTransform):
         unique_ids: bool = False,
         search: str = AUTO,
         level: str | None = None,
+        language_model: str | LanguageModelHandle | None = None,
     ):
         super().__init__()
         if not isinstance(configuration, Configuration):
@@ -143,10 +154,15 @@ class SanitizeDocuments(beam.PTransform):
         self._search = search
         self._unique_ids = unique_ids
         self._digest_corpus = digest_corpus
-        self._configuration = configuration
         if not isinstance(vocabulary, VocabularyHandle):
             vocabulary = artifact.handle(vocabulary)
         self._handle = vocabulary
+        if isinstance(language_model, str):
+            language_model = language_model_handle(language_model)
+        self._language_model = language_model
+        self._configuration = configuration = with_language_model(
+            configuration, language_model, vocabulary
+        )
         self._key_uri = key_uri
         self._keep_fields = tuple(keep_fields)
         self._group_by = group_by
@@ -163,12 +179,18 @@ class SanitizeDocuments(beam.PTransform):
         """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
         pipeline = documents.pipeline
         secret_key = obtain_secret_key(pipeline, self._key_uri)
-        handle = (
-            pipeline
-            | "Once" >> beam.Impulse()
-            | "VocabularyHandle"
+        once = pipeline | "Once" >> beam.Impulse()
+        handle = once | (
+            "VocabularyHandle"
             >> beam.Map(_handle, self._handle).with_output_types(VocabularyHandle)
         )
+        model: pvalue.AsSingleton | None = None
+        if self._language_model is not None:
+            broadcast = once | (
+                "LanguageModelHandle"
+                >> beam.Map(_handle, self._language_model).with_output_types(LanguageModelHandle)
+            )
+            model = pvalue.AsSingleton(broadcast)
         sanitize = _SanitizeDoFn(
             self._configuration,
             self._keep_fields,
@@ -183,6 +205,7 @@ class SanitizeDocuments(beam.PTransform):
             pvalue.AsSingleton(secret_key),
             pvalue.AsSingleton(handle),
             {} if self._unique_ids else repeated_ids(documents),
+            model,
         ).with_outputs(REJECTED, TALLIES, _TAGS, main="documents")
         row_type = self._row_type(documents.element_type)
         results["documents"].element_type = row_type
@@ -222,8 +245,33 @@ class SanitizeDocuments(beam.PTransform):
         return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])
 
 
-def _handle(_: bytes, handle: VocabularyHandle) -> VocabularyHandle:
+def _handle(_: bytes, handle: Any) -> Any:
     return handle
+
+
+def with_language_model(
+    configuration: Configuration, model: LanguageModelHandle | None, vocabulary: VocabularyHandle
+) -> Configuration:
+    """The configuration, its decoder naming the language model.
+
+    Raises:
+      ConfigurationError: there is one of decoder and model, but not the other.
+      ArtifactError: the model was made for another vocabulary.
+    """
+    decoder = configuration.decoder
+    if decoder is None and model is None:
+        return configuration
+    if decoder is None:
+        raise ConfigurationError(
+            "`language_model` is of use with `decode` prior or context only; leave it out"
+        )
+    if model is None:
+        raise ConfigurationError(
+            f"`decode` {decoder.kind} needs a `language_model`: what dxbeam build-language-model "
+            "wrote, or demo with the demo vocabulary"
+        )
+    check_vocabulary(model, vocabulary.digest)
+    return replace(configuration, decoder=replace(decoder, model=model.digest))
 
 
 def is_sanitized(rows: pvalue.PCollection) -> bool:
@@ -297,6 +345,7 @@ class _SanitizeDoFn(beam.DoFn):
         self._keep_fields = keep_fields
         self._group_by = group_by
         self._search_threads, self._search = search_threads, search
+        self._shared_model = Shared()
         self._shared = Shared()  # made here, so that all instances in a process share one search
         self._documents = Metrics.counter("dxbeam", "documents")
         self._tokens = Metrics.counter("dxbeam", "tokens")
@@ -320,6 +369,7 @@ class _SanitizeDoFn(beam.DoFn):
         secret_key: bytes,
         handle: VocabularyHandle,
         repeated: Mapping[str, bool],
+        model: LanguageModelHandle | None,
         given: Any = beam.DoFn.WindowedValueParam,
     ) -> Iterable[Any]:
         own_id = id_as_text(row_field(row, "id"))
@@ -334,7 +384,7 @@ class _SanitizeDoFn(beam.DoFn):
             return [pvalue.TaggedOutput(REJECTED, Rejected(printable_id(own_id), reason))]
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
-        batch = self._batch_of(level, secret_key, handle)
+        batch = self._batch_of(level, secret_key, handle, model)
         ticket = _Ticket(_Origin(given.with_value(None), group, kept), len(row.text))
         batch.tickets.append(ticket)
         self._in_order.append(ticket)
@@ -353,10 +403,18 @@ class _SanitizeDoFn(beam.DoFn):
         if self._digest_corpus:
             yield pvalue.TaggedOutput(_TAGS, GlobalWindows.windowed_value(self._tags))
 
-    def _batch_of(self, level: str, secret_key: bytes, handle: VocabularyHandle) -> _Waiting:
+    def _batch_of(
+        self,
+        level: str,
+        secret_key: bytes,
+        handle: VocabularyHandle,
+        model: LanguageModelHandle | None,
+    ) -> _Waiting:
         """Where rows of a level wait; each epsilon has a sanitizer of its own."""
         if self._sanitizer is None:
-            self._sanitizer = Sanitizer(self._open(handle), self._configuration, secret_key)
+            search = self._open(handle)
+            opened = self._open_model(model, search) if model else None
+            self._sanitizer = Sanitizer(search, self._configuration, secret_key, opened)
         sanitizer = self._sanitizer.at_level(level)
         assert sanitizer is not None
         epsilon = sanitizer.configuration.mechanism.epsilon
@@ -375,6 +433,16 @@ class _SanitizeDoFn(beam.DoFn):
             return NeighborSearch(vocabulary, self._search_threads, self._search)
 
         shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
+        return shared
+
+    def _open_model(self, handle: LanguageModelHandle, search: NeighborSearch) -> LanguageModel:
+        """The language model, which is opened once per process."""
+
+        def model() -> LanguageModel:
+            _LOG.info("process %d opens a language model of order %d", os.getpid(), handle.order)
+            return open_language_model(handle, search.vocabulary)
+
+        shared: LanguageModel = self._shared_model.acquire(model, tag=handle.digest)
         return shared
 
     def _settle(self, results: Sequence[Sanitized], tickets: deque[_Ticket]) -> None:

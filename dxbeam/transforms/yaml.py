@@ -28,6 +28,7 @@ from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.embeddings import ReadingReport, read_embeddings
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.decoder import NEAREST, decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.public_settings import PublicSettings
 from dxbeam.text.tally import Tally
@@ -50,6 +51,9 @@ class SanitizeRows(beam.PTransform):
       epsilon: privacy loss per unit of distance between word vectors; needed without epsilon_by.
       mechanism: name of the mechanism.
       parameters: further parameters of the mechanism, as name=value,name=value.
+      decode: how drawn noise is read: nearest, prior or context; see docs/decoding.md.
+      decode_loss: word or distance, which word a decoder releases.
+      language_model: URI of the language model that a decoder reads with, or demo.
       epsilon_by: an epsilon for each row by a public field, as FIELD:VALUE=EPSILON,VALUE=EPSILON;
         rows with another value have the one above, or are rejected where there is none.
       importance: public weights of words for santext or tem: a file, or a name such as stop_words.
@@ -84,6 +88,9 @@ class SanitizeRows(beam.PTransform):
         base_exponent: float | None = None,
         constant: str = WORST_CASE,
         constant_scan: str | None = None,
+        decode: str = NEAREST,
+        decode_loss: str | None = None,
+        language_model: str | None = None,
     ):
         super().__init__()
         public = PublicSettings(importance, base, base_exponent, constant, constant_scan).read()
@@ -97,11 +104,13 @@ class SanitizeRows(beam.PTransform):
                 unknown_words,
                 allow_unsound=allow_unsound,
                 epsilon_by=levels,
+                decoder=decoder_of(decode, decode_loss, language_model),
             ),
             vocabulary,
             key_uri,
             keep_fields=field_names(keep_fields),
             search=search,
+            language_model=language_model,
         )
 
     def expand(self, rows: pvalue.PCollection) -> dict[str, pvalue.PCollection]:

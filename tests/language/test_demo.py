@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dxbeam
-from dxbeam.language.artifact import DEMO, resolve
+from dxbeam.language.artifact_manifest import DEMO, resolve
 from pipelines.build_language_model import build_language_model
 
 MASC = Path(__file__).parent.parent.parent.parent / "shared/data/corpora/masc.jsonl.gz"

@@ -24,7 +24,9 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
-def log_emissions(mechanism: Any, vocabulary: Vocabulary, observed: npt.NDArray[Any]) -> Floats:
+def log_emissions(
+    mechanism: Any, vocabulary: Vocabulary, observed: npt.NDArray[Any], beyond: float = 0.0
+) -> Floats:
     """ln p(observation | x) for every word, the unknown one last: float64 [T, N + 1].
 
     Args:
@@ -32,10 +34,11 @@ def log_emissions(mechanism: Any, vocabulary: Vocabulary, observed: npt.NDArray[
       vocabulary: N words.
       observed: noisy vectors, float64 [T, n], for a mechanism that adds noise; else released words,
         int64 [T].
+      beyond: how far noisy vectors were moved to a grid, at most, beyond the reach of noise.
     """
     places = vocabulary.vectors_of(np.append(np.arange(len(vocabulary)), UNKNOWN))
     if observed.ndim == 2:
-        density = _density(mechanism, vocabulary)
+        density = _density(mechanism, vocabulary, beyond)
         return np.array([[density(y, x) for x in places] for y in observed])
     released = REFERENCES[mechanism.name].reference(mechanism, vocabulary).released
     assert released is not None
@@ -45,10 +48,10 @@ def log_emissions(mechanism: Any, vocabulary: Vocabulary, observed: npt.NDArray[
         return np.log(channel[:, observed].T)
 
 
-def _density(mechanism: Any, vocabulary: Vocabulary) -> Any:
+def _density(mechanism: Any, vocabulary: Vocabulary, beyond: float) -> Any:
     """(y, x) -> ln of the density at y of the noisy vector of a word at x, up to a number."""
     if mechanism.name == "vickrey":
-        return _density(mechanism.source, vocabulary)
+        return _density(mechanism.source, vocabulary, beyond)
     n, epsilon, clip = vocabulary.dimensions, mechanism.epsilon, getattr(mechanism, "clip", None)
 
     def start(place: Floats) -> Floats:
@@ -64,7 +67,9 @@ def _density(mechanism: Any, vocabulary: Vocabulary) -> Any:
         covariance = np.atleast_2d(np.cov(vocabulary.vectors.astype(np.float64), rowvar=False))
         shape = (1 - weight) * np.eye(n) + weight * covariance * n / np.trace(covariance)
         return lambda y, x: -epsilon * math.sqrt((y - x) @ np.linalg.solve(shape, y - x))
-    limit = mechanism.limit(n) * (1 + 1e-9) if mechanism.name == "trlaplace" else math.inf
+    limit = math.inf
+    if mechanism.name == "trlaplace":
+        limit = mechanism.limit(n) * (1 + 1e-9) + beyond
 
     def of_coordinates(y: Floats, x: Floats) -> float:
         apart = np.abs(y - start(x))

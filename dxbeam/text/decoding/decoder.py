@@ -23,7 +23,8 @@ windows are settings of the post-processing: they cost readability at most, neve
 
 What is public input. Gaps are released as they are, and sentences are taken to end where they say
 so. A long document is read in windows, cut by the number of words only: window i releases the words
-from i * WINDOW on, and reads OVERLAP more on each side. Words outside the vocabulary are noised
+from i * WINDOW on, and reads OVERLAP more on each
+side; so are sentences of more than PIECE words. Words outside the vocabulary are noised
 like any other: the unknown word is a state of the posterior, with the model's mass, and is never
 released. Where they are masked, dropped or kept they are not noised, so every place that was drawn
 for had a word of the vocabulary, and the unknown word is no state; the gap between two words is
@@ -61,12 +62,13 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.parameters import checked_choice, checked_positive, checked_whole
 from dxbeam.text.decoding.losses import LOSSES, WORD
+from dxbeam.text.decoding.reading import OVERLAP, PIECE
 
 NEAREST, PRIOR, CONTEXT = CHOICES = ("nearest", "prior", "context")
 KINDS = (PRIOR, CONTEXT)
 
 CANDIDATES, WIDTH = 32, 14.0
-WINDOW, OVERLAP = 512, 16
+WINDOW = 512
 RULE = "decoding-1"
 """The name of the rule in manifests; it changes whenever decoding would release other words."""
 
@@ -107,8 +109,8 @@ class Decoder:
     model: str = ""
 
     def __post_init__(self) -> None:
-        checked_choice("decode", self.kind, KINDS, "how noise is read; nearest is no decoder")
-        checked_choice("decode_loss", self.loss, LOSSES, "which word is released")
+        checked_choice("`decode`", self.kind, KINDS, "how noise is read; nearest is no decoder")
+        checked_choice("`decode_loss`", self.loss, LOSSES, "which word is released")
         meaning = "how many words are considered at a place"
         count = checked_whole("candidates", self.candidates, 2, _LARGEST_CANDIDATES, meaning)
         object.__setattr__(self, "candidates", count)
@@ -119,7 +121,9 @@ class Decoder:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything that decides which words are released, ready for JSON."""
-        windows = {"window": WINDOW, "overlap": OVERLAP} if self.kind == CONTEXT else {}
+        windows = (
+            {"window": WINDOW, "piece": PIECE, "overlap": OVERLAP} if self.kind == CONTEXT else {}
+        )
         return {
             "decode": self.kind,
             "loss": self.loss,
@@ -172,3 +176,32 @@ class Decoder:
             "in the whole of what is released by a factor of at most exp(epsilon * d(x, x')).",
             MUST_BE_PUBLIC,
         )
+
+
+def decoder_of(decode: str, loss: str | None, language_model: str | None) -> Decoder | None:
+    """The decoder that flags and plain values ask for; None for nearest.
+
+    Args:
+      decode: one of CHOICES.
+      loss: one of LOSSES; None for the default.
+      language_model: where it is stored; None for none.
+
+    Raises:
+      ConfigurationError: they do not go together, or one is none of these.
+    """
+    checked_choice("`decode`", decode, CHOICES, "how drawn noise is read")
+    if decode == NEAREST:
+        for name, given in (("decode_loss", loss), ("language_model", language_model)):
+            if given is not None:
+                raise ConfigurationError(
+                    f"`{name}` is of use with `decode` prior or context only; leave it out"
+                )
+        return None
+    if language_model is None:
+        raise ConfigurationError(
+            f"`decode` {decode} needs a `language_model`: what dxbeam build-language-model wrote, "
+            "or demo with the demo vocabulary"
+        )
+    if loss is not None:
+        checked_choice("`decode_loss`", loss, LOSSES, "which word is released")
+    return Decoder(decode, loss or WORD)

@@ -13,13 +13,14 @@ from dxbeam.language.sentences import sentence_ends
 from dxbeam.mechanisms import ChoosesWords, DescribesNoise, Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.text.decoding.decoder import CONTEXT, OVERLAP, WINDOW, Decoder
+from dxbeam.text.decoding.decoder import CONTEXT, WINDOW, Decoder
 from dxbeam.text.decoding.drawn_words import DrawnWords
 from dxbeam.text.decoding.losses import WORD, most_probable, nearest_to_mean
 from dxbeam.text.decoding.noisy_vectors import NoisyVectors
 from dxbeam.text.decoding.reading import (
     CUT,
     FOLLOWS,
+    OVERLAP,
     STARTS,
     Breaks,
     Likelihoods,

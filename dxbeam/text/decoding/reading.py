@@ -14,7 +14,9 @@ normalised; the probability of x_t is its sum over all others, by the forward-ba
 order 3 is read by its pairs. A transition is backoff(x) continuation(y) + correction(x, y), so the
 first part takes one sum a place, and the second is 0 for pairs that were not counted.
 
-Places of many sentences are read together, place t of each in one step. Sums run in a fixed order
+Sentences longer than PIECE words are cut by their number into pieces, each of which is read with
+OVERLAP words more on each side; the first word of a piece is then judged by frequency. Places of
+many sentences are read together, place t of each in one step. Sums run in a fixed order
 and exponentials are exact_arithmetic's, so a sentence's probabilities have the same bits beside any
 others and on any processor.
 """
@@ -34,6 +36,9 @@ from dxbeam.space.vocabulary import UNKNOWN
 STARTS, FOLLOWS, CUT = 0, 1, 2
 """What comes before a place: the start of a sentence, the place before, or a word that is not read
 with it, so that its first word is judged by frequency."""
+
+PIECE, OVERLAP = 64, 16
+"""Longer sentences are read in pieces of so many words, with so many more on each side."""
 
 Breaks = npt.NDArray[np.int8]
 
@@ -82,42 +87,98 @@ def in_context(likelihoods: Likelihoods, breaks: Breaks, model: LanguageModel) -
       model: the language model.
     """
     states, emissions = _states(likelihoods.words), _emissions(likelihoods.logs)
-    begins = np.flatnonzero(breaks != FOLLOWS)
-    lengths = np.diff(np.append(begins, len(breaks)))
-    order = np.argsort(-lengths, kind="stable")  # the longest first, so that those left are a slice
-    begins, lengths = begins[order], lengths[order]
     found = np.empty(emissions.shape)
-    if not len(begins):
+    if not len(breaks):
         return _posterior(likelihoods.words, found)
-    backoff = model.backoff(states)
-    lower = model.continuation[states]
-    counts = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")  # longer than t
-    forward: list[Floats] = []
-    steps: list[Floats] = []
-    first = begins
-    begun = emissions[first] * _initial(states[first], breaks[first], model)
-    forward.append(_normalised(begun))
-    for t in range(1, int(lengths[0])):
-        here = begins[: counts[t]] + t
-        corrections = model.corrections(states[here - 1], states[here])
-        steps.append(corrections)
-        before = forward[-1][: counts[t]]
-        reached = _added(before * backoff[here - 1])[:, None] * lower[here]
-        reached += (before[:, :, None] * corrections).sum(axis=1)
-        reached *= emissions[here]
-        forward.append(_normalised(reached))
-    after = np.ones((int(counts[-1]), emissions.shape[1]))
-    for t in range(int(lengths[0]) - 1, -1, -1):
-        here = begins[: counts[t]] + t
-        found[here] = _normalised(forward[t] * after)
-        if t:
-            coming = emissions[here] * after
-            back = backoff[here - 1] * _added(coming * lower[here])[:, None]
-            by_word = steps[t - 1].transpose(0, 2, 1)
-            back += np.multiply(coming[:, :, None], by_word, order="C").sum(axis=1)
-            after = np.ones((int(counts[t - 1]), emissions.shape[1]))
-            after[: counts[t]] = back / back.max(axis=1, keepdims=True)
+    pieces = _pieces(breaks)
+    read = _Read(states, emissions, model, pieces)
+    read.forward(np.where(pieces.first == pieces.sentence, breaks[pieces.first], CUT))
+    read.backward(found)
     return _posterior(likelihoods.words, found)
+
+
+class _Pieces(NamedTuple):
+    """Parts of sentences that are read at once, int64 [P] each, the longest first.
+
+    Attributes:
+      sentence: the first place of the sentence.
+      first: the first place that is read.
+      start: the first whose posterior is kept.
+      stop: behind the last one.
+      end: behind the last place that is read.
+    """
+
+    sentence: Ids
+    first: Ids
+    start: Ids
+    stop: Ids
+    end: Ids
+
+
+def _pieces(breaks: Breaks) -> _Pieces:
+    """Sentences in parts of PIECE places, read with OVERLAP more on each side."""
+    begins = np.flatnonzero(breaks != FOLLOWS)
+    ends = np.append(begins[1:], len(breaks))
+    counts = -((begins - ends) // PIECE)
+    sentence, last = np.repeat(begins, counts), np.repeat(ends, counts)
+    number = np.arange(len(sentence)) - np.repeat(np.cumsum(counts) - counts, counts)
+    start = sentence + number * PIECE
+    stop = np.minimum(start + PIECE, last)
+    first, end = np.maximum(start - OVERLAP, sentence), np.minimum(stop + OVERLAP, last)
+    order = np.argsort(first - end, kind="stable")  # so that those not at their end are a slice
+    return _Pieces(*(each[order] for each in (sentence, first, start, stop, end)))
+
+
+class _Read:
+    """Pieces that are read together, place t of each in one step.
+
+    Args:
+      states: int64 [T, S], the unknown word and the candidates.
+      emissions: float64 [T, S].
+      model: the language model.
+      pieces: what is read.
+    """
+
+    def __init__(self, states: Ids, emissions: Floats, model: LanguageModel, pieces: _Pieces):
+        self._states, self._emissions, self._model = states, emissions, model
+        self._pieces = pieces
+        self._backoff, self._lower = model.backoff(states), model.continuation[states]
+        lengths = pieces.end - pieces.first
+        self._counts = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
+        self._forward: list[Floats] = []
+        self._corrections: list[Floats] = []
+
+    def forward(self, begins: Breaks) -> None:
+        """P(x_t | what was drawn up to t) at each place; ``begins`` says what is before each."""
+        first = self._pieces.first
+        begun = _initial(self._states[first], begins, self._model)
+        self._forward.append(_normalised(self._emissions[first] * begun))
+        for t, count in enumerate(self._counts[1:].tolist(), 1):
+            here = first[:count] + t
+            corrections = self._model.corrections(self._states[here - 1], self._states[here])
+            self._corrections.append(corrections)
+            before = self._forward[-1][:count]
+            reached = _added(before * self._backoff[here - 1])[:, None] * self._lower[here]
+            reached += (before[:, :, None] * corrections).sum(axis=1)
+            reached *= self._emissions[here]
+            self._forward.append(_normalised(reached))
+
+    def backward(self, found: Floats) -> None:
+        """The posterior of each place: fills ``found``, float64 [T, S]."""
+        pieces = self._pieces
+        after = np.ones(self._forward[-1].shape)
+        for t in range(len(self._counts) - 1, -1, -1):
+            count = int(self._counts[t])
+            here = pieces.first[:count] + t
+            kept = (here >= pieces.start[:count]) & (here < pieces.stop[:count])
+            found[here[kept]] = _normalised(self._forward[t] * after)[kept]
+            if t:
+                coming = self._emissions[here] * after
+                back = self._backoff[here - 1] * _added(coming * self._lower[here])[:, None]
+                by_word = self._corrections[t - 1].transpose(0, 2, 1)
+                back += np.multiply(coming[:, :, None], by_word, order="C").sum(axis=1)
+                after = np.ones(self._forward[t - 1].shape)
+                after[:count] = back / back.max(axis=1, keepdims=True)
 
 
 def _initial(states: Ids, breaks: Breaks, model: LanguageModel) -> Floats:

@@ -18,7 +18,8 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.decoding.decoder import OVERLAP, WINDOW, Decoder
+from dxbeam.text.decoding.decoder import WINDOW, Decoder
+from dxbeam.text.decoding.reading import OVERLAP
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.sanitizer import Sanitizer
 from tests.support import tiny
@@ -217,7 +218,7 @@ def test_what_does_not_go_together_is_refused() -> None:
             allow_unsound=True,
             decoder=Decoder("prior"),
         )
-    with pytest.raises(ConfigurationError, match="decode must be one of prior, context"):
+    with pytest.raises(ConfigurationError, match="`decode` must be one of prior, context"):
         Decoder("nearest")
     with pytest.raises(ConfigurationError, match="decoder is an object"):
         Configuration(MECHANISM, decoder="context")  # type: ignore[arg-type]

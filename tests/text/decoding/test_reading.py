@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from dxbeam.language.model import LanguageModel, language_model_of
+from dxbeam.space.neighbors import Floats
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.decoding.losses import most_probable, nearest_to_mean
 from dxbeam.text.decoding.reading import (
     CUT,
     FOLLOWS,
+    OVERLAP,
+    PIECE,
     STARTS,
     Likelihoods,
     Posterior,
@@ -79,6 +82,37 @@ def test_sentences_have_the_same_bits_beside_any_others() -> None:
             Likelihoods(*(each[start:stop] for each in likelihoods)), breaks[start:stop], model
         )
         assert part.probabilities.tobytes() == whole.probabilities[start:stop].tobytes()
+
+
+def test_a_long_sentence_is_read_in_pieces_that_overlap() -> None:
+    model = _model(_vocabulary())
+    count = 3 * PIECE + 5
+    likelihoods = _likelihoods(count, seed=4)
+    breaks = np.full(count, FOLLOWS, np.int8)
+    breaks[0] = STARTS
+    whole = in_context(likelihoods, breaks, model)
+    first, end = PIECE - OVERLAP, 2 * PIECE + OVERLAP
+    cut = np.full(end - first, FOLLOWS, np.int8)
+    cut[0] = CUT
+    part = Likelihoods(*(each[first:end] for each in likelihoods))
+    right = _by_recursion(part, cut[0], model)
+    found = whole.probabilities[PIECE : 2 * PIECE]
+    np.testing.assert_allclose(found, right[OVERLAP : OVERLAP + PIECE, 1:], atol=1e-12)
+
+
+def _by_recursion(likelihoods: Likelihoods, first: int, model: LanguageModel) -> Floats:
+    states = [UNKNOWN, *range(WORDS)]
+    steps = np.array([model.probabilities(x)[states] for x in states])
+    seen = np.exp(likelihoods.logs)
+    start = model.probabilities(model.start) if first == STARTS else model.prior
+    ahead = [seen[0] * start[states]]
+    for each in seen[1:]:
+        ahead.append(each * (ahead[-1] @ steps))
+    back = [np.ones(len(states))]
+    for each in seen[:0:-1]:
+        back.append(steps @ (each * back[-1]))
+    total = np.array(ahead) * np.array(back[::-1])
+    return np.asarray(total / total.sum(axis=1, keepdims=True))
 
 
 def test_candidates_that_are_filled_up_change_no_bit() -> None:

@@ -1,0 +1,313 @@
+"""What reading noise with a public language model gives.
+
+    python -m benchmarks.decoding --vocabulary vocabularies/glove --corpora corpora \
+        --private mr_sentence_polarity --model movie_reviews --judge brown --output table.jsonl
+
+The private documents are sanitized by ``Sanitizer`` with each setting, under one key for all, so
+decoders of a mechanism read the same noise (rank resampling has noise of its own). Each row is
+written to ``--output`` as soon as it is known; rows that are there are not computed again.
+
+unchanged: of words in the vocabulary. rare: of those whose probability in the text of ``--rare_by``
+is below 1e-4. accuracy: of a TF-IDF and logistic regression that learns from released documents and
+is tested on originals. perplexity: under a bigram model (Witten and Bell) of ``--judge``, a text
+that no decoder saw, from the second word of each document on. Intervals are of 95 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import gzip
+import hashlib
+import json
+import math
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dxbeam.documents import Document
+from dxbeam.language.model import LanguageModel, language_model_of
+from dxbeam.language.sentences import sentence_ends
+from dxbeam.mechanisms import make_mechanism
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.space.artifact import open_vocabulary
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.decoder import Decoder
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.tokenization import split, words
+
+KEY = hashlib.sha256(b"dxbeam benchmarks/decoding 1").digest()
+"""A published key: these releases protect nobody."""
+
+SETTINGS = (
+    "laplace=10 laplace=8 laplace=12 laplace=15 laplace=6 "
+    "santext=2 santext=2.5 santext=1.5 santext=3"
+)
+READERS = "nearest prior context context_distance rank_c"
+RANK_C = 0.02
+RARE = 1e-4
+MOST_WORDS = 200
+"""Of a long document so many words are taken."""
+
+
+class Corpus(NamedTuple):
+    """Private documents: those that are released and learnt from, and those that test."""
+
+    learnt: list[Document]
+    labels: list[str]
+    tested: list[str]
+    tested_labels: list[str]
+
+
+def texts_of(corpora: Path, name: str) -> list[dict[str, Any]]:
+    """The records of a corpus."""
+    with gzip.open(corpora / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def private_corpus(corpora: Path, name: str, learnt: int) -> Corpus:
+    """So many documents to learn from, drawn at random, and all others to test."""
+    records = texts_of(corpora, name)
+    order = np.random.default_rng(0).permutation(len(records))
+    taken = [records[i] for i in order]
+    made = [(" ".join(each["text"].split(" ")[:MOST_WORDS]), each["label"]) for each in taken]
+    documents = [Document(str(i), text) for i, (text, _) in enumerate(made)]
+    labels = [label for _, label in made]
+    tested = [text for text, _ in made[learnt:]]
+    return Corpus(documents[:learnt], labels[:learnt], tested, labels[learnt:])
+
+
+class WittenBell:
+    """Interpolated bigrams: (c(x y) + T(x) p(y)) / (c(x) + T(x)), p by counts plus a half."""
+
+    def __init__(self, documents: Sequence[Any], size: int):
+        keys = np.concatenate([_pairs(ids, size) for ids in documents])
+        self._size = size
+        self._keys, self._counts = np.unique(keys, return_counts=True)
+        before = self._keys // size
+        self._totals = np.bincount(before, self._counts, size)
+        self._kinds = np.bincount(before, minlength=size)
+        known = np.concatenate([ids[ids >= 0] for ids in documents])
+        self.prior = np.bincount(known, minlength=size) + 0.5
+        self.prior /= self.prior.sum()
+
+    def losses(self, ids: Any) -> Any:
+        """-ln p of each word but the first that follows a known one."""
+        keys = _pairs(ids, self._size)
+        before, after = np.divmod(keys, self._size)
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        seen = np.where(self._keys[place] == keys, self._counts[place], 0)
+        totals, kinds = self._totals[before], self._kinds[before]
+        fresh = totals == 0
+        kinds = np.where(fresh, 1, kinds)
+        return -np.log((seen + kinds * self.prior[after]) / (totals + kinds))
+
+
+def _pairs(ids: Any, size: int) -> Any:
+    both = (ids[:-1] >= 0) & (ids[1:] >= 0)
+    return ids[:-1][both] * size + ids[1:][both]
+
+
+def ratio(hits: Any, counts: Any) -> tuple[float, float]:
+    """A ratio of sums over documents, and 1.96 standard errors of it."""
+    share, total = float(hits.sum() / counts.sum()), float(counts.sum())
+    return share, 1.96 * math.sqrt(float(np.square(hits - share * counts).sum())) / total
+
+
+def accuracy(corpus: Corpus, released: Sequence[str], learnt: int) -> tuple[float, float]:
+    """Of what is learnt from the first so many released documents, on originals."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    features = TfidfVectorizer()
+    model = LogisticRegression(max_iter=1000)
+    model.fit(features.fit_transform(released[:learnt]), corpus.labels[:learnt])
+    share = float(model.score(features.transform(corpus.tested), corpus.tested_labels))
+    return share, 1.96 * math.sqrt(share * (1 - share) / len(corpus.tested))
+
+
+class Bench:
+    """Everything that rows have in common."""
+
+    def __init__(self, given: argparse.Namespace):
+        self.given = given
+        self.search = NeighborSearch(open_vocabulary(given.vocabulary))
+        self.corpus = private_corpus(given.corpora, given.private, given.documents)
+        self.model = self._language_model(given.model)
+        self.judge = WittenBell(self._ids(given.judge), len(self.search.vocabulary))
+        self.rare = WittenBell(self._ids(given.rare_by), len(self.search.vocabulary)).prior < RARE
+        self.originals = [self._read(document.text) for document in self.corpus.learnt]
+
+    def _read(self, text: str) -> Any:
+        return self.search.vocabulary.ids_of(words(text))
+
+    def _ids(self, names: Sequence[str]) -> list[Any]:
+        return [self._read(each["text"]) for name in names for each in texts_of(
+            self.given.corpora, name)]  # fmt: skip
+
+    def _language_model(self, names: Sequence[str]) -> LanguageModel:
+        texts = [each["text"] for name in names for each in texts_of(self.given.corpora, name)]
+        sentences = (part for text in texts for part in self._sentences(text))
+        return language_model_of(sentences, self.search.vocabulary, self.given.order)
+
+    def _sentences(self, text: str) -> list[Any]:
+        gaps, found = split(text)
+        ends = [i for i, gap in enumerate(gaps[1:-1], 1) if sentence_ends(gap)]
+        return np.split(self.search.vocabulary.ids_of(found), ends)
+
+    def sanitizer(self, mechanism: str, epsilon: float, reader: str) -> Sanitizer:
+        """The release path of a row."""
+        made = make_mechanism(mechanism, epsilon=epsilon)
+        if reader in ("nearest", "rank_c"):
+            resampling = RankResampling(RANK_C) if reader == "rank_c" else None
+            return Sanitizer(self.search, Configuration(made, resampling), KEY)
+        kind, _, loss = reader.partition("_")
+        candidates = {} if self.given.candidates is None else {
+            "candidates": self.given.candidates}  # fmt: skip
+        decoder = Decoder(kind, loss or "word", model=self.model.digest, **candidates)
+        return Sanitizer(self.search, Configuration(made, decoder=decoder), KEY, self.model)
+
+    def row(self, mechanism: str, epsilon: float, reader: str) -> dict[str, Any]:
+        """Releases the corpus and measures it; without a mechanism, the originals."""
+        started = time.process_time()
+        if mechanism == "originals":
+            released = [document.text for document in self.corpus.learnt]
+        else:
+            sanitizer = self.sanitizer(mechanism, epsilon, reader)
+            results = list(sanitizer.sanitize(self.corpus.learnt))
+            assert all(isinstance(result, Sanitized) for result in results)
+            released = [result.document.text for result in results]
+        seconds = time.process_time() - started
+        return {
+            **self.key(mechanism, epsilon, reader),
+            "processor_seconds": round(seconds, 1),
+            "sha256": hashlib.sha256("\n".join(released).encode()).hexdigest(),
+            "words": int(sum(map(len, self.originals))),
+            **self._kept(released),
+            **self._likely(released),
+            "accuracy": accuracy(self.corpus, released, len(released)),
+            "accuracy_of_3000": accuracy(self.corpus, released, 3_000),
+            "tested": len(self.corpus.tested),
+            **_where(),
+        }
+
+    def key(self, mechanism: str, epsilon: float, reader: str) -> dict[str, Any]:
+        """What names a row."""
+        given = self.given
+        return {
+            "private": given.private,
+            "documents": len(self.corpus.learnt),
+            "model": "+".join(given.model),
+            "order": given.order,
+            "candidates": given.candidates,
+            "judge": "+".join(given.judge),
+            "mechanism": mechanism,
+            "epsilon": epsilon,
+            "reader": reader,
+        }
+
+    def _kept(self, released: Sequence[str]) -> dict[str, Any]:
+        counts = []
+        for ids, text in zip(self.originals, released, strict=True):
+            same, known = self._read(text) == ids, ids >= 0
+            rare = known & self.rare[ids]
+            counts.append([same[known].sum(), known.sum(), same[rare].sum(), rare.sum()])
+        hits, known, rare_hits, rare = np.array(counts).T
+        return {
+            "unchanged": ratio(hits, known),
+            "unchanged_rare": ratio(rare_hits, rare),
+            "rare": float(rare.sum() / known.sum()),
+        }
+
+    def _likely(self, released: Sequence[str]) -> dict[str, Any]:
+        losses = [self.judge.losses(self._read(text)) for text in released]
+        loss, error = ratio(
+            np.array([each.sum() for each in losses]), np.array([len(each) for each in losses])
+        )
+        return {"perplexity": [math.exp(loss + off) for off in (0.0, -error, error)]}
+
+
+def _where() -> dict[str, str]:
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    cpu = next(
+        (
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.processor(),
+    )
+    return {
+        "commit": commit,
+        "machine": f"{cpu}, {os.cpu_count()} cores",
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+    }
+
+
+def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The rows in Markdown."""
+    yield "| ε | released | unchanged | of rare words | accuracy | of 3,000 | perplexity |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in rows:
+        (unchanged, error), (rare, rare_error) = row["unchanged"], row["unchanged_rare"]
+        (share, spread), (small, _) = row["accuracy"], row["accuracy_of_3000"]
+        name = row["mechanism"] if row["mechanism"] == "originals" else (
+            f"{row['mechanism']}, {row['reader']}")  # fmt: skip
+        yield (
+            f"| {row['epsilon'] or '–'} | {name} | {unchanged:.3f} ± {error:.3f} "
+            f"| {rare:.3f} ± {rare_error:.3f} | {share:.3f} ± {spread:.3f} | {small:.3f} "
+            f"| {row['perplexity'][0]:,.0f} |"
+        )
+
+
+def main() -> None:
+    """Computes the rows that are missing, and prints all."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--vocabulary", required=True)
+    parser.add_argument("--corpora", type=Path, required=True)
+    parser.add_argument("--private", default="mr_sentence_polarity")
+    parser.add_argument("--documents", type=int, default=6_000)
+    parser.add_argument("--model", nargs="+", default=["movie_reviews"])
+    parser.add_argument("--order", type=int, default=2)
+    parser.add_argument("--candidates", type=int)
+    parser.add_argument("--judge", nargs="+", default=["brown"])
+    parser.add_argument("--rare_by", nargs="+", default=["movie_reviews"])
+    parser.add_argument("--settings", nargs="+", default=SETTINGS.split())
+    parser.add_argument("--readers", nargs="+", default=READERS.split())
+    parser.add_argument("--output", type=Path, required=True)
+    given = parser.parse_args()
+    bench = Bench(given)
+    rows = (
+        [json.loads(line) for line in given.output.read_text().splitlines()]
+        if given.output.exists()
+        else []
+    )
+    wanted = [("originals", 0.0, "none")] + [
+        (name, float(epsilon), reader)
+        for name, _, epsilon in (setting.partition("=") for setting in given.settings)
+        for reader in given.readers
+    ]
+    for one in wanted:
+        key = bench.key(*one)
+        if any(key.items() <= row.items() for row in rows):
+            continue
+        rows.append(bench.row(*one))
+        with given.output.open("a") as file:
+            file.write(json.dumps(rows[-1]) + "\n")
+        print(list(table(rows[-1:]))[-1], flush=True)
+    print("\n".join(table([row for row in rows if row["model"] == "+".join(given.model)])))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""What decoders hold for probable is what a reading over all words says, for every mechanism."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dxbeam.language.model import LanguageModel, language_model_of
+from dxbeam.mechanisms import DescribesNoise, make_mechanism
+from dxbeam.mechanisms.importance import FrequencyWeights
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.text.decoding.decoder import Decoder
+from dxbeam.text.decoding.reader import Reader, observations, why_not_decoded
+from dxbeam.text.decoding.reading import FOLLOWS, STARTS
+from tests.support import every_word
+
+WORDS, N, TEXT = 50, 3, 6
+
+MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "laplace": ("laplace", {"epsilon": 2.0}),
+    "vickrey": ("vickrey", {"epsilon": 2.0}),
+    "mahalanobis": ("mahalanobis", {"epsilon": 2.0, "covariance_weight": 0.5}),
+    "gaussian": ("gaussian", {"epsilon": 3.0, "delta": 0.01}),
+    "gaussian, clipped": ("gaussian", {"epsilon": 3.0, "delta": 0.01, "clip": 2.5}),
+    "coordinate_laplace": ("coordinate_laplace", {"epsilon": 3.0}),
+    "coordinate_laplace, clipped": ("coordinate_laplace", {"epsilon": 3.0, "clip": 2.5}),
+    "trlaplace": ("trlaplace", {"epsilon": 3.0, "delta": 0.2, "clip": 2.5}),
+    "santext": ("santext", {"epsilon": 2.0}),
+    "santext, weighted": ("santext", {"epsilon": 2.0, "importance": FrequencyWeights(4.0)}),
+    "tem": ("tem", {"epsilon": 2.0, "beta": 0.2}),
+    "custext": ("custext", {"epsilon": 3.0, "cluster_size": 10}),
+    "cluster_response": ("cluster_response", {"epsilon": 3.0, "cluster_size": 10}),
+    "diffractor": ("diffractor", {"epsilon": 0.3, "orders": 2}),
+    "diffractor_tem": ("diffractor_tem", {"epsilon": 0.3, "gamma": 8, "orders": 2}),
+}
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    generator = np.random.default_rng(0)
+    vectors = generator.normal(0, 1.5, (WORDS + 1, N)).astype(np.float32)
+    names = [f"w{i}" for i in range(WORDS)]
+    return Vocabulary(names, vectors[:-1], unknown_vector=vectors[-1])
+
+
+@pytest.fixture(scope="module")
+def model(vocabulary: Vocabulary) -> LanguageModel:
+    generator = np.random.default_rng(1)
+    sentences = [
+        (generator.zipf(1.4, generator.integers(1, 12)) * 7) % (WORDS + 1) - 1 for _ in range(300)
+    ]
+    return language_model_of(sentences, vocabulary)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_posteriors_are_those_over_all_words(
+    name: str, vocabulary: Vocabulary, model: LanguageModel
+) -> None:
+    kind, parameters = MECHANISMS[name]
+    mechanism, search = make_mechanism(kind, **parameters), NeighborSearch(vocabulary)
+    if reason := why_not_decoded(mechanism):
+        pytest.skip(reason)
+    generator = np.random.default_rng(2)
+    for text in range(5):
+        ids = generator.integers(UNKNOWN, WORDS, TEXT)
+        random = generator.integers(0, 2**64, (TEXT, mechanism.draws(N)), dtype=np.uint64)
+        breaks = np.full(TEXT, FOLLOWS, np.int8)
+        breaks[[0, text]] = STARTS
+        decoder = Decoder("context", candidates=WORDS, width=1e4, model=model.digest)
+        observed = observations(mechanism, search, model, decoder)
+        drawn, step = observed.observe(ids, random), getattr(observed, "step", 0.0)
+        assert (drawn.ndim == 2) == isinstance(mechanism, DescribesNoise)
+        emissions = every_word.log_emissions(mechanism, vocabulary, drawn, step)
+        for decode, exact in (
+            ("prior", every_word.by_prior(emissions, model)),
+            ("context", every_word.by_context(emissions, breaks == STARTS, model)),
+        ):
+            decoder = Decoder(decode, candidates=WORDS, width=1e4, model=model.digest)
+            found = Reader(decoder, mechanism, search, model).posteriors(ids, random, breaks)
+            every = np.zeros((TEXT, WORDS + 1))
+            np.add.at(every, (np.arange(TEXT)[:, None], found.words), found.probabilities)
+            every[:, WORDS] = found.unknown
+            np.testing.assert_allclose(every, exact, rtol=0, atol=1e-9)
+
+
+def test_the_recursion_over_all_words_is_the_sum_over_all_sequences() -> None:
+    small = Vocabulary(list("abc"), np.eye(3, dtype=np.float32))
+    generator = np.random.default_rng(3)
+    sentences = [generator.integers(UNKNOWN, 3, 5) for _ in range(20)]
+    emissions, begins = generator.normal(0, 2, (5, 4)), np.array([True, False, False, True, False])
+    model = language_model_of(sentences, small)
+    np.testing.assert_allclose(
+        every_word.by_context(emissions, begins, model),
+        every_word.by_enumeration(emissions, begins, model),
+        atol=1e-12,
+    )
