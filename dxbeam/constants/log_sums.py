@@ -21,17 +21,18 @@ def error_of(exponents: Exponents) -> float:
     return exponents.error + 2 * (exponents.outputs + 32) * ROUNDOFF
 
 
-def partial_sums(exponents: Exponents, rows: slice) -> Floats:
+def partial_sums(exponents: Exponents, rows: slice, base: Floats | None = None) -> Floats:
     """What some words that can be released, with all later ones, add to the sums Z.
 
     Args:
       exponents: of the mechanism.
       rows: a range of the K words that can be released.
+      base: float64 [K], what stands in place of q, or None for q.
 
     Returns:
       float64 [K - rows.start], for the words from the first row on.
     """
-    base = np.exp(exponents.log_base)
+    base = np.exp(exponents.log_base) if base is None else base
     sums = np.zeros(exponents.outputs - rows.start)
     for block in exponents.blocks(rows.start, ROWS, rows.stop):
         left = exponents.vectors(block)

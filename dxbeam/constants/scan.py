@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -58,12 +59,8 @@ def scan(
       threads: all cores by default.
       say: is told how far it is.
     """
-    threads = threads or os.cpu_count() or 1
     starts = list(range(0, len(exponents.sources), ROWS))
-    with (
-        threadpoolctl.threadpool_limits(1, "blas"),
-        ThreadPoolExecutor(threads, initializer=_one_thread) as pool,
-    ):
+    with worker_threads(threads) as pool:
         log_sums = _log_sums(exponents, pool, say)
         pairs = PairScan(exponents, log_sums, error_of(exponents))
         found = pairs.probe()
@@ -77,20 +74,42 @@ def scan(
     return settled(pairs, found)
 
 
+@contextmanager
+def worker_threads(threads: int | None = None) -> Iterator[ThreadPoolExecutor]:
+    """Threads that multiply matrices each by itself; as many as there are cores by default."""
+    threads = threads or os.cpu_count() or 1
+    with (
+        threadpoolctl.threadpool_limits(1, "blas"),
+        ThreadPoolExecutor(threads, initializer=_one_thread) as pool,
+    ):
+        yield pool
+
+
 def _one_thread() -> None:
     threadpoolctl.threadpool_limits(1, "blas")
 
 
-def _log_sums(exponents: Exponents, pool: ThreadPoolExecutor, say: Say) -> Floats:
+def all_sums(
+    exponents: Exponents,
+    pool: ThreadPoolExecutor,
+    say: Say = lambda _: None,
+    base: Floats | None = None,
+) -> Floats:
+    """The sums of exp(-h) times q, or another base, for words that can be released: float64 [K]."""
     count = exponents.outputs
     starts = range(0, count, ROWS)
     sums = np.zeros(count)
     parts = pool.map(
-        lambda start: partial_sums(exponents, slice(start, min(start + ROWS, count))), starts
+        lambda start: partial_sums(exponents, slice(start, min(start + ROWS, count)), base), starts
     )
     for number, (start, part) in enumerate(zip(starts, parts, strict=True), start=1):
         sums[start:] += part
         _report(say, "sums", number, len(starts))
+    return sums
+
+
+def _log_sums(exponents: Exponents, pool: ThreadPoolExecutor, say: Say) -> Floats:
+    sums, count = all_sums(exponents, pool, say), exponents.outputs
     others = pool.map(lambda part: other_log_sums(exponents, part), exponents.blocks(count, ROWS))
     return np.concatenate([np.log(sums), *others])
 

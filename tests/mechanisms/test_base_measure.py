@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dxbeam.analysis.attackers.channel import known_channel
+from dxbeam.analysis.attackers.prior import uniform_prior
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, exponential_choice, make_mechanism
 from dxbeam.mechanisms.base_measure import FrequencyBase, ListedBase
@@ -110,6 +112,22 @@ def test_words_are_drawn_with_the_nominal_epsilon(words: int) -> None:
         constant = ExactConstant(place.content_digest, ((1.0, 1.75),), settings)
         made: Any = dataclasses.replace(plain, constant=constant)
         check(made, place, rate=1.75 / 2)
+
+
+@pytest.mark.parametrize("importance", [None, FrequencyWeights(3.0)])
+def test_decoders_and_attackers_know_the_law(importance: FrequencyWeights | None) -> None:
+    place = vocabulary(40)
+    search, every = NeighborSearch(place), np.arange(40)
+    for base in (listed(40), FrequencyBase(0.5)):
+        made = SanText(2.0, base=base, importance=importance)
+        originals = np.tile(np.append(every, UNKNOWN), (40, 1))
+        with np.errstate(divide="ignore"):
+            expected = np.log([law(made, place, int(x)) for x in originals[0]]).T
+        logs = made.channel(search).logs(every, originals)
+        assert np.allclose(logs, expected, rtol=1e-9)
+        known = known_channel(made, uniform_prior(40), search)
+        joint = np.concatenate([rows for _, rows in known.joint(every)])
+        assert np.allclose(joint * 40, np.exp(expected[:, :40]), rtol=2e-4, atol=1e-30)
 
 
 def test_the_bound_holds_whatever_the_base_measure() -> None:
