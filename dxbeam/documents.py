@@ -93,6 +93,11 @@ def check_fields(
     Raises:
       ConfigurationError: one of them may not be used so.
     """
+    if isinstance(keep_fields, str):
+        raise ConfigurationError(
+            f"`keep_fields` is a list of names, and this is one text; put it into a list: "
+            f"[{keep_fields!r}]"
+        )
     if not all((text_field, id_field, *keep_fields)):
         raise ConfigurationError("the name of a field is empty; give each field its name")
     if id_field == text_field:

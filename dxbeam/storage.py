@@ -22,16 +22,26 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from dxbeam import stopping
-from dxbeam.errors import OutputError
+from dxbeam import cloud_access, stopping
+from dxbeam.errors import ConfigurationError, OutputError, described
 
 _BLOCK = 1 << 20
 _APPEND_ATTEMPTS = 20
 _SCHEME = re.compile(r"[A-Za-z][-A-Za-z0-9+.]*://")
 
 
-def without_file_scheme(path: str) -> str:
-    """``file:///x`` as ``/x``, everything else as it is: Beam knows no file:// scheme."""
+def without_file_scheme(path: str | os.PathLike[str]) -> str:
+    """``file:///x`` as ``/x``, everything else as it is: Beam knows no file:// scheme.
+
+    Raises:
+      ConfigurationError: this names no place.
+    """
+    if not isinstance(path, str):
+        if not isinstance(path, os.PathLike):
+            raise ConfigurationError(
+                f"a place is named by a path or a URI, and this is {described(path)}"
+            )
+        path = os.fspath(path)
     return path[len("file://") :] if path.startswith("file://") else path
 
 
@@ -40,7 +50,7 @@ def is_local(path: str) -> bool:
     return _SCHEME.match(without_file_scheme(path)) is None
 
 
-def join(directory: str, *names: str) -> str:
+def join(directory: str | os.PathLike[str], *names: str) -> str:
     """``directory/names…`` in the path style of ``directory``."""
     directory = without_file_scheme(directory)
     if is_local(directory):
@@ -91,7 +101,7 @@ def open_read(path: str, decompress: bool = False) -> BinaryIO:
     if is_local(path) and not decompress:
         return Path(path).open("rb")
     with _told_as_os_errors(path):
-        return cast(BinaryIO, _system(path).open(path, compression_type=_compression(decompress)))
+        return cast(BinaryIO, _reached(path).open(path, compression_type=_compression(decompress)))
 
 
 @stopping.writing()
@@ -100,7 +110,7 @@ def open_write(path: str, compress: bool = False) -> BinaryIO:
     path = without_file_scheme(path)
     if is_local(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-    return cast(BinaryIO, _system(path).create(path, compression_type=_compression(compress)))
+    return cast(BinaryIO, _reached(path).create(path, compression_type=_compression(compress)))
 
 
 def read(path: str) -> bytes:
@@ -115,7 +125,7 @@ def exists(path: str) -> bool:
     if is_local(path):
         return Path(path).exists() and not Path(path).is_dir()
     with _told_as_os_errors(path):
-        return bool(_system(path).exists(path))
+        return bool(_reached(path).exists(path))
 
 
 def match(pattern: str) -> list[tuple[str, int]]:
@@ -123,7 +133,7 @@ def match(pattern: str) -> list[tuple[str, int]]:
     path = without_file_scheme(pattern)
     # Beam lists the folder that a glob begins with, and finds nothing where it names none.
     here = "./" if is_local(path) and "/" not in re.split(r"[*?\[]", path, maxsplit=1)[0] else ""
-    [result] = _system(path).match([here + path])
+    [result] = _reached(path).match([here + path])
     found = ((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
     return sorted((path.removeprefix(here), size) for path, size in found)
 
@@ -141,7 +151,7 @@ def names_below(directory: str) -> Iterator[str]:
         return
     # What lies beneath ``match``, which itself would take the prefix for a glob.
     start = path.rstrip("/") + "/"
-    for entry in _system(path)._list(start):
+    for entry in _reached(path)._list(start):
         if not entry.path.endswith("/"):  # the mark of an empty folder
             yield entry.path[len(start) :]
 
@@ -206,6 +216,12 @@ def _told_as_os_errors(path: str) -> Iterator[None]:
         absent = getattr(error, "code", None) == 404
         number, kind = (errno.ENOENT if absent else errno.EIO), type(error).__name__
         raise OSError(number, f"{kind} from Cloud Storage", path) from None
+
+
+def _reached(path: str) -> Any:
+    """Beam's file system for a path, which is not out of reach for want of credentials."""
+    cloud_access.check(path)
+    return _system(path)
 
 
 def _system(path: str) -> Any:
@@ -364,6 +380,7 @@ def _blob(path: str) -> Any:
     from apache_beam.io.gcp import gcsio
 
     _only_cloud_storage(path)
+    cloud_access.check(path)
     bucket, _, name = path[len("gs://") :].partition("/")
     # Beam's own client, so that all requests are made by the same account.
     return gcsio.GcsIO().client.bucket(bucket).blob(name)

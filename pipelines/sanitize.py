@@ -12,6 +12,7 @@ dead letters to release-metrics/. More of what it can do:
     --importance stop_words       with santext or tem, harmless words stay more often
     --base frequency              with santext or tem, likely words come back
     --constant exact --constant_scan FILE    epsilon as it is true of this vocabulary
+    --truecase --language_model demo    capitals as in public text, never the original's
     --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
     --group_by label              count metrics for each label separately
@@ -48,6 +49,8 @@ from dxbeam.language.artifact import (
     language_model_handle,
     open_language_model,
 )
+from dxbeam.language.artifact_manifest import read_manifest
+from dxbeam.language.sources import refuse_the_corpus
 from dxbeam.mechanisms import check_vocabulary, make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import plan, usefulness
@@ -65,6 +68,7 @@ from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.public_settings import PublicSettings
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
+from dxbeam.text.truecase import Truecase
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
 from dxbeam.transforms.sanitize import SanitizeDocuments, with_language_model
@@ -101,7 +105,8 @@ def configuration(options: SanitizeOptions) -> Configuration:
         else None,
         options.allow_unsound,
         levels,
-        decoder_of(options.decode, options.decode_loss, options.language_model),
+        decoder_of(options.decode, options.decode_loss),
+        Truecase() if options.truecase else None,
     )
 
 
@@ -131,7 +136,7 @@ class SanitizeJob(NamedTuple):
       configuration: mechanism, rank resampling, and how words are treated.
       repair: the language model that rewrites sanitized text, or None.
       vocabulary: the vocabulary's handle.
-      language_model: the handle of what a decoder reads with, or None.
+      language_model: the handle of what a decoder or truecase reads, or None.
     """
 
     options: PipelineOptions
@@ -268,6 +273,8 @@ def sanitize(argv: Sequence[str]) -> None:
     job = read_options(options)
     request, settings = job.request, job.configuration
     files = request.check()
+    if job.language_model:
+        refuse_the_corpus(read_manifest(job.language_model.uri), files)
     launch.spread(options, text_bytes(files))
     if job.repair:
         job.repair.api_key()

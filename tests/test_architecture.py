@@ -15,7 +15,7 @@ import dxbeam
 ROOT = Path(__file__).parent.parent
 
 ROOMS = """
-errors documents guarantees stopping storage keys randomness
+errors documents guarantees stopping cloud_access storage keys randomness
 space language mechanisms constants corpus text vectors release transforms commands analysis audit
 demo
 """.split()

@@ -162,3 +162,9 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(OSError, match="No space"):
         storage.create_once(str(tmp_path / "once"), b"one")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_may_be_a_path(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    assert storage.read(storage.join(tmp_path, "a")) == b"x"
+    assert storage.without_file_scheme(tmp_path / "a") == str(tmp_path / "a")

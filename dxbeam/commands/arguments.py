@@ -11,7 +11,7 @@ import argparse
 import difflib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 import yaml
@@ -94,8 +94,16 @@ def _may_be_repeated(action: argparse.Action) -> bool:
     return not (_is_switch(action) or isinstance(action, argparse._StoreAction))
 
 
-def command_line(argv: Sequence[str], known: KnownFlags) -> list[GivenFlag]:
-    """The flags of a command line, each ``--name=value``, ``--name value`` or ``--switch``."""
+def command_line(
+    argv: Sequence[str], known: KnownFlags, elsewhere: Container[str] = ()
+) -> list[GivenFlag]:
+    """The flags of a command line, each ``--name=value``, ``--name value`` or ``--switch``.
+
+    Args:
+      argv: the command line.
+      known: every flag that the command takes.
+      elsewhere: flags that other commands take.
+    """
     given: list[GivenFlag] = []
     left = list(argv)
     while left:
@@ -107,7 +115,9 @@ def command_line(argv: Sequence[str], known: KnownFlags) -> list[GivenFlag]:
                 "into several arguments"
             )
         if name not in known:
-            raise ConfigurationError(f"unknown flag {name}{_suggestion(name, known)}")
+            other = "; it is one of other commands, and --help lists those of this one"
+            hint = other if name in elsewhere else _suggestion(name, known)
+            raise ConfigurationError(f"unknown flag {name}{hint}")
         if equals or _is_switch(known[name]):
             given.append(GivenFlag(name, text if equals else None))
         elif left and not left[0].startswith("--"):

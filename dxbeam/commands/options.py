@@ -201,7 +201,7 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
         for name in action.option_strings
         if name not in others
     }
-    given = without_contradictions(command_line(argv, known), known)
+    given = without_contradictions(command_line(argv, known, others), known)
     named = {known[flag.name].dest for flag in given}
     for path in {flag.value or "" for flag in given if flag.name == "--config"}:
         from_file = without_contradictions(config_file(path, known), known)

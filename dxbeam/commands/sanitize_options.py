@@ -257,8 +257,15 @@ def _add_decoder(group: argparse._ArgumentGroup) -> None:
         "--language_model",
         metavar="DIR",
         help="what dxbeam build-language-model wrote for this vocabulary, local or gs://, or "
-        "'demo' with the demo vocabulary; needed with --decode prior or context. It must be "
+        "'demo' with the demo vocabulary; needed with --decode prior or context, and with "
+        "--truecase. It must be "
         "public: one made from the private corpus voids the guarantee",
+    )
+    group.add_argument(
+        "--truecase",
+        action="store_true",
+        help="put capitals into the released text as public text has them, by --language_model and "
+        "the released words alone; the original's capitals have no influence",
     )
 
 

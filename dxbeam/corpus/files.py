@@ -5,6 +5,7 @@
 import contextlib
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -47,10 +48,18 @@ def matching_files(pattern: str) -> list[CorpusFile]:
         )
     files = [CorpusFile(path, name_below(pattern, path), size) for path, size in _match(pattern)]
     if not files:
-        raise CorpusError(f"`input` {pattern}: no file matches; check the path and quote the glob")
+        raise CorpusError(f"`input` {pattern}: no file matches; {_what_to_do(place)}")
     if not any(file.size for file in files):
         raise CorpusError(f"`input` {pattern}: the corpus is empty ({len(files)} files of 0 bytes)")
     return files
+
+
+def _what_to_do(pattern: str) -> str:
+    if pattern.startswith("~"):
+        return "~ is not expanded here, so write the path out"
+    if re.search(r"[,{]", pattern):
+        return "this is one glob, not a list: put the files into one folder, or run once for each"
+    return "check the path and quote the glob"
 
 
 def _match(pattern: str) -> list[tuple[str, int]]:

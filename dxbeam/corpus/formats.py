@@ -17,6 +17,7 @@ import pyarrow as pa
 from dxbeam.corpus import jsonl, parquet, plain_text
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import CorpusFile
+from dxbeam.corpus.other_formats import FROM_CSV
 from dxbeam.corpus.settings import UNITS, ReadSettings
 from dxbeam.corpus.splits import Split
 from dxbeam.documents import Document, Rejected, check_fields
@@ -104,6 +105,7 @@ class CorpusFormat(ReadSettings):
         if self.name not in FORMATS:
             raise ConfigurationError(
                 f"`input_format` is one of {', '.join(FORMATS)}, not {self.name!r}"
+                + (f"; {FROM_CSV}" if str(self.name).lower() in ("csv", "tsv") else "")
             )
         if self.document_per not in UNITS:
             raise ConfigurationError(

@@ -16,9 +16,9 @@ _BEGINNINGS = {
     b"[": "it looks like a JSON array; write a line for each object: jq -c '.[]' FILE > NEW",
     b"{": "no line is a whole JSON object; write each on one line: jq -c . FILE > NEW",
 }
-_CSV = (
-    'it looks like CSV, which is not read; convert it to Parquet: python -c "import pyarrow.csv, '
-    "pyarrow.parquet as p; p.write_table(pyarrow.csv.read_csv('FILE'), 'NEW.parquet')\""
+FROM_CSV = (
+    'convert CSV to Parquet: python -c "import pyarrow.csv, pyarrow.parquet as p; '
+    "p.write_table(pyarrow.csv.read_csv('FILE'), 'NEW.parquet')\""
 )
 _TEXT = "it looks like plain text; use `input_format` text"
 
@@ -39,5 +39,11 @@ def other_format(line: bytes, path: str) -> str:
     columns = re.split(rb"[,;\t]", line.lower())
     names = {column.strip(b' "') for column in columns}
     if path.lower().endswith((".csv", ".tsv")) or (len(columns) > 1 and names & {b"id", b"text"}):
-        return _CSV
+        return f"it looks like CSV, which is not read; {FROM_CSV}"
     return _TEXT
+
+
+def binary_format(content: bytes) -> str | None:
+    """What a file is by its first bytes, if it is no text in UTF-8, and what to do."""
+    found = (hint for start, hint in _BEGINNINGS.items() if content.startswith(start))
+    return next(found, None) if content[:1] not in (b"{", b"[") else None

@@ -74,7 +74,7 @@ def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
     ):
         reason = wrong_schema(parquet_file.schema_arrow, settings)
         if reason is not None:
-            raise CorpusError(f"{reason}, for its {parquet_file.metadata.num_rows:,} rows")
+            raise CorpusError(f"{reason} ({parquet_file.metadata.num_rows:,} rows)")
         groups = int(parquet_file.num_row_groups)
     for group in range(groups):
         yield Split(file.path, file.name, group, group + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,12 +11,13 @@ import pyarrow as pa
 
 from dxbeam.corpus import lines
 from dxbeam.corpus.encoding import Encoding
-from dxbeam.corpus.files import CorpusFile, open_decompressed
-from dxbeam.corpus.other_formats import LATIN_1
+from dxbeam.corpus.files import DAMAGE, CorpusFile, open_decompressed
+from dxbeam.corpus.other_formats import LATIN_1, binary_format
 from dxbeam.corpus.records import checked
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
 from dxbeam.documents import Document, Rejected
+from dxbeam.errors import CorpusError
 
 SUFFIXES = (".txt",)
 HAS_FIELDS = False
@@ -27,9 +29,17 @@ _LOG = logging.getLogger(__name__)
 
 
 def check_first_records(
-    _files: Sequence[CorpusFile], _settings: ReadSettings, _allow_unreadable: bool
+    files: Sequence[CorpusFile], _settings: ReadSettings, _allow_unreadable: bool
 ) -> None:
-    """Does nothing: any line is a document."""
+    """Refuses a corpus whose first file is known to be something else by its first bytes.
+
+    Raises:
+      CorpusError: says what.
+    """
+    for file in files[:1]:
+        with contextlib.suppress(*DAMAGE), open_decompressed(file.path) as content:
+            if hint := binary_format(content.read(4)):
+                raise CorpusError(f"{file.path} is not plain text: {hint}")
 
 
 def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:

@@ -118,6 +118,11 @@ def _handle(uri: str, manifest: dict[str, Any]) -> LanguageModelHandle:
     return LanguageModelHandle(uri, *(manifest[name] for name in names))
 
 
+def knows_capitals(handle: LanguageModelHandle) -> bool:
+    """Whether the model holds how words are written."""
+    return CASINGS in read_manifest(handle.uri)["files"]
+
+
 def check_vocabulary(handle: LanguageModelHandle, vocabulary: str) -> None:
     """Refuses a model of another vocabulary.
 

@@ -15,7 +15,7 @@ import inspect
 import pkgutil
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.noise import Floats
 from dxbeam.mechanisms.noise_density import NoiseDensity
@@ -266,6 +266,10 @@ def parse_parameters(text: str) -> dict[str, str]:
     Raises:
       ConfigurationError: not of this form, or a name twice.
     """
+    if not isinstance(text, str):
+        raise ConfigurationError(
+            f"`parameters` are one text, as in 'delta=1e-6,clip=5', and this is {described(text)}"
+        )
     parameters: dict[str, str] = {}
     for part in filter(None, text.split(",")):
         name, equals, value = (piece.strip() for piece in part.partition("="))

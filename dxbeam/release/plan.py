@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import time
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ import numpy as np
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import CorpusFile, text_bytes
 from dxbeam.corpus.formats import CorpusFormat
-from dxbeam.documents import Document, document_problem
+from dxbeam.documents import Document, Rejected, document_problem
 from dxbeam.errors import CorpusError
 from dxbeam.language.model import LanguageModel
 from dxbeam.release import expected_shares
@@ -40,11 +39,13 @@ class Estimate(NamedTuple):
       tokens: words to be released.
       tokens_per_second: of one search thread.
       sample: what became of the words of a sample that was sanitized.
+      problem: why no record of it could be used, if none could.
     """
 
     tokens: int
     tokens_per_second: float
     sample: Tally = Tally()
+    problem: str = ""
 
     @property
     def core_seconds(self) -> float:
@@ -74,7 +75,7 @@ def estimate(
     """
     configuration = configuration.at_largest
     file = max(files, key=lambda file: file.size)
-    documents, share = _documents(file, corpus_format)
+    documents, share, problem = _documents(file, corpus_format)
     sampled = sum(
         configuration.bag.length if configuration.bag else len(words(document.text))
         for document in documents
@@ -90,21 +91,27 @@ def estimate(
     start = time.perf_counter()
     sanitizer.release(run, ids, breaks)
     tokens_per_second = len(ids) / (time.perf_counter() - start)
-    return Estimate(int(total), tokens_per_second, sample)
+    return Estimate(int(total), tokens_per_second, sample, problem)
 
 
-def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> tuple[list[Document], float]:
-    """The first documents of a file, and which share of it was read for them."""
+def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> tuple[list[Document], float, str]:
+    """The first documents of a file, the share of it that was read, and why there are none."""
     found: list[Document] = []
-    with contextlib.suppress(CorpusError):  # a file that the run may be allowed to leave out
+    reason = "it holds none"
+    try:
         read = 0
         for split in itertools.islice(reading.splits(file, corpus_format), 1):
             for record in itertools.islice(reading.read(split, corpus_format), _SAMPLED_DOCUMENTS):
                 read += 1
-                if isinstance(record, Document) and document_problem(record) is None:
+                if isinstance(record, Rejected):
+                    reason = record.reason
+                elif document_problem(record) is None:
                     found.append(record)
-        return found, corpus_format.format.share_of_file(file, corpus_format, read) if read else 1.0
-    return found, 1.0
+        share = corpus_format.format.share_of_file(file, corpus_format, read) if read else 1.0
+    except CorpusError as error:  # a file that the run may be allowed to leave out
+        share, reason = 1.0, str(error)
+    problem = f"no record among the first of {file.path} can be used: {reason}"
+    return found, share, "" if found else problem
 
 
 def describe(
@@ -146,6 +153,7 @@ def describe(
         **({"epsilon by": _by_level(levels)} if levels else {}),
         **({"bag": _listed(bag)} if bag else {}),
         **({"decoder": _listed(decoder)} if decoder else {}),
+        **({"capitals": _listed(parameters["truecase"])} if configuration.truecase else {}),
         **({"repair": _listed(repair.as_dict())} if repair else {}),
         "write": f"{output} (metrics and dead letters: {metrics_output})",
     }
@@ -164,6 +172,7 @@ def describe(
         f"({forecast.tokens_per_second:,.0f} tokens per second), less with more cores"
         + ("; the language model takes further time" if repair else ""),
         *(f"  {sentence}" for sentence in shares),
+        *([f"  Warning: {forecast.problem}"] if forecast.problem else []),
         *(["  What comes out so is what the language model rewrites."] if repair else []),
         "Nothing was written (--dry_run).",
     ]

@@ -60,6 +60,8 @@ class TextRelease(NamedTuple):
             further.append(f"unknown words: {unknown}")
         if decoder := configuration.get("decoder"):
             further.append(f"decoded by {decoder['decode']}, loss {decoder['loss']}")
+        if configuration.get("truecase"):
+            further.append("with capitals")
         if self.manifest.get("post_processing"):
             further.append("repaired")
         resampling = configuration.get("rank_resampling") or {}

@@ -123,7 +123,8 @@ def _fault(line: bytes, n: int) -> str | None:
     for position, value in enumerate(values, 1):
         number = _floats(pa.array([value], pa.binary()))
         if number is None:
-            return f"value {position} is not a number"
+            hint = "; write decimals with a point, not a comma" if b"," in value else ""
+            return f"value {position} is not a number{hint}"
         if not abs(number[0]) <= LARGEST_VALUE:
             return f"value {position} is NaN, infinite or too large (above {LARGEST_VALUE:g})"
     return None

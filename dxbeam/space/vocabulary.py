@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, described
 from dxbeam.space.rounded_vectors import RoundedVectors
 from dxbeam.space.stored_words import StoredWords
 
@@ -95,6 +95,12 @@ class Vocabulary:
                 f"a vocabulary needs one vector per word and at least one word; it has "
                 f"{len(self.words)} words and {len(self.vectors)} vectors"
             )
+        if isinstance(self.words, (list, tuple)):
+            other = next((word for word in self.words if not isinstance(word, str)), None)
+            if other is not None:
+                raise ConfigurationError(
+                    f"a vocabulary's words are strings, and one of these is {described(other)}"
+                )
         if self.unknown_vector is None:
             mean = self.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
             object.__setattr__(self, "unknown_vector", mean)

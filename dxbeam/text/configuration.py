@@ -20,6 +20,7 @@ from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.decoding.decoder import CONTEXT, Decoder
 from dxbeam.text.decoding.reader import why_not_decoded
 from dxbeam.text.epsilon_by_field import EpsilonByField
+from dxbeam.text.truecase import Truecase
 
 UNKNOWN_WORDS = {
     "noise": "noised like any other, from one public vector that stands for all of them",
@@ -29,8 +30,8 @@ UNKNOWN_WORDS = {
 }
 """What can be done with a word outside the vocabulary."""
 
-DECODER = "decoder"
-"""The entry of ``as_dict`` that says how drawn noise is read."""
+DECODER, TRUECASE = "decoder", "truecase"
+"""The entries of ``as_dict`` that say how drawn noise is read, and how words are written."""
 
 OF_THE_MECHANISM = (
     "Probabilities that are named here are those of the word that the mechanism draws. Rank "
@@ -58,6 +59,8 @@ class Configuration:
         nearest or drawn words are released. What is drawn does not depend on it, so it is no part
         of the digest: releases of one corpus under one kept key, read in two ways, share their
         noise and cost what one of them costs.
+      truecase: puts capitals into released texts as public text has them, or None. It reads what is
+        released and nothing else, so it is no part of the digest either.
 
     Raises:
       ConfigurationError: settings that do not exist or cannot be combined; and without
@@ -71,6 +74,7 @@ class Configuration:
     allow_unsound: bool = field(default=False, compare=False)
     epsilon_by: EpsilonByField | None = None
     decoder: Decoder | None = None
+    truecase: Truecase | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.mechanism, type) or not hasattr(self.mechanism, "guarantee"):
@@ -103,6 +107,7 @@ class Configuration:
             )
         self._check_epsilon_by()
         self._check_decoder()
+        self._check_truecase()
         if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
                 f"{reason}; add `allow_unsound` to run it all the same (in Python "
@@ -139,6 +144,16 @@ class Configuration:
             raise ConfigurationError(
                 "`decode` context reads words in their order, which `bag_of_words` removes; choose "
                 "`decode` prior"
+            )
+
+    def _check_truecase(self) -> None:
+        if not isinstance(self.truecase, Truecase | None):
+            raise ConfigurationError(
+                f"truecase is Truecase(), or None, and this is {described(self.truecase)}"
+            )
+        if self.truecase and self.bag:
+            raise ConfigurationError(
+                "`truecase` writes sentences, and `bag_of_words` releases none; leave one out"
             )
 
     def with_epsilon(self, epsilon: float) -> Configuration:
@@ -191,12 +206,13 @@ class Configuration:
             **({"bag_of_words": self.bag.as_dict()} if self.bag else {}),
             **({"epsilon_by": self.epsilon_by.as_dict()} if self.epsilon_by else {}),
             **({DECODER: self.decoder.as_dict()} if self.decoder else {}),
+            **({TRUECASE: self.truecase.as_dict()} if self.truecase else {}),
         }
 
     def digest(self, vocabulary: str) -> str:
         """SHA-256 of the canonical form; two configurations with one digest draw equal noise.
 
-        The decoder is left out, as it reads what was drawn.
+        Decoder and truecase are left out, as they read what was drawn.
 
         Noise is keyed by the digest of a document's own level (``with_epsilon``), not by that of
         all levels: what draws a document's words alike releases one text.
@@ -250,6 +266,8 @@ class Configuration:
             visible = (self.epsilon_by.caveat, *visible)
         if self.decoder and promise.sound:
             visible = (*visible, *self.decoder.caveats)
+        if self.truecase and promise.sound:
+            visible = (*visible, *self.truecase.caveats(public=self.decoder is None))
         return promise.with_caveats(*promise.limits, *visible)
 
     @property
@@ -262,8 +280,8 @@ class Configuration:
 
 
 def of_draws(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What of ``as_dict`` decides what is drawn: all but how it is read."""
-    return {name: value for name, value in record.items() if name != DECODER}
+    """What of ``as_dict`` decides what is drawn: all but how it is read and written."""
+    return {name: value for name, value in record.items() if name not in (DECODER, TRUECASE)}
 
 
 def as_configuration(given: Configuration | Mechanism) -> Configuration:

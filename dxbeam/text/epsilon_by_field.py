@@ -121,6 +121,11 @@ def parse_epsilon_by(text: str, otherwise: float | None = None) -> EpsilonByFiel
     Raises:
       ConfigurationError: not of this form.
     """
+    if not isinstance(text, str):
+        raise ConfigurationError(
+            f"`epsilon_by` is one text, as in 'consent:low=5,high=10', and this is "
+            f"{described(text)}; EpsilonByField takes a mapping"
+        )
     field, _, listed = text.rpartition(":")
     epsilons: dict[str, float] = {}
     for part in listed.split(","):

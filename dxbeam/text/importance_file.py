@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, described
 from dxbeam.mechanisms.importance import (
     FREQUENCY,
     FrequencyWeights,
@@ -40,6 +40,10 @@ def read_importance(source: str) -> Importance:
       ConfigurationError: the file cannot be read, or holds no weights; messages name its lines,
         never its words.
     """
+    if not isinstance(source, str):
+        raise ConfigurationError(
+            f"`importance` is the name of a file or a list, and this is {described(source)}"
+        )
     name, _, largest = source.partition("=")
     if name in NAMED:
         weight = _weight(largest, f"`importance` {source}") if largest else USUAL_WEIGHT

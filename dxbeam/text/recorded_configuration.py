@@ -13,10 +13,11 @@ from dxbeam.mechanisms.importance import Importance
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.bag_of_words_published import BagOfWordsPublished
-from dxbeam.text.configuration import DECODER, Configuration
+from dxbeam.text.configuration import DECODER, TRUECASE, Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.importance_file import NAMED, read_importance
+from dxbeam.text.truecase import Truecase
 
 _STOP_WORDS = ("english", "none")
 """The lists that come with dxbeam; of any other list only a digest is recorded."""
@@ -47,6 +48,7 @@ def rebuilt(record: Mapping[str, Any]) -> Configuration | None:
             allow_unsound=True,
             epsilon_by=EpsilonByField(**levels) if levels else None,
             decoder=Decoder.from_dict(decoder) if decoder else None,
+            truecase=Truecase(record[TRUECASE]["model"]) if TRUECASE in record else None,
         )
     except (KeyError, TypeError, ValueError, DxbeamError):
         return None

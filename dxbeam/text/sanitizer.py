@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import add
 from typing import NamedTuple
 
@@ -37,8 +37,10 @@ from dxbeam.text.configuration import Configuration, as_configuration
 from dxbeam.text.decoding.decoder import CONTEXT
 from dxbeam.text.decoding.reader import Reader, Window, breaks_of, breaks_of_runs, windows
 from dxbeam.text.decoding.reading import CUT, FOLLOWS, Breaks
+from dxbeam.text.public_model import with_model
 from dxbeam.text.tally import Tally
 from dxbeam.text.tokenization import parts
+from dxbeam.text.truecase import truecased
 
 MASK = "<unk>"
 
@@ -64,9 +66,9 @@ class Sanitizer:
         ``Configuration(mechanism)``.
       secret_key: 32 bytes from a cryptographic source, to draw the same noise again. By default a
         new key that is forgotten with this object.
-      language_model: the public model that the configuration's decoder reads with, made for this
-        vocabulary; None where there is no decoder. It must not be made from the private corpus:
-        that voids the guarantee.
+      language_model: the public model that the configuration's decoder reads with and truecase
+        knows capitals from, made for this vocabulary; None where there is neither. It must not be
+        made from the private corpus: that voids the guarantee.
 
     Raises:
       ConfigurationError: no vocabulary, settings that ``Configuration`` refuses, or no key; a
@@ -247,6 +249,13 @@ class Sanitizer:
             released = resampling.resample(released, rest, mechanism.epsilon, self.search)
         return released
 
+    def written(self, text: str) -> str:
+        """A text whose words are all released, with the capitals of public text if asked for."""
+        model = self.language_model
+        if self.configuration.truecase is None or model is None or model.casings is None:
+            return text
+        return truecased(text, model.casings.forms)
+
     def document_key(self, document: Document) -> bytes:
         """The key of a document's noise under this configuration."""
         return document_key(self._secret_key, self._digest, document.id, document.text)
@@ -255,34 +264,24 @@ class Sanitizer:
 def _with_model(
     configuration: Configuration, model: LanguageModel | None, vocabulary: Vocabulary
 ) -> Configuration:
-    """The configuration, its decoder naming the model.
+    """The configuration, its decoder and its truecase naming the model.
 
     Raises:
       ConfigurationError: they do not go together.
     """
-    decoder = configuration.decoder
-    if decoder is None:
-        if model is not None:
-            raise ConfigurationError(
-                "`language_model` is of use with a decoder only; give `decode` prior or context, "
-                "or leave it out"
-            )
-        return configuration
+    if model is None:
+        return with_model(configuration, None, casings=False)
     if not isinstance(model, LanguageModel):
         raise ConfigurationError(
-            f"`decode` {decoder.kind} needs a `language_model`, such as "
-            f"dxbeam.open_language_model, and this is {described(model)}"
+            "`language_model` is what dxbeam.open_language_model returns, and this is "
+            f"{described(model)}"
         )
     if model.vocabulary != vocabulary.content_digest:
         raise ConfigurationError(
             "`language_model` was made for another vocabulary than `vocabulary`; build one for "
             "this vocabulary"
         )
-    if decoder.model not in ("", model.digest):
-        raise ConfigurationError(
-            "`language_model` is not the one that the decoder names by its digest"
-        )
-    return replace(configuration, decoder=replace(decoder, model=model.digest))
+    return with_model(configuration, model.digest, model.casings is not None)
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -511,7 +510,8 @@ class Batch:
             self._characters -= len(draft.document.text)
             draft.text.write(draft.end if draft.bag is None else " ".join(sorted(draft.bag)))
             document_id, _, *others = draft.document
-            document = Document(document_id, draft.text.getvalue(), *others)
+            text = self._sanitizer.written(draft.text.getvalue())
+            document = Document(document_id, text, *others)
             self._done.append(Sanitized(document, self._tally(draft)))
         self._unfinished = self._unfinished[len(documents) :]
 

@@ -7,14 +7,41 @@ guarantee stays the same. What was written in capitals in the original has no in
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from dxbeam.language.sentences import sentence_ends
+from dxbeam.text.decoding.decoder import MUST_BE_PUBLIC
 from dxbeam.text.tokenization import split
 
 RULE = "truecase-1"
 """The name of this rule in configurations; it changes whenever the rule does."""
 
 _MASKED = ("<", "unk", ">")
+
+
+@dataclass(frozen=True)
+class Truecase:
+    """That released texts get capitals, and from which model.
+
+    Attributes:
+      model: the language model's digest; "" until it is known.
+    """
+
+    model: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """What decides how words are written, ready for JSON."""
+        return {"model": self.model, "rule": RULE}
+
+    @staticmethod
+    def caveats(public: bool) -> tuple[str, ...]:
+        """What a reader of the guarantee should know besides.
+
+        Args:
+          public: whether nothing else says that the model must be public.
+        """
+        made = "Capitals follow from the released words and a public language model."
+        return (made, MUST_BE_PUBLIC) if public else (made,)
 
 
 def truecased(text: str, forms: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, get_type_hints
 
 import apache_beam as beam
@@ -39,6 +39,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import (
     LanguageModelHandle,
     check_vocabulary,
+    knows_capitals,
     language_model_handle,
     open_language_model,
 )
@@ -50,6 +51,7 @@ from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.remarks import remarks
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.public_model import with_model
 from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.corpus_digest import AddTags
@@ -116,7 +118,7 @@ class SanitizeDocuments(beam.PTransform):
       search: how nearest words are found exactly, one of ``choose_backend.SEARCHES``; what is
         released does not depend on it.
       language_model: URI or handle of the language-model artifact that the configuration's decoder
-        reads with, or ``"demo"``; None where there is no decoder.
+        or truecase reads, or ``"demo"``; None where there is neither.
       digest_corpus: whether to name the corpus as well; for bounded input only.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
         are not compared, and no row has to wait for another.
@@ -252,26 +254,16 @@ def _handle(_: bytes, handle: Any) -> Any:
 def with_language_model(
     configuration: Configuration, model: LanguageModelHandle | None, vocabulary: VocabularyHandle
 ) -> Configuration:
-    """The configuration, its decoder naming the language model.
+    """The configuration, its decoder and its truecase naming the language model.
 
     Raises:
-      ConfigurationError: there is one of decoder and model, but not the other.
+      ConfigurationError: a model is needed and missing, or given and of no use.
       ArtifactError: the model was made for another vocabulary.
     """
-    decoder = configuration.decoder
-    if decoder is None and model is None:
-        return configuration
-    if decoder is None:
-        raise ConfigurationError(
-            "`language_model` is of use with `decode` prior or context only; leave it out"
-        )
     if model is None:
-        raise ConfigurationError(
-            f"`decode` {decoder.kind} needs a `language_model`: what dxbeam build-language-model "
-            "wrote, or demo with the demo vocabulary"
-        )
+        return with_model(configuration, None, casings=False)
     check_vocabulary(model, vocabulary.digest)
-    return replace(configuration, decoder=replace(decoder, model=model.digest))
+    return with_model(configuration, model.digest, knows_capitals(model))
 
 
 def is_sanitized(rows: pvalue.PCollection) -> bool:

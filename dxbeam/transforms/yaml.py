@@ -32,6 +32,7 @@ from dxbeam.text.decoding.decoder import NEAREST, decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.public_settings import PublicSettings
 from dxbeam.text.tally import Tally
+from dxbeam.text.truecase import Truecase
 from dxbeam.transforms.metrics import NOT_COVERED
 from dxbeam.transforms.sanitize import SanitizeDocuments
 
@@ -53,7 +54,8 @@ class SanitizeRows(beam.PTransform):
       parameters: further parameters of the mechanism, as name=value,name=value.
       decode: how drawn noise is read: nearest, prior or context; see docs/decoding.md.
       decode_loss: word or distance, which word a decoder releases.
-      language_model: URI of the language model that a decoder reads with, or demo.
+      language_model: URI of the language model that a decoder or truecase reads, or demo.
+      truecase: whether to put capitals into the texts as public text has them.
       epsilon_by: an epsilon for each row by a public field, as FIELD:VALUE=EPSILON,VALUE=EPSILON;
         rows with another value have the one above, or are rejected where there is none.
       importance: public weights of words for santext or tem: a file, or a name such as stop_words.
@@ -91,6 +93,7 @@ class SanitizeRows(beam.PTransform):
         decode: str = NEAREST,
         decode_loss: str | None = None,
         language_model: str | None = None,
+        truecase: bool = False,
     ):
         super().__init__()
         public = PublicSettings(importance, base, base_exponent, constant, constant_scan).read()
@@ -104,7 +107,8 @@ class SanitizeRows(beam.PTransform):
                 unknown_words,
                 allow_unsound=allow_unsound,
                 epsilon_by=levels,
-                decoder=decoder_of(decode, decode_loss, language_model),
+                decoder=decoder_of(decode, decode_loss),
+                truecase=Truecase() if truecase else None,
             ),
             vocabulary,
             key_uri,

@@ -122,8 +122,9 @@ def make_projection(
         return Projection(kind, dimensions, dimensions, "", None)
     if projected is None or not 1 <= projected <= dimensions:
         raise ConfigurationError(
-            f"a projection of vectors of {dimensions} dimensions has 1 to {dimensions} dimensions, "
-            f"not {projected}; 50 to 200 is usual, and `projection` none leaves them as they are"
+            f"`projected_dimensions` {projected}: a projection of vectors of {dimensions} "
+            f"dimensions has 1 to {dimensions}; 50 to 200 is usual, and `projection` none leaves "
+            "them as they are"
         )
     if kind == "pca":
         if vocabulary is None:

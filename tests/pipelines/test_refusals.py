@@ -25,10 +25,12 @@ from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.release.verification import verify_release
 from dxbeam.space import artifact
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.importance_file import read_importance
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.transforms import yaml as declarative
 from dxbeam.transforms.sanitize import SanitizeDocuments
@@ -73,6 +75,8 @@ FLAGS = [
     Mistake("a flag eaten", "--key_uri needs a value", ["--key_uri", "--rank_c=1"]),
     Mistake("an abbreviation", "did you mean --epsilon?", ["--epsilo=5"]),
     Mistake("one dash", "unknown flag -epsilon", ["-epsilon=5"]),
+    Mistake("another command's flag", "it is one of other commands", ["--original=a"]),
+    Mistake("CSV", "convert CSV to Parquet: python", ["--input_format=csv"]),
     Mistake("twice", "given twice", ["--epsilon=5", "--epsilon=7"]),
     Mistake("a German comma", "not a number", ["--epsilon=7,5"]),
     Mistake("out of float64", "must be a positive, finite number", ["--epsilon=1e400"]),
@@ -106,6 +110,14 @@ FLAGS = [
 FILES = [
     Mistake("no input", "--input is needed", ["--input="]),
     Mistake("a folder as input", "this is a folder", ["--input={tmp}"]),
+    Mistake("a list as input", "one glob, not a list", ["--input={tmp}/a,{tmp}/b"]),
+    Mistake("a home that nobody expanded", "~ is not expanded", ["--input=~/none.jsonl"]),
+    Mistake(
+        "UTF-16 as text",
+        "it is in UTF-16; convert it: iconv",
+        ["--input={tmp}/u.txt", "--input_format=text"],
+        {"u.txt": "Evelyn".encode("utf-16")},
+    ),
     Mistake("another scheme in", "no file system", ["--input=s4://bucket/*"]),
     Mistake("another scheme out", "no file system", ["--output=s4://bucket/x"]),
     Mistake("nothing to write to", "--output is needed", ["--output="]),
@@ -218,6 +230,8 @@ VOCABULARIES = [
     Mistake("no gzip", "", ["--embeddings={tmp}/w.gz"], {"w.gz": WORDS.encode()}),
     Mistake("no zip", "", ["--embeddings={tmp}/w.zip"], {"w.zip": WORDS.encode()}),
     Mistake("another format", "embedding format", ["--embeddings_format=word2vec-text"]),
+    Mistake("decimal commas", "with a point", ["--embeddings={tmp}/w"], {"w": b"a 1,5 2,5\n"}),
+    Mistake("semicolons", "tr ';' ' '", ["--embeddings={tmp}/w"], {"w": b"a;1;2\nb;3;4\n"}),
     Mistake("GloVe as binary", "", ["--embeddings_format=word2vec_binary"]),
     Mistake("no words", "not a whole number", ["--max_words=0"]),
     Mistake("no neighbours", "not 0 or a whole number", ["--neighbors=-3"]),
@@ -396,6 +410,24 @@ NOTEBOOK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     ),
     "YAML without places": (declarative.BuildVocabulary, ("", ""), "each name a place"),
     "YAML with fewer than no words": (declarative.BuildVocabulary, ("a", "b", False, -1), "0 or"),
+    "numbers as words": (Vocabulary, ([1], np.ones((1, 2), np.float32)), "words are strings"),
+    "no release": (verify_release, (None,), "named by a path"),
+    "no weights": (read_importance, (None,), "name of a file or a list"),
+    "one field for a list": (
+        lambda: SanitizeDocuments(SETTINGS, "demo", keep_fields="label"),
+        (),
+        "put it into a list: ['label']",
+    ),
+    "YAML with a mapping of parameters": (
+        lambda: declarative.SanitizeRows("demo", 5, parameters={"delta": 1}),  # type: ignore[arg-type]
+        (),
+        "are one text",
+    ),
+    "YAML with a mapping of levels": (
+        lambda: declarative.SanitizeRows("demo", 5, epsilon_by={"a": 1}),  # type: ignore[arg-type]
+        (),
+        "is one text",
+    ),
     "YAML without neighbours": (declarative.BuildVocabulary, ("a", "b", False, 0, 0), "1 or more"),
 }
 

@@ -56,9 +56,25 @@ def test_words_are_counted_in_every_format_whatever_stands_around_the_texts(
     assert _estimate(path, kind.split(".")[0]).tokens == pytest.approx(TOKENS, rel=0.15)
 
 
-def test_a_corpus_without_a_readable_document_has_no_words(tmp_path: Path) -> None:
-    path = tiny.write_jsonl(tmp_path / "c.jsonl", [b"not JSON"])
-    assert _estimate(path, "jsonl").tokens == 0
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("c.jsonl", b"not JSON\n", "not valid JSON"),
+        ("c.jsonl", '{"text": "caf\xe9"}\n'.encode("latin-1"), "iconv -f LATIN1"),
+        ("c.jsonl.gz", b'{"text": "a"}\n', "cannot be read to its end"),
+        ("c.jsonl", b"\n \n", "it holds none"),
+    ],
+)
+def test_a_corpus_without_a_readable_document_has_no_words_and_it_is_said_why(
+    tmp_path: Path, name: str, content: bytes, why: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    files, settings = matching_files(f"{tmp_path}/*"), CorpusFormat("jsonl")
+    forecast = plan.estimate(files, settings, tiny.vocabulary(), PLAIN)
+    assert forecast.tokens == 0
+    said = plan.describe(files, PLAIN, tiny.vocabulary(), [], forecast, "here", "there")
+    [warning] = [line for line in said.splitlines() if line.startswith("  Warning: no record")]
+    assert why in warning
 
 
 def test_the_plan_names_what_is_run_on_what_and_what_is_promised(tmp_path: Path) -> None:

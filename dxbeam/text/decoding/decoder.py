@@ -178,30 +178,23 @@ class Decoder:
         )
 
 
-def decoder_of(decode: str, loss: str | None, language_model: str | None) -> Decoder | None:
+def decoder_of(decode: str, loss: str | None = None) -> Decoder | None:
     """The decoder that flags and plain values ask for; None for nearest.
 
     Args:
       decode: one of CHOICES.
       loss: one of LOSSES; None for the default.
-      language_model: where it is stored; None for none.
 
     Raises:
       ConfigurationError: they do not go together, or one is none of these.
     """
     checked_choice("`decode`", decode, CHOICES, "how drawn noise is read")
     if decode == NEAREST:
-        for name, given in (("decode_loss", loss), ("language_model", language_model)):
-            if given is not None:
-                raise ConfigurationError(
-                    f"`{name}` is of use with `decode` prior or context only; leave it out"
-                )
+        if loss is not None:
+            raise ConfigurationError(
+                "`decode_loss` is of use with `decode` prior or context only; leave it out"
+            )
         return None
-    if language_model is None:
-        raise ConfigurationError(
-            f"`decode` {decode} needs a `language_model`: what dxbeam build-language-model wrote, "
-            "or demo with the demo vocabulary"
-        )
     if loss is not None:
         checked_choice("`decode_loss`", loss, LOSSES, "which word is released")
     return Decoder(decode, loss or WORD)

@@ -205,7 +205,7 @@ def test_what_does_not_go_together_is_refused() -> None:
     decoded = Configuration(MECHANISM, decoder=Decoder("context"))
     with pytest.raises(ConfigurationError, match="needs a `language_model`"):
         Sanitizer(made, decoded, KEY)
-    with pytest.raises(ConfigurationError, match="of use with a decoder only"):
+    with pytest.raises(ConfigurationError, match="of use with `decode`"):
         Sanitizer(made, MECHANISM, KEY, model)
     with pytest.raises(ConfigurationError, match="another vocabulary"):
         Sanitizer(tiny.vocabulary(WORDS, 5), decoded, KEY, model)

@@ -1,0 +1,51 @@
+"""Which settings of a release use a public language model, and that they have it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dxbeam.errors import ConfigurationError
+from dxbeam.text.configuration import Configuration
+
+
+def with_model(configuration: Configuration, model: str | None, casings: bool) -> Configuration:
+    """The configuration, its decoder and its truecase naming the model.
+
+    Args:
+      configuration: the settings.
+      model: the model's digest; None where none is given.
+      casings: whether the model knows capitals.
+
+    Raises:
+      ConfigurationError: a model is needed and missing, or given and of no use, or another than a
+        setting names, or knows no capitals.
+    """
+    decoder, truecase = configuration.decoder, configuration.truecase
+    if decoder is None and truecase is None:
+        if model is not None:
+            raise ConfigurationError(
+                "`language_model` is of use with `decode` prior or context, or with `truecase`, "
+                "only; leave it out"
+            )
+        return configuration
+    if model is None:
+        which = f"`decode` {decoder.kind}" if decoder else "`truecase`"
+        raise ConfigurationError(
+            f"{which} needs a `language_model`: what dxbeam build-language-model wrote, or demo "
+            "with the demo vocabulary"
+        )
+    if truecase and not casings:
+        raise ConfigurationError(
+            "`truecase` needs a `language_model` that knows capitals: one made of text, for a "
+            "vocabulary in lower case"
+        )
+    for named, which in ((decoder, "the decoder"), (truecase, "`truecase`")):
+        if named and named.model not in ("", model):
+            raise ConfigurationError(
+                f"`language_model` is not the one that {which} names by its digest"
+            )
+    return replace(
+        configuration,
+        decoder=decoder and replace(decoder, model=model),
+        truecase=truecase and replace(truecase, model=model),
+    )
