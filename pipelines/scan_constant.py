@@ -23,11 +23,11 @@ from typing import Any
 
 from dxbeam import storage
 from dxbeam.commands import program
-from dxbeam.constants.record import record_of
-from dxbeam.constants.scan import scan
-from dxbeam.constants.solve import Level, exponents_of, solve
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.mechanisms.constants.record import record_of
+from dxbeam.mechanisms.constants.scan import scan
+from dxbeam.mechanisms.constants.solve import Level, exponents_of, solve
 from dxbeam.mechanisms.parameters import checked_epsilon, recorded_settings
 from dxbeam.space import artifact
 from dxbeam.space.vocabulary import Vocabulary

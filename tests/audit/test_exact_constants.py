@@ -10,9 +10,9 @@ import pytest
 from dxbeam.audit.bag_battery import bag_vocabulary
 from dxbeam.audit.promise_battery import audit_promises
 from dxbeam.audit.subject import Subject
-from dxbeam.constants.record import record_of
-from dxbeam.constants.solve import solve
 from dxbeam.mechanisms.base_measure import FrequencyBase
+from dxbeam.mechanisms.constants.record import record_of
+from dxbeam.mechanisms.constants.solve import solve
 from dxbeam.mechanisms.exact_constant import ExactConstant, constant_of
 from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.parameters import recorded_settings

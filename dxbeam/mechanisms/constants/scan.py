@@ -15,10 +15,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import threadpoolctl
 
-from dxbeam.constants.exponents import ROUNDOFF, ROWS, Exponents
-from dxbeam.constants.log_sums import error_of, other_log_sums, partial_sums
-from dxbeam.constants.near_pairs import difference, largest_gaps
-from dxbeam.constants.pair_scan import Found, PairScan
+from dxbeam.mechanisms.constants.exponents import ROUNDOFF, ROWS, Exponents
+from dxbeam.mechanisms.constants.log_sums import error_of, other_log_sums, partial_sums
+from dxbeam.mechanisms.constants.near_pairs import difference, largest_gaps
+from dxbeam.mechanisms.constants.pair_scan import Found, PairScan
 from dxbeam.space.neighbors import Floats, Ids
 
 Say = Callable[[str], None]

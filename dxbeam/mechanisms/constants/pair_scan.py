@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dxbeam.constants.exponents import COLUMNS, ROWS, Exponents
+from dxbeam.mechanisms.constants.exponents import COLUMNS, ROWS, Exponents
 from dxbeam.space.neighbors import Floats, Ids
 
 RESOLUTION = 1e-7

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dxbeam.constants.exponents import ROUNDOFF, Exponents
+from dxbeam.mechanisms.constants.exponents import ROUNDOFF, Exponents
 from dxbeam.space.neighbors import Floats, Ids
 
 _WORDS = 2048

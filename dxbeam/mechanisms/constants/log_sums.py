@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dxbeam.constants.exponents import COLUMNS, ROUNDOFF, ROWS, Exponents
+from dxbeam.mechanisms.constants.exponents import COLUMNS, ROUNDOFF, ROWS, Exponents
 from dxbeam.space.neighbors import Floats
 
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from dxbeam.constants.exponents import Exponents
-from dxbeam.constants.near_pairs import difference
-from dxbeam.constants.scan import scan
 from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms.constants.exponents import Exponents
+from dxbeam.mechanisms.constants.near_pairs import difference
+from dxbeam.mechanisms.constants.scan import scan
 from dxbeam.mechanisms.noise import Floats
 from dxbeam.space.artifact import open_vocabulary
 from dxbeam.space.vocabulary import Vocabulary

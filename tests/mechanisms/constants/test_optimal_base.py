@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dxbeam.constants.exponents import Exponents
-from dxbeam.constants.optimal_base import optimal_base
 from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms.constants.exponents import Exponents
+from dxbeam.mechanisms.constants.optimal_base import optimal_base
 from dxbeam.mechanisms.noise import Floats
 from dxbeam.text.base_file import read_base
 from pipelines.build_base import build_base

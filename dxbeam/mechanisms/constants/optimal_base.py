@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dxbeam.constants.exponents import Exponents
-from dxbeam.constants.scan import Say, all_sums, worker_threads
 from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms.constants.exponents import Exponents
+from dxbeam.mechanisms.constants.scan import Say, all_sums, worker_threads
 from dxbeam.space.neighbors import Floats
 
 _SMALLEST = 1e-12

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from dxbeam.constants.exponents import Exponents
-from dxbeam.constants.scan import Say, ScannedConstant, scan
 from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms.constants.exponents import Exponents
+from dxbeam.mechanisms.constants.scan import Say, ScannedConstant, scan
 from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.space.vocabulary import Vocabulary
 

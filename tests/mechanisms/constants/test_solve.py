@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dxbeam.constants.record import record_of
-from dxbeam.constants.solve import exponents_of, solve
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.base_measure import FrequencyBase
+from dxbeam.mechanisms.constants.record import record_of
+from dxbeam.mechanisms.constants.solve import exponents_of, solve
 from dxbeam.mechanisms.exact_constant import constant_of
 from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.laplace import Laplace
@@ -28,7 +28,7 @@ from dxbeam.text.constant_file import read_constant
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.public_settings import PublicSettings
 from dxbeam.text.recorded_configuration import rebuilt
-from tests.constants.test_scan import true_losses
+from tests.mechanisms.constants.test_scan import true_losses
 from tests.support import vocabularies
 
 MECHANISMS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dxbeam.constants.solve import Level
+from dxbeam.mechanisms.constants.solve import Level
 from dxbeam.mechanisms.exact_constant import FORMAT, VERSION
 from dxbeam.mechanisms.parameters import recorded_settings
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
