@@ -23,7 +23,8 @@ PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 demo: $(VENV)/installed
 	rm -rf build/demo build/demo-metrics build/demo-measured
 	$(RUN) -m pipelines.sanitize --input dxbeam/demo/sample_corpus.jsonl --vocabulary demo \
-	  --epsilon 10 --rank_c 0.02 --keep_fields label --group_by label --output build/demo
+	  --epsilon 10 --decode context --truecase --language_model demo \
+	  --keep_fields label --group_by label --output build/demo
 	$(RUN) -m dxbeam.demo.show dxbeam/demo/sample_corpus.jsonl build/demo build/demo-metrics
 	$(RUN) -m pipelines.measure --vocabulary demo --mechanisms laplace,santext --rank_cs 0.02 \
 	  --words 1000 --output build/demo-measured

@@ -29,6 +29,10 @@ class OutputError(DxbeamError):
     """An output prefix that is not empty, or cannot be written."""
 
 
+class DamagedReleaseError(OutputError):
+    """There is a release.json, and the release is not what it says."""
+
+
 class RunError(DxbeamError):
     """A run that failed though nothing was wrong with what the user asked for: exit code 1."""
 

@@ -178,7 +178,7 @@ class Guarantee:
             ("covers", self.covered if self.sound else "nothing"),
             ("composition", self.composition),
             ("evidence", f"{self.evidence}: {self.citation}"),
-            ("unprotected", "; ".join(self.unprotected) or "no word"),
+            ("no promise", "; ".join(self.unprotected) or "for no word: all are covered"),
         ]
 
     def with_caveats(self, *caveats: str) -> Guarantee:

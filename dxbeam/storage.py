@@ -156,6 +156,19 @@ def names_below(directory: str) -> Iterator[str]:
             yield entry.path[len(start) :]
 
 
+def names_in(directory: str) -> set[str]:
+    """Names of all that is directly in a directory or prefix; those of folders end with "/".
+
+    Hidden files, links and, on this machine, empty folders are among them.
+    """
+    path = without_file_scheme(directory)
+    if not is_local(path):
+        parts = (name.partition("/") for name in names_below(path))
+        return {first + slash for first, slash, _ in parts}
+    with os.scandir(path) as entries:
+        return {f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries}
+
+
 def first_file_below(directory: str) -> str | None:
     """The path of one file anywhere below ``directory``, or None."""
     name = next(names_below(directory), None)

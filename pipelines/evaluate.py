@@ -9,6 +9,7 @@ evaluated/: words unchanged, BLEU, chrF, ROUGE, similarity of word vectors, Word
     --task label          how well classifiers learn this field from the released text
     --attack author       how well they tell this field from it, as an attacker would
     --group_by label      all scores for each value of this field, too
+    --key_uri file:///k   with the kept key of the release: refuse any other corpus
     --released 'eps-*'    several releases of the corpus side by side, and against epsilon
 
 Everything is computed from raw text, and no guarantee covers it: keep it with the corpus, not with
@@ -43,11 +44,13 @@ from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files, text_bytes
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.errors import ConfigurationError, CorpusError
+from dxbeam.keys import fingerprint, read_key
 from dxbeam.release import claim, places
 from dxbeam.release.text_release import TextRelease, named_releases, open_text_release
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.text.function_words import ENGLISH
+from dxbeam.transforms.corpus_digest import CompareCorpus
 from dxbeam.transforms.paired_release import PairWithReleases
 
 try:
@@ -56,6 +59,7 @@ try:
     from dxbeam.analysis.evaluate import Classify, ScoreDocuments
     from dxbeam.analysis.evaluation_page import (
         FROM_RAW_TEXT,
+        PROBLEM,
         Heading,
         ReleaseHeading,
         WriteEvaluation,
@@ -101,13 +105,16 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
     launch.refuse_quoting(options)
     prefixes = named_releases(own.released)
     _check_places(prefixes, options.view_as(CommonOptions).output)
-    fields = tuple(dict.fromkeys(filter(None, (own.task, own.attack))))
+    releases = sorted(map(open_text_release, prefixes), key=_in_order_of_settings)
+    fields = dict.fromkeys(filter(None, (own.task, own.attack)))
+    if shared.key_uri:  # then the corpus is read as it was for the releases
+        _check_key(shared.key_uri, releases)
+        fields |= dict.fromkeys(name for each in releases for name in each.manifest["kept_fields"])
     for flag, field in (("task", own.task), ("attack", own.attack)):
         if field in (shared.text_field, shared.id_field):
             raise ConfigurationError(f"`{flag}` {field}: this is the text or the id; name another")
-    read_as = corpus_format(shared, fields, shared.group_by)
+    read_as = corpus_format(shared, tuple(fields), shared.group_by)
     vocabulary = artifact.handle(shared.vocabulary) if shared.vocabulary else None
-    releases = sorted(map(open_text_release, prefixes), key=_in_order_of_settings)
     questions = []
     if own.task:
         kinds = (WORDS, MEAN_VECTOR) if vocabulary else (WORDS,)
@@ -124,6 +131,17 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
     return EvaluateJob(options, read_as, releases, vocabulary, questions, heading)
 
 
+def _check_key(key_uri: str, releases: Sequence[TextRelease]) -> None:
+    """Refuses a key that the releases were not made with."""
+    key = fingerprint(read_key(key_uri))
+    for release in releases:
+        if release.manifest["key"]["fingerprint"] != key:
+            raise ConfigurationError(
+                f"`key_uri` {key_uri}: the release {release.prefix} was made with another key; "
+                "name its key, or leave it out"
+            )
+
+
 def _in_order_of_settings(release: TextRelease) -> tuple[str, tuple[str, ...], float, float]:
     """Releases that differ in epsilon alone side by side, whatever their names."""
     setting = release.setting
@@ -138,6 +156,7 @@ def _release_heading(release: TextRelease, vocabulary: VocabularyHandle | None) 
         curve=release.setting.curve,
         epsilon=release.setting.epsilon,
         own_vocabulary=vocabulary is not None and made_with.get("digest") == vocabulary.digest,
+        in_order=release.in_order,
     )
 
 
@@ -181,8 +200,21 @@ def build(job: EvaluateJob) -> beam.Pipeline:
         if job.questions
         else pipeline | "NoneClassified" >> beam.Create([])
     )
+    # With an epsilon for each document, its digest depends on the field that decides.
+    recorded = {
+        number: (release.manifest["corpus_digest"], release.manifest["configuration_digest"])
+        for number, release in enumerate(job.releases)
+        if "epsilon_by" not in release.manifest["configuration"]
+    }
+    same_corpus = (
+        pairs.originals | "CompareCorpus" >> CompareCorpus(shared.key_uri, recorded)
+        if shared.key_uri and recorded
+        else pipeline | "NoCorpusCompared" >> beam.Create([])
+    )
     output = job.options.view_as(CommonOptions).output
-    _ = pairs.unpaired | "WriteEvaluation" >> WriteEvaluation(output, job.heading, sums, classified)
+    _ = pairs.unpaired | "WriteEvaluation" >> WriteEvaluation(
+        output, job.heading, sums, classified, same_corpus
+    )
     return pipeline
 
 
@@ -205,10 +237,20 @@ def evaluate_release(argv: Sequence[str]) -> None:
         return
     started = time.monotonic()
     launch.run(pipeline)
+    _refuse_another_corpus(output)
     print(
         f"Compared {_counted(job)} with the originals in {time.monotonic() - started:.0f} "
         f"seconds. Report: {storage.join(output, REPORT)}\n{FROM_RAW_TEXT}"
     )
+
+
+def _refuse_another_corpus(output: str) -> None:
+    """Raises what kept the page from being written, if something did."""
+    path = storage.join(output, PROBLEM)
+    if storage.exists(path):
+        problem = storage.read(path).decode()
+        storage.delete(path)
+        raise CorpusError(problem)
 
 
 def _counted(job: EvaluateJob) -> str:

@@ -47,6 +47,7 @@ from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
+from dxbeam.release import manifest
 from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import PROJECTION, SENSITIVITY
 from dxbeam.release.request import ReleaseRequest
@@ -232,7 +233,9 @@ def build(job: VectorJob, run: str | None = None, required_digest: str = "") -> 
     return pipeline
 
 
-def describe(settings: VectorConfiguration, output: str, scan: bool) -> str:
+def describe(
+    settings: VectorConfiguration, output: str, scan: bool, kept_fields: Sequence[str] = ()
+) -> str:
     """The plan as a person reads it."""
     guarantee, projection = settings.guarantee(), settings.projection
     found_by = "a scan of all pairs of words finds the exact factor first"
@@ -250,6 +253,7 @@ def describe(settings: VectorConfiguration, output: str, scan: bool) -> str:
         "Guarantee",
         f"  {guarantee.sentence}",
         *(f"  {name:<11} {value}" for name, value in guarantee.table),
+        f"  unprotected {'; '.join(manifest.unprotected(settings.unprotected, kept_fields))}",
         *(f"  Note: {caveat}" for caveat in guarantee.caveats),
         "Nothing was written (--dry_run).",
     ]
@@ -272,7 +276,8 @@ def release_vectors(argv: Sequence[str]) -> None:
         build_scan(job)
     build(job, run.name)  # whatever is wrong with the flags shows here
     if options.view_as(TestOptions).dry_run:
-        print(describe(job.configuration, run.output, job.scan))
+        kept = job.request.corpus_format.keep_fields
+        print(describe(job.configuration, run.output, job.scan, kept))
         return
     started = time.monotonic()
     with run:
@@ -290,7 +295,8 @@ def release_vectors(argv: Sequence[str]) -> None:
         f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions in "
         f"{len(release['shards'])} files below {run.output}, in {time.monotonic() - started:.0f} "
         f"seconds; {release['dead_letters']:,} dead letters"
-        f"{describe_left_out(release['unreadable_files'])}\n{release['guarantee']['sentence']}"
+        f"{describe_left_out(release['unreadable_files'])}\n{run.noted}\n"
+        f"{release['guarantee']['sentence']}"
     )
 
 

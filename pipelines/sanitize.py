@@ -292,7 +292,9 @@ def sanitize(argv: Sequence[str]) -> None:
             files, request.corpus_format, vocabulary, settings, launch.search(options), model
         )
         places = (request.output, request.metrics_output)
-        print(plan.describe(files, settings, vocabulary, context, forecast, *places, job.repair))
+        kept = request.corpus_format.keep_fields
+        described = (files, settings, vocabulary, context, forecast, *places)
+        print(plan.describe(*described, job.repair, kept))
         return
     remarked = remarks(vocabulary)
     del vocabulary, model  # workers open it for themselves
@@ -313,7 +315,8 @@ def _say(run: Run, seconds: float, remarked: Sequence[str]) -> None:
         f"{len(release['shards'])} files below {run.output} ({release['tokens'] / seconds:,.0f} "
         f"tokens per second); {release['dead_letters']:,} dead letters"
         f"{describe_left_out(release['unreadable_files'])}. Metrics: {run.metrics_output}\n"
-        f"{_unchanged(run)}{warnings}{_repairs(release)}{release['guarantee']['sentence']}"
+        f"{_unchanged(run)}{warnings}{_repairs(release)}{run.noted}\n"
+        f"{release['guarantee']['sentence']}"
     )
 
 

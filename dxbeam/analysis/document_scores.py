@@ -5,8 +5,7 @@ come from a bootstrap over documents: each document is counted anew a number of 
 from a Poisson distribution of mean 1, in each of 500 replicates, and a score is computed from the
 sums of each replicate (Chamandy et al. 2012, "Estimating uncertainty for massive data streams").
 The draws follow from the document's id, so it does not matter how documents are divided among
-workers. Scores of documents (ROUGE, distances) are averaged, with 1.96 standard errors on either
-side.
+workers. Scores of documents (ROUGE, distances) are averaged, with Student's interval of the mean.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.analysis import language_scores, text_scores, word_movers
+from dxbeam.analysis.intervals import independent_mean_interval
 from dxbeam.analysis.text_scores import BLEU_COUNTS, CHRF_COUNTS, Counts, Reference
 from dxbeam.analysis.word_movers import Ids
 from dxbeam.language.model import LanguageModel
@@ -27,7 +27,7 @@ from dxbeam.text.tokenization import split
 
 REPLICATES = 500
 
-BOOTSTRAP, STANDARD_ERRORS = "bootstrap over documents", "1.96 standard errors"
+BOOTSTRAP, STUDENT = "bootstrap over documents", "Student's t over documents"
 
 _SHARES = ("unchanged", "unchanged_known", "out_of_vocabulary", "out_of_vocabulary_released")
 _MEANS = ("rouge1", "rouge2", "rougeL", "embedding_similarity", "wmd", "wmd_relaxed")
@@ -286,8 +286,8 @@ def _from_counts(
 def _mean(metric: str, n: int, total: float, squares: float) -> Score:
     mean = total / n
     if n < 2:
-        return Score(metric, mean, None, None, n, STANDARD_ERRORS)
+        return Score(metric, mean, None, None, n, STUDENT)
     variance = max(0.0, squares - n * mean * mean) / (n - 1)
-    spread = 1.96 * math.sqrt(variance / n)
-    low = mean - spread if metric == "embedding_similarity" else max(0.0, mean - spread)
-    return Score(metric, mean, low, mean + spread, n, STANDARD_ERRORS)
+    low, high = independent_mean_interval(mean, math.sqrt(variance), n)
+    low = low if metric == "embedding_similarity" else max(0.0, low)
+    return Score(metric, mean, low, high, n, STUDENT)

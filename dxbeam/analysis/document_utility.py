@@ -7,7 +7,6 @@ each document to its release (word_movers.py). Both are of the words that the vo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
@@ -24,6 +23,7 @@ from dxbeam.analysis.classification import (
     classify,
 )
 from dxbeam.analysis.frontier import Estimate
+from dxbeam.analysis.intervals import independent_mean_interval
 from dxbeam.analysis.text_features import WORDS, Block
 from dxbeam.analysis.word_movers import movement
 from dxbeam.errors import CorpusError
@@ -54,8 +54,8 @@ class DocumentUtility(NamedTuple):
     Attributes:
       task_accuracy: share of original documents whose class is learnt from released ones, with the
         interval of a bootstrap over documents.
-      wmd: mean Word Mover's Distance of a document to its release, in units of the embedding, and
-        1.96 standard errors on either side.
+      wmd: mean Word Mover's Distance of a document to its release, in units of the embedding, with
+        Student's interval.
     """
 
     task_accuracy: Estimate
@@ -125,8 +125,9 @@ def document_utility(
         if moved.exact is not None:
             apart.append(moved.exact)
     accuracy = _accuracies(examples, _question("task", RELEASED))[WORDS]
-    mean, error = float(np.mean(apart)), float(np.std(apart, ddof=1) / math.sqrt(len(apart)))
-    wmd = Estimate(mean, max(0.0, mean - 1.96 * error), mean + 1.96 * error)
+    mean, deviation = float(np.mean(apart)), float(np.std(apart, ddof=1))
+    low, high = independent_mean_interval(mean, deviation, len(apart))
+    wmd = Estimate(mean, max(0.0, low), high)
     return DocumentUtility(accuracy, wmd)
 
 

@@ -17,9 +17,10 @@ from dxbeam.analysis.evaluation_figures import columns, figures, found_by_releas
 from dxbeam.analysis.pages import REPORT, render
 from dxbeam.analysis.tables import Row, write_table
 from dxbeam.analysis.word_movers import MOST_PAIRS, MOST_WORDS
-from dxbeam.errors import CorpusError
 
 SCORES = "scores.parquet"
+PROBLEM = "nothing-compared.txt"
+"""Written in place of the page where there is nothing to compare, for the launcher to tell."""
 
 COLUMNS = pa.schema(
     [
@@ -70,6 +71,7 @@ class ReleaseHeading(NamedTuple):
       curve: what it was made with but for epsilon, in words.
       epsilon: None where its mechanism has none.
       own_vocabulary: whether it was made with the vocabulary that words were looked up in.
+      in_order: whether there is a released word in the place of each original word.
     """
 
     place: str
@@ -77,6 +79,7 @@ class ReleaseHeading(NamedTuple):
     curve: str
     epsilon: float | None
     own_vocabulary: bool
+    in_order: bool = False
 
 
 class Heading(NamedTuple):
@@ -105,6 +108,8 @@ class WriteEvaluation(beam.PTransform):
       heading: what is known before.
       sums: PCollection[tuple[Over, Sums]].
       classified: PCollection[tuple[int | None, Classified]], by the number of the release.
+      same_corpus: PCollection[tuple[int, bool]], whether the corpus has the digest that the release
+        recorded, by the number of the release, as far as that was looked at.
     """
 
     def __init__(
@@ -113,12 +118,14 @@ class WriteEvaluation(beam.PTransform):
         heading: Heading,
         sums: pvalue.PCollection,
         classified: pvalue.PCollection,
+        same_corpus: pvalue.PCollection,
     ):
         super().__init__()
         self._output = output
         self._heading = heading
         self._sums = sums
         self._classified = classified
+        self._same_corpus = same_corpus
 
     def expand(self, unpaired: pvalue.PCollection) -> pvalue.PCollection:
         """Writes when everything is there."""
@@ -128,6 +135,7 @@ class WriteEvaluation(beam.PTransform):
             self._heading,
             pvalue.AsIter(self._sums),
             pvalue.AsIter(self._classified),
+            pvalue.AsDict(self._same_corpus),
         )
 
 
@@ -137,20 +145,50 @@ def _write(
     heading: Heading,
     sums: Iterable[tuple[Over, Sums]],
     classified: Iterable[tuple[int | None, Classified]],
+    same_corpus: Mapping[int, bool],
 ) -> str:
     by_what = dict(sums)
     for number, release in enumerate(heading.releases):
-        if every_document(number) not in by_what:
-            raise CorpusError(
-                f"{release.place}: no document of `released` has the id of a document of "
-                "`original`, so nothing can be compared; check that the one was made from the "
-                "other, and `id_field`"
-            )
+        every = by_what.get(every_document(number))
+        problem = why_not_compared(release, every, same_corpus.get(number, True))
+        if problem is not None:
+            path = storage.join(output, PROBLEM)
+            storage.create_once(path, problem.encode())
+            return path
     rows = score_rows(heading, by_what, classified)
     write_table(storage.join(output, SCORES), rows, COLUMNS)
     path = storage.join(output, REPORT)
     storage.create_once(path, page(heading, by_what, unpaired, rows).encode())
     return path
+
+
+def why_not_compared(release: ReleaseHeading, every: Sums | None, same_corpus: bool) -> str | None:
+    """Why a release is not of this corpus, as a sentence; None if it may be.
+
+    Args:
+      release: what is known of it.
+      every: the sums over all its documents; None where no id is in both.
+      same_corpus: False where the corpus has another digest than the release recorded.
+    """
+    if every is None:
+        return (
+            f"{release.place}: no document of `released` has the id of a document of `original`, "
+            "so nothing can be compared; check that the one was made from the other, and `id_field`"
+        )
+    if not same_corpus:
+        return (
+            f"{release.place}: `original` is not the corpus that was released, or was edited since "
+            "(its digest under this key is another one), so nothing is compared; name the corpus "
+            "as it was"
+        )
+    if release.in_order and 2 * every.aligned < every.documents:
+        others = every.documents - every.aligned
+        return (
+            f"{release.place}: of {every.documents:,} documents {others:,} have other "
+            "white space and punctuation in `released` than in `original`, so the one was not made "
+            "from the other though ids are the same; name the corpus that was released"
+        )
+    return None
 
 
 def score_rows(

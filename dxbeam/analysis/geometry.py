@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dxbeam.analysis.every_epsilon import Floats, Ids
+from dxbeam.analysis.intervals import independent_mean_interval
 from dxbeam.analysis.noisy_dot_product import cdf, least_threshold, survival, threshold
 from dxbeam.space.neighbors import CLOSE_RANK, NeighborSearch
 
@@ -28,7 +29,7 @@ class Threshold(NamedTuple):
     Attributes:
       pair: a key of PAIRS.
       mean: over words, in units of the embedding.
-      low, high: 1.96 standard errors on either side of it.
+      low, high: Student's 95 % interval of it.
       median: over words.
       left_out: words with two neighbours at one place, for which it is undefined.
       values: float64 [k], of each word that is not left out.
@@ -55,13 +56,14 @@ def thresholds(ids: Ids, search: NeighborSearch) -> list[Threshold]:
         one, other = (search.vocabulary.vectors_of(near[:, rank]) for rank in (a, b))
         apart = np.any(one != other, axis=1)
         values = np.asarray(threshold(vectors[apart], one[apart], other[apart]))
-        spread = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
+        mean = float(values.mean())
+        low, high = independent_mean_interval(mean, float(values.std(ddof=1)), len(values))
         made.append(
             Threshold(
                 pair,
-                float(values.mean()),
-                float(values.mean() - spread),
-                float(values.mean() + spread),
+                mean,
+                low,
+                high,
                 float(np.median(values)),
                 int((~apart).sum()),
                 values,

@@ -32,6 +32,7 @@ class EvaluateOptions(PipelineOptions):
         "--largest_document",
         "--allow_unreadable_files",
         "--vocabulary",
+        "--key_uri",
     )
     refused: ClassVar[tuple[str, ...]] = ("--search",)  # it looks for no nearest words
 

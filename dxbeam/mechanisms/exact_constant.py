@@ -2,8 +2,8 @@
 
 The worst case of the exponential mechanism, exp(epsilon d), is reached where Z(x') / Z(x) is as
 large as it may be anywhere. In one vocabulary the loss of two strings is at most h(x, x') +
-|log Z(x) - log Z(x')|, and a scan of all pairs (dxbeam/mechanisms/constants) finds the largest constant c in
-[1/2, 1] with
+|log Z(x) - log Z(x')|, and a scan of all pairs (dxbeam/mechanisms/constants) finds the largest
+constant c in [1/2, 1] with
 
     loss(x, x') <= 2 c h(x, x')  for all x, x'.
 

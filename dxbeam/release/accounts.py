@@ -82,7 +82,7 @@ class CorpusAccount:
 
 def accounts(entries: Iterable[Entry]) -> list[CorpusAccount]:
     """The account of each corpus of a ledger, in the order in which they came up."""
-    latest = list({entry.run: entry for entry in entries}.values())
+    latest = ledger.latest(entries)
     corpora = dict.fromkeys(entry.corpus for entry in latest)
     return [_account(corpus, [e for e in latest if e.corpus == corpus]) for corpus in corpora]
 

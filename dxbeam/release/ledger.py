@@ -57,6 +57,11 @@ class Entry:
       key: fingerprint of the secret key; "" for a key that is drawn inside the job.
       corpus_digest: names the corpus under the key and configuration; "" before it is known.
       documents: how many were released; 0 before that is known.
+      release_sha256: of release.json; "" before it is known, and in older ledgers.
+
+    Raises:
+      ConfigurationError: an epsilon that is no positive number, a delta that is no probability, or
+        an unknown state. A ledger adds these up.
     """
 
     state: str
@@ -73,6 +78,17 @@ class Entry:
     key: str
     corpus_digest: str = ""
     documents: int = 0
+    release_sha256: str = ""
+
+    def __post_init__(self) -> None:
+        if self.state not in (BEGUN, RELEASED, ABANDONED):
+            raise ConfigurationError(f"a run of a ledger is never {self.state!r}")
+        if not 0 < self.epsilon < math.inf:
+            raise ConfigurationError(
+                f"a ledger adds up positive epsilons, and {self.epsilon!r} is none"
+            )
+        if not 0 <= self.delta <= 1:
+            raise ConfigurationError(f"a ledger adds up deltas, and {self.delta!r} is none")
 
     def repeats(self, other: Entry) -> bool:
         """Whether a release of this run would be a copy of one of the other's."""
@@ -175,7 +191,7 @@ def read(path: str) -> list[Entry]:
 def spent(entries: Iterable[Entry], corpus: str) -> tuple[float, float]:
     """Sum of epsilon and of delta over the releases of a corpus; copies count once."""
     counted: list[Entry] = []
-    for entry in _latest(entries):
+    for entry in latest(entries):
         if entry.corpus != corpus or entry.state == ABANDONED:
             continue
         if not any(entry.repeats(other) for other in counted):
@@ -254,8 +270,17 @@ def _required_digest(
     return required
 
 
-def end(path: str, begun: Entry, corpus_digest: str, documents: int) -> None:
+def end(
+    path: str, begun: Entry, corpus_digest: str, documents: int, release_sha256: str = ""
+) -> None:
     """Says that a run has released, and what.
+
+    Args:
+      path: the ledger.
+      begun: the run's first line.
+      corpus_digest: names the corpus under the key and configuration.
+      documents: how many were released.
+      release_sha256: of release.json.
 
     Raises:
       OutputError: this is no ledger.
@@ -263,7 +288,11 @@ def end(path: str, begun: Entry, corpus_digest: str, documents: int) -> None:
     _append(
         path,
         dataclasses.replace(
-            begun, state=RELEASED, corpus_digest=corpus_digest, documents=documents
+            begun,
+            state=RELEASED,
+            corpus_digest=corpus_digest,
+            documents=documents,
+            release_sha256=release_sha256,
         ),
     )
 
@@ -274,9 +303,15 @@ def abandon(path: str, begun: Entry) -> None:
     Silent where the run's first line was refused.
 
     Raises:
-      OutputError: this is no ledger.
+      OutputError: this is no ledger, or it says that the run has released.
     """
-    if any(entry.run == begun.run for entry in read(path)):
+    states = {entry.state for entry in read(path) if entry.run == begun.run}
+    if RELEASED in states:
+        raise OutputError(
+            f"the ledger {path} says that this run has released, so it cannot be abandoned; it "
+            "counts on"
+        )
+    if states:
         _append(path, dataclasses.replace(begun, state=ABANDONED))
 
 
@@ -293,7 +328,7 @@ def _earlier_digest(entries: list[Entry], entry: Entry) -> str:
     """The corpus digest of the latest release under the same key and configuration, or ""."""
     same = [
         other.corpus_digest
-        for other in _latest(entries)
+        for other in latest(entries)
         if other.state == RELEASED
         and entry.key
         and (other.corpus, other.key, other.configuration)
@@ -302,13 +337,22 @@ def _earlier_digest(entries: list[Entry], entry: Entry) -> str:
     return same[-1] if same else ""
 
 
-def _latest(entries: Iterable[Entry]) -> list[Entry]:
-    """The last line of each run, in the order in which runs began."""
-    return list({entry.run: entry for entry in entries}.values())
+def latest(entries: Iterable[Entry]) -> list[Entry]:
+    """What is known of each run, in the order in which runs began: its last line.
+
+    What was released stays released, so no line counts after the one that says so.
+    """
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.run not in found or found[entry.run].state != RELEASED:
+            found[entry.run] = entry
+    return list(found.values())
 
 
 def _line(content: bytes, entry: Entry) -> bytes:
     fields = dataclasses.asdict(entry)
+    if not entry.release_sha256:  # as older ledgers have it
+        del fields["release_sha256"]
     return (json.dumps({**fields, "chain": _chain(content, fields)}) + "\n").encode()
 
 
@@ -345,7 +389,7 @@ def _entries(path: str, content: bytes) -> list[Entry]:
             del fields["chain"]
             entry = Entry(**fields)
             whole = line == _line(content[:start], entry)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, ConfigurationError):
             whole = False
         if not whole:
             raise _no_ledger(path, number)

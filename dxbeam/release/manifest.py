@@ -23,7 +23,8 @@ from dxbeam.text.tally import Tally, total
 
 RELEASE = "release.json"
 FORMAT = "dxbeam-release"
-VERSION = 1
+VERSION = 2
+"""Version 1 did not name kept fields in ``unprotected``, and may have worded promises otherwise."""
 SHARD_PREFIX = "part"
 PIECES = "unfinished-parts"
 """Folder below a release's prefix for shards that are still being written."""
@@ -66,6 +67,16 @@ class Settings(Protocol):
 def versions() -> dict[str, str]:
     """Versions of all that may influence a result."""
     return {"python": platform.python_version(), **{p: metadata.version(p) for p in _PACKAGES}}
+
+
+def unprotected(settings: Iterable[str], kept_fields: Iterable[str]) -> list[str]:
+    """All that is released as it is.
+
+    Args:
+      settings: what the settings leave unprotected.
+      kept_fields: names of the fields that are released beside id and text.
+    """
+    return [*settings, *(f"the field {name!r}" for name in kept_fields)]
 
 
 def is_shard(name: str) -> bool:
@@ -164,7 +175,7 @@ def compose(job: ReleaseJob, outcome: RunOutcome) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "guarantee": guarantee.as_dict(),
-        "unprotected": list(configuration.unprotected),
+        "unprotected": unprotected(configuration.unprotected, job.facts.get("kept_fields", ())),
         "configuration": configuration.as_dict(),
         "configuration_digest": configuration.digest(vocabulary.digest if vocabulary else ""),
         "vocabulary": {
@@ -226,7 +237,8 @@ def read(prefix: str) -> dict[str, Any]:
     """The manifest of a release.
 
     Raises:
-      OutputError: there is none, so the release is not complete; or it is none of dxbeam's.
+      OutputError: there is none, so the release is not complete; or it is none of dxbeam's, or of
+        a version that is not known here.
     """
     path = storage.join(prefix, RELEASE)
     try:
@@ -237,15 +249,22 @@ def read(prefix: str) -> dict[str, Any]:
         raise OutputError(f"{path} is damaged (not JSON); restore it from a copy") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise OutputError(f"{path} does not describe a release of dxbeam's")
+    version = manifest.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise OutputError(
+            f"{path} is of a version that this dxbeam does not know; install the dxbeam that "
+            "wrote it, or restore it from a copy"
+        )
     return manifest
 
 
 def verify(prefix: str) -> dict[str, Any]:
-    """Checks every shard of a release against its manifest, and returns the manifest.
+    """Checks the files of a release against its manifest, and returns the manifest.
 
     Raises:
-      OutputError: a shard is missing or not what was written, or there is a file too many; or the
-        manifest names what cannot be a shard of this release.
+      OutputError: a shard is missing or not what was written; or something is there that is no part
+        of the release, hidden files and folders included; or the manifest names what cannot be a
+        shard of this release.
     """
     manifest = read(prefix)
     expected = _digests(storage.join(prefix, RELEASE), manifest.get("shards"))
@@ -253,16 +272,28 @@ def verify(prefix: str) -> dict[str, Any]:
         path = storage.join(prefix, name)
         if not storage.exists(path) or storage.sha256(path)[0] != digest:
             raise OutputError(f"{path} is missing or not the file that was released")
-    for name in storage.names_below(prefix):
-        if is_shard(name) and name not in expected:
-            path = storage.join(prefix, name)
-            raise OutputError(f"{path} is not part of the release that {RELEASE} describes")
+    foreign = sorted(storage.names_in(prefix) - {RELEASE, *expected, *_beside(manifest)})
+    if foreign:
+        more = f", and {len(foreign) - 1:,} more" if len(foreign) > 1 else ""
+        raise OutputError(
+            f"{storage.join(prefix, foreign[0])} is not part of the release that {RELEASE} "
+            f"describes{more}; it was put there later: move it away before the release is published"
+        )
     return manifest
+
+
+def _beside(manifest: Mapping[str, Any]) -> set[str]:
+    """Files that a release of vectors has beside its shards."""
+    configuration = manifest.get("configuration")
+    sensitivity = configuration.get("sensitivity") if isinstance(configuration, dict) else None
+    exact = isinstance(sensitivity, dict) and sensitivity.get("method") == "exact"
+    projected = bool(manifest.get("projection_file"))
+    return {*([PROJECTION] if projected else []), *([SENSITIVITY] if exact and projected else [])}
 
 
 def _digests(path: str, shards: Any) -> dict[str, str]:
     """SHA-256 of each shard by its name, which is a plain one: no file elsewhere is looked at."""
-    digests = {}
+    digests: dict[str, str] = {}
     for shard in shards if isinstance(shards, list) else [None]:
         name = shard.get("name") if isinstance(shard, dict) else None
         digest = shard.get("sha256") if isinstance(shard, dict) else None
@@ -271,5 +302,7 @@ def _digests(path: str, shards: Any) -> dict[str, str]:
                 f"{path} is damaged ('shards' must list plain names and SHA-256 digests); restore "
                 "it from a copy"
             )
+        if name in digests:
+            raise OutputError(f"{path} is damaged (it lists {name} twice); restore it from a copy")
         digests[name] = digest
     return digests

@@ -17,6 +17,7 @@ from dxbeam.errors import CorpusError
 from dxbeam.language.model import LanguageModel
 from dxbeam.release import expected_shares
 from dxbeam.release.context import Pair
+from dxbeam.release.manifest import unprotected
 from dxbeam.space.choose_backend import AUTO
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.remarks import remarks
@@ -123,6 +124,7 @@ def describe(
     output: str,
     metrics_output: str,
     repair: Repair | None = None,
+    kept_fields: Sequence[str] = (),
 ) -> str:
     """The plan as a person reads it.
 
@@ -135,6 +137,7 @@ def describe(
       output: where the release goes.
       metrics_output: where metrics and dead letters go.
       repair: the language model that rewrites the sanitized text, or None.
+      kept_fields: names of the fields that are released beside id and text.
     """
     guarantee = configuration.guarantee().with_caveats(*(repair.caveats if repair else ()))
     parameters = configuration.as_dict()
@@ -164,6 +167,7 @@ def describe(
         "Guarantee",
         f"  {guarantee.sentence}",
         *(f"  {name:<11} {value}" for name, value in guarantee.table),
+        f"  unprotected {'; '.join(unprotected(configuration.unprotected, kept_fields))}",
         *(f"  In context: {pair.sentence}." for pair in context),
         *(f"  Note: {caveat}" for caveat in guarantee.caveats),
         "Estimate",

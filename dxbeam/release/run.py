@@ -46,6 +46,7 @@ class Run:
       output: where the release goes.
       metrics_output: where metrics and dead letters go.
       release: the content of release.json, once the release is complete.
+      digest: hex SHA-256 of release.json, once the release is complete.
 
     Args:
       output: as above.
@@ -57,7 +58,16 @@ class Run:
         self.output = output
         self.metrics_output = metrics_output
         self.release: dict[str, Any] = {}
+        self.digest = ""
         self._account: Account | None = None
+
+    @property
+    def noted(self) -> str:
+        """What whoever runs it should note elsewhere, once the release is complete."""
+        return (
+            f"Keep this SHA-256 of {manifest.RELEASE} in another place: {self.digest}; "
+            f"dxbeam verify {self.output} --digest SHA256 compares it"
+        )
 
     def check(self, account: Account | None = None) -> None:
         """Refuses what would be refused if the run began now; writes nothing.
@@ -118,10 +128,11 @@ class Run:
     def _complete(self) -> None:
         """Lets go of the places of a run that has released, and says so in the ledger."""
         self.release = manifest.read(self.output)
+        self.digest, _ = storage.sha256(storage.join(self.output, manifest.RELEASE))
         claim.let_go(self.metrics_output)
         if self._account:
             digest, documents = self.release["corpus_digest"], self.release["documents_out"]
-            ledger.end(self._account.path, self._account.entry, digest, documents)
+            ledger.end(self._account.path, self._account.entry, digest, documents, self.digest)
 
     def _undo(self, stop_writers: StopWriters = lambda: None) -> None:
         """Takes back what a run did that has failed or was stopped, at whatever moment.

@@ -1,43 +1,35 @@
 """Whether a release is what was released: its files, its counts, and what it promises.
 
 Every file is read again and compared with release.json, and release.json with itself: counts with
-counts, the guarantee's sentence with the guarantee's numbers, both with the configuration. This
-finds damage and accidents. Whoever can write the files can also write a release.json that fits, so
-its own digest is reported, to be noted elsewhere.
+counts, the guarantee's sentence with the guarantee's numbers, both with the configuration. Of some
+entries release.json is the only witness, such as when the job ran. Whoever can write the files can
+change those. So what was not checked is always said, and a release is called unchanged only where
+the digest of release.json was compared with one that was kept elsewhere.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-import math
-import textwrap
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Any
 
 from dxbeam import storage
-from dxbeam.errors import OutputError
-from dxbeam.guarantees import Guarantee
-from dxbeam.release import manifest
-from dxbeam.text import recorded_configuration
-from dxbeam.text.configuration import of_draws
+from dxbeam.errors import DamagedReleaseError, OutputError
+from dxbeam.release import manifest, verification_report, witnesses
+from dxbeam.release.recorded_contents import check_contents, checked_projection, damaged
+from dxbeam.release.recorded_promise import check_promise
 
-_BLOCK = 1 << 20
-_COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
-_WORDS = (
-    "sentence", "notion", "metric", "metric_name", "unit", "composition", "evidence", "citation",
-)  # fmt: skip
-"""Fields of a guarantee that say something in words."""
+_ENTRIES = {
+    "format", "version", "guarantee", "unprotected", "configuration", "configuration_digest",
+    "vocabulary", "key", "documents_in", "documents_out", "dead_letters", "tokens",
+    "post_processing", "corpus_digest", "run", "in_context", "importance_file", "search_asked_for",
+    "started", "kept_fields", "output_format", "projection_file", "shards", "versions",
+    "unreadable_files",
+}  # fmt: skip
+"""All that release.json may hold."""
 
-
-class DamagedReleaseError(OutputError):
-    """There is a release.json, and the release is not what it says."""
+_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"
 
 
 @dataclass(frozen=True)
@@ -45,34 +37,51 @@ class VerifiedRelease:
     """A release in which nothing wrong was found.
 
     Attributes:
-      prefix: where it lies.
+      prefix: where it is.
       manifest: the content of release.json.
       digest: hex SHA-256 of release.json. Where it was noted elsewhere, nobody can have changed
         the release since.
+      unchanged: whether this digest was compared with one that was noted elsewhere.
       unchecked: what could not be checked, and why; a sentence each.
     """
 
     prefix: str
     manifest: dict[str, Any]
     digest: str
+    unchanged: bool
     unchecked: tuple[str, ...]
 
     @property
     def report(self) -> str:
         """What was found, for a person who decides whether to use the release."""
-        return _report(self)
+        return verification_report.report(
+            self.prefix, self.manifest, self.digest, self.unchanged, self.unchecked
+        )
 
 
-def verify_release(prefix: str) -> VerifiedRelease:
-    """Reads a release and checks all that can be checked without its vocabulary, key or corpus.
+def verify_release(
+    prefix: str,
+    vocabulary: str | None = None,
+    importance: str | None = None,
+    stop_words: str | None = None,
+    digest: str | None = None,
+    ledger: str | None = None,
+) -> VerifiedRelease:
+    """Reads a release and checks all that can be checked by what is given.
 
     Args:
       prefix: the release's directory or gs:// prefix.
+      vocabulary: the one it was made with, as ``open_vocabulary`` takes it.
+      importance: the file of the words' weights, where it was made with one.
+      stop_words: the file of the stop words, where it was made with one.
+      digest: hex SHA-256 of release.json, noted when it was released.
+      ledger: the ledger that the run was entered in.
 
     Raises:
       DamagedReleaseError: a file is missing, superfluous or changed, or release.json contradicts
-        itself.
+        itself or what is given.
       OutputError: there is no release, or it cannot be read.
+      ConfigurationError: a file that is given cannot be read, or is of no use.
     """
     path = storage.join(prefix, manifest.RELEASE)
     try:
@@ -81,204 +90,40 @@ def verify_release(prefix: str) -> VerifiedRelease:
                 f"{prefix}: there is no {manifest.RELEASE}, so there is no whole release here; "
                 "check the path"
             )
+        given = witnesses.given(vocabulary, importance, stop_words, digest, ledger)
         try:
             release = manifest.verify(prefix)
         except OutputError as error:
             raise DamagedReleaseError(str(error)) from None
-        _check_counts(prefix, release)
-        _check_projection(prefix, release)
-        unchecked = (*_check_guarantee(path, release), *_check_configuration(path, release))
-        digest, _ = storage.sha256(path)
+        unchanged, unchecked = witnesses.check_witnesses(path, release, given)
+        _check_entries(path, release)
+        unchecked += [
+            *_unknown_entries(release),
+            *check_promise(path, release, checked_projection(prefix, release), given),
+            *check_contents(prefix, release, given.vocabulary),
+        ]
+        found, _ = storage.sha256(path)
     except OSError as error:
         raise OutputError(f"{prefix} cannot be read ({type(error).__name__})") from None
-    return VerifiedRelease(prefix, release, digest, unchecked)
+    return VerifiedRelease(prefix, release, found, unchanged, tuple(unchecked))
 
 
-def _damaged(path: str, what: str) -> DamagedReleaseError:
-    return DamagedReleaseError(f"{path} is damaged ({what}); restore it from a copy")
-
-
-def _check_counts(prefix: str, release: Mapping[str, Any]) -> None:
-    path = storage.join(prefix, manifest.RELEASE)
-    for name in ("documents_in", "documents_out", "dead_letters"):
-        if not _is_count(release.get(name)):
-            raise _damaged(path, f"{name!r} must be a whole number")
-    for shard in release["shards"]:
-        if not (_is_count(shard.get("documents")) and _is_count(shard.get("bytes"))):
-            raise _damaged(path, f"{shard['name']}: 'documents' and 'bytes' must be whole numbers")
-        found = _found(storage.join(prefix, shard["name"]))
-        if found != (shard["documents"], shard["bytes"]):
-            raise _damaged(
-                path,
-                f"it counts {shard['documents']:,} documents and {shard['bytes']:,} bytes in "
-                f"{shard['name']}, which holds {found[0]:,} and {found[1]:,}",
-            )
-    written = sum(shard["documents"] for shard in release["shards"])
-    if release["documents_out"] != written:
-        raise _damaged(
-            path, f"'documents_out' is {release['documents_out']:,}, and the files hold {written:,}"
-        )
-    if release["documents_in"] != written + release["dead_letters"]:
-        raise _damaged(path, "'documents_in' is not the sum of 'documents_out' and 'dead_letters'")
+def _check_entries(path: str, release: Mapping[str, Any]) -> None:
+    """Entries that nothing else in the release speaks of have the form that they should have."""
     key = release.get("key")
-    if not (isinstance(key, dict) and isinstance(key.get("fingerprint"), str) and "kept" in key):
-        raise _damaged(path, "'key' must hold a fingerprint and whether the key is kept")
+    if not (
+        isinstance(key, dict)
+        and re.fullmatch("[0-9a-f]+", str(key.get("fingerprint")))
+        and isinstance(key.get("kept"), bool)
+    ):
+        raise damaged(path, "'key' must hold a fingerprint and whether the key is kept")
+    started = release.get("started")
+    if started is not None and not re.fullmatch(_TIME, str(started)):
+        raise damaged(path, "'started' must be a time")
 
 
-def _is_count(value: object) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _found(path: str) -> tuple[int, int]:
-    """How many documents and bytes a file holds."""
-    _, size = storage.sha256(path)
-    with storage.open_read(path) as raw:
-        try:
-            if path.endswith(".parquet"):
-                return pq.read_metadata(raw).num_rows, size
-            return _lines(raw, _COMPRESSIONS.get(path.rpartition(".")[2])), size
-        except (pa.ArrowException, OSError) as error:
-            raise DamagedReleaseError(
-                f"{path} cannot be read as what its name says ({type(error).__name__})"
-            ) from None
-
-
-def _lines(raw: BinaryIO, compression: str | None) -> int:
-    content: Any = pa.PythonFile(raw, "r")
-    if compression:
-        content = pa.CompressedInputStream(content, compression)
-    lines = 0
-    while block := content.read(_BLOCK):
-        lines += block.count(b"\n")
-    return lines
-
-
-def _check_projection(prefix: str, release: Mapping[str, Any]) -> None:
-    """The public projection of released vectors, whose digest is in the configuration."""
-    if not (name := release.get("projection_file")):
-        return
-    path = storage.join(prefix, manifest.PROJECTION)
-    recorded = release.get("configuration", {}).get("projection", {})
-    try:
-        matrix = np.load(io.BytesIO(storage.read(path)), allow_pickle=False)
-        digest = hashlib.sha256(
-            f"{recorded['kind']} {recorded['dimensions']} {recorded['of']} ".encode()
-            + matrix.astype("<f4").tobytes()
-        )
-        whole = digest.hexdigest() == recorded["sha256"]
-    except (OSError, ValueError, KeyError, TypeError):
-        whole = False
-    if name != manifest.PROJECTION or not whole:
-        raise DamagedReleaseError(f"{path} is missing or not the projection that was released")
-
-
-def _check_guarantee(path: str, release: Mapping[str, Any]) -> tuple[str, ...]:
-    """Checks each field, and the sentence against the numbers; says what was not checked."""
-    said = release.get("guarantee")
-    if not isinstance(said, dict):
-        raise _damaged(path, "'guarantee' is missing")
-    for name in _WORDS:
-        if not (isinstance(said.get(name), str) and said[name].strip()):
-            raise _damaged(path, f"the guarantee's {name!r} is missing")
-    for name in ("caveats", "unprotected"):
-        if not _are_strings(said.get(name)):
-            raise _damaged(path, f"the guarantee's {name!r} must be a list of sentences")
-    if not _are_strings(release.get("unprotected")):
-        raise _damaged(path, "'unprotected' must be a list of what is released as it is")
-    if "epsilon" not in said or "delta" not in said:
-        raise _damaged(path, "the guarantee lacks its epsilon or its delta")
-    if said["epsilon"] is not None and not (_is_finite(said["epsilon"]) and said["epsilon"] > 0):
-        raise _damaged(path, "the guarantee's epsilon must be a positive, finite number")
-    if not (_is_finite(said["delta"]) and 0 <= said["delta"] <= 1):
-        raise _damaged(path, "the guarantee's delta must be a number from 0 to 1")
-    if (other := _other_version(release)) is not None:
-        return (f"Whether the sentence follows from the numbers: {other}.",)
-    try:
-        follows = Guarantee.from_dict(said).as_dict() == said
-    # A field is missing, or of another type.
-    except (KeyError, TypeError, ValueError, ArithmeticError):
-        follows = False
-    if not follows:
-        raise _damaged(path, "the guarantee's sentence does not follow from its other fields")
-    return ()
-
-
-def _check_configuration(path: str, release: Mapping[str, Any]) -> tuple[str, ...]:
-    """Checks the digest, and the guarantee against the configuration; says what was not checked."""
-    recorded, words = release.get("configuration"), release.get("vocabulary")
-    if not isinstance(recorded, dict):
-        raise _damaged(path, "'configuration' is missing")
-    vocabulary = words.get("digest") if isinstance(words, dict) else ""
-    canonical = json.dumps(
-        {"vocabulary": vocabulary, **of_draws(recorded)}, sort_keys=True, separators=(",", ":")
-    )
-    if hashlib.sha256(canonical.encode()).hexdigest() != release.get("configuration_digest"):
-        raise _damaged(path, "'configuration' and 'vocabulary' do not fit 'configuration_digest'")
-    unchecked = "Whether the guarantee follows from the configuration: "
-    if (other := _other_version(release)) is not None:
-        return (f"{unchecked}{other}.",)
-    made = recorded_configuration.rebuilt(recorded)
-    if made is None:
-        return (
-            f"{unchecked}it cannot be made again from what is recorded of it, as with released "
-            "vectors, stop words of your own, and releases under an earlier rule.",
-        )
-    promised, said = made.guarantee().as_dict(), dict(release["guarantee"])
-    # What comes after the release, such as repair by a language model, adds caveats at the end.
-    said["caveats"] = said["caveats"][: len(promised["caveats"])]
-    if promised != said or list(made.unprotected) != release["unprotected"]:
-        raise _damaged(path, "the guarantee does not follow from the configuration")
-    return ()
-
-
-def _other_version(release: Mapping[str, Any]) -> str | None:
-    """Why sentences cannot be compared: another version may have worded them otherwise."""
-    versions, here = release.get("versions"), manifest.versions()["dxbeam"]
-    wrote = versions.get("dxbeam") if isinstance(versions, dict) else None
-    return None if wrote == here else f"dxbeam {wrote} wrote the release, and this is dxbeam {here}"
-
-
-def _are_strings(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _is_finite(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
-
-
-def _report(verified: VerifiedRelease) -> str:
-    release, shards = verified.manifest, verified.manifest["shards"]
-    said, key, words = release["guarantee"], release["key"], release.get("vocabulary")
-    tokens = f"; {release['tokens']:,} tokens" if _is_count(release.get("tokens")) else ""
-    kept = "kept, so the release can be repeated" if key["kept"] else "drawn for it and forgotten"
-    rows = [
-        ("promised", said["sentence"]),
-        *(("" if number else "limits", limit) for number, limit in enumerate(said["caveats"])),
-        ("unprotected", "; ".join(release["unprotected"]) or "nothing"),
-        (
-            "documents",
-            f"{release['documents_out']:,} released of {release['documents_in']:,} read, "
-            f"{_number(release['dead_letters'], 'dead letter')}{tokens}",
-        ),
-        ("vocabulary", f"{words['words']:,} words, digest {words['digest']}" if words else "none"),
-        ("key", f"fingerprint {key['fingerprint']}, {kept}"),
-        ("files", f"{_number(len(shards), 'file')}, {sum(s['bytes'] for s in shards):,} bytes"),
-        (manifest.RELEASE, f"SHA-256 {verified.digest}"),
-        ("checked", "SHA-256, bytes and documents of every file; the counts; the guarantee"),
-        *(("not checked", sentence) for sentence in verified.unchecked),
-    ]
-    lines = [f"{verified.prefix}: the release is whole and unchanged"]
-    for name, text in rows:
-        lines += textwrap.wrap(
-            text,
-            100,
-            initial_indent=f"  {name:<13}",
-            subsequent_indent=" " * 15,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    return "\n".join(lines)
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def _unknown_entries(release: Mapping[str, Any]) -> list[str]:
+    unknown = sorted(release.keys() - _ENTRIES)
+    if not unknown:
+        return []
+    return [f"Entries that this version does not know: {', '.join(map(repr, unknown))}."]

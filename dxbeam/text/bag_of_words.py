@@ -160,9 +160,10 @@ class BagOfWords:
             )
         shows = word.metric.shows
         counted = (
-            f"A bag shows how many of its words, fillers among them, belong to each {shows}: so of "
-            f"a document with fewer than {n} words, nearly, how many it has. Nothing is promised "
-            f"between documents that differ in how many words of a {shows} they have.",
+            f"What is drawn for a bag shows how many of its words, fillers among them, are of each "
+            f"{shows}: so of a document with fewer than {n} words, nearly, how many it has. "
+            f"Nothing is promised between documents that differ in how many words of a {shows} "
+            "they have.",
         )
         return dataclasses.replace(
             word,

@@ -23,16 +23,28 @@ _STOP_WORDS = ("english", "none")
 """The lists that come with dxbeam; of any other list only a digest is recorded."""
 
 
-def rebuilt(record: Mapping[str, Any]) -> Configuration | None:
+def rebuilt(
+    record: Mapping[str, Any], importance: str | None = None, stop_words: str | None = None
+) -> Configuration | None:
     """The configuration whose ``as_dict`` is this record.
 
-    None where it cannot be made from the record alone: the record is of released vectors, of an
-    earlier rule for noise or words, or names stop words or weights that do not come with dxbeam.
+    None where it cannot be made: the record is of released vectors or of an earlier rule for noise
+    or words, or names stop words or weights of a file that is not given, or is another one.
+
+    Args:
+      record: what release.json says of it.
+      importance: the file of the words' weights, where there is one.
+      stop_words: the file of the stop words, where there is one.
+
+    Raises:
+      ConfigurationError: a file that is given cannot be read.
     """
+    given = read_importance(importance) if importance else None
+    listed = read_stop_words(stop_words) if stop_words else None
     try:
         parameters = dict(record["mechanism"])
-        if importance := parameters.pop("importance", None):
-            parameters["importance"] = _importance(importance)
+        if weights := parameters.pop("importance", None):
+            parameters["importance"] = given or _importance(weights)
         if base := parameters.pop("base", None):
             parameters["base"] = _base(base)
         if constant := parameters.pop("constant", None):
@@ -44,7 +56,7 @@ def rebuilt(record: Mapping[str, Any]) -> Configuration | None:
             make_mechanism(parameters.pop("name"), **parameters),
             RankResampling(**resampling) if resampling else None,
             record["unknown_words"],
-            _bag(bag) if bag else None,
+            _bag(bag, listed) if bag else None,
             allow_unsound=True,
             epsilon_by=EpsilonByField(**levels) if levels else None,
             decoder=Decoder.from_dict(decoder) if decoder else None,
@@ -53,6 +65,18 @@ def rebuilt(record: Mapping[str, Any]) -> Configuration | None:
     except (KeyError, TypeError, ValueError, DxbeamError):
         return None
     return made if made.as_dict() == dict(record) else None
+
+
+def files_needed(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Which files ``rebuilt`` must be given: of "importance" and "stop_words"."""
+    needed = []
+    mechanism, bag = record.get("mechanism"), record.get("bag_of_words")
+    weights = mechanism.get("importance") if isinstance(mechanism, dict) else None
+    if weights and not (isinstance(weights, dict) and weights.get("kind") in NAMED):
+        needed.append("importance")
+    if bag and _bag(bag, None) is None:
+        needed.append("stop_words")
+    return tuple(needed)
 
 
 def _importance(record: Mapping[str, Any]) -> Importance:
@@ -74,10 +98,15 @@ def _constant(record: Mapping[str, Any], mechanism: dict[str, Any]) -> ExactCons
     return ExactConstant(record["vocabulary"], levels, mechanism, record["scan"])
 
 
-def _bag(record: Mapping[str, Any]) -> BagOfWords | None:
-    bags = (
-        kind(record["length"], read_stop_words(name))
-        for kind in (BagOfWords, BagOfWordsPublished)
-        for name in _STOP_WORDS
-    )
-    return next((bag for bag in bags if bag.as_dict() == record), None)
+def _bag(record: Any, listed: frozenset[str] | None) -> BagOfWords | None:
+    """The bag of a record, with the stop words that are given or else one of dxbeam's lists."""
+    lists = [listed] if listed is not None else [read_stop_words(name) for name in _STOP_WORDS]
+    try:
+        bags = (
+            kind(record["length"], words)
+            for kind in (BagOfWords, BagOfWordsPublished)
+            for words in lists
+        )
+        return next((bag for bag in bags if bag.as_dict() == record), None)
+    except (KeyError, TypeError, DxbeamError):
+        return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import apache_beam as beam
@@ -13,6 +13,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from dxbeam.documents import id_as_text, id_problem, text_problem
 from dxbeam.randomness import NO_TAGS, add_tags, document_key, document_tag
+from dxbeam.transforms.secret_key import obtain_secret_key
 
 
 class DigestCorpus(beam.PTransform):
@@ -41,6 +42,35 @@ class DigestCorpus(beam.PTransform):
             )
             | "AddTags" >> AddTags()
         )
+
+
+class CompareCorpus(beam.PTransform):
+    """Whether a corpus is the one of some releases: rows -> PCollection[tuple[int, bool]].
+
+    Args:
+      key_uri: where the releases' key is kept.
+      recorded: the corpus digest and the configuration's digest of each release, by its number.
+    """
+
+    def __init__(self, key_uri: str, recorded: Mapping[int, tuple[str, str]]):
+        super().__init__()
+        self._key_uri = key_uri
+        self._recorded = dict(recorded)
+
+    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
+        """Computes each digest anew."""
+        secret_key = obtain_secret_key(documents.pipeline, self._key_uri)
+        compared = [
+            documents
+            | f"DigestCorpus {number}" >> DigestCorpus(secret_key, configuration)
+            | f"Compare {number}" >> beam.Map(_compared, number, corpus)
+            for number, (corpus, configuration) in self._recorded.items()
+        ]
+        return compared | "All" >> beam.Flatten()
+
+
+def _compared(digest: str, number: int, recorded: str) -> tuple[int, bool]:
+    return number, digest == recorded
 
 
 class AddTags(beam.PTransform):

@@ -62,10 +62,12 @@ class Pairs(NamedTuple):
     Attributes:
       documents: PCollection[ReleasedDocument].
       unpaired: PCollection[Unpaired] of one.
+      originals: PCollection[Document], the corpus.
     """
 
     documents: pvalue.PCollection
     unpaired: pvalue.PCollection
+    originals: pvalue.PCollection
 
 
 class Unpaired(NamedTuple):
@@ -130,7 +132,7 @@ class PairWithReleases(beam.PTransform):
             | "Once" >> beam.Create([len(self._releases)])
             | "Counts" >> beam.Map(_unpaired, pvalue.AsSingleton(rejected), *counts)
         )
-        return Pairs(joined["pairs"], unpaired)
+        return Pairs(joined["pairs"], unpaired, originals.documents)
 
 
 def _unpaired(

@@ -7,7 +7,7 @@ import pytest
 
 from dxbeam.analysis.document_scores import (
     BOOTSTRAP,
-    STANDARD_ERRORS,
+    STUDENT,
     DocumentScorer,
     DocumentScores,
     Score,
@@ -95,7 +95,7 @@ def test_shares_are_of_all_words_together_and_other_means_of_documents() -> None
     assert {score.n for score in found.values()} == {2}
     how = {name: score.interval for name, score in found.items()}
     assert how["bleu"] == how["unchanged"] == BOOTSTRAP
-    assert how["wmd"] == how["rougeL"] == STANDARD_ERRORS
+    assert how["wmd"] == how["rougeL"] == STUDENT
 
 
 def test_one_document_has_no_interval() -> None:

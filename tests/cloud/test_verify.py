@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam.errors import OutputError
+from dxbeam import storage
+from dxbeam.errors import DamagedReleaseError, OutputError
 from dxbeam.release import ledger
-from dxbeam.release.verification import DamagedReleaseError, verify_release
+from dxbeam.release.verification import verify_release
 from pipelines.ledger import show_ledger
 from tests.cloud.conftest import client, put
 from tests.cloud.front import BUCKET, Front
@@ -27,9 +28,14 @@ def test_a_release_in_a_bucket_is_checked(cloud: Front, flag: str, tmp_path: Pat
     assert not isinstance(refusal.value, DamagedReleaseError)
     for path in (tmp_path / "out").iterdir():
         put(f"rel[1]/{path.name}", path.read_bytes())
-    verified = verify_release(prefix)
-    assert verified.unchecked == ()
+    digest, _ = storage.sha256(f"{prefix}/release.json")
+    verified = verify_release(prefix, uri, digest=digest)
+    assert (verified.unchanged, verified.unchecked) == (True, ())
     assert verified.manifest["documents_out"] == 1
+    put("rel[1]/sub/raw.jsonl", b"raw")
+    with pytest.raises(DamagedReleaseError, match="sub/ is not part of the release"):
+        verify_release(prefix)
+    client().bucket(BUCKET).blob("rel[1]/sub/raw.jsonl").delete()
     [shard] = [path.name for path in (tmp_path / "out").glob("part-*")]
     client().bucket(BUCKET).blob(f"rel[1]/{shard}").delete()
     with pytest.raises(DamagedReleaseError, match="is missing"):

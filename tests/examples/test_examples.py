@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import dxbeam
+from dxbeam.release import ledger
 from tests.support import notebook, tiny
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -85,14 +87,16 @@ def test_a_release_every_night(tmp_path: Path) -> None:
     assert again.returncode == 0, "a night that is released is left alone"
     assert _shards(release) == shards
 
-    for path in [*release.iterdir(), *(tmp_path / "metrics" / "2026-01-02").iterdir()]:
-        path.unlink()
+    shutil.rmtree(release)  # and the metrics stay where they are
     lost = _night(tmp_path, "2026-01-02")
     assert lost.returncode == 0, lost.stderr[-3000:]
+    assert "whole and unchanged" in lost.stdout, "the ledger has the digest of each run"
     assert _shards(release) == shards, "a release that was lost comes out the same"
+    assert len(list((tmp_path / "metrics" / "2026-01-02").iterdir())) == 2
+    entries = ledger.read(str(tmp_path / "metrics" / "ledger.jsonl"))
+    assert ledger.spent(entries, "notes-2026-01-02") == (10.0, 0.0), "and costs nothing"
 
-    for path in [*release.iterdir(), *(tmp_path / "metrics" / "2026-01-02").iterdir()]:
-        path.unlink()
+    shutil.rmtree(release)
     tiny.write_jsonl(notes, [RECORDS[0], {"id": "2", "text": "She was told nothing."}])
     changed = _night(tmp_path, "2026-01-02")
     assert changed.returncode != 0, "other notes under one name spend more than is allowed"

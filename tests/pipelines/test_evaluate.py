@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -249,3 +252,54 @@ def test_a_dry_run_says_what_it_would_compare(
     assert "Would compare 40 released documents" in told
     assert "Would classify by label" in told
     assert not (tmp_path / "out").exists()
+
+
+def _rewritten(corpus: Path, path: Path, rewrite: Callable[[str], str]) -> Path:
+    """A corpus with the same ids, fields and labels, and other texts."""
+    records = [json.loads(line) for line in corpus.open()]
+    return tiny.write_jsonl(path, [{**one, "text": rewrite(one["text"])} for one in records])
+
+
+def test_another_corpus_with_the_same_ids_is_refused(
+    corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    other = _rewritten(corpus, tmp_path / "other.jsonl", lambda text: text.replace(", ", "; "))
+    with pytest.raises(DxbeamError, match="40 have other white space and punctuation"):
+        releases.rows(other, release, tmp_path / "out")
+    assert not any((tmp_path / "out").iterdir()), "another try finds the place empty"
+
+
+def test_with_the_kept_key_any_other_corpus_is_refused(
+    uri: str, corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    """Also one of texts of equal form, which nothing else tells apart."""
+    (tmp_path / "key").write_text(tiny.KEY.hex())
+    key = f"--key_uri={tmp_path / 'key'}"
+    kept = releases.release(uri, corpus, tmp_path / "kept", key, "--keep_fields=author")
+    assert releases.rows(corpus, kept, tmp_path / "same", key)
+    last = json.loads(corpus.read_text().splitlines()[-1])["text"]
+    edited = _rewritten(
+        corpus, tmp_path / "edited.jsonl", lambda text: text.replace("W", "w", text == last)
+    )
+    assert releases.rows(edited, kept, tmp_path / "unnoticed")
+    with pytest.raises(DxbeamError, match="--original is not the corpus that was released"):
+        releases.rows(edited, kept, tmp_path / "out", key)
+    with pytest.raises(DxbeamError, match="was made with another key"):
+        releases.rows(corpus, release, tmp_path / "out", key)
+
+
+@pytest.mark.slow
+def test_a_corpus_without_shared_ids_is_refused_in_one_sentence_by_several_processes(
+    corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    records = [json.loads(line) for line in corpus.open()]
+    strange = [{**one, "id": f"x{number}"} for number, one in enumerate(records)]
+    path = tiny.write_jsonl(tmp_path / "strange.jsonl", strange)
+    given = [f"--original={path}", f"--released={release}", f"--output={tmp_path / 'out'}"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "pipelines.evaluate", *given, "--local_processes=2"],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert "Traceback" not in ended.stderr
+    assert ended.stderr.splitlines()[-1].startswith(f"dxbeam: {release}: no document of --released")

@@ -93,7 +93,7 @@ def test_texts(uri: str, key: str, texts: Path, tmp_path: Path, flags: tuple[str
     settings = VectorConfiguration("text", 5.0, projection, bound)
     assert release["guarantee"] == settings.guarantee().as_dict()
     assert release["configuration"] == settings.as_dict()
-    assert release["unprotected"] == ["record ids", "number of records"]
+    assert release["unprotected"] == ["record ids", "number of records", "the field 'label'"]
     assert release["documents_out"] == len(RECORDS)
     assert release["tokens"] is None
     assert release["key"]["kept"] is True

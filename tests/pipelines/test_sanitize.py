@@ -337,7 +337,8 @@ def test_the_demo_is_worth_looking_at(tmp_path: Path) -> None:
     from dxbeam.demo.show import show
 
     corpus = Path(artifact.resolve("demo")).parent / "sample_corpus.jsonl"
-    tiny.run("demo", corpus, tmp_path / "out", "--epsilon=10", "--rank_c=0.02")
+    decoded = ("--decode=context", "--truecase", "--language_model=demo")
+    tiny.run("demo", corpus, tmp_path / "out", "--epsilon=10", *decoded)
     said = show(corpus, tmp_path / "out", tmp_path / "out-metrics")
     for part in ("Maria Gonzalez", "Before", "After", "release.json", "Guarantee", "close"):
         assert part in said

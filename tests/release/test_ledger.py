@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.release import ledger
+from dxbeam.release.accounts import accounts
 from dxbeam.release.ledger import Entry
 from tests.support.tiny import KEY
 
@@ -78,6 +80,49 @@ def test_a_run_that_says_nothing_more_counts_and_one_that_gave_up_does_not(path:
     assert _spent(path) == (0, 0)
     ledger.abandon(path, entry("never begun"))
     assert len(ledger.read(path)) == 2
+
+
+def test_what_was_released_cannot_be_abandoned_afterwards(path: str) -> None:
+    begun = released(path, "1", "d1")
+    with pytest.raises(OutputError, match="has released, so it cannot be abandoned"):
+        ledger.abandon(path, begun)
+    # A ledger in which that line was written all the same.
+    ledger._append(path, dataclasses.replace(begun, state="abandoned"))
+    assert _spent(path) == (10.0, 0)
+    [account] = accounts(ledger.read(path))
+    assert (account.epsilon, account.releases, account.abandoned) == (10.0, 1, 0)
+    with pytest.raises(OutputError, match="pass `max_epsilon`"):
+        ledger.begin(path, entry("2", key="k2"), 10.0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"epsilon": -20.0}, {"epsilon": 0.0}, {"epsilon": float("nan")}, {"delta": -0.5}],
+    ids=str,
+)
+def test_a_line_that_would_lower_the_sum_is_refused(path: str, changes: dict[str, float]) -> None:
+    released(path, "1", "d1")
+    before = Path(path).read_bytes()
+    with pytest.raises(ConfigurationError, match="a ledger adds up"):
+        ledger.begin(path, entry("2", key="k2", **changes), 15.0)
+    assert Path(path).read_bytes() == before
+    # The same line, written by hand with the sum of all lines before it.
+    fields = {**dataclasses.asdict(entry("2", key="k2")), **changes}
+    del fields["release_sha256"]
+    line = json.dumps({**fields, "chain": ledger._chain(before, fields)}) + "\n"
+    Path(path).write_bytes(before + line.encode())
+    with pytest.raises(OutputError, match="line 3: this is no ledger"):
+        ledger.read(path)
+
+
+def test_a_ledger_without_digests_of_releases_is_read_and_goes_on(path: str) -> None:
+    """As it was before lines had them."""
+    begun = released(path, "1", "d1")
+    assert "release_sha256" not in Path(path).read_text()
+    ledger.begin(path, entry("2", key="k2"), None)
+    ledger.end(path, entry("2", key="k2"), "d2", 7, "ab")
+    assert [one.release_sha256 for one in ledger.latest(ledger.read(path))] == ["", "ab"]
+    assert begun.run == "1"
 
 
 def test_the_cap_holds(path: str) -> None:

@@ -40,7 +40,12 @@ def _account(tmp_path: Path, run: Run, cap: float | None = None) -> Account:
 
 def _release(output: Path, run: Run) -> None:
     """What the last worker of a run does, in short."""
-    content = {"format": manifest.FORMAT, "run": run.name, "corpus_digest": "dd"}
+    content = {
+        "format": manifest.FORMAT,
+        "version": manifest.VERSION,
+        "run": run.name,
+        "corpus_digest": "dd",
+    }
     claim.complete(str(output), {**content, "documents_out": 3, "shards": []})
 
 

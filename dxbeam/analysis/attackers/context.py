@@ -21,7 +21,6 @@ would get more.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -30,6 +29,11 @@ import numpy.typing as npt
 
 from dxbeam.analysis.attackers.channel import Channel, most_probable
 from dxbeam.analysis.attackers.word_pairs import WordPairs
+from dxbeam.analysis.intervals import (
+    TextSums,
+    difference_interval,
+    share_of_words_interval,
+)
 from dxbeam.space.neighbors import Floats, Ids
 
 CANDIDATES = 50
@@ -61,8 +65,10 @@ class Gain(NamedTuple):
       context: how many this one got, with the most probable word at each place.
       both: how many both got.
       sequence: how many words of the most probable sequence were right.
-      gain_squares: the sum over texts of (gained words)^2.
-      products: of gained words times words.
+      won_squares: the sum over texts of (words that only this one got)^2.
+      won_products: of the same words times all words.
+      lost_squares: of (words that only the attacker on single words got)^2.
+      lost_products: of the same words times all words.
       word_squares: of words^2.
     """
 
@@ -72,8 +78,10 @@ class Gain(NamedTuple):
     context: int
     both: int
     sequence: int
-    gain_squares: int
-    products: int
+    won_squares: int
+    won_products: int
+    lost_squares: int
+    lost_products: int
     word_squares: int
 
     def plus(self, other: Gain) -> Gain:
@@ -81,18 +89,23 @@ class Gain(NamedTuple):
         return Gain(*(a + b for a, b in zip(self, other, strict=True)))
 
     def gained(self) -> tuple[float, float, float]:
-        """Further words that context gets, as a share of all, and 1.96 standard errors around it.
+        """Further words that context gets, as a share of all, and their 95 % interval.
 
-        Words of a text depend on one another, texts are taken as independent: the standard error is
-        that of a ratio of sums over texts.
+        Words of a text depend on one another, texts are taken as independent. See
+        ``intervals.share_of_words_interval``, for words won and words lost.
         """
-        share = (self.context - self.alone) / self.words
         if self.texts < 2:
-            return share, -1.0, 1.0
-        spread = self.gain_squares - 2 * share * self.products + share**2 * self.word_squares
-        spread = max(0.0, spread)
-        error = math.sqrt(spread * self.texts / (self.texts - 1)) / self.words
-        return share, share - 1.96 * error, share + 1.96 * error
+            return (self.context - self.alone) / self.words, -1.0, 1.0
+        won, lost = self.context - self.both, self.alone - self.both
+        texts, words, squares = self.texts, self.words, self.word_squares
+        return difference_interval(
+            share_of_words_interval(
+                TextSums(texts, won, words, self.won_squares, self.won_products, squares)
+            ),
+            share_of_words_interval(
+                TextSums(texts, lost, words, self.lost_squares, self.lost_products, squares)
+            ),
+        )
 
 
 def candidates_for(channel: Channel, released: Ids, count: int = CANDIDATES) -> Candidates:
@@ -185,11 +198,12 @@ def measure_gain(
       released: what was released for them, in the same order.
       count: candidates for each word.
     """
-    total = Gain(0, 0, 0, 0, 0, 0, 0, 0, 0)
+    total = Gain(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     for text, own in _with_candidates(channel, originals, released, count):
         alone, context = own.ids[:, 0] == text, read_each(own, pairs) == text
         sequence = read_on(own, pairs) == text
-        gained, words = int(context.sum()) - int(alone.sum()), len(text)
+        won, lost = int((context & ~alone).sum()), int((alone & ~context).sum())
+        words = len(text)
         total = total.plus(
             Gain(
                 texts=1,
@@ -198,8 +212,10 @@ def measure_gain(
                 context=int(context.sum()),
                 both=int((alone & context).sum()),
                 sequence=int(sequence.sum()),
-                gain_squares=gained**2,
-                products=gained * words,
+                won_squares=won**2,
+                won_products=won * words,
+                lost_squares=lost**2,
+                lost_products=lost * words,
                 word_squares=words**2,
             )
         )
@@ -225,7 +241,7 @@ def context_share(
     released: Sequence[Ids],
     count: int = CANDIDATES,
 ) -> tuple[float, float, float]:
-    """The share of words that are got with context, and 1.96 standard errors around it.
+    """The share of words that are got with context, and its 95 % interval.
 
     Args:
       channel: what is known or estimated of single words.
@@ -258,10 +274,11 @@ def read_texts(candidates: Candidates, texts: Sequence[Ids], pairs: WordPairs) -
 def share_right(
     originals: Sequence[Ids], guesses: Sequence[Ids], counted: Flags | None = None
 ) -> tuple[float, float, float]:
-    """The share of words that were guessed, and 1.96 standard errors around it.
+    """The share of words that were guessed, and its 95 % interval.
 
-    Words of a text depend on one another, texts are taken as independent, as in ``Gain.gained``; of
-    a single text nothing is known, and the interval is from 0 to 1.
+    Words of a text depend on one another, texts are taken as independent: see
+    ``intervals.share_of_words_interval``. Of a single text nothing is known, and the interval is
+    from 0 to 1.
 
     Args:
       originals: texts, int64 arrays of ids.
@@ -274,9 +291,13 @@ def share_right(
     ]
     right = np.array([(same & which).sum() for same, which in pairs])
     sizes = np.array([which.sum() for _, which in pairs])
-    share, texts = float(right.sum() / sizes.sum()), len(sizes)
-    if texts < 2:
-        return share, 0.0, 1.0
-    spread = float(np.square(right - share * sizes).sum()) * texts / (texts - 1)
-    error = 1.96 * math.sqrt(spread) / float(sizes.sum())
-    return share, max(0.0, share - error), min(1.0, share + error)
+    return share_of_words_interval(
+        TextSums(
+            len(sizes),
+            float(right.sum()),
+            float(sizes.sum()),
+            float(np.square(right).sum()),
+            float((right * sizes).sum()),
+            float(np.square(sizes).sum()),
+        )
+    )

@@ -17,6 +17,7 @@ from dxbeam.analysis.attackers.context import (
     measure_gain,
     read_each,
     read_on,
+    share_right,
 )
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
@@ -237,14 +238,27 @@ def test_gains_do_not_depend_on_how_texts_are_divided(search: NeighborSearch) ->
 
 
 def test_the_interval_of_a_gain_is_that_over_texts() -> None:
-    """Equal texts have no spread; one text alone says nothing."""
-    one = context.Gain(1, 10, 4, 6, 4, 6, 4, 20, 100)
+    """Equal texts are no certainty; one text alone says nothing."""
+    one = context.Gain(1, 10, 4, 6, 4, 6, 4, 20, 0, 0, 100)
     assert one.gained() == (0.2, -1.0, 1.0)
-    assert one.plus(one).plus(one).gained() == pytest.approx((0.2, 0.2, 0.2))
-    other = context.Gain(1, 10, 4, 4, 4, 4, 0, 0, 100)
-    share, low, high = one.plus(other).gained()
-    error = math.sqrt(2 * 0.1**2 / 1) / math.sqrt(2)  # two shares, 0.1 to either side of their mean
-    assert (share, low, high) == pytest.approx((0.1, 0.1 - 1.96 * error, 0.1 + 1.96 * error))
+    three = one.plus(one).plus(one)
+    share, low, high = three.gained()
+    assert share == pytest.approx(0.2)
+    assert low < 0.1 < 0.4 < high
+    many = three
+    for _ in range(9):
+        many = many.plus(many)
+    share, low, high = many.gained()
+    assert 0.18 < low < 0.2 < high < 0.22, "and of many texts narrow"
+
+
+def test_an_attacker_who_gets_nothing_is_not_certain_to_get_nothing() -> None:
+    nothing = context.Gain(30, 300, 0, 0, 0, 0, 0, 0, 0, 0, 3000)
+    assert nothing.gained() == pytest.approx((0, -0.1157, 0.1157), abs=1e-3)
+    texts = [np.zeros(10, np.int64)] * 30
+    share, low, high = share_right(texts, [np.ones(10, np.int64)] * 30)
+    assert (share, low) == (0, 0)
+    assert high == pytest.approx(1 - 0.025 ** (1 / 30)), "Clopper and Pearson's of 30 texts"
 
 
 def test_the_share_with_context_is_that_of_the_gain(search: NeighborSearch) -> None:
@@ -259,4 +273,4 @@ def test_the_share_with_context_is_that_of_the_gain(search: NeighborSearch) -> N
     assert 0 <= low < share < high <= 1
     assert context_share(channel, _pairs(), texts[:1], released[:1])[1:] == (0, 1)
     equal = context_share(channel, _pairs(), texts[2:3] * 3, released[2:3] * 3)
-    assert equal[1:] == pytest.approx([equal[0]] * 2)
+    assert equal[1] < equal[0] < equal[2], "equal texts are no certainty"
