@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.mechanisms.custext_published import CusTextPublished
     from dxbeam.mechanisms.diffractor import Diffractor
     from dxbeam.mechanisms.diffractor_tem import DiffractorTEM
+    from dxbeam.mechanisms.fluent import Fluent
     from dxbeam.mechanisms.gaussian import Gaussian
     from dxbeam.mechanisms.importance import FrequencyWeights, WordWeights
     from dxbeam.mechanisms.laplace import Laplace
@@ -74,6 +75,7 @@ __all__ = [
     "Document",
     "DxbeamError",
     "EpsilonByField",
+    "Fluent",
     "FrequencyBase",
     "FrequencyWeights",
     "Gaussian",

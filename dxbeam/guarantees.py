@@ -193,6 +193,12 @@ class Guarantee:
         composition = _position_by_position(covers, self.delta)
         return dataclasses.replace(narrowed, covers=covers, composition=composition)
 
+    def of_documents(self) -> Guarantee:
+        """The same guarantee of a word where a released word depends on others of its document."""
+        return dataclasses.replace(
+            self, unit="document", covers=f"{self.covered} in the same place"
+        )
+
     def first_covered(self, words: int) -> int:
         """The id of the first word that it covers, in a vocabulary of so many."""
         return min(round(words * (1 - self.covered_share)), words - 1)

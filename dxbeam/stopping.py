@@ -230,7 +230,8 @@ def _stop() -> None:
     for folder in _run.temporary:
         shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):
-        os.write(told, f"dxbeam: {sentence[0]}\n".encode())
+        clear = "\r\x1b[K" if os.isatty(told) else ""  # of how far the run was
+        os.write(told, f"{clear}dxbeam: {sentence[0]}\n".encode())
 
 
 def _undo(undo: Undo, sentence: list[str]) -> None:

@@ -12,6 +12,7 @@ vocabulary of yours is read.
 
     --mechanism released_vectors  the reachability attack on dxbeam release-vectors
     --importance frequency        with santext or tem, under public weights of words
+    --decode context              documents decoded with a language model that the audit makes up
     --local_processes 4           four processes on this machine
 
 Any Beam runner takes the job with --runner.
@@ -21,9 +22,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
 import sys
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -38,7 +37,10 @@ from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import parse_parameters
 from dxbeam.mechanisms.importance import FREQUENCY, FrequencyWeights
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.text.decoding.decoder import decoder_of
 from dxbeam.text.importance_file import read_importance
+from dxbeam.transforms.expected import Expected
+from dxbeam.transforms.progress import Progress
 
 try:
     from dxbeam.audit import report as audit_report
@@ -47,19 +49,20 @@ try:
 except ImportError:
     sys.exit("dxbeam: the audit needs scipy; install it with: pip install 'dxbeam[analysis]'")
 
-_LOG = logging.getLogger(__name__)
-_SECONDS_BETWEEN_LOGS = 10.0
+PARTS = "parts"
+"""What progress is counted in."""
 
 
 def chosen_targets(options: PipelineOptions) -> list[Target]:
     """The mechanisms, with their parameters, that the flags ask to audit."""
     own, shared = options.view_as(AuditOptions), options.view_as(SanitizeOptions)
     parameters = parse_parameters(shared.parameters)
-    given = parameters or shared.epsilon is not None or shared.importance
+    decoder = decoder_of(shared.decode, shared.decode_loss)  # the audit makes up its models
+    given = parameters or shared.epsilon is not None or shared.importance or decoder
     if shared.mechanism == "all" and given:
         raise ConfigurationError(
             "--mechanism all audits each mechanism with parameters of its own; leave --epsilon, "
-            "--parameters and --importance out, or name one mechanism"
+            "--parameters, --importance and --decode out, or name one mechanism"
         )
     if "importance" in parameters:
         raise ConfigurationError("--parameters: importance has a flag of its own, --importance")
@@ -72,6 +75,7 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
         {"epsilon": shared.epsilon, **parameters},
         RankResampling(shared.rank_c) if shared.rank_c is not None else None,
         _importance(shared.importance) if shared.importance else None,
+        decoder,
     )
 
 
@@ -92,6 +96,7 @@ def build(options: PipelineOptions, targets: list[Target], report: str) -> beam.
     runs = (
         pipeline
         | "Tasks" >> beam.Create(audit_report.tasks(targets, options.view_as(AuditOptions).runs))
+        | "Expected" >> Expected(PARTS)
         | "Spread" >> beam.Reshuffle()
         | "Test" >> beam.ParDo(_Test(), targets)
         | "EachAudit" >> beam.GroupByKey()
@@ -106,22 +111,14 @@ def build(options: PipelineOptions, targets: list[Target], report: str) -> beam.
 
 
 class _Test(beam.DoFn):
-    """Does one part of an audit; logs now and then how many parts this worker has done."""
+    """Does one part of an audit."""
 
     def setup(self) -> None:
-        self._done, self._last_log = 0, time.monotonic()
+        self._progress = Progress()
 
     def process(self, task: Task, targets: list[Target]) -> Iterator[tuple[Any, list[Finding]]]:
-        yield audit_report.findings(task, targets)
-        self._done += 1
-        if time.monotonic() - self._last_log >= _SECONDS_BETWEEN_LOGS:
-            self._last_log = time.monotonic()
-            _LOG.info(
-                "this worker: %d parts of audits; now %s, run %d",
-                self._done,
-                targets[task.target].name,
-                task.run + 1,
-            )
+        with self._progress.counted(PARTS):
+            yield audit_report.findings(task, targets)
 
 
 def _write(path: str, targets: list[Target], runs: Iterable[Run]) -> str:

@@ -40,10 +40,11 @@ from dxbeam.corpus.files import matching_files
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.arpa import read_arpa
 from dxbeam.language.arpa_file import check_header
-from dxbeam.language.artifact import LanguageModelHandle, write_language_model
+from dxbeam.language.artifact import write_language_model
 from dxbeam.language.artifact_manifest import read_manifest
 from dxbeam.language.casings import kept_casings
 from dxbeam.language.counts import check_order
+from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.kneser_ney import smooth
 from dxbeam.language.model import LanguageModel
 from dxbeam.language.perplexity import perplexity

@@ -28,7 +28,6 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -178,8 +177,7 @@ def store_table(options: PipelineOptions, shape: WordsAndVectors) -> None:
     parent = own.table_pieces or storage.join(output, artifact_manifest.PIECES)
     pieces = table_pieces.folder_of(parent, shape, own.neighbors)
     print(_estimate(options, output, shape, pieces), flush=True)
-    say = partial(print, flush=True)
-    with table_progress.reported(pieces, shape.words, own.neighbors, say):
+    with table_progress.reported(pieces, shape.words, own.neighbors):
         launch.run(build(options, shape, pieces))
 
 

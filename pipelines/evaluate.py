@@ -9,6 +9,7 @@ evaluated/: words unchanged, BLEU, chrF, ROUGE, similarity of word vectors, Word
     --task label          how well classifiers learn this field from the released text
     --attack author       how well they tell this field from it, as an attacker would
     --group_by label      all scores for each value of this field, too
+    --language_model DIR  rare words apart, and perplexity under this public model
     --key_uri file:///k   with the kept key of the release: refuse any other corpus
     --released 'eps-*'    several releases of the corpus side by side, and against epsilon
 
@@ -45,6 +46,8 @@ from dxbeam.corpus.files import matching_files, text_bytes
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.keys import fingerprint, read_key
+from dxbeam.language.artifact import check_vocabulary, language_model_handle
+from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.release import claim, places
 from dxbeam.release.text_release import TextRelease, named_releases, open_text_release
 from dxbeam.space import artifact
@@ -81,6 +84,7 @@ class EvaluateJob(NamedTuple):
       read_as: how the originals are read.
       releases: the releases, which are whole.
       vocabulary: the vocabulary's handle, or None.
+      language_model: the handle of the model by which texts are judged, or None.
       questions: what is classified.
       heading: what the report begins with.
     """
@@ -89,6 +93,7 @@ class EvaluateJob(NamedTuple):
     read_as: CorpusFormat
     releases: list[TextRelease]
     vocabulary: VocabularyHandle | None
+    language_model: LanguageModelHandle | None
     questions: list[Question]
     heading: Heading
 
@@ -115,6 +120,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
             raise ConfigurationError(f"`{flag}` {field}: this is the text or the id; name another")
     read_as = corpus_format(shared, tuple(fields), shared.group_by)
     vocabulary = artifact.handle(shared.vocabulary) if shared.vocabulary else None
+    language_model = _language_model(shared.language_model, vocabulary)
     questions = []
     if own.task:
         kinds = (WORDS, MEAN_VECTOR) if vocabulary else (WORDS,)
@@ -128,7 +134,23 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
         group_by=shared.group_by or "",
         command=shlex.join(["dxbeam", "evaluate", *argv]),
     )
-    return EvaluateJob(options, read_as, releases, vocabulary, questions, heading)
+    return EvaluateJob(options, read_as, releases, vocabulary, language_model, questions, heading)
+
+
+def _language_model(
+    place: str | None, vocabulary: VocabularyHandle | None
+) -> LanguageModelHandle | None:
+    """The handle of the model by which texts are judged, made for this vocabulary."""
+    if place is None:
+        return None
+    if vocabulary is None:
+        raise ConfigurationError(
+            "`language_model` holds probabilities of the words of a vocabulary; name that, too, "
+            "with `vocabulary`"
+        )
+    handle = language_model_handle(place)
+    check_vocabulary(handle, artifact.open_vocabulary(vocabulary).content_digest)
+    return handle
 
 
 def _check_key(key_uri: str, releases: Sequence[TextRelease]) -> None:
@@ -193,7 +215,7 @@ def build(job: EvaluateJob) -> beam.Pipeline:
         job.vocabulary,
         bool(shared.group_by),
         max(release.manifest["documents_out"] for release in job.releases),
-        launch.local_workers(job.options) or 0,
+        job.language_model,
     )
     classified = (
         documents | "Classify" >> Classify(job.questions, job.vocabulary, sorted(ENGLISH))

@@ -73,9 +73,9 @@ try:
     )
     from dxbeam.analysis.measurement import NamedWeights, Question
     from dxbeam.analysis.pages import heading
-    from dxbeam.analysis.progress import spoken
     from dxbeam.analysis.sample_words import SampleWords
     from dxbeam.analysis.word_sample import uniform_sample
+    from dxbeam.release.plan import duration
 except ImportError:
     sys.exit(
         "dxbeam: the frontier needs scipy, matplotlib and jinja2; install them with: "
@@ -162,7 +162,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
     own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
     task = job.options.view_as(EvaluateOptions).task
-    seed, workers = job.options.view_as(MeasureOptions).seed, launch.local_workers(job.options) or 0
+    seed = job.options.view_as(MeasureOptions).seed
     pipeline = launch.new_pipeline(job.options)
     measure_documents: Any = _classifiers() if task else None
 
@@ -187,11 +187,11 @@ def build(job: FrontierJob) -> beam.Pipeline:
         sample = sample | "TaskFirst" >> beam.Map(lambda it, _: it, pvalue.AsSingleton(baseline))
     tasks = sample | "PlanFrontier" >> PlanFrontier(job.question, own.points, search)
     points = tasks | "MeasureFrontier" >> MeasureFrontier(
-        public, search, seed, own.pairs, workers, _context(job, pipeline)
+        public, search, seed, own.pairs, _context(job, pipeline)
     )
     if task:
         utility = tasks | "MeasureDocuments" >> measure_documents.MeasureDocuments(
-            documents, search, seed, workers
+            documents, search, seed
         )
     output = job.options.view_as(CommonOptions).output
     _ = points | "WriteFrontier" >> WriteFrontier(output, job.asked, utility, baseline)
@@ -245,7 +245,7 @@ def measure_frontier(argv: Sequence[str]) -> None:
     launch.run(pipeline)
     print(
         f"Attacked {len(job.question.mechanisms)} mechanisms in "
-        f"{spoken(time.monotonic() - started)}. Report: {storage.join(output, PAGE)}"
+        f"{duration(time.monotonic() - started)}. Report: {storage.join(output, PAGE)}"
     )
 
 
@@ -274,7 +274,7 @@ def _described(job: FrontierJob) -> str:
     task = job.options.view_as(EvaluateOptions).task
     where = f"{workers} worker processes" if workers > 1 else "one worker process"
     lines.append(
-        f"Roughly {spoken(seconds)} on {where}"
+        f"Roughly {duration(seconds)} on {where}"
         + (f", and the {own.task_documents:,} documents of --task on top." if task else ".")
     )
     return "\n".join([*lines, "Nothing was written (--dry_run)."])

@@ -17,6 +17,7 @@ dead letters to release-metrics/. More of what it can do:
     --keep_fields label           release further fields as they are
     --group_by label              count metrics for each label separately
     --decode context --language_model DIR    text people can read; docs/decoding.md
+    --mechanism fluent --language_model DIR  words that read on from released ones; docs/fluent.md
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
     --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/ledger.md
     --dry_run                     print the plan, the guarantee and an estimate; write nothing
@@ -44,12 +45,9 @@ from dxbeam.corpus.files import text_bytes
 from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
-from dxbeam.language.artifact import (
-    LanguageModelHandle,
-    language_model_handle,
-    open_language_model,
-)
+from dxbeam.language.artifact import language_model_handle, open_language_model
 from dxbeam.language.artifact_manifest import read_manifest
+from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.sources import refuse_the_corpus
 from dxbeam.mechanisms import check_vocabulary, make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
@@ -65,6 +63,7 @@ from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
+from dxbeam.text.mechanism_model import model_of_mechanism
 from dxbeam.text.public_settings import PublicSettings
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
@@ -93,7 +92,10 @@ def configuration(options: SanitizeOptions) -> Configuration:
     ).read()
     levels = parse_epsilon_by(options.epsilon_by, options.epsilon) if options.epsilon_by else None
     epsilon = levels.largest if levels else options.epsilon
-    mechanism = make_mechanism(options.mechanism, epsilon=epsilon, **public, **parameters)
+    model = model_of_mechanism(options.mechanism, options.language_model)
+    mechanism = make_mechanism(
+        options.mechanism, epsilon=epsilon, model=model, **public, **parameters
+    )
     if options.stop_words and options.bag_of_words is None:
         raise ConfigurationError("--stop_words is of use with --bag_of_words alone; leave it out")
     return Configuration(

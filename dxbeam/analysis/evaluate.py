@@ -36,13 +36,18 @@ from dxbeam.analysis.document_scores import (
     Released,
     Sums,
 )
-from dxbeam.analysis.progress import DocumentProgress
 from dxbeam.analysis.text_features import FeatureMaker
-from dxbeam.language.artifact import LanguageModelHandle, open_language_model
+from dxbeam.language.artifact import open_language_model
+from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.model import LanguageModel
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.transforms.expected import ExpectedInAll
+from dxbeam.transforms.progress import Progress
+
+DOCUMENTS = "documents"
+"""What progress is counted in."""
 
 
 class DocumentVersions(Original, Protocol):
@@ -83,7 +88,6 @@ class ScoreDocuments(beam.PTransform):
       vocabulary: the handle of the artifact, or None.
       by_group: whether to add up groups, too.
       expected: how many documents there are, about; for the time left.
-      workers: processes among which they are divided; 0 where unknown.
       language_model: the handle of the model that says which words are rare and how likely texts
         are; None leaves both out.
     """
@@ -93,14 +97,15 @@ class ScoreDocuments(beam.PTransform):
         vocabulary: VocabularyHandle | None,
         by_group: bool,
         expected: int,
-        workers: int = 0,
         language_model: LanguageModelHandle | None = None,
     ):
         super().__init__()
-        self._score = _Score(vocabulary, by_group, expected, workers, language_model)
+        self._expected = expected
+        self._score = _Score(vocabulary, by_group, language_model)
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
         """Scores each document and combines per key."""
+        _ = documents.pipeline | "Expected" >> ExpectedInAll(DOCUMENTS, self._expected)
         scored = documents | "Score" >> beam.ParDo(self._score)
         return scored | "AddUp" >> beam.CombinePerKey(_AddUp())
 
@@ -207,13 +212,10 @@ class _Score(_WithVocabulary):
         self,
         vocabulary: VocabularyHandle | None,
         by_group: bool,
-        expected: int,
-        workers: int,
         language_model: LanguageModelHandle | None,
     ):
         super().__init__(vocabulary)
         self._by_group = by_group
-        self._expected, self._workers = expected, workers
         self._model_handle, self._models = language_model, Shared()
 
     def setup(self) -> None:
@@ -225,7 +227,7 @@ class _Score(_WithVocabulary):
                 lambda: open_language_model(handle, vocabulary), tag=handle.digest
             )
         self._threads = ThreadpoolController()
-        self._progress = DocumentProgress("compared", self._expected, self._workers)
+        self._progress = Progress()
 
     def process(self, document: DocumentVersions) -> Iterator[tuple[Over, DocumentScores]]:
         with self._threads.limit(limits=1):  # others would spin, at the cost of other workers
@@ -234,7 +236,7 @@ class _Score(_WithVocabulary):
             scored = {
                 number: scorer.scores(released) for number, released in document.released.items()
             }
-        self._progress.count()
+        self._progress.count(**{DOCUMENTS: 1})
         for number, scores in scored.items():
             yield every_document(number), scores
             if self._by_group:

@@ -25,6 +25,11 @@ from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.transforms.expected import Expected
+from dxbeam.transforms.progress import Progress
+
+BATCHES = "batches"
+"""What progress is counted in."""
 
 _RELEASES_PER_TASK = 256
 
@@ -115,6 +120,7 @@ class MeasureShares(beam.PTransform):
         """Spreads the batches over workers and adds the sums up per part."""
         return (
             tasks
+            | "Expected" >> Expected(BATCHES)
             | "Spread" >> beam.Reshuffle()
             | "Measure" >> beam.ParDo(self._measure)
             | "AddUp" >> beam.CombinePerKey(_AddUp())
@@ -138,7 +144,12 @@ class RepeatWords(beam.PTransform):
 
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Spreads the batches over workers."""
-        return tasks | "Spread" >> beam.Reshuffle() | "Repeat" >> beam.ParDo(self._repeat)
+        return (
+            tasks
+            | "Expected" >> Expected(BATCHES)
+            | "Spread" >> beam.Reshuffle()
+            | "Repeat" >> beam.ParDo(self._repeat)
+        )
 
 
 class Searching(beam.DoFn):
@@ -171,6 +182,10 @@ class _Noisy(Searching):
         self._threads = threads
         self._words = Metrics.counter("dxbeam", "measured_words")
 
+    def setup(self) -> None:
+        super().setup()
+        self._progress = Progress()
+
     def _random(self, task: Task, kind: int) -> Any:
         draws = task.setting.made().draws(self._search.vocabulary.dimensions)
         generator = np.random.default_rng((self._seed, kind, task.part, task.batch))
@@ -190,6 +205,7 @@ class _MeasureShares(_Noisy):
             self._search,
             self._threads,
         )
+        self._progress.count(**{BATCHES: 1})
         yield task.part, sums
 
 
@@ -205,6 +221,7 @@ class _RepeatWords(_Noisy):
             self._search,
             self._threads,
         )
+        self._progress.count(**{BATCHES: 1})
         for word in repeated:
             yield task.part, word
 

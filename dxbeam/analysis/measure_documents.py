@@ -21,9 +21,10 @@ from dxbeam.analysis.document_utility import (
     task_baseline,
 )
 from dxbeam.analysis.measure import Searching, SharedSearch
-from dxbeam.analysis.measure_frontier import Task
-from dxbeam.analysis.progress import Progress
+from dxbeam.analysis.measure_frontier import SETTINGS, Task
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.transforms.expected import Expected
+from dxbeam.transforms.progress import Progress
 
 _WORDS_AT_ONCE = 2_500
 
@@ -39,21 +40,21 @@ class MeasureDocuments(beam.PTransform):
       documents: PCollection of one: a list of ``Labelled``, in any order.
       search: of the vocabulary.
       seed: of the noise.
-      workers: processes among which tasks are divided, for the time left; 0 where unknown.
     """
 
-    def __init__(
-        self, documents: pvalue.PCollection, search: SharedSearch, seed: int, workers: int = 0
-    ):
+    def __init__(self, documents: pvalue.PCollection, search: SharedSearch, seed: int):
         super().__init__()
         self._documents = documents
-        self._measure = _MeasureDocuments(search, seed, workers)
+        self._measure = _MeasureDocuments(search, seed)
 
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Spreads tasks over workers."""
         documents = pvalue.AsSingleton(self._documents)
         return (
-            tasks | "Spread" >> beam.Reshuffle() | "Release" >> beam.ParDo(self._measure, documents)
+            tasks
+            | "Expected" >> Expected(SETTINGS)
+            | "Spread" >> beam.Reshuffle()
+            | "Release" >> beam.ParDo(self._measure, documents)
         )
 
 
@@ -80,15 +81,18 @@ def _baseline(documents: Sequence[Labelled], field: str, words: int) -> TaskBase
 
 
 class _MeasureDocuments(Searching):
-    def __init__(self, search: SharedSearch, seed: int, workers: int):
+    def __init__(self, search: SharedSearch, seed: int):
         super().__init__(search)
         self._seed = seed
-        self._progress = Progress("documents released", workers)
+
+    def setup(self) -> None:
+        super().setup()
+        self._progress = Progress()
 
     def process(
         self, task: Task, documents: Sequence[Labelled]
     ) -> Iterator[tuple[tuple[int, float | None], DocumentUtility]]:
-        with self._progress.of(task.tasks, task.setting):
+        with self._progress.counted(SETTINGS):
             documents = sorted(documents, key=lambda document: document.order)
             ids = np.concatenate([np.array(document.ids, np.int64) for document in documents])
             mechanism, cs = task.setting.made(), (None, *task.setting.rank_cs)

@@ -35,10 +35,14 @@ from dxbeam.analysis.frontier import READING, Estimate, Point
 from dxbeam.analysis.language_scores import RARE
 from dxbeam.analysis.measure import Searching, SharedSearch
 from dxbeam.analysis.measurement import Question, Setting, made
-from dxbeam.analysis.progress import Progress
 from dxbeam.analysis.word_sample import WordSample
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.transforms.expected import Expected
+from dxbeam.transforms.progress import Progress
+
+SETTINGS = "settings"
+"""What progress is counted in."""
 
 _PAIRS_AT_ONCE = 2_500
 
@@ -56,13 +60,11 @@ class Task(NamedTuple):
       part: names the task, and its random numbers.
       setting: of one epsilon.
       ids: the words.
-      tasks: how many tasks there are.
     """
 
     part: int
     setting: Setting
     ids: list[int]
-    tasks: int
 
 
 class Context(NamedTuple):
@@ -125,7 +127,6 @@ class MeasureFrontier(beam.PTransform):
       search: of the vocabulary.
       seed: of the noise. The words are not released to anyone.
       pairs: how many words an attacker releases itself to learn a mechanism.
-      workers: processes among which tasks are divided, for the time left; 0 where unknown.
       context: documents that are read with context; None for none.
     """
 
@@ -135,18 +136,22 @@ class MeasureFrontier(beam.PTransform):
         search: SharedSearch,
         seed: int,
         pairs: int,
-        workers: int = 0,
         context: Context | None = None,
     ):
         super().__init__()
         self._counts = counts
         self._context = context
-        self._measure = _MeasureFrontier(search, seed, pairs, workers)
+        self._measure = _MeasureFrontier(search, seed, pairs)
 
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Spreads tasks over workers."""
         known = [None if side is None else pvalue.AsSingleton(side) for side in self._sides()]
-        return tasks | "Spread" >> beam.Reshuffle() | "Attack" >> beam.ParDo(self._measure, *known)
+        return (
+            tasks
+            | "Expected" >> Expected(SETTINGS)
+            | "Spread" >> beam.Reshuffle()
+            | "Attack" >> beam.ParDo(self._measure, *known)
+        )
 
     def _sides(self) -> tuple[pvalue.PCollection | None, ...]:
         return (self._counts, *(self._context or ()))
@@ -162,7 +167,7 @@ class _PlanFrontier(Searching):
         ids = WordSample(*sample).ids
         settings = planned(self._question, self._points, ids, self._search)
         for part, setting in enumerate(settings):
-            yield Task(part, setting, ids, len(settings))
+            yield Task(part, setting, ids)
 
 
 def planned(
@@ -195,11 +200,14 @@ def followed(rank_c: float, epsilon: float, words: int) -> bool:
 
 
 class _MeasureFrontier(Searching):
-    def __init__(self, search: SharedSearch, seed: int, pairs: int, workers: int):
+    def __init__(self, search: SharedSearch, seed: int, pairs: int):
         super().__init__(search)
         self._seed = seed
         self._pairs = pairs
-        self._progress = Progress("words attacked", workers)
+
+    def setup(self) -> None:
+        super().setup()
+        self._progress = Progress()
 
     def process(
         self,
@@ -208,7 +216,7 @@ class _MeasureFrontier(Searching):
         documents: Sequence[Any] = (),
         following: WordPairs | None = None,
     ) -> Iterator[tuple[int, Point]]:
-        with self._progress.of(task.tasks, task.setting):
+        with self._progress.counted(SETTINGS):
             texts = [np.array(document.ids, np.int64) for document in documents]
             known: dict[str, Any] = {}
             for point, channel in self._points(task, counts):

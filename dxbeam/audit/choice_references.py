@@ -131,6 +131,21 @@ def tem(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     return Reference(loss=lambda x, y: epsilon * min(euclidean(x, y), gamma), released=distribution)
 
 
+def fluent(mechanism: Any, vocabulary: Vocabulary) -> Reference:
+    """The first word of a sentence: q(y | start) exp(-epsilon min(d, gamma) / 2)."""
+    epsilon, gamma, words = mechanism.epsilon, mechanism.gamma, len(vocabulary)
+    logs = np.zeros(words)
+    if mechanism.model is not None:
+        model = mechanism.model.opened(vocabulary)
+        logs = np.log(model.probabilities(model.start)[:words])
+    return Reference(
+        loss=lambda x, y: epsilon * min(euclidean(x, y), gamma),
+        released=lambda _, start: softmax(
+            logs - epsilon / 2 * np.minimum(distances_from(start, vocabulary), gamma)
+        ),
+    )
+
+
 def tem_published(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     """The same, but what should be a word beyond gamma is the original; nothing is claimed."""
     epsilon, beta, words = mechanism.epsilon, mechanism.beta, len(vocabulary)

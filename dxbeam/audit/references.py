@@ -91,6 +91,9 @@ REFERENCES: dict[str, Entry] = {
         spread=_of_distances,
     ),
     "tem": Entry(choice_references.tem, {"epsilon": 10.0, "beta": 0.2}, spread=_of_distances),
+    "fluent": Entry(
+        choice_references.fluent, {"epsilon": 10.0, "gamma": 0.8}, spread=_of_distances
+    ),
     "custext": Entry(cluster_references.custext, _SMALL, by_place=False),
     "cluster_response": Entry(cluster_references.cluster_response, _SMALL, by_place=False),
     "diffractor": Entry(order_references.diffractor, {"epsilon": 1.0, "orders": 2}, by_place=False),

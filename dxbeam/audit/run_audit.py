@@ -12,6 +12,7 @@ come from the operating system, so each audit is a new one.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
@@ -72,6 +73,9 @@ _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int
 }
 """The parts of an audit, and the dimensions in which each is run; what finds most comes last."""
 
+_DECODED = {"decoded", "decoded_samples"}
+"""The parts about documents that are decoded."""
+
 
 class Part(NamedTuple):
     """A part of an audit that can run by itself.
@@ -91,7 +95,7 @@ def parts(subject: Subject) -> list[Part]:
     if not isinstance(subject.configuration.mechanism, AddsNoise):
         left_out |= {"noise"}
     if subject.configuration.decoder is None:
-        left_out |= {"decoded", "decoded_samples"}
+        left_out |= _DECODED
     return [
         Part(name, n)
         for name, (_, dimensions) in _BATTERY.items()
@@ -101,7 +105,13 @@ def parts(subject: Subject) -> list[Part]:
 
 
 def run(subject: Subject, part: Part) -> list[Finding]:
-    """Runs a part."""
+    """Runs a part.
+
+    What is drawn is tested by itself, without a decoder; decoded documents have parts of their own.
+    """
+    if part.name not in _DECODED:
+        settings = dataclasses.replace(subject.configuration, decoder=None)
+        subject = dataclasses.replace(subject, configuration=settings)
     return list(_BATTERY[part.name][0](subject, part.n))
 
 

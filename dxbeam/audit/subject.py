@@ -156,18 +156,13 @@ class Subject:
         unknown_words: str = "noise",
         bag: BagOfWords | None = None,
     ) -> Sanitizer:
-        """The release path over a vocabulary, with a new key unless one is given.
-
-        Without a decoder: what is drawn is tested by itself, and decoded documents in parts of
-        their own (decoded_battery.py).
-        """
+        """The release path over a vocabulary, with a new key unless one is given."""
         return self.make(
             self.search(vocabulary) if isinstance(vocabulary, Vocabulary) else vocabulary,
             dataclasses.replace(
                 self.configuration,
                 unknown_words=unknown_words,
                 bag=bag,
-                decoder=None,
                 allow_unsound=True,  # what is audited is not released
             ),
             key or self.key(),

@@ -30,6 +30,8 @@ class AuditOptions(PipelineOptions):
         "--parameters",
         "--importance",
         "--rank_c",
+        "--decode",
+        "--decode_loss",
     )
     refused: ClassVar[tuple[str, ...]] = (
         "--output",  # it writes --report alone

@@ -32,6 +32,7 @@ class EvaluateOptions(PipelineOptions):
         "--largest_document",
         "--allow_unreadable_files",
         "--vocabulary",
+        "--language_model",
         "--key_uri",
     )
     refused: ClassVar[tuple[str, ...]] = ("--search",)  # it looks for no nearest words

@@ -21,7 +21,7 @@ from apache_beam.options.pipeline_options import (
 )
 
 from dxbeam import stopping
-from dxbeam.commands import console
+from dxbeam.commands import console, progress_line
 from dxbeam.commands.options import (
     LARGE_CORPUS,
     LOCAL_RUNNER,
@@ -29,6 +29,7 @@ from dxbeam.commands.options import (
     cores,
     use_processes,
 )
+from dxbeam.commands.progress_line import ProgressLine
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
 from dxbeam.space.choose_backend import AUTO
 
@@ -144,6 +145,8 @@ def run(pipeline: beam.Pipeline) -> None:
                 "or choose another --output, and run again"
             ) from error
         raise
+    finally:
+        progress_line.end()
 
 
 def naming_flags(launcher: Launcher) -> Launcher:
@@ -164,7 +167,10 @@ def main(launcher: Launcher, argv: Sequence[str] | None = None) -> NoReturn:
     """Runs a launcher as a program: exits 0, or with one clear sentence and 1 or 2."""
     stopping.watch()
     console.print_anything()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", force=True)
+    lines = [ProgressLine()]
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(message)s", force=True, handlers=lines
+    )
     for chatty in ("apache_beam", "google", "faiss", *_JOB_SERVERS):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     for handler in logging.getLogger().handlers:

@@ -257,8 +257,8 @@ def _add_decoder(group: argparse._ArgumentGroup) -> None:
         "--language_model",
         metavar="DIR",
         help="what dxbeam build-language-model wrote for this vocabulary, local or gs://, or "
-        "'demo' with the demo vocabulary; needed with --decode prior or context, and with "
-        "--truecase. It must be "
+        "'demo' with the demo vocabulary; needed with --decode prior or context, with "
+        "--mechanism fluent or --truecase. It must be "
         "public: one made from the private corpus voids the guarantee",
     )
     group.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from dxbeam.space.artifact import WordsAndVectors
 from dxbeam.space.choose_backend import AUTO
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.table_pieces import whole_pieces
+from dxbeam.transforms.progress import FOUND, Progress
 
 FEW_WORDS = 20_000
 """The table of so many words takes seconds, which is not worth an estimate."""
@@ -27,7 +28,8 @@ _LONG = 15 * 60.0
 _ROWS = 512
 _SECONDS_PER_REPORT = 10.0
 
-Say = Callable[[str], None]
+WORDS = "words"
+"""What progress is counted in."""
 
 
 class TableEstimate(NamedTuple):
@@ -106,43 +108,29 @@ def words_done(pieces: str, words: int, depth: int) -> int:
         return 0
 
 
-def progress(done: int, words: int, seconds: float, found: int = 0) -> str:
-    """How far the table is after so many seconds, and how long the rest takes.
-
-    Args:
-      done: of how many words it is there.
-      words: N.
-      seconds: since it was begun, or gone on with.
-      found: of how many words it was there then.
-    """
-    fresh = done - found
-    left = duration(seconds / fresh * (words - done)) if fresh else "an unknown time"
-    return f"Neighbours of {done:,} of {words:,} words ({done / words:.0%}); {left} left"
-
-
 @contextlib.contextmanager
 def reported(
-    pieces: str, words: int, depth: int, say: Say, every: float = _SECONDS_PER_REPORT
+    pieces: str, words: int, depth: int, every: float = _SECONDS_PER_REPORT
 ) -> Iterator[None]:
-    """Says now and then, as long as the block takes, how far the table is.
+    """Counts, as long as the block takes, of how many words the table is there.
 
     Args:
       pieces: the folder of its pieces.
       words: N.
       depth: neighbours per word.
-      say: shows a sentence.
-      every: seconds between two reports.
+      every: seconds between two looks.
     """
-    ended, started = threading.Event(), time.monotonic()
-    found = words_done(pieces, words, depth)
+    ended, progress = threading.Event(), Progress()
+    counted = words_done(pieces, words, depth)
+    progress.count(**{f"{FOUND}{WORDS}": words, WORDS: counted})
+    progress.tell()
 
     def report() -> None:
-        said = found
+        said = counted
         while not ended.wait(every):
             done = words_done(pieces, words, depth)
-            if said < done < words:
-                said = done
-                say(progress(done, words, time.monotonic() - started, found))
+            progress.count(**{WORDS: max(0, done - said)})
+            said = max(said, done)
 
     reporter = threading.Thread(target=report, name="table progress", daemon=True)
     reporter.start()

@@ -86,7 +86,10 @@ def splits(file: CorpusFile, corpus: CorpusFormat) -> Iterator[Split]:
     """
     if (reason := _why_not_plain_text(file.path, corpus)) is not None:
         raise CorpusError(reason)
-    yield from corpus.format.splits(file, corpus)
+    found = list(corpus.format.splits(file, corpus))
+    for number, split in enumerate(found):
+        before, behind = (file.size * n // len(found) for n in (number, number + 1))
+        yield split._replace(size=behind - before)
 
 
 def count_records(split: Split, corpus: CorpusFormat) -> int:

@@ -17,6 +17,7 @@ class Split(NamedTuple):
         compressed file, both counted from 0.
       first_record: the number in its file, from 1, of the first record of the range or row group;
         1 for every share of a compressed file, as each reads the file from its start.
+      size: about how many bytes of the file that is, for the share of the corpus that is done.
     """
 
     path: str
@@ -24,6 +25,7 @@ class Split(NamedTuple):
     start: int
     stop: int
     first_record: int = 1
+    size: int = 0
 
 
 def number_splits(counted: Iterable[tuple[Split, int]]) -> Iterator[Split]:

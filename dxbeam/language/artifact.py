@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -28,30 +28,13 @@ from dxbeam.language.artifact_manifest import (
     resolve,
 )
 from dxbeam.language.casings import open_casings, write_casings
+from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.kneser_ney import Smoothed
 from dxbeam.language.model import TABLE_PARTS, LanguageModel, arrays
 from dxbeam.language.sparse_rows import SparseRows
 from dxbeam.space.artifact_manifest import digest_of
 from dxbeam.space.this_host import checked_once, copy_here
 from dxbeam.space.vocabulary import Vocabulary
-
-
-class LanguageModelHandle(NamedTuple):
-    """All that a pipeline carries of a language model.
-
-    Attributes:
-      uri: where the artifact is stored, as every worker sees it; DEMO for the packaged one.
-      digest: SHA-256 of the manifest's content, which holds that of every file.
-      words: N of the vocabulary.
-      order: 2 or 3.
-      vocabulary: digest of the vocabulary that it is made for.
-    """
-
-    uri: str
-    digest: str
-    words: int
-    order: int
-    vocabulary: str
 
 
 def write_language_model(

@@ -21,16 +21,18 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.language.casings import Casings
 from dxbeam.language.counts import count_sentences
 from dxbeam.language.kneser_ney import Smoothed, smooth
 from dxbeam.language.sparse_rows import Floats, Ids
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+
+if TYPE_CHECKING:  # it imports pyarrow, which mechanisms do not need
+    from dxbeam.language.casings import Casings
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,6 +87,28 @@ class AddsNoise(Protocol):
 
 
 @runtime_checkable
+class ReadsReleased(Protocol):
+    """What a mechanism offers besides if it reads the words that it has released before a word."""
+
+    def release_in_order(
+        self, ids: Ids, random: Random, search: NeighborSearch, places: Ids
+    ) -> Ids:
+        """Releases a word for each word.
+
+        Args:
+          ids: int64 [B].
+          random: uint64 [B, draws or more].
+          search: the vocabulary.
+          places: int64 [B, 2], the two words before each, as released_before.py names them.
+
+        Returns:
+          int64 [B]; a row depends on its own row of the arguments and on the rows that ``places``
+          names.
+        """
+        ...
+
+
+@runtime_checkable
 class DescribesNoise(AddsNoise, Protocol):
     """A mechanism of whose noisy vector the density is known, so that it can be decoded."""
 
@@ -182,7 +204,7 @@ def make_mechanism(name: str, **parameters: Any) -> Mechanism:
       parameters: its fields, numbers or, where a field is a choice, names; numbers may come as
         text, and None leaves a field at its default.
         ``importance`` is what ``read_importance`` gives, ``base`` what ``read_base`` and
-        ``constant`` what ``read_constant`` gives.
+        ``constant`` what ``read_constant`` gives, ``model`` a language model or its handle.
 
     Raises:
       ConfigurationError: no such mechanism, a parameter that it does not have, lacks or that is
@@ -282,7 +304,7 @@ def parse_parameters(text: str) -> dict[str, str]:
 
 
 def _number(name: str, value: Any) -> Any:
-    if name in _PUBLIC:
+    if name in (*_PUBLIC, "model"):
         return value  # the mechanism refuses what is none
     try:
         if isinstance(value, bool):

@@ -179,6 +179,32 @@ class Float32Search:
                 radii[start + row] = exact[order[radius_rank - 1]] if radius_rank else 0.0
         return neighbors, radii
 
+    def within(self, queries: Floats, radius: float) -> tuple[list[Ids], list[Floats]]:
+        """The words nearer to each query than a radius, by id, and their distances.
+
+        Args:
+          queries: float64 [B, n].
+          radius: in units of the embedding.
+
+        Returns:
+          for each query int64 [M], ascending, and float64 [M], all below the radius.
+        """
+        words: list[Ids] = []
+        apart: list[Floats] = []
+        rows = self._rows_at_once()
+        for start in range(0, len(queries), rows):
+            block = queries[start : start + rows]
+            norms = np.linalg.norm(block, axis=1)
+            limits = (radius**2 - np.square(norms)) + self._error(norms)
+            limits = np.nextafter(limits.astype(np.float32), _UP)
+            for query, scores, limit in zip(block, self._scores(block), limits, strict=True):
+                # Negated so that a NaN counts as near.
+                near = np.flatnonzero(~(scores > limit))
+                exact = distances(self._vectors[near], query)
+                words.append(near[exact < radius])
+                apart.append(exact[exact < radius])
+        return words, apart
+
     def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
         """At which rank around a word others stand, by (float64 distance, id).
 

@@ -169,6 +169,18 @@ class NeighborSearch:
             )
         return near
 
+    def within(self, ids: Ids, radius: float) -> tuple[list[Ids], list[Floats]]:
+        """The words nearer to each word than a radius, itself among them, and their distances.
+
+        Args:
+          ids: int64 [B]; UNKNOWN stands for the unknown word's vector.
+          radius: in units of the embedding.
+
+        Returns:
+          for each word int64 [M], ascending, and float64 [M], all below the radius.
+        """
+        return self._float32.within(self.vocabulary.vectors_of(ids), radius)
+
     def stand_ins(self, ids: Ids) -> Ids:
         """The words themselves; for UNKNOWN the word nearest to the unknown word's vector.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import LEFT_OUT, Guarantee
-from dxbeam.mechanisms import DescribesNoise, Mechanism
+from dxbeam.mechanisms import DescribesNoise, Mechanism, ReadsReleased
 from dxbeam.mechanisms.noise import NOISE_RULE
 from dxbeam.mechanisms.parameters import recorded
 from dxbeam.mechanisms.resampling import RankResampling
@@ -104,6 +104,11 @@ class Configuration:
         if type(self.allow_unsound) is not bool:
             raise ConfigurationError(
                 f"`allow_unsound` must be true or false, not {self.allow_unsound!r}"
+            )
+        if self.bag and isinstance(self.mechanism, ReadsReleased):
+            raise ConfigurationError(
+                f"`mechanism` {self.mechanism.name} reads words in their order, which "
+                "`bag_of_words` removes; choose another mechanism"
             )
         self._check_epsilon_by()
         self._check_decoder()
@@ -230,6 +235,8 @@ class Configuration:
     def guarantee(self) -> Guarantee:
         """The mechanism's guarantee, with all that this configuration leaves visible."""
         promise = self._guarantee_of_draws()
+        if isinstance(self.mechanism, ReadsReleased):
+            return promise.of_documents()
         if self.decoder is None:
             return promise
         return self.decoder.of_release(promise)

@@ -21,11 +21,16 @@ def with_model(configuration: Configuration, model: str | None, casings: bool) -
         setting names, or knows no capitals.
     """
     decoder, truecase = configuration.decoder, configuration.truecase
+    read = getattr(configuration.mechanism, "model", None)
+    if model is not None and read is not None and read.sha256 != model:
+        raise ConfigurationError(
+            f"`language_model` is not the one that `mechanism` {configuration.mechanism.name} reads"
+        )
     if decoder is None and truecase is None:
-        if model is not None:
+        if model is not None and read is None:
             raise ConfigurationError(
-                "`language_model` is of use with `decode` prior or context, or with `truecase`, "
-                "only; leave it out"
+                "`language_model` is of use with `decode` prior or context, with `truecase`, or "
+                "with `mechanism` fluent only; leave it out"
             )
         return configuration
     if model is None:

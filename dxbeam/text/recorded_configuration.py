@@ -10,6 +10,7 @@ from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.base_measure import FREQUENCY, BaseMeasure, FrequencyBase
 from dxbeam.mechanisms.exact_constant import ExactConstant
 from dxbeam.mechanisms.importance import Importance
+from dxbeam.mechanisms.public_model import PublicModel
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.bag_of_words_published import BagOfWordsPublished
@@ -50,6 +51,8 @@ def rebuilt(
         if constant := parameters.pop("constant", None):
             settings = {**record["mechanism"]}
             parameters["constant"] = _constant(constant, settings)
+        if model := parameters.pop("model", None):
+            parameters["model"] = PublicModel(**model)
         resampling, bag = record["rank_resampling"], record.get("bag_of_words")
         levels, decoder = record.get("epsilon_by"), record.get(DECODER)
         made = Configuration(

@@ -27,7 +27,9 @@ from dxbeam.documents import (
 from dxbeam.errors import ConfigurationError, CorpusError, described
 from dxbeam.keys import given_or_new_key
 from dxbeam.language.model import LanguageModel
-from dxbeam.mechanisms import Mechanism
+from dxbeam.mechanisms import Mechanism, ReadsReleased
+from dxbeam.mechanisms.released_before import STARTS as STARTS_SENTENCE
+from dxbeam.mechanisms.released_before import places_after
 from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
 from dxbeam.space.remarks import remarks
@@ -36,10 +38,11 @@ from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration, as_configuration
 from dxbeam.text.decoding.decoder import CONTEXT
 from dxbeam.text.decoding.reader import Reader, Window, breaks_of, breaks_of_runs, windows
-from dxbeam.text.decoding.reading import CUT, FOLLOWS, Breaks
+from dxbeam.text.decoding.reading import CUT, FOLLOWS, OVERLAP, Breaks
 from dxbeam.text.public_model import with_model
 from dxbeam.text.tally import Tally
 from dxbeam.text.tokenization import parts
+from dxbeam.text.tokenization import words as words_in
 from dxbeam.text.truecase import truecased
 
 MASK = "<unk>"
@@ -47,6 +50,7 @@ MASK = "<unk>"
 _WORDS_PER_SEARCH = 4096
 _CHARACTERS_PER_BATCH = 1 << 22  # bounds what waits when documents hold few words
 _ORIGINAL, _CLOSE, _DISTANT, _UNKNOWN = range(4)
+_BEFORE = np.array([STARTS_SENTENCE, 0, UNKNOWN])  # what places_after calls STARTS, FOLLOWS, CUT
 
 
 class Sanitized(NamedTuple):
@@ -210,6 +214,11 @@ class Sanitizer:
         """Whether words are decoded together with those around them."""
         return self._reader is not None and self._reader.decoder.kind == CONTEXT
 
+    @property
+    def reads_released(self) -> bool:
+        """Whether words are drawn after reading the ones released before them."""
+        return isinstance(self.configuration.mechanism, ReadsReleased)
+
     def release(
         self,
         keys: Iterable[tuple[bytes, int, int]],
@@ -222,8 +231,8 @@ class Sanitizer:
           keys: for each run of words of one document, in order: the document's key, the position
             of the run's first word in its document, and the number of words in the run.
           ids: int64 [B], the ids of all words of all runs, one after the other.
-          breaks: int8 [B], where sentences start, for a decoder that reads words together; by
-            default every run is one sentence.
+          breaks: int8 [B], where sentences start, for a decoder that reads words together or a
+            mechanism that reads released words; by default every run is one sentence.
 
         Returns:
           int64 [B].
@@ -238,12 +247,15 @@ class Sanitizer:
             fill(key, position, random[start : start + count])
             start += count
         own = random[:, :needed]
-        if self._reader is None:
-            released = mechanism.release(ids, own, self.search)
-        else:
-            if breaks is None:
-                breaks = breaks_of_runs([(position, count) for _, position, count in keys])
+        if breaks is None:
+            breaks = breaks_of_runs([(position, count) for _, position, count in keys])
+        if self._reader is not None:
             released = self._reader.release(ids, own, breaks)
+        elif isinstance(mechanism, ReadsReleased):
+            places = places_after(_BEFORE[breaks])
+            released = mechanism.release_in_order(ids, own, self.search, places)
+        else:
+            released = mechanism.release(ids, own, self.search)
         if resampling:
             rest = random[:, needed : needed + resampling.draws()]
             released = resampling.resample(released, rest, mechanism.epsilon, self.search)
@@ -352,7 +364,7 @@ class Batch:
         self._unfinished.append(draft)
         self._characters += len(document.text)
         found = self._drawn(draft, bag) if bag else self._in_order(draft)
-        if self._sanitizer.reads_context:
+        if self._sanitizer.reads_context or self._sanitizer.reads_released:
             self._collect_windows(draft, found)
         else:
             for gaps, ids in found:
@@ -386,7 +398,9 @@ class Batch:
             gaps += some_gaps
             ids += some_ids
         breaks = breaks_of(gaps)
-        for window in windows(len(ids)):
+        if self._sanitizer.reads_released:
+            breaks[[bool(words_in(gap)) for gap in gaps]] = CUT  # masked and kept words
+        for window in windows(len(ids), 0 if self._sanitizer.reads_released else OVERLAP):
             read = breaks[window.first : window.end].copy()
             read[0] = CUT if read[0] == FOLLOWS else read[0]
             self._gaps += gaps[window.start : window.stop]

@@ -37,12 +37,12 @@ from dxbeam.documents import (
 )
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import (
-    LanguageModelHandle,
     check_vocabulary,
     knows_capitals,
     language_model_handle,
     open_language_model,
 )
+from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.model import LanguageModel
 from dxbeam.randomness import NO_TAGS, add_tags, document_tag
 from dxbeam.space import artifact
@@ -55,9 +55,9 @@ from dxbeam.text.public_model import with_model
 from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.corpus_digest import AddTags
+from dxbeam.transforms.progress import Progress
 from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
 from dxbeam.transforms.sources import REJECTED, repeated_ids
-from dxbeam.transforms.worker_progress import Progress
 
 _LOG = logging.getLogger(__name__)
 
@@ -444,7 +444,7 @@ class _SanitizeDoFn(beam.DoFn):
         tokens = sum(tally.tokens for _, tally in results)
         self._documents.inc(len(results))
         self._tokens.inc(tokens)
-        self._progress.count(len(results), tokens)
+        self._progress.count(documents=len(results), words=tokens)
         for result in results:
             tickets.popleft().result = result
 

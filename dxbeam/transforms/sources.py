@@ -14,14 +14,18 @@ import apache_beam as beam
 from apache_beam import pvalue
 
 from dxbeam.corpus import reading
-from dxbeam.corpus.files import CorpusFile, matching_files
+from dxbeam.corpus.files import CorpusFile, is_compressed, matching_files
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.splits import Split, number_splits
 from dxbeam.documents import Document, Rejected, UnreadableFile, id_as_text, id_problem, row_field
 from dxbeam.errors import CorpusError, RunError
+from dxbeam.transforms.progress import Progress
 
 REJECTED = "rejected"
 """Tag of the rejected records beside a transform's main output."""
+
+_PACKED_TIMES = 3
+"""About how many times smaller text is when it is compressed, for the share that is done."""
 
 _UNREADABLE = "unreadable"
 """Tag of the files that are left out because they cannot be read to their end."""
@@ -138,9 +142,17 @@ class _SplitFile(beam.DoFn):
     def __init__(self, corpus_format: CorpusFormat):
         self._format = corpus_format
 
+    def setup(self) -> None:
+        self._progress = Progress()
+
+    def finish_bundle(self) -> None:
+        self._progress.tell()
+
     def process(self, file: CorpusFile) -> Iterator[Any]:
         try:
-            yield from reading.splits(file, self._format)
+            for split in reading.splits(file, self._format):
+                self._progress.count(found_bytes=split.size)
+                yield split
         except CorpusError as error:
             yield pvalue.TaggedOutput(_UNREADABLE, UnreadableFile(file.name, str(error)))
 
@@ -200,10 +212,23 @@ class _ReadSplit(beam.DoFn):
     def __init__(self, corpus_format: CorpusFormat):
         self._format = corpus_format
 
+    def setup(self) -> None:
+        self._progress = Progress()
+
+    def finish_bundle(self) -> None:
+        self._progress.tell()
+
     def process(self, split: Split, repeated: Mapping[str, bool]) -> Iterator[Any]:
+        left, packed = split.size, is_compressed(split.path) or self._format.name == "parquet"
         for result in _still_readable(split, reading.read(split, self._format, repeated)):
-            is_rejected = isinstance(result, Rejected)
-            yield pvalue.TaggedOutput(REJECTED, result) if is_rejected else result
+            if isinstance(result, Rejected):
+                yield pvalue.TaggedOutput(REJECTED, result)
+                continue
+            yield result  # and it is sanitized, before this goes on
+            about = min(left, len(result.text) // (_PACKED_TIMES if packed else 1))
+            self._progress.count(bytes=about)
+            left -= about
+        self._progress.count(bytes=left)
 
 
 class RepeatedIds(beam.PTransform):

@@ -24,6 +24,7 @@ from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.corpus_digest import DigestCorpus
+from dxbeam.transforms.progress import Progress
 from dxbeam.transforms.sanitize import TALLIES
 from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
 from dxbeam.transforms.shards import WritePieces
@@ -114,6 +115,7 @@ class _ReleaseDoFn(beam.DoFn):
 
     def setup(self) -> None:
         self._releaser: VectorReleaser | None = None
+        self._progress = Progress()
 
     def process(
         self, document: Document, secret_key: bytes, repeated: Mapping[str, bool]
@@ -127,6 +129,7 @@ class _ReleaseDoFn(beam.DoFn):
                 yield pvalue.TaggedOutput(REJECTED, result)
                 continue
             self._count.inc()
+            self._progress.count(vectors=1)
             vector = result.vector.astype("<f4").tobytes()
             yield beam.Row(id=document.id, vector=vector, fields=document.fields)
             yield pvalue.TaggedOutput(TALLIES, ("", Tally(documents=1)))

@@ -30,6 +30,7 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import NEAREST, decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
+from dxbeam.text.mechanism_model import model_of_mechanism
 from dxbeam.text.public_settings import PublicSettings
 from dxbeam.text.tally import Tally
 from dxbeam.text.truecase import Truecase
@@ -54,7 +55,7 @@ class SanitizeRows(beam.PTransform):
       parameters: further parameters of the mechanism, as name=value,name=value.
       decode: how drawn noise is read: nearest, prior or context; see docs/decoding.md.
       decode_loss: word or distance, which word a decoder releases.
-      language_model: URI of the language model that a decoder or truecase reads, or demo.
+      language_model: URI of the language model that a decoder, truecase or fluent reads, or demo.
       truecase: whether to put capitals into the texts as public text has them.
       epsilon_by: an epsilon for each row by a public field, as FIELD:VALUE=EPSILON,VALUE=EPSILON;
         rows with another value have the one above, or are rejected where there is none.
@@ -100,9 +101,10 @@ class SanitizeRows(beam.PTransform):
         given = parse_parameters(parameters)
         levels = parse_epsilon_by(epsilon_by, epsilon) if epsilon_by else None
         largest = levels.largest if levels else epsilon
+        model = model_of_mechanism(mechanism, language_model)
         self._sanitize = SanitizeDocuments(
             Configuration(
-                make_mechanism(mechanism, epsilon=largest, **public, **given),
+                make_mechanism(mechanism, epsilon=largest, model=model, **public, **given),
                 None if rank_c is None else RankResampling(rank_c),
                 unknown_words,
                 allow_unsound=allow_unsound,

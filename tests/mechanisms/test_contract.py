@@ -18,6 +18,7 @@ from dxbeam.mechanisms.base_measure import FrequencyBase
 from dxbeam.mechanisms.exact_constant import ExactConstant
 from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.parameters import is_added_later, recorded_settings
+from dxbeam.mechanisms.public_model import PublicModel
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
@@ -39,6 +40,7 @@ LATER: dict[str | tuple[str, str], dict[str, Any]] = {
         }
         for name, plain in (("santext", SanText(2.0)), ("tem", TEM(2.0)))
     },
+    ("fluent", "model"): {"model": PublicModel(2, "0" * 64)},
     ("vickrey", "noise_of"): {"noise_of": "mahalanobis"},
     ("vickrey", "covariance_weight"): {"noise_of": "mahalanobis", "covariance_weight": 0.5},
     ("vickrey", "delta"): {"noise_of": "gaussian", "delta": 0.01},

@@ -131,6 +131,7 @@ DIGESTS: dict[int, dict[str, str]] = {
         "vickrey": "eea5183ddb3cdf38",
         "santext": "859631cc421db238",
         "tem": "5145050da426fcfb",
+        "fluent": "e844a21b1bd6c97c",
         "gaussian": "0c7da7f773fe3a15",
         "coordinate_laplace": "be86f9406da756bf",
         "trlaplace": "480dcd3c62b47295",

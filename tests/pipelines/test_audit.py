@@ -72,6 +72,18 @@ def test_weights_of_words_are_audited(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "| tem | 10 |" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_decoded_documents_are_audited(tmp_path: Path) -> None:
+    report = tmp_path / "audit.json"
+    flags = ["--decode=context", "--decode_loss=distance", "--samples=small"]
+    audit(["--mechanism=santext", "--epsilon=3", f"--report={report}", *flags])
+    [entry] = _read(report)["audits"]  # type: ignore[misc, attr-defined]
+    assert entry["passed"] == 1
+    tests = {found["test"] for found in entry["findings"]}
+    assert "decoded: pairs of corpora whose outputs differ by more than the claim" in tests
+    assert "decoded: documents that differ when sanitized alone" in tests
+
+
 def test_released_vectors_are_attacked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     audit(
         ["--mechanism=released_vectors", "--samples=small", f"--report={tmp_path / 'audit.json'}"]
@@ -88,6 +100,10 @@ def test_released_vectors_are_attacked(tmp_path: Path, capsys: pytest.CaptureFix
         (["--mechanism=gauss"], "there is no such mechanism"),
         (["--mechanism=all", "--epsilon=5"], "name one mechanism"),
         (["--mechanism=all", "--importance=frequency"], "name one mechanism"),
+        (["--mechanism=all", "--decode=context"], "name one mechanism"),
+        (["--mechanism=released_vectors", "--decode=context"], "replaces none"),
+        (["--mechanism=truncated_gumbel", "--decode=prior"], "no known density or channel"),
+        (["--mechanism=laplace", "--decode_loss=word"], "prior or context only"),
         (["--mechanism=laplace", "--importance=frequency"], "no finite bound"),
         (["--mechanism=custext", "--importance=frequency"], "santext or tem, not with custext"),
         (["--mechanism=released_vectors", "--importance=frequency"], "replaces none"),

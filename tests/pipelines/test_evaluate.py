@@ -10,10 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from dxbeam.errors import DxbeamError
+from dxbeam.language.artifact import write_language_model
+from dxbeam.language.model import language_model_of
+from dxbeam.space import artifact
 from pipelines.evaluate import evaluate_release
 from tests.support import releases, tiny
 from tests.support.releases import DOCUMENTS, SECRET
@@ -240,6 +244,32 @@ def test_nothing_is_written_where_something_lies_nor_into_the_release(
         releases.rows(corpus, release, tmp_path)
     with pytest.raises(DxbeamError, match="lies in the release"):
         releases.rows(corpus, release, release / "scores")
+
+
+def test_a_language_model_tells_rare_words_and_perplexity(
+    uri: str, corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    """Words of the corpus that the model has never seen are rare, and all of its own are common."""
+    vocabulary = artifact.open_vocabulary(uri)
+    model = language_model_of([np.arange(100)] * 200, vocabulary)
+    write_language_model(str(tmp_path / "model"), model, None)
+    flags = [f"--vocabulary={uri}", f"--language_model={tmp_path / 'model'}"]
+    rows = releases.rows(corpus, release, tmp_path / "out", *flags)
+    value = {row["metric"]: row["value"] for row in rows}
+    assert 0 <= value["unchanged_rare"] <= 1
+    assert value["perplexity"] > 100, "words in no order"
+    assert value["perplexity_original"] > 100
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "rarer than 1 in 10,000" in page
+    other = tiny.write_artifact(tmp_path, tiny.vocabulary(40))
+    for given, said in (
+        ([flags[1]], "name that, too"),
+        ([f"--vocabulary={other}", flags[1]], "another vocabulary"),
+        ([flags[0], "--language_model=nowhere"], "no language model here"),
+    ):
+        with pytest.raises(DxbeamError, match=said):
+            releases.rows(corpus, release, tmp_path / "refused", *given)
+    assert not (tmp_path / "refused").exists()
 
 
 def test_a_dry_run_says_what_it_would_compare(

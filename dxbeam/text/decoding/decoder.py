@@ -157,8 +157,7 @@ class Decoder:
         """The guarantee of what is released, from that of what is drawn for a word."""
         if not promise.sound or self.kind == PRIOR:
             return promise
-        covers = f"{promise.covered} in the same place"
-        return dataclasses.replace(promise, unit="document", covers=covers)
+        return promise.of_documents()
 
     @property
     def caveats(self) -> tuple[str, ...]:

@@ -143,11 +143,11 @@ class Window(NamedTuple):
     end: int
 
 
-def windows(words: int) -> Iterator[Window]:
+def windows(words: int, overlap: int = OVERLAP) -> Iterator[Window]:
     """The windows of a document of so many words."""
     for start in range(0, words, WINDOW):
         stop = min(start + WINDOW, words)
-        yield Window(max(0, start - OVERLAP), start, stop, min(stop + OVERLAP, words))
+        yield Window(max(0, start - overlap), start, stop, min(stop + overlap, words))
 
 
 def breaks_of(gaps: list[str]) -> Breaks:

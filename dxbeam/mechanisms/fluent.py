@@ -1,0 +1,135 @@
+"""The exponential mechanism with a public language model that reads what has been released.
+
+Words are released in order. With x_t the original word and y_<t the words released before it,
+
+    P(y_t | x_t, y_<t)  proportional to  q(y_t | y_<t) exp(-epsilon min(d(x_t, y_t), gamma) / 2),
+
+q being a public n-gram model (dxbeam/language). So probable words come back, in an order that
+reads like a text, and rare words are no better protected or exposed than by distance.
+
+Proof. Fix the released prefix y_<t. Then q(. | y_<t) is a public function of y, the same for every
+original word, and it cancels in the ratio of two weights:
+
+    weight(y | x) / weight(y | x')  =  exp(epsilon (min(d(x', y), gamma) - min(d(x, y), gamma)) / 2)
+                                    <= exp(epsilon min(d(x, x'), gamma) / 2),
+
+as min(d, gamma) is a metric. Z, a sum of such weights, changes by as much at most. So each word's
+probability changes by a factor of at most exp(epsilon min(d(x_t, x_t'), gamma)), whatever the
+prefix. By the chain rule P(y | x) is the product of the factors of its places, so for every prefix
+and for the whole document the factor is at most exp(sum of epsilon min(d(x_t, x_t'), gamma)). q may
+be 0 for some words and need not add up to 1. The prefix is what the mechanism itself has released,
+before any rank resampling, which is post-processing of the whole document. (McSherry and Talwar:
+Mechanism design via differential privacy, 2007, theorem 6, for one word; adaptive composition for
+the rest.)
+
+What would break it: a model that reads raw words, before or after this one, or a model made from
+the private corpus. Where a sentence starts is read from the public gaps between words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from dxbeam.guarantees import EUCLIDEAN, Guarantee, pure
+from dxbeam.language.uniform import uniform_model
+from dxbeam.mechanisms.exponential_choice import ROUNDED_CHOICE
+from dxbeam.mechanisms.fluent_choice import DRAWS, AllWords, choose_fluently
+from dxbeam.mechanisms.near_words import NearWords
+from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_positive
+from dxbeam.mechanisms.public_model import PublicModel, public_model
+from dxbeam.mechanisms.released_before import STARTS, in_steps, words_before
+from dxbeam.randomness import Random
+from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
+
+MODEL_MUST_BE_PUBLIC = (
+    "The language model must be public; one made from the private corpus voids the guarantee."
+)
+READS_ON = (
+    "A word is drawn after reading the words released before it, so it depends on what was drawn "
+    "for them. The promise is therefore about the whole document: two documents that differ in one "
+    "word, x in place of x', differ in the whole of what is released by a factor of at most "
+    "exp(epsilon * d(x, x'))."
+)
+MAY_BE_FALSE = "Fluent text can state things that are false and that the original did not say."
+
+
+@dataclass(frozen=True)
+class Fluent:
+    """Word to word, by distances up to gamma and by what a model says after the released words.
+
+    Attributes:
+      epsilon: privacy parameter per unit of Euclidean distance.
+      gamma: distance from which on words are alike, in units of the embedding; a word's exponent is
+        at most epsilon * gamma.
+      model: a public language model of the vocabulary, or its handle. Without one all words are
+        equally probable, which is ``tem`` with a gamma that does not depend on epsilon.
+    """
+
+    epsilon: float
+    gamma: float = 6.0
+    model: PublicModel | None = field(default=None, metadata=ADDED_LATER)
+    name: ClassVar[str] = "fluent"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        meaning = "the distance from which on words are alike"
+        object.__setattr__(self, "gamma", checked_positive("gamma", self.gamma, meaning))
+        object.__setattr__(self, "model", public_model(self.model))
+
+    def draws(self, dimensions: int) -> int:  # noqa: ARG002
+        """Random numbers per word."""
+        return DRAWS
+
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """A word for each word, as the first of a sentence: int64 [B] -> int64 [B]."""
+        return self.release_in_order(ids, random, search, np.full((len(ids), 2), STARTS))
+
+    def release_in_order(
+        self, ids: Ids, random: Random, search: NeighborSearch, places: Ids
+    ) -> Ids:
+        """A word for each word, each read after the words released before it.
+
+        Args:
+          ids: int64 [B]; UNKNOWN for a word outside the vocabulary.
+          random: uint64 [B, draws or more].
+          search: the vocabulary.
+          places: int64 [B, 2], what each word is read after; see released_before.py.
+
+        Returns:
+          int64 [B]; a row depends on its own row of the arguments and the rows it is read after.
+        """
+        every, near = search.computed_once(("fluent", self), self._prepared(search))
+        chosen = np.empty(len(ids), np.int64)
+        for rows in in_steps(places):
+            first, second = (
+                words_before(places[rows, column], chosen, every.model.start) for column in (0, 1)
+            )
+            chosen[rows] = choose_fluently(ids[rows], first, second, random[rows], near, every)
+        return chosen
+
+    def _prepared(
+        self, search: NeighborSearch
+    ) -> Callable[[Vocabulary], tuple[AllWords, NearWords]]:
+        def prepared(vocabulary: Vocabulary) -> tuple[AllWords, NearWords]:
+            model = self.model.opened(vocabulary) if self.model else uniform_model(vocabulary)
+            shares = np.asarray(model.continuation[: len(vocabulary)])
+            return AllWords(model), NearWords(self.epsilon / 2, self.gamma, shares, search)
+
+        return prepared
+
+    def guarantee(self) -> Guarantee:
+        """Pure epsilon * min(Euclidean distance, gamma), for every pair of strings."""
+        citation = "proof in dxbeam/mechanisms/fluent.py; McSherry and Talwar 2007, theorem 6"
+        promise = pure(
+            self.epsilon,
+            citation,
+            EUCLIDEAN.limited(f"but at most gamma = {self.gamma:.12g}"),
+            caveats=() if self.model is None else (READS_ON, MODEL_MUST_BE_PUBLIC, MAY_BE_FALSE),
+            arithmetic=ROUNDED_CHOICE,
+        )
+        return replace(promise, cap=self.epsilon * self.gamma)

@@ -1,0 +1,80 @@
+"""The README's paragraph nearest and decoded, as docs/decoding.md shows it, is drawn again.
+
+Beside each text stands what attackers recover of its words: one that takes the release at its word,
+and one that sees the noisy vectors, which are not released, and reads them with the same model.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dxbeam.documents import Document
+from dxbeam.language.model import LanguageModel, language_model_of
+from dxbeam.language.sentences import sentence_ends
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.decoder import Decoder
+from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.tokenization import split, words
+from tests.test_readme import KEY, README, glove
+
+__all__ = ["glove"]
+
+PAGE = Path(__file__).parent.parent / "docs" / "decoding.md"
+PUBLIC = ("brown", "movie_reviews")
+
+
+def sentences(text: str, vocabulary: Vocabulary) -> list[Any]:
+    gaps, found = split(text)
+    ends = [i for i, gap in enumerate(gaps[1:-1], 1) if sentence_ends(gap)]
+    return np.split(vocabulary.ids_of(found), ends)
+
+
+def language_model(corpora: Path, vocabulary: Vocabulary) -> LanguageModel:
+    made = []
+    for name in PUBLIC:
+        with gzip.open(corpora / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+            for line in lines:
+                made += sentences(json.loads(line)["text"], vocabulary)
+    return language_model_of(made, vocabulary)
+
+
+def table(vocabulary: Vocabulary, model: LanguageModel) -> Iterator[str]:
+    paragraph = " ".join(re.findall(r"^> (.*)$", README, re.MULTILINE))
+    originals = vocabulary.ids_of(words(paragraph))
+    yield "| ε | `--decode` | released | taken at its word | noisy vectors read |"
+    yield "|---|---|---|---|---|"
+    for epsilon in (10, 12, 15):
+        texts, right = {}, {}
+        for decoder in (None, Decoder("context", model=model.digest)):
+            settings = Configuration(Laplace(epsilon), decoder=decoder)
+            sanitizer = Sanitizer(vocabulary, settings, KEY, decoder and model)
+            [result] = sanitizer.sanitize([Document("maria", paragraph)])
+            assert isinstance(result, Sanitized)
+            kind = "context" if decoder else "nearest"
+            texts[kind] = result.document.text
+            right[kind] = int((vocabulary.ids_of(words(result.document.text)) == originals).sum())
+        for kind, text in texts.items():
+            yield (
+                f"| {epsilon} | {kind} | {text} | {right[kind]} of {len(originals)} "
+                f"| {right['context']} of {len(originals)} |"
+            )
+
+
+@pytest.mark.slow
+def test_the_decoded_paragraphs_are_what_the_code_produces(
+    glove: Vocabulary, real_data: Path
+) -> None:
+    shown = PAGE.read_text("utf-8")
+    shown = shown.partition("<!-- decoded: begin -->")[2].partition("<!-- decoded: end -->")[0]
+    model = language_model(real_data / "corpora", glove)
+    assert shown.strip() == "\n".join(table(glove, model))
