@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.text.base_file import read_base
     from dxbeam.text.configuration import Configuration
     from dxbeam.text.constant_file import read_constant
+    from dxbeam.text.decoding.decoder import Decoder
     from dxbeam.text.epsilon_by_field import EpsilonByField
     from dxbeam.text.importance_file import read_importance
     from dxbeam.text.sanitizer import Sanitized, Sanitizer
@@ -70,6 +71,7 @@ __all__ = [
     "CoordinateLaplace",
     "CusText",
     "CusTextPublished",
+    "Decoder",
     "Diffractor",
     "DiffractorTEM",
     "Document",
@@ -134,6 +136,7 @@ _MODULES = {
     "text.base_file": ("read_base",),
     "text.constant_file": ("read_constant",),
     "text.configuration": ("Configuration",),
+    "text.decoding.decoder": ("Decoder",),
     "text.epsilon_by_field": ("EpsilonByField",),
     "text.importance_file": ("read_importance",),
     "text.sanitizer": ("Sanitized", "Sanitizer"),
