@@ -153,7 +153,7 @@ class SparseRows:
         bits = self.filter.take((sums >> shift).view(np.int64), mode="wrap")
         bits >>= (sums & np.uint64(7)).astype(np.uint8)
         bits &= 1
-        return np.flatnonzero(bits)
+        return np.flatnonzero(bits.view(np.bool_))  # twice as fast as of numbers
 
     def _exactly(self, sums: Bits, rows: Ids, columns: Ids) -> Ids:
         """The entries at some places, int64 [B]; -1 where there is none."""
