@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.text.bag_of_words import BagOfWords
     from dxbeam.text.bag_of_words_published import BagOfWordsPublished
     from dxbeam.text.configuration import Configuration
+    from dxbeam.text.decoding.decoder import Decoder
     from dxbeam.text.epsilon_by_field import EpsilonByField
     from dxbeam.text.importance_file import read_importance
     from dxbeam.text.sanitizer import Sanitized, Sanitizer
@@ -67,6 +68,7 @@ __all__ = [
     "CoordinateLaplace",
     "CusText",
     "CusTextPublished",
+    "Decoder",
     "Diffractor",
     "DiffractorTEM",
     "Document",
@@ -124,6 +126,7 @@ _MODULES = {
     "text.bag_of_words": ("BagOfWords",),
     "text.bag_of_words_published": ("BagOfWordsPublished",),
     "text.configuration": ("Configuration",),
+    "text.decoding.decoder": ("Decoder",),
     "text.epsilon_by_field": ("EpsilonByField",),
     "text.importance_file": ("read_importance",),
     "text.sanitizer": ("Sanitized", "Sanitizer"),

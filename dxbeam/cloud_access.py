@@ -6,48 +6,47 @@ or unanswered request for two minutes, before an error that names neither.
 
 from __future__ import annotations
 
-import functools
 import os
 import urllib.error
 import urllib.request
-
-from dxbeam.errors import ConfigurationError
 
 _CLOUD = "gs://"
 _LISTING = "https://storage.googleapis.com/storage/v1/b/{}/o?maxResults=1"
 _SECONDS = 5.0
 
+_let_in: set[str] = set()
+"""Buckets that were asked; one that refused is asked again."""
 
-def check(path: str) -> None:
-    """Refuses a gs:// path where there are no credentials and its bucket is not public.
+
+def why_no_access(path: str) -> str | None:
+    """Why a gs:// path is out of reach without credentials, and how to get some; None if it is not.
 
     Args:
       path: of any kind; other kinds pass.
-
-    Raises:
-      ConfigurationError: says how to get credentials.
     """
-    if path.startswith(_CLOUD) and not os.environ.get("STORAGE_EMULATOR_HOST"):
-        _check_bucket(path[len(_CLOUD) :].partition("/")[0])
-
-
-@functools.lru_cache(maxsize=64)  # what is refused is not remembered
-def _check_bucket(bucket: str) -> None:
-    if _has_credentials():
-        return
-    try:
-        with urllib.request.urlopen(_LISTING.format(bucket), timeout=_SECONDS):
-            return  # it is public
-    except urllib.error.HTTPError as error:
-        if error.code not in (401, 403):
-            return  # such as 404, which the access itself tells
-        reason = "the bucket is not public"
-    except (OSError, ValueError) as error:
-        reason = f"Cloud Storage cannot be reached either ({type(error).__name__})"
-    raise ConfigurationError(
+    bucket = path[len(_CLOUD) :].partition("/")[0]
+    local = not path.startswith(_CLOUD) or os.environ.get("STORAGE_EMULATOR_HOST")
+    if local or bucket in _let_in:
+        return None
+    reason = None if _has_credentials() else _why_not_as_anybody(bucket)
+    if reason is None:
+        _let_in.add(bucket)
+        return None
+    return (
         f"{_CLOUD}{bucket}: there are no Google credentials here, and {reason}; log in with gcloud "
         "auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS"
     )
+
+
+def _why_not_as_anybody(bucket: str) -> str | None:
+    try:
+        with urllib.request.urlopen(_LISTING.format(bucket), timeout=_SECONDS):
+            return None  # it is public
+    except urllib.error.HTTPError as error:
+        # Others, such as 404, are told by the access itself.
+        return "the bucket is not public" if error.code in (401, 403) else None
+    except (OSError, ValueError) as error:
+        return f"Cloud Storage cannot be reached either ({type(error).__name__})"
 
 
 def _has_credentials() -> bool:

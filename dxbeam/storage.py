@@ -233,8 +233,13 @@ def _told_as_os_errors(path: str) -> Iterator[None]:
 
 def _reached(path: str) -> Any:
     """Beam's file system for a path, which is not out of reach for want of credentials."""
-    cloud_access.check(path)
+    _check_access(path)
     return _system(path)
+
+
+def _check_access(path: str) -> None:
+    if reason := cloud_access.why_no_access(path):
+        raise ConfigurationError(reason)
 
 
 def _system(path: str) -> Any:
@@ -393,7 +398,7 @@ def _blob(path: str) -> Any:
     from apache_beam.io.gcp import gcsio
 
     _only_cloud_storage(path)
-    cloud_access.check(path)
+    _check_access(path)
     bucket, _, name = path[len("gs://") :].partition("/")
     # Beam's own client, so that all requests are made by the same account.
     return gcsio.GcsIO().client.bucket(bucket).blob(name)

@@ -49,9 +49,9 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], list[st
 
     monkeypatch.setattr(google.auth, "default", refuse)
     monkeypatch.delenv("STORAGE_EMULATOR_HOST", raising=False)
-    cloud_access._check_bucket.cache_clear()
+    cloud_access._let_in.clear()
     yield answering
-    cloud_access._check_bucket.cache_clear()
+    cloud_access._let_in.clear()
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,9 @@ def test_a_public_bucket_needs_none_and_is_asked_once(
 ) -> None:
     asked = without(answer)
     for _ in range(2):
-        cloud_access.check("gs://corpora/notes/a")
+        assert cloud_access.why_no_access("gs://corpora/notes/a") is None
     assert len(asked) == 1
-    cloud_access.check("/local")
-    cloud_access.check("corpora")
+    assert cloud_access.why_no_access("/local") is cloud_access.why_no_access("corpora") is None
     assert len(asked) == 1
 
 

@@ -36,7 +36,7 @@ def run_python(program: str) -> str:
 
 def test_the_public_names_are_these() -> None:
     others = """
-    BagOfWords BagOfWordsPublished Configuration Document DxbeamError EpsilonByField
+    BagOfWords BagOfWordsPublished Configuration Decoder Document DxbeamError EpsilonByField
     FrequencyWeights Guarantee RankResampling Rejected ReleasedVector Sanitized Sanitizer Tally
     VectorConfiguration VectorReleaser VerifiedRelease Vocabulary WordWeights __version__
     LanguageModel language_model_of make_mechanism open_language_model open_vocabulary

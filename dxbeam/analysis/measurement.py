@@ -195,7 +195,10 @@ def named_mechanisms(text: str, every: Sequence[str] = tuple(MECHANISMS)) -> tup
         if "importance" in parameters:
             raise ConfigurationError("`mechanisms`: importance has a flag of its own, `importance`")
         named = name, tuple(sorted(parameters.items()))
-        made(named)
+        try:
+            made(named)
+        except ConfigurationError as error:
+            raise ConfigurationError(str(error).replace("`mechanism` ", "`mechanisms` ")) from None
         if named in listed:
             raise ConfigurationError(f"`mechanisms` {text} names {name} twice")
         listed.append(named)

@@ -183,7 +183,9 @@ def config_file(path: str, known: KnownFlags) -> list[GivenFlag]:
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        raise ConfigurationError(f"{where}{line}: not valid YAML") from None
+        undecodable = getattr(error, "encoding", "unicode") != "unicode"
+        kind = "in UTF-8" if undecodable else "valid YAML"
+        raise ConfigurationError(f"{where}{line}: not {kind}") from None
     if not isinstance(root, yaml.MappingNode):
         raise ConfigurationError(f"{where}: must be a mapping of flags to values")
     given: list[GivenFlag] = []
