@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.language.artifact import open_language_model
     from dxbeam.language.model import LanguageModel, language_model_of
     from dxbeam.mechanisms import make_mechanism
+    from dxbeam.mechanisms.base_measure import FrequencyBase, ListedBase
     from dxbeam.mechanisms.cluster_response import ClusterResponse
     from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
     from dxbeam.mechanisms.custext import CusText
@@ -48,7 +49,10 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.space.vocabulary import Vocabulary
     from dxbeam.text.bag_of_words import BagOfWords
     from dxbeam.text.bag_of_words_published import BagOfWordsPublished
+    from dxbeam.text.base_file import read_base
     from dxbeam.text.configuration import Configuration
+    from dxbeam.text.constant_file import read_constant
+    from dxbeam.text.decoding.decoder import Decoder
     from dxbeam.text.epsilon_by_field import EpsilonByField
     from dxbeam.text.importance_file import read_importance
     from dxbeam.text.sanitizer import Sanitized, Sanitizer
@@ -67,17 +71,20 @@ __all__ = [
     "CoordinateLaplace",
     "CusText",
     "CusTextPublished",
+    "Decoder",
     "Diffractor",
     "DiffractorTEM",
     "Document",
     "DxbeamError",
     "EpsilonByField",
     "Fluent",
+    "FrequencyBase",
     "FrequencyWeights",
     "Gaussian",
     "Guarantee",
     "LanguageModel",
     "Laplace",
+    "ListedBase",
     "Mahalanobis",
     "MahalanobisPublished",
     "RankResampling",
@@ -104,6 +111,8 @@ __all__ = [
     "make_mechanism",
     "open_language_model",
     "open_vocabulary",
+    "read_base",
+    "read_constant",
     "read_importance",
     "verify_release",
 ]
@@ -115,6 +124,7 @@ _MODULES = {
     "language.artifact": ("open_language_model",),
     "language.model": ("LanguageModel", "language_model_of"),
     "mechanisms": ("make_mechanism",),
+    "mechanisms.base_measure": ("FrequencyBase", "ListedBase"),
     "mechanisms.importance": ("FrequencyWeights", "WordWeights"),
     "mechanisms.resampling": ("RankResampling",),
     "release.verification": ("VerifiedRelease", "verify_release"),
@@ -123,7 +133,10 @@ _MODULES = {
     "text.tally": ("Tally",),
     "text.bag_of_words": ("BagOfWords",),
     "text.bag_of_words_published": ("BagOfWordsPublished",),
+    "text.base_file": ("read_base",),
+    "text.constant_file": ("read_constant",),
     "text.configuration": ("Configuration",),
+    "text.decoding.decoder": ("Decoder",),
     "text.epsilon_by_field": ("EpsilonByField",),
     "text.importance_file": ("read_importance",),
     "text.sanitizer": ("Sanitized", "Sanitizer"),

@@ -10,6 +10,8 @@ dead letters to release-metrics/. More of what it can do:
     --input_format parquet        columnar input; text for plain text, one document per line
     --epsilon_by consent:low=5,high=10    an epsilon for each document by a public field
     --importance stop_words       with santext or tem, harmless words stay more often
+    --base frequency              with santext or tem, likely words come back
+    --constant exact --constant_scan FILE    epsilon as it is true of this vocabulary
     --truecase --language_model demo    capitals as in public text, never the original's
     --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
@@ -47,7 +49,7 @@ from dxbeam.language.artifact import language_model_handle, open_language_model
 from dxbeam.language.artifact_manifest import read_manifest
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.sources import refuse_the_corpus
-from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.mechanisms import check_vocabulary, make_mechanism, parse_parameters
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import plan, usefulness
 from dxbeam.release.context import Pair, as_dicts, in_context
@@ -61,8 +63,8 @@ from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
-from dxbeam.text.importance_file import read_importance
 from dxbeam.text.mechanism_model import model_of_mechanism
+from dxbeam.text.public_settings import PublicSettings
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
 from dxbeam.text.truecase import Truecase
@@ -78,14 +80,21 @@ def configuration(options: SanitizeOptions) -> Configuration:
     parameters = parse_parameters(options.parameters)
     if "epsilon" in parameters:
         raise ConfigurationError("--parameters: epsilon has a flag of its own, --epsilon")
-    if "importance" in parameters:
-        raise ConfigurationError("--parameters: importance has a flag of its own, --importance")
-    importance = read_importance(options.importance) if options.importance else None
+    for name in ("importance", "base", "constant"):
+        if name in parameters:
+            raise ConfigurationError(f"--parameters: {name} has a flag of its own, --{name}")
+    public = PublicSettings(
+        options.importance,
+        options.base,
+        options.base_exponent,
+        options.constant,
+        options.constant_scan,
+    ).read()
     levels = parse_epsilon_by(options.epsilon_by, options.epsilon) if options.epsilon_by else None
     epsilon = levels.largest if levels else options.epsilon
     model = model_of_mechanism(options.mechanism, options.language_model)
     mechanism = make_mechanism(
-        options.mechanism, epsilon=epsilon, importance=importance, model=model, **parameters
+        options.mechanism, epsilon=epsilon, model=model, **public, **parameters
     )
     if options.stop_words and options.bag_of_words is None:
         raise ConfigurationError("--stop_words is of use with --bag_of_words alone; leave it out")
@@ -140,10 +149,17 @@ class SanitizeJob(NamedTuple):
     language_model: LanguageModelHandle | None = None
 
 
-def _importance_file(settings: Configuration) -> dict[str, Any]:
-    """The file of the words' weights, for the manifest, if there is one."""
-    file = getattr(getattr(settings.mechanism, "importance", None), "file", None)
-    return {"importance_file": dict(zip(("name", "sha256"), file, strict=True))} if file else {}
+def _public_files(settings: Configuration) -> dict[str, Any]:
+    """The files of the words' weights and of the base measure, for the manifest, if there are."""
+    files = {
+        name: getattr(getattr(settings.mechanism, name, None), "file", None)
+        for name in ("importance", "base")
+    }
+    return {
+        f"{name}_file": dict(zip(("name", "sha256"), file, strict=True))
+        for name, file in files.items()
+        if file
+    }
 
 
 def read_options(options: PipelineOptions) -> SanitizeJob:
@@ -236,7 +252,7 @@ def build(
             required_digest,
             job.repair,
             in_context=as_dicts(context),
-            **_importance_file(job.configuration),
+            **_public_files(job.configuration),
             **launch.recorded_search(job.options),
         ),
         Counted(
@@ -266,9 +282,7 @@ def sanitize(argv: Sequence[str]) -> None:
         job.repair.api_key()
     vocabulary = artifact.open_vocabulary(job.vocabulary)
     for each in settings.every_level:
-        each.mechanism.draws(vocabulary.dimensions)  # refuses what is undefined in so many
-    if importance := getattr(settings.mechanism, "importance", None):
-        importance.of(vocabulary)  # refuses weights of other words
+        check_vocabulary(each.mechanism, vocabulary)
     model = open_language_model(job.language_model, vocabulary) if job.language_model else None
     run = Run(request.output, request.metrics_output)
     account = request.account(settings, settings.mechanism.name, job.vocabulary, run.name)

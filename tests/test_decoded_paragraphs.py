@@ -58,7 +58,7 @@ def table(vocabulary: Vocabulary, model: LanguageModel) -> Iterator[str]:
         for decoder in (None, Decoder("context", model=model.digest)):
             settings = Configuration(Laplace(epsilon), decoder=decoder)
             sanitizer = Sanitizer(vocabulary, settings, KEY, decoder and model)
-            [result] = sanitizer.sanitize([Document("maria", paragraph)])
+            [result] = sanitizer.sanitize([Document("example", paragraph)])
             assert isinstance(result, Sanitized)
             kind = "context" if decoder else "nearest"
             texts[kind] = result.document.text

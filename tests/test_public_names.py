@@ -36,11 +36,11 @@ def run_python(program: str) -> str:
 
 def test_the_public_names_are_these() -> None:
     others = """
-    BagOfWords BagOfWordsPublished Configuration Document DxbeamError EpsilonByField
-    FrequencyWeights Guarantee RankResampling Rejected ReleasedVector Sanitized Sanitizer Tally
-    VectorConfiguration VectorReleaser VerifiedRelease Vocabulary WordWeights __version__
-    LanguageModel language_model_of make_mechanism open_language_model open_vocabulary
-    read_importance verify_release
+    BagOfWords BagOfWordsPublished Configuration Decoder Document DxbeamError EpsilonByField
+    FrequencyBase FrequencyWeights Guarantee LanguageModel ListedBase RankResampling Rejected
+    ReleasedVector Sanitized Sanitizer Tally VectorConfiguration VectorReleaser VerifiedRelease
+    Vocabulary WordWeights __version__ language_model_of make_mechanism open_language_model
+    open_vocabulary read_base read_constant read_importance verify_release
     """.split()
     mechanisms = [mechanism.__name__ for mechanism in MECHANISMS.values()]
     assert set(dxbeam.__all__) == {*others, *mechanisms}, (

@@ -27,8 +27,10 @@ _WORDS_PER_BLOCK = 64
 
 
 def is_exact(mechanism: Mechanism) -> bool:
-    """Whether what the mechanism releases is computed here: of santext and tem without weights."""
-    return isinstance(mechanism, (SanText, TEM)) and mechanism.importance is None
+    """Whether what the mechanism releases is computed here: of santext and tem as published."""
+    if not isinstance(mechanism, (SanText, TEM)):
+        return False
+    return mechanism.importance is None and mechanism.base is None and mechanism.constant is None
 
 
 class Around(NamedTuple):

@@ -16,7 +16,7 @@ from dxbeam.space.vocabulary import Vocabulary
 
 
 def santext(mechanism: Any, vocabulary: Vocabulary) -> Reference:
-    """Proportional to exp(-epsilon d / 2), or with public weights to exp(-d' / 2)."""
+    """Proportional to q exp(-epsilon d / 2), or with public weights to q exp(-d' / 2)."""
     epsilon = mechanism.epsilon
     apart = _with_weights(mechanism, vocabulary, lambda d: epsilon * d)
     return apart.reference(epsilon)
@@ -30,11 +30,15 @@ class _Apart:
       vocabulary: the words.
       metric: epsilon d from Euclidean distances.
       rho: float64 [N + 1], the words' weights; the last one is that of the unknown word.
+      logs: float64 [N], of the base measure.
+      scale: the nominal epsilon divided by the guaranteed one.
     """
 
     vocabulary: Vocabulary
     metric: Callable[[Floats], Floats]
     rho: Floats
+    logs: Floats
+    scale: float
 
     def from_word(self, word: int, start: Floats) -> Floats:
         """From a word at its place to all words: float64 [N]."""
@@ -56,7 +60,9 @@ class _Apart:
         """Proportional to exp of minus half of it; epsilon a unit of it divided by epsilon."""
         return Reference(
             loss=self.loss,
-            released=lambda word, start: softmax(-self.from_word(word, start) / 2),
+            released=lambda word, start: softmax(
+                self.logs - self.scale * self.from_word(word, start) / 2
+            ),
             apart=lambda x, y: self.loss(x, y) / epsilon,
         )
 
@@ -67,7 +73,14 @@ def _with_weights(
     weights = np.zeros(len(vocabulary))
     if getattr(mechanism, "importance", None) is not None:
         weights = mechanism.importance.of(vocabulary)
-    return _Apart(vocabulary, metric, np.append(weights, 0.0))
+    base, constant = getattr(mechanism, "base", None), getattr(mechanism, "constant", None)
+    logs = np.zeros(len(vocabulary))
+    if base is not None:
+        logs = base.logs(vocabulary)
+    scale = 1.0
+    if constant is not None:
+        scale = constant.nominal(mechanism.epsilon) / mechanism.epsilon
+    return _Apart(vocabulary, metric, np.append(weights, 0.0), logs, scale)
 
 
 def santext_plus(mechanism: Any, vocabulary: Vocabulary) -> Reference:
@@ -96,7 +109,8 @@ def tem(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     """Algorithm 1: words within gamma compete with one candidate for all others."""
     epsilon, beta, words = mechanism.epsilon, mechanism.beta, len(vocabulary)
     gamma = 2 / epsilon * math.log((1 - beta) * (words - 1) / beta)
-    if getattr(mechanism, "importance", None) is not None:
+    public = ("importance", "base", "constant")
+    if any(getattr(mechanism, each, None) is not None for each in public):
         apart = _with_weights(mechanism, vocabulary, lambda d: epsilon * np.minimum(d, gamma))
         return apart.reference(epsilon)
 

@@ -41,7 +41,7 @@ from dxbeam.audit.promise_battery import audit_promises
 from dxbeam.audit.subject import Finding, Subject
 from dxbeam.audit.text_battery import audit_texts
 from dxbeam.audit.word_battery import audit_batches, audit_line, audit_plane, audit_twins
-from dxbeam.mechanisms import AddsNoise
+from dxbeam.mechanisms import AddsNoise, ReadsReleased
 
 ALPHA = 1e-6
 """Probability of a false alarm in one audit, at most, over all its tests."""
@@ -94,6 +94,8 @@ def parts(subject: Subject) -> list[Part]:
     left_out = set()
     if not isinstance(subject.configuration.mechanism, AddsNoise):
         left_out |= {"noise"}
+    if isinstance(subject.configuration.mechanism, ReadsReleased):
+        left_out |= {"bags"}  # which have no order
     if subject.configuration.decoder is None:
         left_out |= _DECODED
     return [

@@ -12,6 +12,7 @@ from dxbeam.commands.arguments import count, number, size
 from dxbeam.commands.flag_groups import flag_group
 from dxbeam.corpus.formats import FORMATS
 from dxbeam.mechanisms import MECHANISMS
+from dxbeam.mechanisms.exact_constant import WORST_CASE
 from dxbeam.mechanisms.importance import FREQUENCY
 from dxbeam.text.configuration import UNKNOWN_WORDS
 from dxbeam.text.decoding.decoder import NEAREST
@@ -175,6 +176,36 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
         f"{', '.join(NAMED)}, as NAME=LARGEST for another largest weight than 10. Never weights "
         "computed from the private corpus: they void the guarantee. audit, whose words are made "
         f"up, takes {FREQUENCY} alone (default: no weights)",
+    )
+    group.add_argument(
+        "--base",
+        metavar="FILE",
+        help="with santext or tem, a public base measure: words are drawn in proportion to it, so "
+        "that likely words come back. A file as for --importance, of numbers such as how often "
+        "each word occurs in a public text; words that it does not name are never released; or "
+        f"{FREQUENCY}, 1 / r for the r-th word of the vocabulary. Never computed from the private "
+        "corpus (default: all words alike)",
+    )
+    group.add_argument(
+        "--base_exponent",
+        type=number,
+        metavar="TAU",
+        help="with --base, the power to which it is raised; 0.5 lies between none and all of it "
+        "(default 1)",
+    )
+    group.add_argument(
+        "--constant",
+        default=WORST_CASE,
+        metavar="WHICH",
+        help="with santext or tem, whether --epsilon is the worst case over all vocabularies "
+        "(worst_case, default) or what a scan of this one found to be true (exact): then words are "
+        "drawn with a larger nominal epsilon, at the same guarantee",
+    )
+    group.add_argument(
+        "--constant_scan",
+        metavar="FILE",
+        help="needed with --constant exact: what dxbeam scan-constant wrote for this vocabulary "
+        "and these settings",
     )
     group.add_argument(
         "--rank_c",

@@ -23,6 +23,7 @@ from dxbeam.mechanisms.parameters import choices_of
 from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
 
 
 class Mechanism(Protocol):
@@ -202,7 +203,8 @@ def make_mechanism(name: str, **parameters: Any) -> Mechanism:
       name: a key of MECHANISMS.
       parameters: its fields, numbers or, where a field is a choice, names; numbers may come as
         text, and None leaves a field at its default.
-        ``importance`` is what ``read_importance`` gives, ``model`` a language model or its handle.
+        ``importance`` is what ``read_importance`` gives, ``base`` what ``read_base`` and
+        ``constant`` what ``read_constant`` gives, ``model`` a language model or its handle.
 
     Raises:
       ConfigurationError: no such mechanism, a parameter that it does not have, lacks or that is
@@ -219,8 +221,8 @@ def make_mechanism(name: str, **parameters: Any) -> Mechanism:
     fields = {field.name: field for field in dataclasses.fields(made)}  # type: ignore[arg-type]
     given = {key: value for key, value in parameters.items() if value is not None}
     for key in given:
-        if key == "importance" and key not in fields:
-            raise ConfigurationError(_no_importance(made))
+        if key in _PUBLIC and key not in fields:
+            raise ConfigurationError(_no_public(made, key))
         if key not in fields:
             raise ConfigurationError(
                 f"`mechanism` {name} has no parameter {key}; it has {', '.join(fields)}"
@@ -236,13 +238,23 @@ def make_mechanism(name: str, **parameters: Any) -> Mechanism:
     )
 
 
-def _no_importance(made: type[Mechanism]) -> str:
-    """Why a mechanism takes no weights of words."""
+_PUBLIC = ("importance", "base", "constant")
+"""Parameters that are neither numbers nor names."""
+
+
+def _no_public(made: type[Mechanism], key: str) -> str:
+    """Why a mechanism takes no weights of words, no base measure or no exact constant."""
     takes = [
         each.name
         for each in MECHANISMS.values()
-        if any(field.name == "importance" for field in dataclasses.fields(each))  # type: ignore[arg-type]
+        if any(field.name == key for field in dataclasses.fields(each))  # type: ignore[arg-type]
     ]
+    if key != "importance":
+        what = "exact" if key == "constant" else ""
+        return (
+            f"`{key}` {what}".rstrip() + f" goes with `mechanism` {' or '.join(takes)}, which "
+            f"draw a word by its probability, not with {made.name}"
+        )
     reason = (
         "noise whose scale depends on the word has no finite bound"
         if hasattr(made, "noise")
@@ -252,6 +264,22 @@ def _no_importance(made: type[Mechanism]) -> str:
         f"`importance` goes with `mechanism` {' or '.join(takes)}, not with {made.name}: {reason}; "
         "see docs/budgets-per-word.md"
     )
+
+
+def check_vocabulary(mechanism: Mechanism, vocabulary: Vocabulary) -> None:
+    """Refuses a vocabulary that a mechanism cannot be used with.
+
+    Raises:
+      ConfigurationError: it has too many dimensions, none of the words of a public list, or is not
+        the one that was scanned for the mechanism's constant.
+    """
+    mechanism.draws(vocabulary.dimensions)
+    if importance := getattr(mechanism, "importance", None):
+        importance.of(vocabulary)
+    if base := getattr(mechanism, "base", None):
+        base.logs(vocabulary)
+    if constant := getattr(mechanism, "constant", None):
+        constant.check(vocabulary)
 
 
 def parse_parameters(text: str) -> dict[str, str]:
@@ -276,7 +304,7 @@ def parse_parameters(text: str) -> dict[str, str]:
 
 
 def _number(name: str, value: Any) -> Any:
-    if name in ("importance", "model"):
+    if name in (*_PUBLIC, "model"):
         return value  # the mechanism refuses what is none
     try:
         if isinstance(value, bool):

@@ -21,6 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.guarantees import Guarantee
+from dxbeam.mechanisms.cluster_channel import ClusterChannel
 from dxbeam.mechanisms.cluster_choice import (
     DEFAULT_SIZE,
     NUMBERS,
@@ -30,8 +31,9 @@ from dxbeam.mechanisms.cluster_choice import (
     within_clusters,
 )
 from dxbeam.mechanisms.parameters import checked_epsilon
+from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 
 _LARGEST_EXPONENT = 64.0  # e^64 is above 2^62: each of the others has one number
 _SAFE = 1 + 2.0**-48  # more than the rounding of exp, of the sum and of the quotient
@@ -79,6 +81,19 @@ class ClusterResponse:
         return np.array(
             [math.ceil(NUMBERS / (weight + m) * _SAFE) for m in range(2 * self.cluster_size)]
         )
+
+    def channel(self, search: NeighborSearch) -> WordChannel:
+        """One of two probabilities within a cluster."""
+        parts = partition_of(search, self.cluster_size)
+        numbers = self._numbers_of_others()
+
+        def shares(drawn: Ids, originals: Ids) -> Floats:
+            others = parts.size[parts.number[originals]] - 1
+            own = NUMBERS - others * numbers[others]
+            counts = np.where(drawn == originals, own, numbers[others])
+            return np.asarray(counts.astype(np.float64) / NUMBERS)
+
+        return ClusterChannel(parts, shares, search)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon between words of one cluster, for every string; nothing between clusters."""

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee
+from dxbeam.mechanisms.cluster_channel import ClusterChannel
 from dxbeam.mechanisms.cluster_choice import (
     DEFAULT_SIZE,
     NUMBERS,
@@ -32,6 +33,7 @@ from dxbeam.mechanisms.cluster_choice import (
     within_clusters,
 )
 from dxbeam.mechanisms.parameters import checked_choice, checked_epsilon, choice
+from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.randomness import Random
 from dxbeam.space.clusters import Partition
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
@@ -85,9 +87,7 @@ class CusText:
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """A word of its cluster for each word: int64 [B] -> int64 [B]."""
-        parts = partition_of(search, self.cluster_size)
-        kept = search.computed_once("custext tables", lambda _: lru_cache(_KEPT)(_tables))
-        tables = kept(self, search)
+        parts, tables = partition_of(search, self.cluster_size), self._kept_tables(search)
         ids = search.stand_ins(ids)
         clusters = parts.number[ids]
         number, start = drawn_number(random[:, 0]), tables.start[ids]
@@ -96,6 +96,22 @@ class CusText:
             middle = np.minimum(place + step, parts.size[clusters])
             place = np.where(tables.ends[start + middle - 1] <= number, middle, place)
         return np.asarray(parts.members[parts.start[clusters] + place])
+
+    def _kept_tables(self, search: NeighborSearch) -> Tables:
+        kept = search.computed_once("custext tables", lambda _: lru_cache(_KEPT)(_tables))
+        return kept(self, search)
+
+    def channel(self, search: NeighborSearch) -> WordChannel:
+        """The counts that are drawn from, within a cluster."""
+        parts, tables = partition_of(search, self.cluster_size), self._kept_tables(search)
+
+        def shares(drawn: Ids, originals: Ids) -> Floats:
+            place = parts.place[drawn]
+            last = tables.start[originals] + place
+            before = np.where(place > 0, tables.ends[np.maximum(last - 1, 0)], 0)
+            return np.asarray((tables.ends[last] - before).astype(np.float64) / NUMBERS)
+
+        return ClusterChannel(parts, shares, search)
 
     def counts(self, apart: Floats) -> Ids:
         """What the words of some clusters become.

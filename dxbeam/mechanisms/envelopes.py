@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.mechanisms.importance import favoured
-from dxbeam.mechanisms.word_distribution import WordDistribution
+from dxbeam.mechanisms.word_distribution import WordDistribution, public_factors
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 
 FAR = -1
@@ -58,7 +57,10 @@ def computed(
     """
     near = search.nearest_neighbors(words, count)
     apart = search.distances(words, near)
+    public = public_factors(distribution, search)
     excluded = near < distribution.first
+    if public is not None and public.staying is not None:
+        excluded |= public.staying[near] == 0
     smallest = np.where(excluded, apart[:, -1:], apart).min(axis=1)
     weights = distribution.weights(apart, smallest[:, None])
     weights[excluded] = 0.0
@@ -66,13 +68,12 @@ def computed(
     if count < len(search.vocabulary):
         bound = distribution.weights(apart[:, -1], smallest)
     near = np.column_stack([np.full(len(words), FAR), near[:, ::-1]])
-    if distribution.importance is None:
+    if public is None:
         together = (len(search.vocabulary) - distribution.first) * bound
         weights = np.column_stack([together, weights[:, ::-1]])
     else:
-        public = favoured(distribution.importance, search)
         weights = public.times_factors(weights[:, ::-1], words, near[:, 1:])
-        together = public.sums[-1] * public.factors[words] * bound
+        together = public.sums[-1] * public.factors_of(words) * bound
         weights = np.column_stack([together, weights])
         order = np.argsort(weights, axis=1, kind="stable")
         near = np.take_along_axis(near, order, axis=1)

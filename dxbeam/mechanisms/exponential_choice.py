@@ -1,7 +1,8 @@
 """Words drawn with probability proportional to exp(-rate * min(d, cap)), without N distances.
 
 With public weights rho of words (importance.py) the probability of a word y other than the original
-x is lower by the factor exp(-(rho(x) + rho(y)) / 2), of which more below.
+x is lower by the factor exp(-(rho(x) + rho(y)) / 2), and with a public base measure q
+(base_measure.py) that of every word by q(y), of which more below.
 
 The exponential mechanism (McSherry, Talwar: Mechanism design via differential privacy, 2007) over
 a vocabulary wants every distance from the original word. Rejection needs a few: with the first
@@ -43,6 +44,8 @@ to 2^20 words and rate * distance up to 2^17:
   whether it is accepted. Two rounds are not independent only where the earlier one's number lies in
   the very part of 2^-64 that holds one of the 131 borders it is compared with: a share of
   64 * 131 * 2^-64 < 2^-50 of any word's probability.
+- A base measure is divided by its largest value, so its factors are at most 1, and at least
+  exp(-600) or 0. It is proposed by the same table as the weights are.
 - With public weights, of at most 100, the first words and all words together are sorted by weight
   before they are added up, and so are the N factors, so the same holds. These numbers have a tail
   of their own; the N borders that they are compared with add a share of 64 N 2^-64 <= 2^-38.
@@ -57,9 +60,8 @@ from functools import lru_cache
 import numpy as np
 
 from dxbeam.mechanisms.envelopes import FAR, Envelopes, KeptEnvelopes
-from dxbeam.mechanisms.importance import favoured
 from dxbeam.mechanisms.noise import TAIL_DRAWS, uniform
-from dxbeam.mechanisms.word_distribution import WordDistribution
+from dxbeam.mechanisms.word_distribution import WordDistribution, public_factors
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances
@@ -71,6 +73,12 @@ DRAWS = ROUNDS * DRAWS_PER_ROUND + 1 + 2 * TAIL_DRAWS
 
 IMPORTANCE_DRAWS = DRAWS + TAIL_DRAWS
 """The same with public weights: the tail of where, among all words, a word is proposed."""
+
+
+def draws_of(*public: object) -> int:
+    """Random numbers per word, with weights or a base measure, each None for none."""
+    return DRAWS if all(each is None for each in public) else IMPORTANCE_DRAWS
+
 
 PROPOSAL_TAIL = slice(DRAWS - 2 * TAIL_DRAWS, DRAWS - TAIL_DRAWS)
 _ACCEPTANCE_TAIL = slice(DRAWS - TAIL_DRAWS, DRAWS)
@@ -133,11 +141,11 @@ def _choose(
     proposal_tail, acceptance_tail = random[:, PROPOSAL_TAIL], random[:, _ACCEPTANCE_TAIL]
     chosen = np.full(len(ids), UNKNOWN)
     undecided = np.arange(len(ids))
+    public = public_factors(distribution, search)
 
     def anywhere(numbers: Random, these: Ids) -> Ids:
-        if distribution.importance is None:
+        if public is None:
             return distribution.first + _below(candidates, numbers)
-        public = favoured(distribution.importance, search)
         return public.draw(numbers, random[these, _PLACE_TAIL])
 
     for start in range(0, ROUNDS * DRAWS_PER_ROUND, DRAWS_PER_ROUND):
@@ -190,6 +198,7 @@ def _by_all_distances(
     near_distances = search.distances(words, near)
     vectors = search.vocabulary.vectors_of(words)
     squares = search.computed_once("squares", _squares)[distribution.first :]
+    public = public_factors(distribution, search)
     drawn = np.empty(len(rows), np.int64)
     size = min(ROWS_PER_PRODUCT, max(4, _DISTANCES_AT_ONCE // len(squares)))
     padded = np.zeros((size, vectors.shape[1]))
@@ -202,9 +211,10 @@ def _by_all_distances(
             )
             allowed = near[row] >= distribution.first
             apart[near[row][allowed] - distribution.first] = near_distances[row][allowed]
-            weights = distribution.weights(apart, apart.min())
-            if distribution.importance is not None:
-                public = favoured(distribution.importance, search)
+            never = None if public is None or public.staying is None else public.staying == 0
+            smallest = apart.min() if never is None else apart[~never].min()
+            weights = distribution.weights(apart, smallest)
+            if public is not None:
                 every, word = np.arange(len(weights)), words[row : row + 1]
                 weights = public.times_factors(weights[None], word, every)[0]
             # Nearly from the smallest to the largest; numpy sorts 16-bit numbers in linear time.

@@ -34,6 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel
 from dxbeam.language.sparse_rows import SparseRows
 from dxbeam.mechanisms.near_words import Near, NearWords, ragged
@@ -197,9 +198,18 @@ class AllWords:
 
     Args:
       model: of the vocabulary.
+
+    Raises:
+      ConfigurationError: a correction of the model is below 0, so it has no levels to add up.
     """
 
     def __init__(self, model: LanguageModel):
+        for table in (model.numbers.pairs, model.numbers.triples):
+            if table is not None and table.values.min(initial=0.0) < 0:
+                raise ConfigurationError(
+                    "`mechanism` fluent reads no language model that makes words less probable "
+                    "after others than by themselves, as some ARPA files do; build one from text"
+                )
         self.model = model
         self._single = _sorted(np.arange(model.words), model.continuation[: model.words])
         self._pairs = lru_cache(_CONTEXTS)(lambda row: self._known(*model.numbers.pairs.row(row)))

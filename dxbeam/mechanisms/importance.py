@@ -260,11 +260,20 @@ class Favoured(NamedTuple):
       factors: float64 [N + 1], exp(-rho / 2) of each word; the last one is that of UNKNOWN, 1.
       order: int64 [N], the words from the smallest factor to the largest.
       sums: float64 [N], the factors added up in this order.
+      leaving: float64 [N + 1], by which the probability of every word other than the original x is
+        lower; None where it is ``factors``.
+      staying: float64 [N], by which that of x itself is; None for 1.
     """
 
     factors: Floats
     order: Ids
     sums: Floats
+    leaving: Floats | None = None
+    staying: Floats | None = None
+
+    def factors_of(self, words: Ids) -> Floats:
+        """By which the probability of every other word is lower around each word: [B] -> [B]."""
+        return np.asarray((self.factors if self.leaving is None else self.leaving)[words])
 
     def times_factors(self, weights: Floats, words: Ids, others: Ids) -> Floats:
         """Weights of other words around each word, by distance, as importance changes them.
@@ -274,8 +283,9 @@ class Favoured(NamedTuple):
           words: int64 [B]; UNKNOWN stands for the unknown word.
           others: int64 [B, k] or [k].
         """
-        factors = self.factors[others] * self.factors[words][:, None]
-        return np.where(others == words[:, None], weights, weights * factors)
+        factors = self.factors[others] * self.factors_of(words)[:, None]
+        itself = weights if self.staying is None else weights * self.staying[others]
+        return np.where(others == words[:, None], itself, weights * factors)
 
     def draw(self, random: Random, tail: Random) -> Ids:
         """Words with probabilities proportional to their factors: uint64 [B] -> int64 [B]."""

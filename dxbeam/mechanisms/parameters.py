@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import Field, field
+from dataclasses import Field, field, fields
 from numbers import Real
 from typing import Any
 
@@ -36,6 +36,27 @@ def choices_of(parameter: Field[Any]) -> tuple[str, ...]:
 def is_added_later(parameter: Field[Any]) -> bool:
     """Whether it is recorded only where it is given."""
     return ADDED_LATER.items() <= parameter.metadata.items()
+
+
+def recorded(mechanism: Any) -> dict[str, Any]:
+    """A mechanism's name and every parameter, ready for JSON; one added later where it is given."""
+    return {
+        "name": mechanism.name,
+        **{
+            each.name: value.as_dict() if hasattr(value, "as_dict") else value
+            for each in fields(mechanism)
+            if (value := getattr(mechanism, each.name)) is not None or not is_added_later(each)
+        },
+    }
+
+
+def recorded_settings(mechanism: Any) -> dict[str, Any]:
+    """The same without epsilon and constant: what a scan for its constant depends on."""
+    return {
+        name: value
+        for name, value in recorded(mechanism).items()
+        if name not in ("epsilon", "constant")
+    }
 
 
 SMALLEST_EPSILON = 1e-3

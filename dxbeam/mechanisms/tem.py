@@ -9,7 +9,9 @@ distribution.)
 
 Proof. min(d, gamma) is a metric, so the proof of santext.py holds with it: the exponent is at most
 epsilon min(d(x, x'), gamma), and never more than epsilon gamma. With public weights of words the
-same holds in another metric, and never more than epsilon gamma plus two weights: importance.py.
+same holds in another metric, and never more than epsilon gamma plus two weights: importance.py. A
+public base measure changes no bound: base_measure.py. What is lost in one vocabulary alone may be
+less (exact_constant.py); gamma is then that of the guaranteed epsilon.
 """
 
 from __future__ import annotations
@@ -20,18 +22,21 @@ from typing import ClassVar
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, at_most, pure
-from dxbeam.mechanisms.exponential_choice import (
-    DRAWS,
-    IMPORTANCE_DRAWS,
-    ROUNDED_CHOICE,
-    choose,
-)
+from dxbeam.mechanisms.base_measure import BaseMeasure, checked_base, with_base
+from dxbeam.mechanisms.exact_constant import ExactConstant, checked_constant, with_constant
+from dxbeam.mechanisms.exponential_choice import ROUNDED_CHOICE, choose, draws_of
 from dxbeam.mechanisms.importance import Importance, checked_importance, with_importance
-from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_share
+from dxbeam.mechanisms.parameters import (
+    ADDED_LATER,
+    checked_epsilon,
+    checked_share,
+    recorded_settings,
+)
 from dxbeam.mechanisms.word_channel import FallingChannel, WordChannel
 from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -39,16 +44,21 @@ class TEM:
     """Word to word, by distances up to gamma.
 
     Attributes:
-      epsilon: privacy parameter per unit of Euclidean distance.
+      epsilon: privacy parameter per unit of Euclidean distance: what is guaranteed.
       beta: probability, at most, that for a word of the vocabulary one at gamma or beyond is
         released (for unknown words it may be larger: no word is at their own place); from it
-        follows gamma = (2 / epsilon) ln((1 - beta) (N - 1) / beta) (section 4 of the paper).
+        follows gamma = (2 / epsilon) ln((1 - beta) (N - 1) / beta) (section 4 of the paper). With a
+        base measure it says nothing but how large gamma is.
       importance: public weights by which harmless words stay unchanged more often, or None.
+      base: public base measure, by which likely words are released more often, or None.
+      constant: what a scan of the vocabulary found, or None for the worst case of all.
     """
 
     epsilon: float
     beta: float = 0.001
     importance: Importance | None = field(default=None, metadata=ADDED_LATER, kw_only=True)
+    base: BaseMeasure | None = field(default=None, metadata=ADDED_LATER, kw_only=True)
+    constant: ExactConstant | None = field(default=None, metadata=ADDED_LATER, kw_only=True)
     name: ClassVar[str] = "tem"
 
     def __post_init__(self) -> None:
@@ -59,6 +69,8 @@ class TEM:
         if not 0 < beta < 0.5:
             raise ConfigurationError(f"beta must be above 0 and below 0.5, not {beta:g}: {meaning}")
         object.__setattr__(self, "beta", beta)
+        checked_base(self.base)
+        checked_constant(self.constant, self.epsilon, recorded_settings(self))
 
     def gamma(self, words: int) -> float:
         """The distance from which on words are alike, in units of the embedding."""
@@ -68,20 +80,29 @@ class TEM:
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word."""
-        return DRAWS if self.importance is None else IMPORTANCE_DRAWS
+        return draws_of(self.importance, self.base)
+
+    def distribution(self, vocabulary: Vocabulary) -> WordDistribution:
+        """What is drawn, over a vocabulary."""
+        scale = 1.0
+        if self.constant is not None:
+            self.constant.check(vocabulary)
+            scale = self.constant.nominal(self.epsilon) / self.epsilon
+        return WordDistribution(
+            scale * self.epsilon / 2,
+            cap=self.gamma(len(vocabulary)),
+            importance=self.importance,
+            base=self.base,
+            scale=scale,
+        )
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """A word of the vocabulary for each word: int64 [B] -> int64 [B]."""
-        distribution = WordDistribution(
-            self.epsilon / 2, cap=self.gamma(len(search.vocabulary)), importance=self.importance
-        )
-        return choose(ids, random, distribution, search)
+        return choose(ids, random, self.distribution(search.vocabulary), search)
 
     def channel(self, search: NeighborSearch) -> WordChannel:
         """Falls with the distance up to gamma."""
-        gamma = self.gamma(len(search.vocabulary))
-        distribution = WordDistribution(self.epsilon / 2, gamma, importance=self.importance)
-        return FallingChannel(distribution, search)
+        return FallingChannel(self.distribution(search.vocabulary), search)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * min(Euclidean distance, gamma), for every pair; with weights more."""
@@ -95,4 +116,5 @@ class TEM:
             ),
             arithmetic=ROUNDED_CHOICE,
         )
-        return with_importance(replace(promise, far_odds=odds), self.importance)
+        promise = with_importance(replace(promise, far_odds=odds), self.importance)
+        return with_constant(with_base(promise, self.base), self.epsilon, self.constant)

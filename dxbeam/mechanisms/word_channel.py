@@ -6,8 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dxbeam.mechanisms.importance import favoured
-from dxbeam.mechanisms.word_distribution import WordDistribution
+from dxbeam.mechanisms.word_distribution import WordDistribution, public_factors
 from dxbeam.space.exact_arithmetic import log
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.offset_search import NOTHING, OffsetSearch
@@ -46,7 +45,8 @@ class FallingChannel:
 
         P(z | x) = exp(-rate min(d(x, z), cap)) / Z(x),
 
-    and where x is not z, times exp(-(rho(x) + rho(z)) / 2) with public weights rho.
+    times q(z) with a public base measure q, and where x is not z, times exp(-(rho(x) + rho(z)) / 2)
+    with public weights rho.
 
     Z(x) sums over the whole vocabulary: N^2 / 2 distances by matrix products in float64, once per
     distribution, vocabulary and process (G33: about half a minute of a core).
@@ -61,13 +61,16 @@ class FallingChannel:
         self._log_sums: Floats = search.computed_once(
             ("log sums", distribution), lambda _: log(self._sums())
         )
-        importance = distribution.importance
-        factors = None if importance is None else favoured(importance, search).factors
-        self._log_factors = np.zeros(len(self._log_sums)) if factors is None else log(factors)
+        public, ids = public_factors(distribution, search), np.arange(len(search.vocabulary) + 1)
+        none = np.zeros(len(self._log_sums))
+        self._log_factors = none if public is None else _log(public.factors)
+        self._log_leaving = none if public is None else _log(public.factors_of(ids))
+        staying = None if public is None else public.staying
+        self._log_staying = none[:-1] if staying is None else _log(staying)
 
     def likely(self, drawn: Ids, offsets: Floats, count: int) -> Ids:
         """As ``WordChannel`` says: by distance, beyond the cap by offset, and z itself."""
-        shifted = offsets - self._log_sums[:-1] + self._log_factors[:-1]
+        shifted = offsets - self._log_sums[:-1] + self._log_leaving[:-1]
         queries = self._search.vocabulary.vectors_of(drawn)
         vectors, bounds = self._search.vocabulary.vectors, self._search.exact_backend.bounds
         search = OffsetSearch(vectors, bounds, shifted, self._distribution.rate)
@@ -86,19 +89,18 @@ class FallingChannel:
             from_unknown = distances(self._search.vocabulary.vectors[drawn], unknown)
             apart = np.where(words == UNKNOWN, from_unknown[:, None], apart)
         result = -self._distribution.rate * np.minimum(apart, self._distribution.cap)
-        weights = self._log_factors[words] + self._log_factors[drawn][:, None]
-        result += np.where(words == drawn[:, None], 0.0, weights)
+        weights = self._log_leaving[words] + self._log_factors[drawn][:, None]
+        result += np.where(words == drawn[:, None], self._log_staying[drawn][:, None], weights)
         return np.asarray(result - self._log_sums[words])
 
     def _sums(self) -> Floats:
         """Z of all words and last of the unknown one, float64 [N + 1]."""
         search, distribution = self._search, self._distribution
         vocabulary = search.vocabulary
-        factors = (
-            np.ones(len(vocabulary) + 1)
-            if distribution.importance is None
-            else favoured(distribution.importance, search).factors
-        )
+        public, ids = public_factors(distribution, search), np.arange(len(vocabulary))
+        factors = np.ones(len(vocabulary) + 1) if public is None else public.factors
+        leaving = factors[:-1] if public is None else public.factors_of(ids)
+        staying = 1.0 if public is None or public.staying is None else public.staying
         sums = np.zeros(len(vocabulary) + 1)
         unknown = vocabulary.vectors_of(np.array([UNKNOWN]))[0]
         starts = range(0, len(vocabulary), _WORDS_PER_BLOCK)
@@ -113,11 +115,17 @@ class FallingChannel:
                 else:
                     sums[:-1][columns] += factors[:-1][rows] @ weights
                 sums[:-1][rows] += weights @ factors[:-1][columns]
-        sums[:-1] = 1 + factors[:-1] * sums[:-1]  # a word itself has no factor
+        sums[:-1] = staying + leaving * sums[:-1]  # a word itself is not lowered by weights
         return sums
 
     def _weights(self, apart: Floats) -> Floats:
         return self._distribution.weights(apart, 0.0)
+
+
+def _log(factors: Floats) -> Floats:
+    """Logarithms of factors, -inf for words that are never released."""
+    some = factors > 0
+    return np.where(some, log(np.where(some, factors, 1.0)), -np.inf)
 
 
 def _without(words: Ids, others: Ids) -> Ids:

@@ -15,12 +15,13 @@ The right side is concave in the offset, so its least value over all words is th
 or at the largest offset: no word whose bound on u + v is below both reaches L. This holds for every
 D; D and the guess below decide how long it takes, and never which words are found.
 
-1. The first block of words guesses for each query a value of u + v that as many words reach as are
-   asked for. Words are mostly ordered by frequency, so most that are found are in it.
+1. The first block of words, without the bounds on its errors, guesses for each query a value of
+   u + v that as many words reach as are asked for. Words are mostly ordered by frequency, so most
+   that are found are in it.
 2. Words whose bounds reach the guess are kept, and measured in float32, whose error is known
    (order_candidates.py): as many as are asked for surely reach some L.
-3. Where the limit is below the guess, the guess was too high, and all words are measured. Otherwise
-   what may reach L is measured in float64, and ordered by (value, id).
+3. Where the limit is below the guess, the guess was too high, and the query is searched again with
+   the limit. Otherwise what may reach L is measured in float64, and ordered by (value, id).
 """
 
 from __future__ import annotations
@@ -34,16 +35,13 @@ import numpy.typing as npt
 from dxbeam.space.order_candidates import at_most, squared_distances
 from dxbeam.space.score_bounds import WORDS_PER_BLOCK, QueryTile, ScoreBounds, Scores
 from dxbeam.space.search_backend import Floats, Ids
-from dxbeam.space.vocabulary import distances
+from dxbeam.space.vocabulary import distances, distances_to_words
 
 _QUERIES_PER_TILE = 512
 _GROUP = 8  # the largest of each few words stands for them in the guess
-_MARGIN = 3.0  # by which the guess is lowered, in units of the value
-_PAIRS_AT_ONCE = 1 << 8  # float64 differences that stay in the cache
+_MARGIN = 0.8  # by which the guess is lowered, in units of the value
 _SURVIVORS = 64  # times as many words as are asked for: with more, the bounds are too wide
 _ROUNDING = 2.0**-21  # of u + v in float32
-
-_NO_WORDS = np.empty(0, np.int64)
 
 NOTHING = -1
 """Stands for no word, where fewer are found than are asked for."""
@@ -116,27 +114,37 @@ class OffsetSearch:
         else:
             with ThreadPoolExecutor(self._threads) as pool:
                 found = list(pool.map(search, tiles))
-        nothing = Best(np.empty((0, count), np.int64), np.empty((0, count)))
-        return Best(*map(np.concatenate, zip(nothing, *found, strict=True)))
+        return Best(*map(np.concatenate, zip(_nothing(0, count), *found, strict=True)))
 
-    def _tile(self, queries: Floats, count: int, width: float) -> Best:
+    def _tile(self, queries: Floats, count: int, width: float, least: Floats | None = None) -> Best:
+        """As ``best``; ``least`` are values, float64 [B], that as many words reach, if known."""
         tile = self._bounds.tile(queries) if len(self._vectors) > count else None
-        found = None if tile is None else self._survivors(tile, queries, count, width)
-        row, word, missed = (_NO_WORDS, _NO_WORDS, np.arange(len(queries)))
-        if tile is not None and found is not None:
-            row, word, missed = self._candidates(tile, queries, found, count, width)
-        best = Best(np.full((len(queries), count), NOTHING), np.full((len(queries), count), np.inf))
-        if len(row):
-            self._enter(best, queries, row, word, width)
-        every = np.arange(len(self._vectors))
-        for one in missed:
-            self._enter(best, queries, np.full(len(every), one), every, width)
+        found = None if tile is None else self._survivors(tile, queries, count, width, least)
+        if tile is None or found is None:
+            missed, best = np.arange(len(queries)), Best(*_nothing(len(queries), count))
+            least = np.zeros(0)
+        else:
+            row, word, missed, least = self._candidates(
+                tile, queries, found, count, width, least is not None
+            )
+            best = self._ordered(queries, row, word, count, width)
+        if len(missed) and len(least):
+            again = self._tile(queries[missed], count, width, least[missed])
+            best.words[missed], best.distances[missed] = again
+        else:
+            for one in missed.tolist():
+                self._by_all(best, queries, one, width)
         return best
 
     def _survivors(
-        self, tile: QueryTile, queries: Floats, count: int, width: float
+        self,
+        tile: QueryTile,
+        queries: Floats,
+        count: int,
+        width: float,
+        least: Floats | None,
     ) -> _Survivors | None:
-        """Words whose bounds reach the guesses; None if these are too many."""
+        """Words whose bounds reach the guesses, or limits; None if these are too many."""
         rows, words = len(queries), len(self._vectors)
         # Written in place, as new arrays of this size cost more in page faults than in work.
         scores = np.empty(rows * WORDS_PER_BLOCK, np.float32)
@@ -147,13 +155,17 @@ class OffsetSearch:
         for block, first in enumerate(range(0, words, WORDS_PER_BLOCK)):
             span = min(WORDS_PER_BLOCK, words - first)
             upper = scores[: rows * span].reshape(rows, span)
-            tile.scores(block, upper)
             if block == 0:
+                tile.scores(block, upper, errors=0.0)
                 step = self._step(upper, queries)
                 shifts = self._centred * np.float32(step)
+                upper += shifts[first : first + span]
+                if least is None:
+                    guesses = _guesses(upper, count, width * step) - np.float32(_MARGIN * step)
+                else:
+                    guesses = self._limits(tile, least, step)
+            tile.scores(block, upper)
             upper += shifts[first : first + span]
-            if block == 0:
-                guesses = _guesses(upper, count, width * step) - np.float32(_MARGIN * step)
             reaches = marks[: upper.size]
             np.greater_equal(upper, guesses[:, None], out=reaches.reshape(upper.shape))
             here = np.flatnonzero(reaches)
@@ -167,9 +179,28 @@ class OffsetSearch:
         return _Survivors(row, places - row * words, guesses, step)
 
     def _candidates(
-        self, tile: QueryTile, queries: Floats, found: _Survivors, count: int, width: float
-    ) -> tuple[Ids, Ids, Ids]:
-        """Rows and words that may be among the best, and rows that are to be searched in full."""
+        self,
+        tile: QueryTile,
+        queries: Floats,
+        found: _Survivors,
+        count: int,
+        width: float,
+        surely: bool,
+    ) -> tuple[Ids, Ids, Ids, Floats]:
+        """Rows and words that may be among the best.
+
+        Args:
+          tile: the queries.
+          queries: the same, float64 [B, n].
+          found: what is left of the words.
+          count: as in ``best``.
+          width: as in ``best``.
+          surely: whether guesses were limits.
+
+        Returns:
+          rows and words; rows that are to be searched again, and for each row a value that as many
+          words reach as are asked for, none where guesses were limits.
+        """
         row, word, guesses, step = found
         singles = queries.astype(np.float32)
         squares = squared_distances(singles, row, self._vectors, word).astype(np.float64)
@@ -185,7 +216,8 @@ class OffsetSearch:
         kept = values + error >= least[row]
         missed = ~(limits >= guesses)
         kept &= ~missed[row]
-        return row[kept], word[kept], np.flatnonzero(missed)
+        again = np.zeros(0) if surely or not np.isfinite(least).all() else least
+        return row[kept], word[kept], np.flatnonzero(missed), again
 
     def _fall(self, apart: Floats) -> Floats:
         """Rate * distance^power."""
@@ -224,26 +256,37 @@ class OffsetSearch:
         limit -= np.float32(_ROUNDING) * (np.abs(limit) + np.float32(2 * step * self._reach))
         return np.asarray(limit)
 
-    def _enter(self, best: Best, queries: Floats, row: Ids, word: Ids, width: float) -> None:
-        """Measures words, sorted by row, and enters the best of each row."""
-        count = best.words.shape[1]
-        apart = self._measured(queries, row, word)
-        values = self._offsets[word] - self._fall(apart)
-        order = np.lexsort((word, -values, row))
-        row, word, apart, values = row[order], word[order], apart[order], values[order]
-        starts = np.searchsorted(row, row)  # where each one's row begins
-        place = np.arange(len(row)) - starts
-        kept = (place < count) & (values >= values[starts] - width)
-        best.words[row[kept], place[kept]] = word[kept]
-        best.distances[row[kept], place[kept]] = apart[kept]
+    def _ordered(self, queries: Floats, row: Ids, word: Ids, count: int, width: float) -> Best:
+        """The best of each row among some words, which are sorted by row, and measured here."""
+        numbers = np.bincount(row, minlength=len(queries))
+        words = np.zeros((len(queries), max(count, int(numbers.max(initial=0)))), np.int64)
+        there = np.arange(words.shape[1]) < numbers[:, None]
+        words[there] = word
+        apart = distances_to_words(self._vectors, queries, words)
+        values = np.where(there, self._offsets[words] - self._fall(apart), -np.inf)
+        order = np.lexsort((words, -values), axis=1)[:, :count]
+        words, apart, values = (
+            np.take_along_axis(each, order, 1) for each in (words, apart, values)
+        )
+        kept = (values >= values[:, :1] - width) & (order < numbers[:, None])
+        return Best(np.where(kept, words, NOTHING), np.where(kept, apart, np.inf))
 
-    def _measured(self, queries: Floats, row: Ids, word: Ids) -> Floats:
-        """Distances of pairs in float64: int64 [m], [m] -> float64 [m]."""
-        result = np.empty(len(row))
-        for start in range(0, len(row), _PAIRS_AT_ONCE):
-            part = slice(start, start + _PAIRS_AT_ONCE)
-            result[part] = distances(self._vectors[word[part]], queries[row[part]])
-        return result
+    def _by_all(self, best: Best, queries: Floats, row: int, width: float) -> None:
+        """Measures all words for one row, and enters the best."""
+        query, words = queries[row], len(self._vectors)
+        blocks = [
+            slice(start, start + WORDS_PER_BLOCK) for start in range(0, words, WORDS_PER_BLOCK)
+        ]
+        apart = np.concatenate([distances(self._vectors[block], query) for block in blocks])
+        values = self._offsets - self._fall(apart)
+        order = np.lexsort((np.arange(words), -values))[: best.words.shape[1]]
+        order = order[values[order] >= values[order[0]] - width]
+        best.words[row, : len(order)] = order
+        best.distances[row, : len(order)] = apart[order]
+
+
+def _nothing(rows: int, count: int) -> tuple[Ids, Floats]:
+    return np.full((rows, count), NOTHING), np.full((rows, count), np.inf)
 
 
 def _guesses(upper: Scores, count: int, width: float) -> Scores:

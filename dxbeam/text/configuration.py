@@ -13,7 +13,7 @@ from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import LEFT_OUT, Guarantee
 from dxbeam.mechanisms import DescribesNoise, Mechanism, ReadsReleased
 from dxbeam.mechanisms.noise import NOISE_RULE
-from dxbeam.mechanisms.parameters import is_added_later
+from dxbeam.mechanisms.parameters import recorded
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
@@ -202,10 +202,7 @@ class Configuration:
     def as_dict(self) -> dict[str, Any]:
         """Every parameter, ready for JSON."""
         return {
-            "mechanism": {
-                "name": self.mechanism.name,
-                **_parameters(self.mechanism),
-            },
+            "mechanism": recorded(self.mechanism),
             "rank_resampling": dataclasses.asdict(self.resampling) if self.resampling else None,
             "unknown_words": self.unknown_words,
             "tokenization": tokenization.RULE,
@@ -292,15 +289,6 @@ class Configuration:
 def of_draws(record: Mapping[str, Any]) -> dict[str, Any]:
     """What of ``as_dict`` decides what is drawn: all but how it is read and written."""
     return {name: value for name, value in record.items() if name not in (DECODER, TRUECASE)}
-
-
-def _parameters(mechanism: Mechanism) -> dict[str, Any]:
-    """Every parameter; one that was added later only where it is given."""
-    return {
-        each.name: value.as_dict() if hasattr(value, "as_dict") else value
-        for each in dataclasses.fields(mechanism)  # type: ignore[arg-type]
-        if (value := getattr(mechanism, each.name)) is not None or not is_added_later(each)
-    }
 
 
 def as_configuration(given: Configuration | Mechanism) -> Configuration:

@@ -7,6 +7,8 @@ from typing import Any
 
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism
+from dxbeam.mechanisms.base_measure import FREQUENCY, BaseMeasure, FrequencyBase
+from dxbeam.mechanisms.exact_constant import ExactConstant
 from dxbeam.mechanisms.importance import Importance
 from dxbeam.mechanisms.public_model import PublicModel
 from dxbeam.mechanisms.resampling import RankResampling
@@ -44,6 +46,11 @@ def rebuilt(
         parameters = dict(record["mechanism"])
         if weights := parameters.pop("importance", None):
             parameters["importance"] = given or _importance(weights)
+        if base := parameters.pop("base", None):
+            parameters["base"] = _base(base)
+        if constant := parameters.pop("constant", None):
+            settings = {**record["mechanism"]}
+            parameters["constant"] = _constant(constant, settings)
         if model := parameters.pop("model", None):
             parameters["model"] = PublicModel(**model)
         resampling, bag = record["rank_resampling"], record.get("bag_of_words")
@@ -79,6 +86,19 @@ def _importance(record: Mapping[str, Any]) -> Importance:
     if record["kind"] not in NAMED:
         raise ValueError("of a file only a digest is recorded")
     return read_importance(f"{record['kind']}={record['largest']!r}")
+
+
+def _base(record: Mapping[str, Any]) -> BaseMeasure:
+    if record["kind"] != FREQUENCY:
+        raise ValueError("of a file only a digest is recorded")
+    return FrequencyBase(record["exponent"])
+
+
+def _constant(record: Mapping[str, Any], mechanism: dict[str, Any]) -> ExactConstant:
+    levels = tuple((float(epsilon), each) for epsilon, each in record["nominal_epsilon"].items())
+    for name in ("epsilon", "constant"):
+        del mechanism[name]
+    return ExactConstant(record["vocabulary"], levels, mechanism, record["scan"])
 
 
 def _bag(record: Any, listed: frozenset[str] | None) -> BagOfWords | None:

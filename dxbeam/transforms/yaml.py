@@ -20,6 +20,7 @@ from dxbeam import storage
 from dxbeam.documents import field_names
 from dxbeam.errors import ArtifactError, ConfigurationError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.mechanisms.exact_constant import WORST_CASE
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.release import claim, places
 from dxbeam.space import artifact, artifact_manifest
@@ -29,8 +30,8 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import NEAREST, decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
-from dxbeam.text.importance_file import read_importance
 from dxbeam.text.mechanism_model import model_of_mechanism
+from dxbeam.text.public_settings import PublicSettings
 from dxbeam.text.tally import Tally
 from dxbeam.text.truecase import Truecase
 from dxbeam.transforms.metrics import NOT_COVERED
@@ -59,6 +60,10 @@ class SanitizeRows(beam.PTransform):
       epsilon_by: an epsilon for each row by a public field, as FIELD:VALUE=EPSILON,VALUE=EPSILON;
         rows with another value have the one above, or are rejected where there is none.
       importance: public weights of words for santext or tem: a file, or a name such as stop_words.
+      base: public base measure for santext or tem: a file, or frequency.
+      base_exponent: the power to which it is raised; 1 where it is left out.
+      constant: worst_case, or exact for the constant of this vocabulary.
+      constant_scan: with exact, the file that dxbeam scan-constant wrote.
       rank_c: decay of rank resampling; none where it is left out.
       unknown_words: noise, mask, drop or keep.
       key_uri: where the secret key lies; by default a new one is drawn and forgotten.
@@ -82,22 +87,24 @@ class SanitizeRows(beam.PTransform):
         importance: str | None = None,
         search: str = AUTO,
         epsilon_by: str = "",
+        base: str | None = None,
+        base_exponent: float | None = None,
+        constant: str = WORST_CASE,
+        constant_scan: str | None = None,
         decode: str = NEAREST,
         decode_loss: str | None = None,
         language_model: str | None = None,
         truecase: bool = False,
     ):
         super().__init__()
-        weights = None if importance is None else read_importance(importance)
+        public = PublicSettings(importance, base, base_exponent, constant, constant_scan).read()
         given = parse_parameters(parameters)
         levels = parse_epsilon_by(epsilon_by, epsilon) if epsilon_by else None
         largest = levels.largest if levels else epsilon
         model = model_of_mechanism(mechanism, language_model)
         self._sanitize = SanitizeDocuments(
             Configuration(
-                make_mechanism(
-                    mechanism, epsilon=largest, importance=weights, model=model, **given
-                ),
+                make_mechanism(mechanism, epsilon=largest, model=model, **public, **given),
                 None if rank_c is None else RankResampling(rank_c),
                 unknown_words,
                 allow_unsound=allow_unsound,

@@ -14,10 +14,14 @@ import pytest
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, AddsNoise, Mechanism, make_mechanism
+from dxbeam.mechanisms.base_measure import FrequencyBase
+from dxbeam.mechanisms.exact_constant import ExactConstant
 from dxbeam.mechanisms.importance import FrequencyWeights
-from dxbeam.mechanisms.parameters import is_added_later
+from dxbeam.mechanisms.parameters import is_added_later, recorded_settings
 from dxbeam.mechanisms.public_model import PublicModel
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.santext import SanText
+from dxbeam.mechanisms.tem import TEM
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.configuration import Configuration
@@ -29,6 +33,13 @@ PARAMETERS = {"trlaplace_published": {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}
 
 LATER: dict[str | tuple[str, str], dict[str, Any]] = {
     "importance": {"importance": FrequencyWeights(2.0)},
+    "base": {"base": FrequencyBase(0.5)},
+    **{
+        (name, "constant"): {
+            "constant": ExactConstant("0", ((2.0, 3.0),), recorded_settings(plain))
+        }
+        for name, plain in (("santext", SanText(2.0)), ("tem", TEM(2.0)))
+    },
     ("fluent", "model"): {"model": PublicModel(2, "0" * 64)},
     ("vickrey", "noise_of"): {"noise_of": "mahalanobis"},
     ("vickrey", "covariance_weight"): {"noise_of": "mahalanobis", "covariance_weight": 0.5},

@@ -325,6 +325,8 @@ class Broken:
     cap: float = np.inf
     first: int = 0
     importance: None = None
+    base: None = None
+    scale: float = 1.0
 
     def weights(self, lengths: Floats, smallest: Any) -> Floats:
         lengths, smallest = np.minimum(lengths, self.cap), np.minimum(smallest, self.cap)

@@ -5,6 +5,7 @@ Chi-square tests have a false-alarm rate of 1e-6 each. Promised losses are enume
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -270,3 +271,15 @@ def test_models_of_other_vocabularies_are_refused() -> None:
         made.release(np.zeros(1, np.int64), random, NeighborSearch(tiny.vocabulary(61)))
     with pytest.raises(ConfigurationError, match="language model"):
         Fluent(2.0, model="model")  # type: ignore[arg-type]
+
+
+def test_models_that_subtract_are_refused() -> None:
+    words = tiny.vocabulary(60)
+    model = model_for(words, 2)
+    pairs = dataclasses.replace(model.numbers.pairs, values=-model.numbers.pairs.values)
+    below = dataclasses.replace(model, numbers=model.numbers._replace(pairs=pairs))
+    made = Fluent(2.0, model=below)
+    with pytest.raises(ConfigurationError, match="ARPA"):
+        made.release(
+            np.zeros(1, np.int64), random_numbers(1, made.draws(8), seed=0), NeighborSearch(words)
+        )

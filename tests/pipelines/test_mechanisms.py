@@ -39,7 +39,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.write_jsonl(path, [{"id": f"d{i}", "text": text} for i, text in enumerate(TEXTS)])
 
 
-@pytest.mark.parametrize("name", sorted(MECHANISMS))
+@pytest.mark.parametrize("name", sorted(set(MECHANISMS) - {"fluent"}))  # test_fluent.py
 def test_the_job_releases_what_the_sanitizer_does(
     uri: str, corpus: Path, tmp_path: Path, name: str
 ) -> None:

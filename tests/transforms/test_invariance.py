@@ -10,10 +10,13 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dxbeam.corpus import lines
 from dxbeam.documents import Document
+from dxbeam.language.artifact import open_language_model, write_language_model
+from dxbeam.language.model import language_model_of
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space import artifact
@@ -21,6 +24,7 @@ from dxbeam.space.choose_backend import is_exact_here
 from dxbeam.text import sanitizer
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.sanitizer import Sanitized, Sanitizer
 from tests.support import tiny
 
@@ -164,6 +168,43 @@ def test_the_same_bags(
     counts = json.loads((tmp_path / "out-metrics" / "metrics.json").read_text())
     in_all = sum(len(r["text"].replace(",", " ").replace("!", " ").split()) for r in RECORDS)
     assert counts["tokens"] - counts["fillers"] + counts["omitted"] == in_all
+
+
+@pytest.fixture(scope="module")
+def model(uri: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where a language model of the tiny vocabulary is."""
+    vocabulary = artifact.open_vocabulary(uri)
+    generator = np.random.default_rng(5)
+    sentences = [(generator.zipf(1.3, 12) * 7) % 301 - 1 for _ in range(500)]
+    folder = tmp_path_factory.mktemp("model")
+    write_language_model(str(folder), language_model_of(sentences, vocabulary), None)
+    return str(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--direct_running_mode=multi_processing", "--direct_num_workers=2", "--search=float32"),
+        ("--direct_running_mode=multi_threading", "--direct_num_workers=3", "--search=faiss"),
+        ("--local_processes=4", f"--search={_exact('int8')}"),
+        ("--direct_runner_bundle_repeat=1", f"--search={_exact('int7')}", "--search_threads=2"),
+    ],
+    ids=["processes", "threads", "four", "repeated"],
+)
+def test_the_same_decoded_bytes(
+    uri: str, key: str, model: str, tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    vocabulary = artifact.open_vocabulary(uri)
+    settings = Configuration(Laplace(3.0), RankResampling(0.05), decoder=Decoder("context"))
+    sanitizer = Sanitizer(vocabulary, settings, tiny.KEY, open_language_model(model, vocabulary))
+    results = list(sanitizer.sanitize(Document(r["id"], r["text"]) for r in RECORDS))
+    expected = {r.document.id: r.document.text for r in results if isinstance(r, Sanitized)}
+    for shard in range(4):
+        tiny.write_jsonl(tmp_path / "in" / f"{shard}.jsonl", RECORDS[shard::4])
+    decode = ("--decode=context", f"--language_model={model}")
+    tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *decode, *flags)
+    assert tiny.released(tmp_path / "out") == expected
 
 
 def test_another_key_epsilon_or_c_gives_another_release(

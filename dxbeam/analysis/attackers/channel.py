@@ -3,11 +3,12 @@
 The attacker sees the released word z, knows Pr[x -> z] for every word x and a prior, and guesses
 the words of the largest prior(x) Pr[x -> z]. For santext and tem,
 
-    Pr[x -> z] = exp(-epsilon min(d(x, z), gamma) / 2) / Z(x)
+    Pr[x -> z] = q(z) exp(-epsilon min(d(x, z), gamma) / 2) / Z(x)
 
-with gamma infinite for santext, and where x is not z times exp(-(rho(x) + rho(z)) / 2) where words
-have public weights rho (dxbeam/mechanisms/importance.py): one row of distances a released word, and
-once for all the sums Z(x) over the whole vocabulary. No attacker that sees the released word alone
+with gamma infinite for santext, a public base measure q or 1 (dxbeam/mechanisms/base_measure.py),
+and where x is not z times exp(-(rho(x) + rho(z)) / 2) where words have public weights rho
+(dxbeam/mechanisms/importance.py): one row of distances a released word, and once for all the sums
+Z(x) over the whole vocabulary. No attacker that sees the released word alone
 is right more often in expectation over words that are drawn from that prior.
 
 Distances come of float32 products: with vectors of length 7 they are off by some 1e-5, and so the
@@ -26,7 +27,6 @@ from dxbeam.analysis.attackers.distance_rows import Singles, distance_rows
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import Mechanism
-from dxbeam.mechanisms.importance import favoured
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
@@ -72,7 +72,10 @@ class KnownChannel:
     def joint(self, outputs: Ids) -> Iterator[tuple[slice, Floats]]:
         """As ``Channel`` says."""
         for part, rows in distance_rows(outputs, self.search):
-            yield part, _falling(self.mechanism, outputs[part], rows, self.search) * self.weights
+            ids = outputs[part]
+            falling = _falling(self.mechanism, ids, rows, self.search)
+            base = _base(self.mechanism, self.search)
+            yield part, falling * self.weights * (1.0 if base is None else base[ids][:, None])
 
 
 def is_known(mechanism: Mechanism) -> bool:
@@ -92,7 +95,14 @@ def known_channel(mechanism: Mechanism, prior: Prior, search: NeighborSearch) ->
         )
 
     def sums_of(vocabulary: Vocabulary) -> Floats:
-        ids = np.arange(len(vocabulary))
+        ids, base = np.arange(len(vocabulary)), _base(mechanism, search)
+        if base is not None:
+            return np.concatenate(
+                [
+                    _falling(mechanism, ids[part], rows, search).astype(np.float64) @ base
+                    for part, rows in distance_rows(ids, search)
+                ]
+            )
         return np.concatenate(
             [
                 _falling(mechanism, ids[part], rows, search).sum(axis=1, dtype=np.float64)
@@ -130,7 +140,7 @@ def most_probable(row: Floats, count: int) -> Ids:
 
 
 def _falling(mechanism: Mechanism, ids: Ids, rows: Singles, search: NeighborSearch) -> Singles:
-    """exp(-epsilon min(d, gamma) / 2) and what weights make of it, in place.
+    """exp(-epsilon min(d, gamma) / 2) and what weights make of it, without q, in place.
 
     Args:
       mechanism: santext or tem.
@@ -138,14 +148,22 @@ def _falling(mechanism: Mechanism, ids: Ids, rows: Singles, search: NeighborSear
       rows: float32 [B, N], distances from them to all words.
       search: the vocabulary.
     """
-    if isinstance(mechanism, TEM):
-        np.minimum(rows, np.float32(mechanism.gamma(rows.shape[1])), out=rows)
-    rows *= np.float32(-mechanism.epsilon / 2)
+    assert isinstance(mechanism, (SanText, TEM))
+    distribution = mechanism.distribution(search.vocabulary)
+    if np.isfinite(distribution.cap):
+        np.minimum(rows, np.float32(distribution.cap), out=rows)
+    rows *= np.float32(-distribution.rate)
     np.exp(rows, out=rows)
-    importance = getattr(mechanism, "importance", None)
-    if importance is not None:
-        factors = favoured(importance, search).factors.astype(np.float32)
-        rows *= factors[:-1]
+    lowered = distribution.half_weights(search.vocabulary)
+    if lowered is not None:
+        factors = np.exp(-lowered).astype(np.float32)
+        rows *= factors
         rows *= factors[ids][:, None]
         rows[np.arange(len(ids)), ids] = 1
     return rows
+
+
+def _base(mechanism: Mechanism, search: NeighborSearch) -> Floats | None:
+    """Q of each word, float64 [N], the largest 1; None for q = 1."""
+    assert isinstance(mechanism, (SanText, TEM))
+    return None if mechanism.base is None else np.exp(mechanism.base.logs(search.vocabulary))

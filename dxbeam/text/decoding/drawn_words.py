@@ -85,7 +85,7 @@ class DrawnWords:
         words = np.where(np.isfinite(logs), words, len(self._offsets))
         order = np.argsort(words, axis=1)
         words, logs = words[rows, order], logs[rows, order]
-        words = np.where(words == len(self._offsets), 0, words)
+        words = np.minimum(words, len(self._offsets) - 1)
         first = self._channel.logs(drawn, np.full((len(drawn), 1), UNKNOWN))
         self._row[drawn] = len(self._words) + np.arange(len(drawn))
         self._words = np.concatenate([self._words, words])

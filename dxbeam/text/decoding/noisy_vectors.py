@@ -30,6 +30,7 @@ from dxbeam.text.decoding.reading import Likelihoods
 
 _STEPS_PER_DEVIATION = 16
 _WORDS_PER_BLOCK = 256
+_ROWS_AT_ONCE = 32  # stay in the cache
 
 Singles = npt.NDArray[np.float32]
 
@@ -44,9 +45,13 @@ def on_grid(starts: Floats, noise: Floats, step: float) -> Floats:
 
     The grid point next to the start is added last, exactly, so that a long start rounds no noise.
     """
-    nearest = np.rint(starts / step)
-    steps = np.rint(((starts - nearest * step) + noise) / step) + nearest
-    return np.asarray((steps + 0.0) * step)  # never -0, whose sign would tell
+    points = np.empty(starts.shape)
+    for first in range(0, len(points), _ROWS_AT_ONCE):
+        part = slice(first, first + _ROWS_AT_ONCE)
+        nearest = np.rint(starts[part] / step)
+        steps = np.rint(((starts[part] - nearest * step) + noise[part]) / step) + nearest
+        points[part] = (steps + 0.0) * step  # never -0, whose sign would tell
+    return points
 
 
 class NoisyVectors:
@@ -99,12 +104,15 @@ class NoisyVectors:
         """
         vocabulary = self._search.vocabulary
         words, logs = self._candidates(noisy)
+        filled = int((words != NOTHING).sum(axis=1).max(initial=1))
+        words, logs = words[:, :filled], logs[:, :filled]  # the best come first
         order = np.argsort(np.where(words == NOTHING, len(vocabulary), words), axis=1)
         rows = np.arange(len(words))[:, None]
         words, logs = words[rows, order], logs[rows, order]
         nothing = np.full((len(noisy), 1), UNKNOWN)
         first = self.density.logs(noisy, nothing, vocabulary) if unknown else nothing * np.inf
-        return Likelihoods(np.maximum(words, 0), np.concatenate([first, logs], axis=1))
+        words = np.where(words == NOTHING, len(vocabulary) - 1, words)
+        return Likelihoods(words, np.concatenate([first, logs], axis=1))
 
     def _candidates(self, noisy: Floats) -> tuple[Ids, Floats]:
         """Words, int64 [T, K], NOTHING where there are no more, and log densities, [T, K]."""

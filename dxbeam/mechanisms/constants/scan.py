@@ -1,0 +1,192 @@
+"""The smallest constant that is true of one vocabulary, certified, on one machine.
+
+``scan`` adds up all Z (log_sums.py), looks for pairs that may have the largest excess
+(pair_scan.py) and settles those that are left (near_pairs.py).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import threadpoolctl
+
+from dxbeam.mechanisms.constants.exponents import ROUNDOFF, ROWS, Exponents
+from dxbeam.mechanisms.constants.log_sums import error_of, other_log_sums, partial_sums
+from dxbeam.mechanisms.constants.near_pairs import difference, largest_gaps
+from dxbeam.mechanisms.constants.pair_scan import Found, PairScan
+from dxbeam.space.neighbors import Floats, Ids
+
+Say = Callable[[str], None]
+T = TypeVar("T")
+
+_ROOM = 1 + 1e-9
+"""A pair is settled once its bounds are no further apart."""
+
+_MOST_DIFFERENCES = 4096
+
+_PRODUCTS, _FEW = 4, 1 << 16
+"""Pairs whose word with the smaller Z cannot be released are settled for so many times the number
+of words, or for this many. Of others the plain bound stands, which is true and may be loose."""
+
+
+class ScannedConstant(NamedTuple):
+    """What a scan has found.
+
+    Attributes:
+      constant: no pair's loss is above ``constant`` times 2 h; from 1/2 to 1, or a little above.
+      reached: some pair's loss is at least ``reached`` times 2 h.
+      pair: the ids of the two words; UNKNOWN for the unknown word; None where no pair exceeds h by
+        more than the scan resolves.
+    """
+
+    constant: float
+    reached: float
+    pair: tuple[int, int] | None
+
+
+def scan(
+    exponents: Exponents, threads: int | None = None, say: Say = lambda _: None
+) -> ScannedConstant:
+    """The smallest c with loss(x, x') <= 2 c h(x, x') for all pairs of strings.
+
+    Args:
+      exponents: of the mechanism.
+      threads: all cores by default.
+      say: is told how far it is.
+    """
+    starts = list(range(0, len(exponents.sources), ROWS))
+    with worker_threads(threads) as pool:
+        log_sums = _log_sums(exponents, pool, say)
+        pairs = PairScan(exponents, log_sums, error_of(exponents))
+        found = pairs.probe()
+
+        def rows(start: int) -> Found:
+            return pairs.rows(slice(start, min(start + ROWS, len(log_sums))), found.excess)
+
+        for number, part in enumerate(pool.map(rows, starts), start=1):
+            found.merge(part)
+            _report(say, "pairs", number, len(starts))
+    return settled(pairs, found)
+
+
+@contextmanager
+def worker_threads(threads: int | None = None) -> Iterator[ThreadPoolExecutor]:
+    """Threads that multiply matrices each by itself; as many as there are cores by default."""
+    threads = threads or os.cpu_count() or 1
+    with (
+        threadpoolctl.threadpool_limits(1, "blas"),
+        ThreadPoolExecutor(threads, initializer=_one_thread) as pool,
+    ):
+        yield pool
+
+
+def _one_thread() -> None:
+    threadpoolctl.threadpool_limits(1, "blas")
+
+
+def all_sums(
+    exponents: Exponents,
+    pool: ThreadPoolExecutor,
+    say: Say = lambda _: None,
+    base: Floats | None = None,
+) -> Floats:
+    """The sums of exp(-h) times q, or another base, for words that can be released: float64 [K]."""
+    count = exponents.outputs
+    starts = range(0, count, ROWS)
+    sums = np.zeros(count)
+    parts = pool.map(
+        lambda start: partial_sums(exponents, slice(start, min(start + ROWS, count)), base), starts
+    )
+    for number, (start, part) in enumerate(zip(starts, parts, strict=True), start=1):
+        sums[start:] += part
+        _report(say, "sums", number, len(starts))
+    return sums
+
+
+def _log_sums(exponents: Exponents, pool: ThreadPoolExecutor, say: Say) -> Floats:
+    sums, count = all_sums(exponents, pool, say), exponents.outputs
+    others = pool.map(lambda part: other_log_sums(exponents, part), exponents.blocks(count, ROWS))
+    return np.concatenate([np.log(sums), *others])
+
+
+def _report(say: Say, what: str, done: int, of: int) -> None:
+    """Rows come shorter and shorter: a share of the pairs, in tenths."""
+    tenths = [int(10 * (1 - (1 - part / of) ** 2)) for part in (done - 1, done)]
+    if tenths[0] != tenths[1] and of >= 20:
+        say(f"{what}: {10 * tenths[1]} %")
+
+
+def settled(pairs: PairScan, found: Found) -> ScannedConstant:
+    """Bounds on the largest excess, once all pairs were scanned."""
+    exponents = pairs.exponents
+    found.open = found.open.once(len(exponents.sources))
+    _settle_unreleased(pairs, found)
+    upper = max(found.excess, found.open.dropped)
+    order = np.argsort(-found.open.upper, kind="stable")
+    for number, place in enumerate(order):
+        bound = float(found.open.upper[place])
+        if bound <= upper * _ROOM or number == _MOST_DIFFERENCES:
+            upper = max(upper, bound)  # it is that of all that follow
+            break
+        first, second = int(found.open.first[place]), int(found.open.second[place])
+        apart = float(exponents.between(np.array([first]), np.array([second]))[0])
+        differ = difference(exponents, first, second)
+        share = _share(exponents)
+        gap = differ.gap if first >= exponents.outputs else apart
+        excess = (gap + abs(differ.log_sum)) / apart - 1
+        room = differ.error / apart + 4 * (share - 1)
+        upper = max(upper, min(excess + room, bound))
+        if excess - room > found.excess:
+            found.excess, found.pair = excess - room, (first, second)
+    ids = exponents.sources
+    pair = None if found.pair is None else (int(ids[found.pair[0]]), int(ids[found.pair[1]]))
+    rounding = 1 + 8 * 2.0**-53
+    reached = (1 + found.excess) / 2 if found.pair else 0.5
+    return ScannedConstant((1 + upper) / 2 * rounding, reached, pair)
+
+
+def _share(exponents: Exponents) -> float:
+    """A distance of two vectors is off by this factor at most."""
+    return 1 + 2 * (exponents.vocabulary.dimensions + 8) * ROUNDOFF
+
+
+def _settle_unreleased(pairs: PairScan, found: Found) -> None:
+    """Pairs whose word with the smaller Z cannot be released: by all words that can."""
+    exponents, logs = pairs.exponents, pairs.log_sums
+    loose = found.open.first >= exponents.outputs
+    left = max(_PRODUCTS * len(logs), _FEW)
+    words, rows = np.unique(found.open.first[loose], return_inverse=True)
+    places = np.flatnonzero(loose)
+    largest = np.zeros(len(words))
+    np.maximum.at(largest, rows, found.open.upper[places])
+    for word in np.argsort(-largest, kind="stable"):
+        if largest[word] <= found.excess:
+            break
+        mine = places[rows == word]
+        mine = mine[found.open.upper[mine] > found.excess]
+        if len(mine) > left:
+            break
+        left -= len(mine)
+        _settle_word(pairs, found, int(words[word]), mine)
+
+
+def _settle_word(pairs: PairScan, found: Found, word: int, mine: Ids) -> None:
+    exponents, logs = pairs.exponents, pairs.log_sums
+    others = found.open.second[mine]
+    apart = exponents.between(np.full(len(mine), word), others)
+    gaps = largest_gaps(exponents, word, others)
+    higher = logs[others] - logs[word]
+    error = 2 * pairs.error + 2 * exponents.error
+    share = _share(exponents)
+    excess = (np.minimum(gaps, apart) + higher) / apart - 1
+    room = error / apart + 4 * (share - 1)
+    found.open.upper[mine] = np.minimum(found.open.upper[mine], excess + room)
+    best = int((excess - room).argmax())
+    if excess[best] - room[best] > found.excess:
+        found.excess = float(excess[best] - room[best])
+        found.pair = word, int(others[best])

@@ -1,0 +1,95 @@
+"""Public files of words with a number each: of importance, of a base measure."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dxbeam import storage
+from dxbeam.errors import ConfigurationError
+
+Row = tuple[str, str, object]
+"""Where it stands, for messages; a word; and its number as it is written."""
+
+
+def read_bytes(flag: str, source: str, named: Sequence[str]) -> bytes:
+    """A file, local or gs://.
+
+    Args:
+      flag: for messages.
+      source: the file.
+      named: what the flag takes besides files.
+
+    Raises:
+      ConfigurationError: it cannot be read.
+    """
+    try:
+        return storage.read(source)
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(
+            f"`{flag}` {source}: cannot be read ({type(error).__name__}); give a file, or one "
+            f"of {', '.join(named)}"
+        ) from None
+
+
+def weighted_words(flag: str, source: str, content: bytes) -> Iterator[Row]:
+    """Words and numbers of a file, one after the other.
+
+    Args:
+      flag: for messages.
+      source: the file: in UTF-8 a word, a tab and a number on each line; or with the columns
+        ``word`` and ``weight``, .csv with a first line that names them, or .parquet.
+      content: its bytes.
+
+    Raises:
+      ConfigurationError: it is no such file; messages name its lines, never its words.
+    """
+    where = f"`{flag}` {source}"
+    if source.endswith(".parquet"):
+        return _parquet(where, content)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{where}: this is not a text in UTF-8; save it as one") from None
+    if source.endswith(".csv"):
+        return _csv(where, text)
+    lines = (line.rstrip("\r").split("\t") for line in text.split("\n"))
+    return _tabbed(where, lines)
+
+
+def _tabbed(where: str, lines: Iterable[list[str]]) -> Iterator[Row]:
+    for number, line in enumerate(lines, start=1):
+        if line == [""]:
+            continue
+        if len(line) != 2:
+            raise ConfigurationError(f"{where}, line {number}: write a word, a tab and its weight")
+        yield f"{where}, line {number}", line[0], line[1]
+
+
+def _csv(where: str, text: str) -> Iterator[Row]:
+    rows = csv.DictReader(io.StringIO(text))
+    _check_columns(where, rows.fieldnames or ())
+    for row in rows:
+        yield f"{where}, line {rows.line_num}", row["word"], row["weight"]
+
+
+def _parquet(where: str, content: bytes) -> Iterator[Row]:
+    try:
+        table = pq.read_table(pa.BufferReader(content))
+    except (pa.ArrowException, OSError) as error:
+        raise ConfigurationError(f"{where}: is no Parquet file ({type(error).__name__})") from None
+    _check_columns(where, table.column_names)
+    words, weights = (table.column(name).to_pylist() for name in ("word", "weight"))
+    for number, (word, weight) in enumerate(zip(words, weights, strict=True), start=1):
+        yield f"{where}, row {number}", str(word), weight
+
+
+def _check_columns(where: str, names: Iterable[str]) -> None:
+    if not {"word", "weight"} <= set(names):
+        raise ConfigurationError(
+            f"{where}: needs the columns word and weight, named on its first line"
+        )

@@ -1,0 +1,144 @@
+r"""Finds the smallest epsilon that is true of one vocabulary, for santext and tem.
+
+    dxbeam scan-constant --vocabulary V --mechanism santext --epsilon 1.5,2 --output scan.json
+    dxbeam sanitize … --mechanism santext --epsilon 2 --constant exact --constant_scan scan.json
+    dxbeam scan-constant --vocabulary V --mechanism santext --nominal_epsilon 2,3
+
+The worst case of these mechanisms is rarely reached: of all pairs of words of a vocabulary the one
+that is told apart best decides. The first form finds, for each epsilon that you want to guarantee,
+a larger nominal one by which words may be drawn, and keeps it in a file. A file that is there
+already, of the same vocabulary and settings, is added to. The last form says what nominal epsilons
+guarantee, and writes nothing. docs/exact-constants.md explains both.
+
+Nothing private is read. All pairs are scanned, with a bound on rounding; the time grows with the
+square of the number of words, and words are drawn no more slowly afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from dxbeam import storage
+from dxbeam.commands import program
+from dxbeam.errors import ConfigurationError, OutputError
+from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.mechanisms.constants.record import record_of
+from dxbeam.mechanisms.constants.scan import scan
+from dxbeam.mechanisms.constants.solve import Level, exponents_of, solve
+from dxbeam.mechanisms.parameters import checked_epsilon, recorded_settings
+from dxbeam.space import artifact
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.base_file import read_base
+from dxbeam.text.constant_file import read_record
+from dxbeam.text.importance_file import read_importance
+
+
+def _arguments() -> program.Arguments:
+    parser = program.Arguments("scan-constant", __doc__ or "")
+    parser.add_argument(
+        "--vocabulary", required=True, metavar="DIR", help="what dxbeam build-vocabulary wrote"
+    )
+    parser.add_argument(
+        "--mechanism", default="santext", metavar="NAME", help="santext (default) or tem"
+    )
+    parser.add_argument(
+        "--epsilon", metavar="NUMBERS", help="to be guaranteed, one or several, such as 1.5,2"
+    )
+    parser.add_argument(
+        "--nominal_epsilon", metavar="NUMBERS", help="of which to say what they guarantee"
+    )
+    for name, what in (
+        ("parameters", "further parameters of the mechanism, as dxbeam sanitize takes them"),
+        ("importance", "public weights of words, as dxbeam sanitize takes them"),
+        ("base", "public base measure, as dxbeam sanitize takes it"),
+    ):
+        parser.add_argument(f"--{name}", default="", metavar="…", help=what)
+    parser.add_argument("--base_exponent", type=float, default=1.0, metavar="TAU", help="of base")
+    parser.add_argument(
+        "--output", metavar="FILE", help="where to keep the result; needed with --epsilon"
+    )
+    return parser
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [checked_epsilon(float(part)) for part in text.split(",")]
+    except ValueError:
+        raise ConfigurationError(f"epsilon: {text} is no list of numbers such as 1.5,2") from None
+
+
+def scan_constant(argv: Sequence[str]) -> int:
+    """Scans and prints; returns the exit code."""
+    given = _arguments().parse_args(argv)
+    if bool(given.epsilon) == bool(given.nominal_epsilon):
+        raise ConfigurationError("give --epsilon, to be guaranteed, or --nominal_epsilon")
+    if given.epsilon and not given.output:
+        raise ConfigurationError("--output is needed with --epsilon; a release reads it")
+    parameters = parse_parameters(given.parameters)
+    importance = read_importance(given.importance) if given.importance else None
+    base = read_base(given.base, given.base_exponent) if given.base else None
+
+    def mechanism(epsilon: float) -> Any:
+        return make_mechanism(
+            given.mechanism, epsilon=epsilon, importance=importance, base=base, **parameters
+        )
+
+    wanted = _numbers(given.epsilon or given.nominal_epsilon)
+    made = [mechanism(epsilon) for epsilon in wanted]
+    vocabulary = artifact.open_vocabulary(artifact.handle(given.vocabulary))
+    for each in made:
+        exponents_of(each, vocabulary)  # refuses what has no constant, before anything starts
+    if given.nominal_epsilon:
+        for each in made:
+            _say_nominal(each, vocabulary)
+        return 0
+    return _solve(made, vocabulary, given.output)
+
+
+def _say_nominal(mechanism: Any, vocabulary: Vocabulary) -> None:
+    started = time.monotonic()
+    found = scan(exponents_of(mechanism, vocabulary))
+    pair = record_of(mechanism, vocabulary, [Level(0.0, 0.0, found, 1)])["levels"][0]["pair"]
+    words = f", reached by {' and '.join(pair)}" if pair else ""
+    print(
+        f"nominal epsilon {mechanism.epsilon:g} guarantees {found.constant * mechanism.epsilon:.6g}"
+        f"{words} ({time.monotonic() - started:.0f} seconds)",
+        flush=True,
+    )
+
+
+def _solve(made: Sequence[Any], vocabulary: Vocabulary, output: str) -> int:
+    record = record_of(made[0], vocabulary, [])
+    if storage.exists(output):
+        before = read_record(output)
+        if any(before[name] != record[name] for name in ("vocabulary", "mechanism")):
+            raise OutputError(
+                f"--output {output} is of another vocabulary or other settings; choose another file"
+            )
+        record = before
+    elif (reason := storage.why_no_file(output)) is not None:
+        raise OutputError(f"--output {output} cannot be written: {reason}")
+    for mechanism in made:
+        assert record["mechanism"] == recorded_settings(mechanism)
+        if mechanism.epsilon in [level["epsilon"] for level in record["levels"]]:
+            print(f"epsilon {mechanism.epsilon:g}: in {output} already")
+            continue
+        started = time.monotonic()
+        level = solve(mechanism, vocabulary, lambda said: print(f"  {said}", flush=True))
+        levels = record["levels"] + record_of(mechanism, vocabulary, [level])["levels"]
+        record["levels"] = sorted(levels, key=lambda each: float(each["epsilon"]))
+        with storage.open_write(output) as file:
+            file.write((json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
+        print(
+            f"epsilon {level.epsilon:g} is guaranteed by the nominal epsilon {level.nominal:.6g} "
+            f"({level.scans} scans, {time.monotonic() - started:.0f} seconds); kept in {output}",
+            flush=True,
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    program.main(scan_constant)

@@ -1,0 +1,53 @@
+"""The audit of a promise with an exact constant, and of constants that are 1 % too small."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from dxbeam.audit.bag_battery import bag_vocabulary
+from dxbeam.audit.promise_battery import audit_promises
+from dxbeam.audit.subject import Subject
+from dxbeam.mechanisms.base_measure import FrequencyBase
+from dxbeam.mechanisms.constants.record import record_of
+from dxbeam.mechanisms.constants.solve import solve
+from dxbeam.mechanisms.exact_constant import ExactConstant, constant_of
+from dxbeam.mechanisms.importance import FrequencyWeights
+from dxbeam.mechanisms.parameters import recorded_settings
+from dxbeam.mechanisms.santext import SanText
+from dxbeam.mechanisms.tem import TEM
+from dxbeam.text.configuration import Configuration
+
+
+def _failed(made: Any, n: int = 2) -> list[str]:
+    found = audit_promises(Subject(Configuration(made)), n)
+    return [finding.setting for finding in found if finding.p_value < 1e-6]
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        SanText(2.0),
+        SanText(2.0, base=FrequencyBase()),
+        SanText(2.0, importance=FrequencyWeights(2.0)),
+        TEM(2.0, 0.1),
+    ],
+    ids=["santext", "base", "importance", "tem"],
+)
+def test_the_audit_finds_a_constant_that_is_one_percent_too_small(plain: Any) -> None:
+    vocabulary = bag_vocabulary(Subject(Configuration(plain)), 2)
+    level = solve(plain, vocabulary)
+    right = constant_of(record_of(plain, vocabulary, [level]))
+    assert right.nominal(2.0) > 2.02
+    assert not _failed(dataclasses.replace(plain, constant=right))
+    wrong = ExactConstant(
+        right.vocabulary, ((2.0, 1.01 * level.nominal),), recorded_settings(plain), right.scan
+    )
+    failed = _failed(dataclasses.replace(plain, constant=wrong))
+    assert any("ordered text" in setting for setting in failed)
+
+
+def test_a_base_measure_passes() -> None:
+    assert not _failed(SanText(2.0, base=FrequencyBase(0.5)))
