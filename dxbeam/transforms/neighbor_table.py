@@ -7,8 +7,6 @@ piece at a time.
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Iterable, Iterator
 
 import apache_beam as beam
@@ -32,9 +30,6 @@ from dxbeam.space.table_pieces import (
     whole_pieces,
     write_piece,
 )
-
-_SECONDS_PER_REPORT = 10.0
-_LOG = logging.getLogger(__name__)
 
 
 class WriteNeighborTable(beam.PTransform):
@@ -101,7 +96,6 @@ class _SearchPiece(beam.DoFn):
         self._counted = Metrics.counter("dxbeam", "table_words")
 
     def setup(self) -> None:
-        self._done, self._reported = 0, time.monotonic()
         faiss.omp_set_num_threads(self._search_threads)
         threadpoolctl.threadpool_limits(self._search_threads)
         self._words: NeighborSearch = self._shared.acquire(
@@ -121,10 +115,6 @@ class _SearchPiece(beam.DoFn):
         ids = np.arange(first, first + rows_of(first, self._shape.words))
         neighbors, radii = self._words.neighbor_table(ids, self._depth)
         self._counted.inc(len(ids))
-        self._done += len(ids)
-        if time.monotonic() - self._reported >= _SECONDS_PER_REPORT:
-            self._reported = time.monotonic()
-            _LOG.info("this worker: neighbours of %s words", f"{self._done:,}")
         yield write_piece(self._pieces, first, neighbors, radii)
 
 
