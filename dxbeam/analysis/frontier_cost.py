@@ -10,7 +10,7 @@ import numpy as np
 from dxbeam.analysis.attackers.channel import is_known
 from dxbeam.analysis.attackers.distance_rows import distance_rows
 from dxbeam.analysis.attackers.estimated_channel import LAW_PAIRS
-from dxbeam.analysis.attackers.resampled_channel import ranks_needed
+from dxbeam.analysis.attackers.resampled_channel import ranks_followed
 from dxbeam.analysis.measure_frontier import followed
 from dxbeam.analysis.measurement import Setting
 from dxbeam.space.neighbors import NeighborSearch
@@ -50,7 +50,7 @@ def expected_seconds(
         attacking = len(ids) * (release + 2 * row)
         for c in setting.rank_cs:
             if followed(c, epsilon, words):
-                around = min(words, len(ids) * ranks_needed(c, epsilon, words))
+                around = min(words, len(ids) * ranks_followed(c, epsilon, words))
                 attacking += around * row + len(ids) * release
         total += learning + attacking
     return total

@@ -539,7 +539,7 @@ ALTERATIONS: dict[str, tuple[str, Alteration, str, str]] = {
     ),
     "files left out": (
         "lines",
-        lambda _, c: c.update(unreadable_files=[]),
+        lambda _, c: c.update(unreadable_files=[{"file": "x", "reason": "y"}]),
         SELF,
         "SHA-256",
     ),
@@ -561,7 +561,7 @@ def altered(made: Made, tmp_path: Path) -> Callable[[str], Path]:
         path = release / "release.json"
         content = json.loads(path.read_text())
         alteration(release, content)
-        path.write_text(json.dumps(content, indent=1))
+        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
         return release
 
     return copy

@@ -13,7 +13,6 @@ from dxbeam.language.artifact import open_language_model
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release import ledger
 from dxbeam.release.accounts import accounts
-from dxbeam.release.verification import verify_release
 from dxbeam.space.artifact import open_vocabulary
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
@@ -55,7 +54,7 @@ def test_a_decoded_release_says_how_and_verifies(tmp_path: Path) -> None:
     assert {"candidates", "window", "overlap"} <= set(said)
     assert "Whoever sees one released document" in manifest["guarantee"]["sentence"]
     assert any("language model must be public" in each for each in manifest["guarantee"]["caveats"])
-    assert not verify_release(str(tmp_path / "release")).unchecked
+    assert tiny.verified(tmp_path / "release", "demo").unchecked == ()
 
 
 def test_the_job_releases_what_a_notebook_does(tmp_path: Path) -> None:

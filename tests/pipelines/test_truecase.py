@@ -10,7 +10,6 @@ import pytest
 
 import dxbeam
 from dxbeam.errors import DxbeamError
-from dxbeam.release.verification import verify_release
 from dxbeam.text.truecase import truecased
 from pipelines.build_language_model import build_language_model
 from pipelines.sanitize import sanitize
@@ -45,13 +44,13 @@ def test_a_release_with_capitals_is_the_one_without_written_again(tmp_path: Path
     assert manifest["configuration"]["truecase"] == {"model": model.digest, "rule": "truecase-1"}
     assert manifest["configuration_digest"] == plain["configuration_digest"]
     assert any("model must be public" in each for each in manifest["guarantee"]["caveats"])
-    assert not verify_release(str(tmp_path / "cased")).unchecked
+    assert tiny.verified(tmp_path / "cased", "demo").unchecked == ()
 
 
 def test_it_goes_with_a_decoder(tmp_path: Path) -> None:
     manifest = _run(tmp_path, "both", "--truecase", "--decode=context", "--language_model=demo")
     assert {"decoder", "truecase"} <= set(manifest["configuration"])
-    assert not verify_release(str(tmp_path / "both")).unchecked
+    assert tiny.verified(tmp_path / "both", "demo").unchecked == ()
 
 
 @pytest.mark.parametrize(

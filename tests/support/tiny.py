@@ -18,6 +18,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline
 
 from dxbeam import storage
+from dxbeam.release.verification import VerifiedRelease, verify_release
 from dxbeam.space import artifact, artifact_manifest
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
@@ -124,6 +125,12 @@ def _arguments(uri: str, corpus: Path | str, output: Path, flags: tuple[str, ...
     given = {flag.split("=")[0] for flag in flags}
     epsilon = [] if "--epsilon" in given else ["--epsilon=5"]
     return [f"--vocabulary={uri}", f"--input={corpus}", f"--output={output}", *epsilon, *flags]
+
+
+def verified(release: Path, vocabulary: str) -> VerifiedRelease:
+    """What is found by the vocabulary, and by the digest as it is now."""
+    digest, _ = storage.sha256(str(release / "release.json"))
+    return verify_release(str(release), vocabulary, digest=digest)
 
 
 def released(output: Path) -> dict[str, str]:
