@@ -229,7 +229,7 @@ def test_half_precision_and_an_approximate_index(embeddings: Path, tmp_path: Pat
     [
         ("--index_factory=Magic", "FAISS knows no such index"),
         ("--index_parameters=nprobe=2", "the index Flat has no such parameters"),
-        ("--neighbors=-1", "not 0 or a whole number from 1"),
+        ("--neighbors=-1", "whole number from 1"),
         ("--max_words=0", "max_words"),
         ("--embeddings=/nowhere.txt", "nowhere.txt"),
         ("--embeddings_format=magic", "choose auto or one of glove, word2vec, word2vec_binary"),
