@@ -4,8 +4,9 @@
         --private mr_sentence_polarity --model movie_reviews --judge brown --output table.jsonl
 
 The private documents are sanitized by ``Sanitizer`` with each setting, under one key for all, so
-decoders of a mechanism read the same noise (rank resampling has noise of its own). Each row is
-written to ``--output`` as soon as it is known; rows that are there are not computed again.
+decoders of a mechanism read the same noise (rank resampling has noise of its own). ``fluent`` reads
+the same language model (``--settings fluent=2.5 --readers nearest --order 3``). Each row is written to
+``--output`` as soon as it is known; rows that are there are not computed again.
 
 unchanged: of words in the vocabulary. rare: of those whose probability in the text of ``--rare_by``
 is below 1e-4. accuracy: of a TF-IDF and logistic regression that learns from released documents and
@@ -164,7 +165,8 @@ class Bench:
 
     def sanitizer(self, mechanism: str, epsilon: float, reader: str) -> Sanitizer:
         """The release path of a row."""
-        made = make_mechanism(mechanism, epsilon=epsilon)
+        model = self.model if mechanism == "fluent" else None
+        made = make_mechanism(mechanism, epsilon=epsilon, model=model)
         if reader in ("nearest", "rank_c"):
             resampling = RankResampling(RANK_C) if reader == "rank_c" else None
             return Sanitizer(self.search, Configuration(made, resampling), KEY)
