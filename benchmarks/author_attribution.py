@@ -33,7 +33,7 @@ from dxbeam.analysis.text_features import STYLE, WORDS, FeatureMaker
 from dxbeam.documents import Document
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import ENGLISH
-from dxbeam.text.sanitizer import Sanitized
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.tokenization import split, words
 
 CHUNK, HEADING, MOST_CHUNKS = 200, 100, 12

@@ -4,9 +4,9 @@
         --private mr_sentence_polarity --model movie_reviews --judge brown --output table.jsonl
 
 The private documents are sanitized by ``Sanitizer`` with each setting, under one key for all, so
-decoders of a mechanism read the same noise (rank resampling has noise of its own). ``fluent`` reads
-the same language model (``--settings fluent=2.5 --readers nearest --order 3``). Each row is written to
-``--output`` as soon as it is known; rows that are there are not computed again.
+decoders of a mechanism read the same noise (rank resampling has separate noise). ``fluent`` reads
+the same language model (``--settings fluent=2.5 --readers nearest --order 3``). Each row is written
+to ``--output`` as soon as it is known; rows that are there are not computed again.
 
 unchanged: of words in the vocabulary. rare: of those whose probability in the text of ``--rare_by``
 is below 1e-4. accuracy: of a TF-IDF and logistic regression that learns from released documents and
@@ -40,9 +40,10 @@ from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.artifact import open_vocabulary
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tokenization import split, words
 
 KEY = hashlib.sha256(b"dxbeam benchmarks/decoding 1").digest()

@@ -25,7 +25,7 @@ from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
 from dxbeam.documents import Document
 from dxbeam.mechanisms import Mechanism
 from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.text.sanitizer import Sanitized
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.tokenization import words
 
 EPSILON, DELTA, CLIP = 0.05, 1e-5, 5.0

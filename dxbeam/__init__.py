@@ -50,12 +50,13 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.text.bag_of_words import BagOfWords
     from dxbeam.text.bag_of_words_published import BagOfWordsPublished
     from dxbeam.text.base_file import read_base
+    from dxbeam.text.batch import Sanitized
     from dxbeam.text.configuration import Configuration
     from dxbeam.text.constant_file import read_constant
     from dxbeam.text.decoding.decoder import Decoder
     from dxbeam.text.epsilon_by_field import EpsilonByField
     from dxbeam.text.importance_file import read_importance
-    from dxbeam.text.sanitizer import Sanitized, Sanitizer
+    from dxbeam.text.sanitizer import Sanitizer
     from dxbeam.text.tally import Tally
     from dxbeam.vectors.configuration import VectorConfiguration
     from dxbeam.vectors.release import ReleasedVector, VectorReleaser

@@ -21,9 +21,10 @@ from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.language.sentences import sentence_ends
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tokenization import split, words
 from tests.test_readme import KEY, README, glove
 

@@ -15,8 +15,9 @@ from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.embeddings import read_embeddings
 from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 KEY = hashlib.sha256(b"dxbeam README 7").digest()

@@ -20,7 +20,8 @@ from dxbeam.audit.word_battery import Pair, audit_loss
 from dxbeam.documents import Document
 from dxbeam.space.neighbors import Ids
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.batch import Sanitized
+from dxbeam.text.sanitizer import Sanitizer
 
 LENGTH = 3
 STOP_WORDS = frozenset({"the", "w1"})

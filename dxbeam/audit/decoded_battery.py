@@ -35,7 +35,8 @@ from dxbeam.mechanisms import AddsNoise, Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.batch import Sanitized
+from dxbeam.text.sanitizer import Sanitizer
 
 WORDS = ("a", "few", "lettered")
 """The words of the small vocabulary, of unequal length."""

@@ -23,7 +23,8 @@ from dxbeam.audit.word_battery import Pair, audit_loss
 from dxbeam.documents import Document
 from dxbeam.language.model import LanguageModel
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.batch import Sanitized
+from dxbeam.text.sanitizer import Sanitizer
 
 _WORDS = 40
 

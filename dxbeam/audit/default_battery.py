@@ -25,8 +25,9 @@ from dxbeam.mechanisms.cluster_choice import DEFAULT_SIZE
 from dxbeam.mechanisms.importance import WordWeights
 from dxbeam.space.neighbors import Ids
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.epsilon_by_field import EpsilonByField
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 
 _LOWER = 0.6
 """The lower level's epsilon, of the higher one's."""

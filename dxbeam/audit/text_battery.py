@@ -16,7 +16,7 @@ from dxbeam.audit.evidence import Evidence, Floats
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.documents import Document
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-from dxbeam.text.sanitizer import Sanitized
+from dxbeam.text.batch import Sanitized
 
 HALF = 200
 """Words on each side of the middle one, a twentieth of the noise's deviation apart."""

@@ -12,8 +12,9 @@ from dxbeam.documents import Document
 from dxbeam.language.model import LanguageModel
 from dxbeam.release import usefulness
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally, total
 from dxbeam.text.tokenization import words
 

@@ -1,17 +1,9 @@
-"""Documents -> sanitized documents and tallies; the whole job without Beam.
-
-The words of many documents, or of a part of a long one, are collected until there are enough for
-one efficient search. Which words share a search has no influence on what is released.
-"""
+"""Documents -> sanitized documents and tallies; the whole job without Beam."""
 
 from __future__ import annotations
 
-import io
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from operator import add
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,33 +23,18 @@ from dxbeam.mechanisms import Mechanism, ReadsReleased
 from dxbeam.mechanisms.released_before import STARTS as STARTS_SENTENCE
 from dxbeam.mechanisms.released_before import places_after
 from dxbeam.randomness import document_key, draws_a_word, fill
-from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
+from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.remarks import remarks
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.batch import Batch, Sanitized
 from dxbeam.text.configuration import Configuration, as_configuration
 from dxbeam.text.decoding.decoder import CONTEXT
-from dxbeam.text.decoding.reader import Reader, Window, breaks_of, breaks_of_runs, windows
-from dxbeam.text.decoding.reading import CUT, FOLLOWS, OVERLAP, Breaks
+from dxbeam.text.decoding.reader import Reader, breaks_of_runs
+from dxbeam.text.decoding.reading import Breaks
 from dxbeam.text.public_model import with_model
-from dxbeam.text.tally import Tally
-from dxbeam.text.tokenization import parts
-from dxbeam.text.tokenization import words as words_in
 from dxbeam.text.truecase import truecased
 
-MASK = "<unk>"
-
-_WORDS_PER_SEARCH = 4096
-_CHARACTERS_PER_BATCH = 1 << 22  # bounds what waits when documents hold few words
-_ORIGINAL, _CLOSE, _DISTANT, _UNKNOWN = range(4)
 _BEFORE = np.array([STARTS_SENTENCE, 0, UNKNOWN])  # what places_after calls STARTS, FOLLOWS, CUT
-
-
-class Sanitized(NamedTuple):
-    """A document whose text may be released, and what happened to its words."""
-
-    document: Document
-    tally: Tally
 
 
 class Sanitizer:
@@ -294,252 +271,3 @@ def _with_model(
             "this vocabulary"
         )
     return with_model(configuration, model.digest, model.casings is not None)
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class _Draft:
-    """A document whose words are not all released yet: its key, its new text, its counts.
-
-    It has no repr, as that would show the key and the text.
-
-    Attributes:
-      document: the original.
-      key: the document key, from which its noise is drawn.
-      bag: the words released so far, where the configuration releases bags; else None.
-      text: the text written so far, where the order of words is kept.
-      released: how many words were released so far.
-      unprotected: how many words outside the vocabulary were masked, dropped or kept.
-      counts: released words by outcome: original, close, distant, unknown.
-      fillers: unknown words that fill up a bag.
-      omitted: words that are in no bag: stop words, and those that were not drawn.
-      end: what follows the last word.
-    """
-
-    document: Document
-    key: bytes
-    bag: list[str] | None = None
-    text: io.StringIO = field(default_factory=io.StringIO)
-    released: int = 0
-    unprotected: int = 0
-    counts: list[int] = field(default_factory=lambda: [0] * 4)
-    fillers: int = 0
-    omitted: int = 0
-    end: str = ""
-
-
-class _Read(NamedTuple):
-    """A part of a document that is decoded together, and where sentences start in it."""
-
-    window: Window
-    breaks: Breaks
-
-
-class Batch:
-    """Collects documents until they hold enough words for a search, and returns them in order.
-
-    Memory is bounded by the longest document and the size of a search, never by the corpus.
-    """
-
-    def __init__(self, sanitizer: Sanitizer):
-        self._sanitizer = sanitizer
-        self._unfinished: list[_Draft] = []  # in order; the last may wait for more words
-        self._done: list[Sanitized] = []
-        self._characters = 0
-        self._clear_words()
-
-    def _clear_words(self) -> None:
-        self._gaps: list[str] = []
-        self._ids: list[int] = []
-        self._runs: list[tuple[_Draft, int]] = []  # document, number of its words
-        self._reads: list[_Read] = []  # where words are decoded together
-
-    def is_of(self, sanitizer: Sanitizer) -> bool:
-        """Whether these documents are sanitized by this sanitizer."""
-        return self._sanitizer is sanitizer
-
-    def add(self, document: Document) -> bytes:
-        """Adds a document that ``document_problem`` has nothing against; the document's key."""
-        bag = self._sanitizer.configuration.bag
-        draft = _Draft(document, self._sanitizer.document_key(document), [] if bag else None)
-        self._unfinished.append(draft)
-        self._characters += len(document.text)
-        found = self._drawn(draft, bag) if bag else self._in_order(draft)
-        if self._sanitizer.reads_context or self._sanitizer.reads_released:
-            self._collect_windows(draft, found)
-        else:
-            for gaps, ids in found:
-                self._collect(draft, gaps, ids)
-        if not self._ids:
-            self._complete(self._unfinished)
-        elif self._characters >= _CHARACTERS_PER_BATCH:
-            self._finish()
-        return draft.key
-
-    def _collect(self, draft: _Draft, gaps: list[str], ids: list[int]) -> None:
-        """Takes words of the last document, and releases whenever there are enough for a search."""
-        start = 0
-        while start < len(ids):
-            stop = min(len(ids), start + _WORDS_PER_SEARCH - len(self._ids))
-            self._gaps += gaps[start:stop]
-            self._ids += ids[start:stop]
-            waiting = stop - start
-            if self._runs and self._runs[-1][0] is draft:
-                waiting += self._runs.pop()[1]
-            self._runs.append((draft, waiting))
-            if len(self._ids) == _WORDS_PER_SEARCH:
-                self._release()
-                self._complete(self._unfinished[:-1])
-            start = stop
-
-    def _collect_windows(self, draft: _Draft, found: Iterator[tuple[list[str], list[int]]]) -> None:
-        """Takes all words of the last document, a window of it at a time."""
-        gaps, ids = [], []
-        for some_gaps, some_ids in found:
-            gaps += some_gaps
-            ids += some_ids
-        breaks = breaks_of(gaps)
-        if self._sanitizer.reads_released:
-            breaks[[bool(words_in(gap)) for gap in gaps]] = CUT  # masked and kept words
-        for window in windows(len(ids), 0 if self._sanitizer.reads_released else OVERLAP):
-            read = breaks[window.first : window.end].copy()
-            read[0] = CUT if read[0] == FOLLOWS else read[0]
-            self._gaps += gaps[window.start : window.stop]
-            self._ids += ids[window.first : window.end]
-            self._runs.append((draft, window.stop - window.start))
-            self._reads.append(_Read(window, read))
-            if len(self._ids) >= _WORDS_PER_SEARCH:
-                self._release()
-                self._complete(self._unfinished[:-1])
-
-    def _in_order(self, draft: _Draft) -> Iterator[tuple[list[str], list[int]]]:
-        """Yields what stands before the words that are to be released, and the words' ids."""
-        vocabulary = self._sanitizer.search.vocabulary
-        policy = self._sanitizer.configuration.unknown_words
-        passed = ""  # what stands between two released words, masked and kept words among it
-        for gaps, words in parts(draft.document.text):
-            ids = vocabulary.ids_of(words).tolist()
-            after = "".join(gaps[len(words) :])
-            if policy == "noise":
-                yield gaps, ids
-                passed = after
-                continue
-            before = []
-            for gap, word, number in zip(gaps, words, ids, strict=False):
-                passed += gap
-                if number == UNKNOWN:
-                    draft.unprotected += 1
-                    passed += {"mask": MASK, "drop": "", "keep": word}[policy]
-                else:
-                    before.append(passed)
-                    passed = ""
-            yield before, [number for number in ids if number != UNKNOWN]
-            passed += after
-        draft.end = passed
-
-    def _drawn(self, draft: _Draft, bag: BagOfWords) -> Iterator[tuple[list[str], list[int]]]:
-        """Yields the same for the words drawn for a bag; nothing stands before any of them."""
-        vocabulary = self._sanitizer.search.vocabulary
-        drop = self._sanitizer.configuration.unknown_words == "drop"
-        total = 0
-
-        def candidates() -> Iterator[int]:
-            nonlocal total
-            for _, words in parts(draft.document.text):
-                total += len(words)
-                for word, number in zip(words, vocabulary.ids_of(words).tolist(), strict=True):
-                    if word.lower() not in bag.stop_words and not (drop and number == UNKNOWN):
-                        yield number
-
-        ids, found = bag.draw(draft.key, candidates())
-        draft.fillers = bag.fillers(found)
-        draft.omitted = total - min(found, bag.length)
-        yield [""] * len(ids), ids.tolist()
-
-    def take(self) -> list[Sanitized]:
-        """The documents that are ready, in the order in which they were added."""
-        done, self._done = self._done, []
-        return done
-
-    def finish(self) -> list[Sanitized]:
-        """All documents that were added and not yet taken."""
-        self._finish()
-        return self.take()
-
-    def _finish(self) -> None:
-        self._release()
-        self._complete(self._unfinished)
-
-    def _release(self) -> None:
-        """Releases all collected words and writes them to their documents."""
-        if not self._ids:
-            return
-        ids = np.array(self._ids, np.int64)
-        if self._reads:
-            ids, released = self._released_of_windows(ids)
-        else:
-            keys = [(draft.key, draft.released, count) for draft, count in self._runs]
-            released = self._sanitizer.release(keys, ids)
-        words = self._sanitizer.search.vocabulary.words_of(released)
-        texts = list(map(add, self._gaps, words))
-        lengths = [count for _, count in self._runs]
-        runs = np.repeat(np.arange(len(lengths)), lengths)
-        counts = np.bincount(4 * runs + self._outcomes(ids, released), minlength=4 * len(lengths))
-        start = 0
-        by_run = counts.reshape(-1, 4).tolist()
-        for (draft, count), outcomes in zip(self._runs, by_run, strict=True):
-            stop = start + count
-            if draft.bag is None:
-                draft.text.write("".join(texts[start:stop]))
-            else:
-                draft.bag += texts[start:stop]
-            draft.counts = list(map(add, draft.counts, outcomes))
-            draft.released += count
-            start = stop
-        self._clear_words()
-
-    def _released_of_windows(self, ids: Ids) -> tuple[Ids, Ids]:
-        """The words that windows release, originals and released: int64 [B] each."""
-        keys, kept = [], []
-        for (draft, _), (window, _) in zip(self._runs, self._reads, strict=True):
-            keys.append((draft.key, window.first, window.end - window.first))
-            places = np.arange(window.first, window.end)
-            kept.append((places >= window.start) & (places < window.stop))
-        breaks = np.concatenate([read.breaks for read in self._reads])
-        among = np.concatenate(kept)
-        return ids[among], self._sanitizer.release(keys, ids, breaks)[among]
-
-    def _outcomes(self, originals: Ids, released: Ids) -> Ids:
-        """How each word came out: int64 [B] of _ORIGINAL, _CLOSE, _DISTANT or _UNKNOWN."""
-        outcomes = np.full(len(originals), _DISTANT)
-        outcomes[originals == released] = _ORIGINAL
-        known = is_known(originals)
-        outcomes[~known] = _UNKNOWN
-        changed = np.flatnonzero(outcomes == _DISTANT)
-        close = self._sanitizer.search.is_close(originals[changed], released[changed])
-        outcomes[changed[close]] = _CLOSE
-        return outcomes
-
-    def _complete(self, documents: list[_Draft]) -> None:
-        for draft in documents:
-            self._characters -= len(draft.document.text)
-            draft.text.write(draft.end if draft.bag is None else " ".join(sorted(draft.bag)))
-            document_id, _, *others = draft.document
-            text = self._sanitizer.written(draft.text.getvalue())
-            document = Document(document_id, text, *others)
-            self._done.append(Sanitized(document, self._tally(draft)))
-        self._unfinished = self._unfinished[len(documents) :]
-
-    def _tally(self, draft: _Draft) -> Tally:
-        original, close, distant, unknown = draft.counts
-        kept = self._sanitizer.configuration.unknown_words == "keep"
-        return Tally(
-            documents=1,
-            tokens=original + close + distant + unknown + draft.unprotected,
-            original=original,
-            close=close,
-            distant=distant,
-            unknown=unknown + draft.unprotected - draft.fillers,
-            unchanged=original + (draft.unprotected if kept else 0),
-            fillers=draft.fillers,
-            omitted=draft.omitted,
-        )

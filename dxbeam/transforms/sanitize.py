@@ -50,9 +50,10 @@ from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.remarks import remarks
+from dxbeam.text.batch import Batch, Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.public_model import with_model
-from dxbeam.text.sanitizer import Batch, Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.corpus_digest import AddTags
 from dxbeam.transforms.progress import Progress

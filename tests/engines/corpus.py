@@ -14,8 +14,9 @@ from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space import artifact
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally, total
 from tests.support import tiny
 

@@ -24,8 +24,9 @@ from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from tests.support.distributions import random_numbers
 
 PARAMETERS = {"trlaplace_published": {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}}

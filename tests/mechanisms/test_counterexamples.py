@@ -20,8 +20,9 @@ from dxbeam.mechanisms.scaled_noise_published import ScaledNoisePublished
 from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from tests.support import vocabularies
 from tests.support.distributions import Floats, Ids, chi_square_p, random_numbers
 

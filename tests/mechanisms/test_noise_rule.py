@@ -26,8 +26,9 @@ from dxbeam.randomness import fill
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import make_projection

@@ -14,9 +14,10 @@ from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release.verification import verify_release
 from dxbeam.space import artifact
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.epsilon_by_field import EpsilonByField
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.transforms.sanitize import SanitizeDocuments
 from pipelines.sanitize import sanitize
 from tests.support import tiny
@@ -76,7 +77,7 @@ def test_the_job_releases_each_document_with_its_epsilon(uri: str, tmp_path: Pat
 def test_the_order_of_a_file_does_not_show_the_levels(
     uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr("dxbeam.text.sanitizer._WORDS_PER_SEARCH", 64)
+    monkeypatch.setattr("dxbeam.text.batch._WORDS_PER_SEARCH", 64)
     monkeypatch.setattr("dxbeam.transforms.sanitize._MOST_CHARACTERS", most)
     texts = tiny.texts(60, longest=9)
     records = [

@@ -10,8 +10,9 @@ import dxbeam
 from dxbeam.documents import Document
 from dxbeam.errors import DxbeamError
 from dxbeam.release.verification import verify_release
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from pipelines.sanitize import sanitize
 from tests.support import tiny
 

@@ -15,9 +15,10 @@ from dxbeam.mechanisms.santext import SanText
 from dxbeam.release import manifest
 from dxbeam.release.verification import verify_release
 from dxbeam.space import artifact
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.importance_file import read_importance
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from tests.support import tiny
 
 FLAGS = {"trlaplace_published": ("--epsilon=0.3", "--parameters=delta=0.4,clip=1")}

@@ -22,7 +22,8 @@ from dxbeam.keys import fingerprint
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release import manifest
 from dxbeam.space import artifact, artifact_contents, this_host
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.batch import Sanitized
+from dxbeam.text.sanitizer import Sanitizer
 from pipelines.sanitize import sanitize
 from tests.support import tiny
 

@@ -21,8 +21,9 @@ from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text import sanitizer
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from tests.support.distributions import Floats, judge
 
 HALF = 2000

@@ -22,8 +22,9 @@ from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text import sanitizer as module
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from tests.support.distributions import (
     Floats,
     chi_square_p,

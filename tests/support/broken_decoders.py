@@ -11,7 +11,8 @@ from typing import Any
 
 from dxbeam.documents import Document
 from dxbeam.space.vocabulary import UNKNOWN
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.batch import Sanitized
+from dxbeam.text.sanitizer import Sanitizer
 
 
 class _Peeking(Sanitizer):

@@ -34,8 +34,9 @@ from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally
 from dxbeam.vectors.release import VectorReleaser, to_grid
 

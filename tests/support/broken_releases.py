@@ -14,7 +14,8 @@ from dxbeam.randomness import document_key, draws_a_word, fill, sampling_key
 from dxbeam.space.vocabulary import UNKNOWN
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.batch import Sanitized
+from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.vectors.release import VectorReleaser, to_grid
 from tests.support.broken_mechanisms import BrokenReleaser
 

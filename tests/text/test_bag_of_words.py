@@ -28,9 +28,10 @@ from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text import bag_of_words as module
 from dxbeam.text import sanitizer as sanitizer_module
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.function_words import ENGLISH
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from tests.support import tiny
 
 EPSILON = 1.5

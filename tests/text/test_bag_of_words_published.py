@@ -16,8 +16,8 @@ from scipy import stats
 from dxbeam import BagOfWords, BagOfWordsPublished, Configuration, Laplace, Sanitizer
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.recorded_configuration import rebuilt
-from dxbeam.text.sanitizer import Sanitized
 from tests.support import tiny
 from tests.text import test_bag_of_words as exact
 

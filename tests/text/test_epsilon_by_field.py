@@ -11,10 +11,11 @@ from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.tem import TEM
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.epsilon_by_field import EpsilonByField, parse_epsilon_by
 from dxbeam.text.recorded_configuration import rebuilt
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from tests.support import tiny
 
 LEVELS = EpsilonByField("consent", (("low", 2.0), ("high", 8.0)))

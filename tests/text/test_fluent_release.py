@@ -10,10 +10,11 @@ from dxbeam.language.model import language_model_of
 from dxbeam.mechanisms.fluent import Fluent
 from dxbeam.space.vocabulary import UNKNOWN
 from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.recorded_configuration import rebuilt
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from tests.support import tiny
 
 WORDS = tiny.vocabulary(200)

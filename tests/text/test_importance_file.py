@@ -13,11 +13,12 @@ from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.importance import FrequencyWeights, WordWeights
 from dxbeam.mechanisms.santext import SanText
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.function_words import CLASSES, ENGLISH
 from dxbeam.text.importance_file import LISTS, read_importance
 from dxbeam.text.recorded_configuration import rebuilt
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from tests.mechanisms.test_contract import vocabulary
 
 WORDS = {"the": 10.0, "of": 2.5, 'a "quoted", word': 1.0, "#": 3.0}

@@ -19,8 +19,9 @@ from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text import sanitizer as module
+from dxbeam.text.batch import MASK, Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.sanitizer import MASK, Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally, total
 from dxbeam.text.tokenization import PUNCTUATION, WHITE_SPACE, split, words
 from tests.support import tiny

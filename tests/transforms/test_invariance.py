@@ -23,9 +23,10 @@ from dxbeam.space import artifact
 from dxbeam.space.choose_backend import is_exact_here
 from dxbeam.text import sanitizer
 from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
-from dxbeam.text.sanitizer import Sanitized, Sanitizer
+from dxbeam.text.sanitizer import Sanitizer
 from tests.support import tiny
 
 TEXTS = [*tiny.texts(60), "w1 w2 strange " * 2000]  # the last is longer than one search
