@@ -7,25 +7,23 @@ one efficient search. Which words share a search has no influence on what is rel
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from dxbeam.documents import Document
-from dxbeam.space.neighbors import Ids, is_known
+from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
 from dxbeam.space.vocabulary import UNKNOWN
 from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.reader import Window, breaks_of, windows
 from dxbeam.text.decoding.reading import CUT, FOLLOWS, OVERLAP, Breaks
 from dxbeam.text.tally import Tally
 from dxbeam.text.tokenization import parts
 from dxbeam.text.tokenization import words as words_in
-
-if TYPE_CHECKING:
-    from dxbeam.text.sanitizer import Sanitizer
 
 MASK = "<unk>"
 
@@ -39,6 +37,26 @@ class Sanitized(NamedTuple):
 
     document: Document
     tally: Tally
+
+
+class ReleasesWords(Protocol):
+    """What a batch needs of a ``Sanitizer``, whose methods say what they do."""
+
+    configuration: Configuration
+    search: NeighborSearch
+
+    @property
+    def reads_context(self) -> bool: ...  # noqa: D102
+    @property
+    def reads_released(self) -> bool: ...  # noqa: D102
+    def document_key(self, document: Document) -> bytes: ...  # noqa: D102
+    def written(self, text: str) -> str: ...  # noqa: D102
+    def release(  # noqa: D102
+        self,
+        keys: Iterable[tuple[bytes, int, int]],
+        ids: Ids,
+        breaks: Breaks | None = None,
+    ) -> Ids: ...
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -85,7 +103,7 @@ class Batch:
     Memory is bounded by the longest document and the size of a search, never by the corpus.
     """
 
-    def __init__(self, sanitizer: Sanitizer):
+    def __init__(self, sanitizer: ReleasesWords):
         self._sanitizer = sanitizer
         self._unfinished: list[_Draft] = []  # in order; the last may wait for more words
         self._done: list[Sanitized] = []
@@ -98,7 +116,7 @@ class Batch:
         self._runs: list[tuple[_Draft, int]] = []  # document, number of its words
         self._reads: list[_Read] = []  # where words are decoded together
 
-    def is_of(self, sanitizer: Sanitizer) -> bool:
+    def is_of(self, sanitizer: ReleasesWords) -> bool:
         """Whether these documents are sanitized by this sanitizer."""
         return self._sanitizer is sanitizer
 
