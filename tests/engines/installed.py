@@ -174,7 +174,11 @@ class _new_folder(tempfile.TemporaryDirectory):  # type: ignore[type-arg]  # noq
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         if kind is None and not self._place.exists():
             shutil.copytree(self.name, f"{self.name}-whole")
-            Path(f"{self.name}-whole").rename(self._place)
+            try:
+                Path(f"{self.name}-whole").rename(self._place)
+            except OSError:
+                if not self._place.exists():  # else another process was first
+                    raise
         super().__exit__(kind, *rest)  # type: ignore[arg-type]
 
 
