@@ -182,7 +182,7 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
         metavar="FILE",
         help="with santext or tem, a public base measure: words are drawn in proportion to it, so "
         "that likely words come back. A file as for --importance, of numbers such as how often "
-        "each word occurs in a public text; words that it does not name are never released; or "
+        "each word occurs in a public text; words that it does not name are never drawn; or "
         f"{FREQUENCY}, 1 / r for the r-th word of the vocabulary. Never computed from the private "
         "corpus (default: all words alike)",
     )

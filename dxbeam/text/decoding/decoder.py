@@ -59,7 +59,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, at_most
 from dxbeam.mechanisms.parameters import checked_choice, checked_positive, checked_whole
 from dxbeam.text.decoding.losses import LOSSES, WORD
 from dxbeam.text.decoding.reading import OVERLAP, PIECE
@@ -159,9 +159,12 @@ class Decoder:
             return promise
         return promise.of_documents()
 
-    @property
-    def caveats(self) -> tuple[str, ...]:
-        """What a reader of the guarantee should know besides."""
+    def caveats(self, delta: float) -> tuple[str, ...]:
+        """What a reader of the guarantee should know besides.
+
+        Args:
+          delta: of the guarantee, of what is drawn for a word.
+        """
         if self.kind == PRIOR:
             return (
                 "Each word is decoded by itself, with a public language model: post-processing of "
@@ -172,7 +175,8 @@ class Decoder:
             "Words are decoded together, with a public language model, so a released word depends "
             "on what the mechanism drew for all words around it. The promise is therefore about "
             "the whole document: two documents that differ in one word, x in place of x', differ "
-            "in the whole of what is released by a factor of at most exp(epsilon * d(x, x')).",
+            "in the whole of what is released by a factor of at most exp(epsilon * d(x, x'))"
+            + (f", up to a probability of {at_most(delta)}." if delta else "."),
             MUST_BE_PUBLIC,
         )
 
