@@ -80,8 +80,9 @@ MUST_BE_PUBLIC = (
 ROUNDED = (
     "The proof is for exact arithmetic. In 64-bit floating point noisy vectors are rounded to a "
     "public grid before they are read, and a coordinate comes out on another grid point than exact "
-    "noise would with a probability of at most 2^-36 (2^-32 for mahalanobis): what is released of "
-    "T words in n dimensions is within T n times that, in total variation."
+    "noise would with a probability of at most 2^-36 (2^-32 for mahalanobis, where no coordinate "
+    "of the noise deviates more than four times as much as it does in any direction): what is "
+    "released of T words in n dimensions is within T n times that, in total variation."
 )
 
 
