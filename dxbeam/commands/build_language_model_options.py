@@ -64,6 +64,6 @@ class BuildLanguageModelOptions(PipelineOptions):
             type=float,
             default=0.001,
             metavar="SHARE",
-            help="with --arpa, the probability that all words of the vocabulary share that the file "
-            "lacks (default 0.001)",
+            help="with --arpa, the probability that is shared by all words of the vocabulary that "
+            "the file lacks (default 0.001)",
         )
