@@ -1,5 +1,5 @@
-# make demo: sanitizes the sample corpus with the bundled vocabulary, shows what came out, and makes
-#   a page of what other settings would do.
+# make demo: sanitizes the sample corpus with the bundled vocabulary and language model, shows what
+#   came out, and makes a page of what other settings would do.
 # make test: lints, type-checks and runs every test.
 # make quick: the same in under a minute, without the tests that run jobs or take long.
 # make docs: builds the documentation as a site in build/docs, without network.

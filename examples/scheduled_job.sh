@@ -7,9 +7,9 @@
 #   KEY=/etc/dxbeam/key
 #   15 2 * * *  /srv/dxbeam/examples/scheduled_job.sh
 #
-# The notes of a day lie in $NOTES/YYYY-MM-DD/*.jsonl; the releases, which may be given away, in
-# $RELEASES/YYYY-MM-DD. Metrics are computed from the raw text, so they are kept apart and stay
-# here: in $METRICS/YYYY-MM-DD, a folder for each run.
+# The notes of a day are in $NOTES/YYYY-MM-DD/*.jsonl; the releases, which may be given away, in
+# $RELEASES/YYYY-MM-DD. Metrics are computed from the raw text, so they must stay private: in
+# $METRICS/YYYY-MM-DD, a folder for each run. So must the ledger, $METRICS/ledger.jsonl.
 # The key is made once:  (umask 077; openssl rand -hex 32 > /etc/dxbeam/key)
 #
 # DAY (default: today, UTC) names the day, so that a night that was missed can be made up for. A day

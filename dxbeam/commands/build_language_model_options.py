@@ -50,8 +50,8 @@ class BuildLanguageModelOptions(PipelineOptions):
             type=float,
             default=0.05,
             metavar="SHARE",
-            help="share of the documents that the model is not made of and its perplexity is "
-            "measured on (default 0.05)",
+            help="share of the documents that are left out of the model, to measure its perplexity "
+            "on them (default 0.05)",
         )
         group.add_argument(
             "--arpa",
@@ -64,6 +64,6 @@ class BuildLanguageModelOptions(PipelineOptions):
             type=float,
             default=0.001,
             metavar="SHARE",
-            help="with --arpa, the probability that words of the vocabulary share which the file "
-            "does not have (default 0.001)",
+            help="with --arpa, the probability that is shared by all words of the vocabulary that "
+            "the file lacks (default 0.001)",
         )

@@ -182,7 +182,7 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
         metavar="FILE",
         help="with santext or tem, a public base measure: words are drawn in proportion to it, so "
         "that likely words come back. A file as for --importance, of numbers such as how often "
-        "each word occurs in a public text; words that it does not name are never released; or "
+        "each word occurs in a public text; words that it does not name are never drawn; or "
         f"{FREQUENCY}, 1 / r for the r-th word of the vocabulary. Never computed from the private "
         "corpus (default: all words alike)",
     )
@@ -190,8 +190,7 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
         "--base_exponent",
         type=number,
         metavar="TAU",
-        help="with --base, the power to which it is raised; 0.5 lies between none and all of it "
-        "(default 1)",
+        help="with --base, the power to which it is raised: 1 counts it fully (default), 0.5 half",
     )
     group.add_argument(
         "--constant",
@@ -243,29 +242,30 @@ def _add_decoder(group: argparse._ArgumentGroup) -> None:
         "--decode",
         default=NEAREST,
         metavar="HOW",
-        help="how drawn noise is read. nearest: the nearest or drawn word (default). prior: each "
-        "word by a public language model's frequencies. context: the words of a sentence together. "
-        "It costs no privacy; docs/decoding.md says what it changes",
+        help="how what was drawn is read. nearest: the nearest or drawn word (default). prior: "
+        "each word by a public language model's frequencies. context: the words of a sentence "
+        "together. It costs no privacy; docs/decoding.md says what it changes",
     )
     group.add_argument(
         "--decode_loss",
         metavar="WHAT",
-        help="with --decode prior or context, release the most probable 'word' (default), or the "
-        "candidate at the least expected 'distance'",
+        help="with --decode prior or context, which candidate is released: the most probable "
+        "'word' (default), or by 'distance' the one nearest to the mean of all, weighted by their "
+        "probability",
     )
     group.add_argument(
         "--language_model",
         metavar="DIR",
         help="what dxbeam build-language-model wrote for this vocabulary, local or gs://, or "
         "'demo' with the demo vocabulary; needed with --decode prior or context, with "
-        "--mechanism fluent or --truecase. It must be "
-        "public: one made from the private corpus voids the guarantee",
+        "--mechanism fluent and with --truecase. It must be public: one made from the private "
+        "corpus voids the guarantee",
     )
     group.add_argument(
         "--truecase",
         action="store_true",
         help="put capitals into the released text as public text has them, by --language_model and "
-        "the released words alone; the original's capitals have no influence",
+        "the released words only; the original's capitals have no influence",
     )
 
 

@@ -221,9 +221,8 @@ def _opened(directory: Path, manifest: dict[str, Any], uri: str) -> LanguageMode
             f"`language_model` {uri}: the files are whole but do not fit together "
             f"({type(error).__name__}); {REBUILD}"
         ) from None
-    return LanguageModel(
-        manifest["words"], manifest["vocabulary"], numbers, manifest["digest"], casings
-    )
+    model = LanguageModel(manifest["words"], manifest["vocabulary"], numbers, casings)
+    return model.with_digest(manifest["digest"])
 
 
 def _fits(numbers: Smoothed, words: int) -> bool:

@@ -47,14 +47,12 @@ class LanguageModel:
       words: N.
       vocabulary: ``content_digest`` of the vocabulary it is made for.
       numbers: what is stored.
-      stored_digest: names the content; "" for a model made in memory.
       casings: how words are written in the text that it was made of, or None.
     """
 
     words: int
     vocabulary: str
     numbers: Smoothed
-    stored_digest: str = ""
     casings: Casings | None = None
 
     def __reduce__(self) -> Any:
@@ -82,13 +80,20 @@ class LanguageModel:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 that names the content: the artifact's, or of what a model in memory holds."""
-        if self.stored_digest:
-            return self.stored_digest
+        """SHA-256 that names the content, and keys the noise of what reads it.
+
+        An artifact's is that of its manifest, which its opener puts here. Any other model, also an
+        opened one of which a field was replaced, is read.
+        """
         digest = hashlib.sha256(f"{self.vocabulary} {self.words}".encode())
         for array in arrays(self.numbers).values():
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
+
+    def with_digest(self, digest: str) -> LanguageModel:
+        """The same model, with a digest that its content has already: for opened artifacts."""
+        self.__dict__["digest"] = digest
+        return self
 
     def backoff(self, contexts: npt.ArrayLike) -> Floats:
         """The weight of ``continuation`` after contexts: int64 [...] -> float64 [...]."""

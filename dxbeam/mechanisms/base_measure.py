@@ -162,7 +162,7 @@ class ListedBase:
         """Which measure this is, as a person reads it."""
         return (
             f"{self.kind}, {len(self.listed):,} words, SHA-256 {self.digest[:12]}, to the power of "
-            f"{self.exponent:.12g}; other words are never released"
+            f"{self.exponent:.12g}; other words are never drawn"
         )
 
 

@@ -32,6 +32,8 @@ CONSTANTS = (WORST_CASE, EXACT)
 FORMAT, VERSION = "dxbeam-constant", 1
 """Of a scan's record."""
 
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class ExactConstant:
@@ -42,12 +44,25 @@ class ExactConstant:
       levels: (guaranteed epsilon, nominal epsilon), from the smallest to the largest.
       settings: the mechanism that was scanned: its name and parameters but epsilon, as JSON.
       scan: SHA-256 of the scan's record.
+
+    Raises:
+      ConfigurationError: a nominal epsilon that no scan gives: it is never below the guaranteed
+        one, and never above twice as much, as c is at least 1/2.
     """
 
     vocabulary: str
     levels: tuple[tuple[float, float], ...]
     settings: Mapping[str, Any] = field(compare=False, repr=False)
     scan: str = ""
+
+    def __post_init__(self) -> None:
+        for epsilon, nominal in self.levels:
+            if not epsilon * (1 - _ROUNDING) <= nominal <= 2 * epsilon * (1 + _ROUNDING):
+                raise ConfigurationError(
+                    f"`constant` exact: no scan gives a nominal epsilon of {nominal:g} for "
+                    f"{epsilon:g}: it is at least as large, and at most twice; run dxbeam "
+                    "scan-constant"
+                )
 
     def nominal(self, epsilon: float) -> float:
         """The epsilon by which words are drawn, for a guaranteed one.
@@ -103,7 +118,7 @@ def constant_of(record: Mapping[str, Any]) -> ExactConstant:
         )
         kept = all(
             float(each["nominal_epsilon"]) * float(each["constant"])
-            <= float(each["epsilon"]) * (1 + 1e-12)
+            <= float(each["epsilon"]) * (1 + _ROUNDING)
             for each in record["levels"]
         )
         if not (kept and levels):

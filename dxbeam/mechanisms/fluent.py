@@ -28,12 +28,13 @@ the private corpus. Where a sentence starts is read from the public gaps between
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
+from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, pure
 from dxbeam.language.uniform import uniform_model
 from dxbeam.mechanisms.exponential_choice import ROUNDED_CHOICE
@@ -55,6 +56,11 @@ READS_ON = (
     "word, x in place of x', differ in the whole of what is released by a factor of at most "
     "exp(epsilon * d(x, x'))."
 )
+_ROWS_AT_ONCE = 256
+
+LARGEST_GAMMA = 1e18
+"""Beyond all distances of vectors in use; float32 holds its square."""
+
 MAY_BE_FALSE = "Fluent text can state things that are false and that the original did not say."
 
 
@@ -79,6 +85,8 @@ class Fluent:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         meaning = "the distance from which on words are alike"
         object.__setattr__(self, "gamma", checked_positive("gamma", self.gamma, meaning))
+        if self.gamma > LARGEST_GAMMA:
+            raise ConfigurationError(f"gamma must be at most {LARGEST_GAMMA:g}: {meaning}")
         object.__setattr__(self, "model", public_model(self.model))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
@@ -105,7 +113,7 @@ class Fluent:
         """
         every, near = search.computed_once(("fluent", self), self._prepared(search))
         chosen = np.empty(len(ids), np.int64)
-        for rows in in_steps(places):
+        for rows in _in_parts(in_steps(places)):
             first, second = (
                 words_before(places[rows, column], chosen, every.model.start) for column in (0, 1)
             )
@@ -133,3 +141,9 @@ class Fluent:
             arithmetic=ROUNDED_CHOICE,
         )
         return replace(promise, cap=self.epsilon * self.gamma)
+
+
+def _in_parts(steps: Iterable[Ids]) -> Iterator[Ids]:
+    """Steps in parts of a few words: where gamma is large, each has the whole vocabulary near."""
+    for rows in steps:
+        yield from np.split(rows, range(_ROWS_AT_ONCE, len(rows), _ROWS_AT_ONCE))

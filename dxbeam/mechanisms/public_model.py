@@ -20,6 +20,9 @@ class PublicModel:
       sha256: names the model's content.
       source: the model, or the handle by which each process opens it; None for a record, from which
         a guarantee can be computed but nothing released.
+
+    Raises:
+      ConfigurationError: the digest is not that of the source.
     """
 
     order: int
@@ -27,6 +30,13 @@ class PublicModel:
     source: LanguageModel | LanguageModelHandle | None = field(
         default=None, compare=False, repr=False
     )
+
+    def __post_init__(self) -> None:
+        if self.source is not None and self.source.digest != self.sha256:
+            raise ConfigurationError(
+                "a public model is named by the digest of another model than its source; noise is "
+                "keyed by it, so give the source's own"
+            )
 
     def opened(self, vocabulary: Vocabulary) -> LanguageModel:
         """The model.

@@ -136,6 +136,9 @@ def _check_tokens(
     if counted == tokens:
         return ()
     here = f"'tokens' is {tokens:,}, and the files hold {counted:,} words"
+    left_out = counted < tokens and _leaves_words_out(release.get("configuration"))
+    if left_out:
+        return (f"{question}{here}; words outside the vocabulary were left out.",)
     if vocabulary is None:
         return (
             f"{question}{here}; words that hold punctuation are counted otherwise, and "
@@ -145,6 +148,15 @@ def _check_tokens(
     if not min(pieces) * tokens <= counted <= max(pieces) * tokens:
         raise damaged(path, here)
     return (f"{question}{here}; some words of the vocabulary hold punctuation.",)
+
+
+def _leaves_words_out(configuration: object) -> bool:
+    """Whether words outside the vocabulary are counted and not written; bags are filled up."""
+    return (
+        isinstance(configuration, dict)
+        and configuration.get("unknown_words") == "drop"
+        and not configuration.get("bag_of_words")
+    )
 
 
 def is_of_vectors(release: Mapping[str, Any]) -> bool:

@@ -23,9 +23,9 @@ from dxbeam.release.recorded_promise import check_promise
 _ENTRIES = {
     "format", "version", "guarantee", "unprotected", "configuration", "configuration_digest",
     "vocabulary", "key", "documents_in", "documents_out", "dead_letters", "tokens",
-    "post_processing", "corpus_digest", "run", "in_context", "importance_file", "search_asked_for",
-    "started", "kept_fields", "output_format", "projection_file", "shards", "versions",
-    "unreadable_files",
+    "post_processing", "corpus_digest", "run", "in_context", "importance_file", "base_file",
+    "search_asked_for", "started", "kept_fields", "output_format", "projection_file", "shards",
+    "versions", "unreadable_files",
 }  # fmt: skip
 """All that release.json may hold."""
 

@@ -272,7 +272,7 @@ class Configuration:
         if self.epsilon_by and promise.sound:
             visible = (self.epsilon_by.caveat, *visible)
         if self.decoder and promise.sound:
-            visible = (*visible, *self.decoder.caveats)
+            visible = (*visible, *self.decoder.caveats(promise.delta))
         if self.truecase and promise.sound:
             visible = (*visible, *self.truecase.caveats(public=self.decoder is None))
         return promise.with_caveats(*promise.limits, *visible)

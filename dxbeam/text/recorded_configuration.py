@@ -82,6 +82,13 @@ def files_needed(record: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(needed)
 
 
+def has_listed_base(record: Mapping[str, Any]) -> bool:
+    """Whether there is a base measure of a list, which ``rebuilt`` cannot make again."""
+    mechanism = record.get("mechanism")
+    base = mechanism.get("base") if isinstance(mechanism, dict) else None
+    return isinstance(base, dict) and base.get("kind") != FREQUENCY
+
+
 def _importance(record: Mapping[str, Any]) -> Importance:
     if record["kind"] not in NAMED:
         raise ValueError("of a file only a digest is recorded")

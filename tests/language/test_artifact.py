@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import shutil
@@ -52,6 +53,15 @@ def test_an_opened_model_is_the_written_one(tmp_path: Path, order: int, prune: i
         assert stored.dtype == array.dtype
         assert np.array_equal(stored, array)
     assert (opened.probabilities(opened.start) == model.probabilities(model.start)).all()
+
+
+def test_an_opened_model_of_which_a_field_was_replaced_has_another_digest(tmp_path: Path) -> None:
+    """The digest keys the noise of fluent, which must not be drawn by two models."""
+    write_language_model(str(tmp_path), _model(), None)
+    opened = open_language_model(tmp_path, VOCABULARY)
+    changed = dataclasses.replace(opened, numbers=_model(prune=1).numbers)
+    assert changed.digest != opened.digest
+    assert changed.digest == _model(prune=1).digest
 
 
 def test_a_handle_travels_and_opens(tmp_path: Path) -> None:

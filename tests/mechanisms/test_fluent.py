@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +18,9 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.language.uniform import uniform_model
 from dxbeam.mechanisms import near_words
-from dxbeam.mechanisms.fluent import Fluent
+from dxbeam.mechanisms.fluent import LARGEST_GAMMA, Fluent
 from dxbeam.mechanisms.near_words import NearWords
+from dxbeam.mechanisms.public_model import public_model
 from dxbeam.mechanisms.released_before import STARTS, in_steps, known_word, places_after
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
@@ -251,6 +253,40 @@ def test_any_epsilon_works(epsilon: float) -> None:
     assert ((released >= 0) & (released < 50)).all()
     if epsilon == 1e4:
         assert np.array_equal(released[1:], ids[1:])
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1e4])
+def test_any_gamma_works_up_to_a_limit(epsilon: float) -> None:
+    words, ids = tiny.vocabulary(50), np.arange(UNKNOWN, 50)
+    random = random_numbers(51, Fluent(1.0).draws(8), seed=0)
+    for gamma in (1e-9, 1e9, LARGEST_GAMMA):
+        made = Fluent(epsilon, gamma, model_for(words, 2))
+        released = made.release(ids, random, NeighborSearch(words))
+        assert ((released >= 0) & (released < 50)).all()
+        assert np.isfinite(made.guarantee().cap or np.inf)
+    with pytest.raises(ConfigurationError, match="gamma must be at most"):
+        Fluent(1.0, gamma=1e200)
+
+
+def test_memory_does_not_grow_with_the_number_of_sentences_where_all_words_are_near() -> None:
+    words = tiny.vocabulary(1000)
+    search, made, peaks = NeighborSearch(words), Fluent(1.0, gamma=1e6), []
+    made.release(np.arange(1000), random_numbers(1000, made.draws(8), seed=0), search)
+    for rows in (512, 4096):
+        random = random_numbers(rows, made.draws(8), seed=0)
+        tracemalloc.start()
+        made.release(np.arange(rows) % 1000, random, search)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 2 * peaks[0]
+
+
+def test_a_model_is_named_by_its_own_digest() -> None:
+    """Noise is keyed by it, so two models under one digest would share their noise."""
+    words = tiny.vocabulary(60)
+    one, other = model_for(words, 2), model_for(words, 2, seed=1)
+    with pytest.raises(ConfigurationError, match="digest of another model"):
+        dataclasses.replace(public_model(one), source=other)  # type: ignore[type-var]
 
 
 def test_without_a_model_every_word_is_alike() -> None:

@@ -95,6 +95,26 @@ def test_every_kind_of_release_is_checked_wholly(
         verify_release(str(output))
 
 
+def test_words_that_were_left_out_are_no_damage(uri: str, corpus: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    tiny.run(uri, corpus, output, "--unknown_words=drop", "--allow_unsound")
+    [unchecked] = verify_release(str(output), uri, digest=_digest(output)).unchecked
+    assert "words outside the vocabulary were left out" in unchecked
+
+
+def test_a_file_that_fits_is_no_damage_where_another_is_known_by_its_digest_only(
+    uri: str, corpus: Path, tmp_path: Path
+) -> None:
+    output, weights, base = (tmp_path / name for name in ("out", "weights.tsv", "base.tsv"))
+    weights.write_text("w1\t10\n")
+    base.write_text("".join(f"w{i}\t{i + 1}\n" for i in range(300)))
+    flags = ["--mechanism=santext", f"--importance={weights}", f"--base={base}"]
+    tiny.run(uri, corpus, output, *flags)
+    verified = verify_release(str(output), uri, str(weights), digest=_digest(output))
+    [unchecked] = verified.unchecked
+    assert "of the file of the base measure only a digest is recorded" in unchecked
+
+
 def test_released_vectors_and_their_projection_are_checked(
     uri: str, corpus: Path, tmp_path: Path
 ) -> None:

@@ -59,7 +59,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.guarantees import Guarantee
+from dxbeam.guarantees import Guarantee, at_most
 from dxbeam.mechanisms.parameters import checked_choice, checked_positive, checked_whole
 from dxbeam.text.decoding.losses import LOSSES, WORD
 from dxbeam.text.decoding.reading import OVERLAP, PIECE
@@ -80,8 +80,9 @@ MUST_BE_PUBLIC = (
 ROUNDED = (
     "The proof is for exact arithmetic. In 64-bit floating point noisy vectors are rounded to a "
     "public grid before they are read, and a coordinate comes out on another grid point than exact "
-    "noise would with a probability of at most 2^-36 (2^-32 for mahalanobis): what is released of "
-    "T words in n dimensions is within T n times that, in total variation."
+    "noise would with a probability of at most 2^-36 (2^-32 for mahalanobis, where no coordinate "
+    "of the noise deviates more than four times as much as it does in any direction): what is "
+    "released of T words in n dimensions is within T n times that, in total variation."
 )
 
 
@@ -159,9 +160,12 @@ class Decoder:
             return promise
         return promise.of_documents()
 
-    @property
-    def caveats(self) -> tuple[str, ...]:
-        """What a reader of the guarantee should know besides."""
+    def caveats(self, delta: float) -> tuple[str, ...]:
+        """What a reader of the guarantee should know besides.
+
+        Args:
+          delta: of the guarantee, of what is drawn for a word.
+        """
         if self.kind == PRIOR:
             return (
                 "Each word is decoded by itself, with a public language model: post-processing of "
@@ -172,7 +176,8 @@ class Decoder:
             "Words are decoded together, with a public language model, so a released word depends "
             "on what the mechanism drew for all words around it. The promise is therefore about "
             "the whole document: two documents that differ in one word, x in place of x', differ "
-            "in the whole of what is released by a factor of at most exp(epsilon * d(x, x')).",
+            "in the whole of what is released by a factor of at most exp(epsilon * d(x, x'))"
+            + (f", up to a probability of {at_most(delta)}." if delta else "."),
             MUST_BE_PUBLIC,
         )
 

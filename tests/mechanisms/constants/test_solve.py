@@ -15,7 +15,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.base_measure import FrequencyBase
 from dxbeam.mechanisms.constants.record import record_of
 from dxbeam.mechanisms.constants.solve import exponents_of, solve
-from dxbeam.mechanisms.exact_constant import constant_of
+from dxbeam.mechanisms.exact_constant import ExactConstant, constant_of
 from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
@@ -132,3 +132,16 @@ def test_a_record_whose_numbers_do_not_fit_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="do not fit together"):
         constant_of(record)
     assert math.isfinite(record["levels"][0]["constant"])
+
+
+def test_a_constant_that_no_scan_gives_is_refused() -> None:
+    """Whatever a file says: c is at least 1/2, so no nominal epsilon is above twice epsilon."""
+    vocabulary = vocabularies.random_vocabulary(20, 3)
+    record = record_of(SanText(1.5), vocabulary, [solve(SanText(1.5), vocabulary)])
+    record["levels"][0] |= {"nominal_epsilon": 150.0, "constant": 0.01}
+    for nominal in (150.0, -150.0, math.nan):
+        record["levels"][0]["nominal_epsilon"] = nominal
+        with pytest.raises(ConfigurationError):
+            constant_of(record)
+        with pytest.raises(ConfigurationError, match="no scan gives"):
+            ExactConstant("0", ((1.5, nominal),), {})

@@ -12,8 +12,10 @@ from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.mechanisms import MECHANISMS, ChoosesWords, DescribesNoise, Mechanism, make_mechanism
+from dxbeam.mechanisms.base_measure import ListedBase
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.santext import SanText
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
@@ -232,3 +234,19 @@ def test_the_guarantee_of_words_read_together_is_about_the_document() -> None:
     assert any("public grid" in caveat for caveat in promise.caveats)
     alone = Configuration(MECHANISM, decoder=Decoder("prior")).guarantee()
     assert "Whoever sees one released word" in alone.sentence
+
+
+def test_the_promise_of_a_decoded_document_does_not_hide_a_delta() -> None:
+    made = make_mechanism("gaussian", epsilon=2.0, delta=1e-6)
+    promise = Configuration(made, decoder=Decoder("context")).guarantee()
+    [together] = [caveat for caveat in promise.caveats if "decoded together" in caveat]
+    assert together.endswith("exp(epsilon * d(x, x')), up to a probability of 1e-06.")
+
+
+def test_a_decoder_may_release_words_that_a_base_measure_never_draws() -> None:
+    made, base = vocabulary(), ListedBase({"w0": 1.0, "w59": 1.0})
+    settings = Configuration(SanText(40.0, base=base), decoder=Decoder("prior"))
+    reader = Sanitizer(made, settings, KEY, language_model(made))
+    released = {reader.sanitize_text(f"w{number}", number) for number in range(WORDS)}
+    assert released - set(base.listed)
+    assert not any("never released" in caveat for caveat in settings.guarantee().caveats)
