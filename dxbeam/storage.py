@@ -193,6 +193,13 @@ def delete(path: str) -> None:
         Path(path).unlink(missing_ok=True)
 
 
+def delete_empty(directory: str) -> None:
+    """Deletes a local folder if nothing is in it; elsewhere there are no folders."""
+    if is_local(directory):
+        with contextlib.suppress(OSError):  # it holds something, or is not there
+            Path(without_file_scheme(directory)).rmdir()
+
+
 def sha256(path: str) -> tuple[str, int]:
     """Hex SHA-256 and size in bytes of the file at ``path``, streaming."""
     digest, size = hashlib.sha256(), 0

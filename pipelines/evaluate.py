@@ -272,6 +272,7 @@ def _refuse_another_corpus(output: str) -> None:
     if storage.exists(path):
         problem = storage.read(path).decode()
         storage.delete(path)
+        storage.delete_empty(output)
         raise CorpusError(problem)
 
 

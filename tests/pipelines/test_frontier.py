@@ -224,9 +224,9 @@ def test_all_stands_for_what_promises_something(
         "tem_published, trlaplace_published, truncated_gumbel"
     )
     assert f"Left out: {left_out}. They guarantee" in said
-    assert "under 12 mechanisms" in said
+    assert "under 13 mechanisms" in said
     listed = re.findall(r"^  (\w+): (\d+) values of epsilon, ([\d.]+) to ([\d.]+)$", said, re.M)
-    assert len(listed) == 12
+    assert len(listed) == 13
     assert all(int(values) >= 5 for _, values, _, _ in listed)
     assert f"at {2 * sum(int(values) for _, values, _, _ in listed)} points" in said
     assert re.search(r"Roughly \d+ \w+ on one worker process", said)

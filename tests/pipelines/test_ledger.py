@@ -62,7 +62,7 @@ def test_a_copy_is_free_and_an_edited_corpus_is_not(uri: str, corpus: Path, tmp_
 
 
 def test_a_run_that_fails_is_taken_off(uri: str, corpus: Path, tmp_path: Path) -> None:
-    empty = tiny.write_jsonl(tmp_path / "empty.jsonl", [b"not JSON"])
+    empty = tiny.write_jsonl(tmp_path / "empty.jsonl", [b'{"id": "a", "text": "\\u0000"}'])
     with pytest.raises(DxbeamError, match="no document could be released"):
         tiny.run(uri, empty, tmp_path / "one", *_flags(tmp_path))
     assert _states(tmp_path) == ["begun", "abandoned"]

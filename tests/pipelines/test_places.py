@@ -49,7 +49,7 @@ def test_other_releases_stay_whole_whatever_a_run_is_called_and_comes_to(
     before = tiny.contents(tmp_path)
     launch(f"--output=file://{tmp_path}/all/{name}")
     manifest.verify(f"all/{name}")
-    tiny.write_jsonl(tmp_path / "bad" / "b.jsonl", [b"no JSON"])
+    tiny.write_jsonl(tmp_path / "bad" / "b.jsonl", [b'{"id": "a", "text": "\\u0000"}'])
     with pytest.raises(DxbeamError, match="no document could be released"):
         launch(f"--output=all/{name}2", "--input=bad/*")
     assert tiny.contents(tmp_path).items() >= before.items()
@@ -104,7 +104,7 @@ def test_an_empty_key_is_none_also_in_the_manifest(launch: Callable[..., None]) 
 def test_a_failed_run_leaves_earlier_dead_letters_and_does_not_stand_in_the_way(
     launch: Callable[..., None], tmp_path: Path
 ) -> None:
-    tiny.write_jsonl(tmp_path / "bad" / "b.jsonl", [b"no JSON"])
+    tiny.write_jsonl(tmp_path / "bad" / "b.jsonl", [b'{"id": "a", "text": "\\u0000"}'])
     for _ in range(2):
         with pytest.raises(DxbeamError, match="says where in") as refusal:
             launch("--input=bad/*")

@@ -235,6 +235,7 @@ def _write(folder: Path, mode: Mode, word: Any) -> None:
 
 
 _TIME = r"[\d,]+ (?=tokens per second)|(?<=, in )\d+ (?=seconds)"
+_DIGEST = r"Keep this SHA-256 .+"  # of release.json, which names the run
 _SHARE = (
     r"Of .+ came out unchanged(?=: computed from the raw text and not covered)"
     r"|Warning: [\d.]+ % of .+\n"
@@ -293,7 +294,7 @@ class Job:
             launcher(self.arguments)
         except DxbeamError as error:
             return type(error), str(error)
-        said = re.sub(f"{_TIME}|{_SHARE}", "", capsys.readouterr().out)
+        said = re.sub(f"{_TIME}|{_SHARE}|{_DIGEST}", "", capsys.readouterr().out)
         return said, _public(self._output, self._mode)
 
     def _prepare(self, word: Any) -> None:

@@ -215,7 +215,7 @@ def test_a_worker_that_outlives_its_run_writes_no_metrics(output: Path, metrics:
     with _run(output, metrics) as run:
         acts: list[Any] = [
             lambda run: _write_letters((None, [b"x"]), str(metrics), run),
-            lambda run: _write_metrics(str(metrics), [], 0, 0, True, [], run),
+            lambda run: _write_metrics(b"", str(metrics), [], [], [], True, [], run),
         ]
         for act in acts:
             with pytest.raises(OutputError, match="has ended and given the prefix up"):

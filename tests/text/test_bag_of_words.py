@@ -26,6 +26,7 @@ from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.randomness import document_key, sampling_key
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text import bag_of_words as module
+from dxbeam.text import batch as batch_module
 from dxbeam.text import sanitizer as sanitizer_module
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.batch import Sanitized
@@ -322,8 +323,8 @@ def test_batches_and_pieces_have_no_influence(monkeypatch: pytest.MonkeyPatch) -
     assert texts(reversed(documents)) == expected
     for document in documents[:5]:
         assert texts([document]) == {document.id: expected[document.id]}
-    monkeypatch.setattr(sanitizer_module, "_WORDS_PER_SEARCH", 7)
-    monkeypatch.setattr(sanitizer_module, "_CHARACTERS_PER_BATCH", 100)
+    monkeypatch.setattr(batch_module, "_WORDS_PER_SEARCH", 7)
+    monkeypatch.setattr(batch_module, "_CHARACTERS_PER_BATCH", 100)
     monkeypatch.setattr(module, "_WORDS_PER_DRAW", 11)
     assert texts(documents) == expected
 

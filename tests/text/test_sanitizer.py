@@ -18,7 +18,7 @@ from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.text import sanitizer as module
+from dxbeam.text import batch as module
 from dxbeam.text.batch import MASK, Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer

@@ -21,7 +21,7 @@ from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space import artifact
 from dxbeam.space.choose_backend import is_exact_here
-from dxbeam.text import sanitizer
+from dxbeam.text import batch
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
@@ -127,8 +127,8 @@ def test_the_same_bytes_from_packed_and_from_smaller_pieces(
 ) -> None:
     """Files that several workers share, searches of a few words, batches of a few documents."""
     monkeypatch.setattr(lines, "_SPLIT_BYTES", 4000)
-    monkeypatch.setattr(sanitizer, "_WORDS_PER_SEARCH", 97)
-    monkeypatch.setattr(sanitizer, "_CHARACTERS_PER_BATCH", 1000)
+    monkeypatch.setattr(batch, "_WORDS_PER_SEARCH", 97)
+    monkeypatch.setattr(batch, "_CHARACTERS_PER_BATCH", 1000)
     plain = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
     packed = tmp_path / "in.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
