@@ -24,7 +24,9 @@ class TestEveryEngine(SameRelease):
 def test_what_a_worker_refuses_arrives_as_one_sentence(
     flags: tuple[str, ...], tmp_path: Path
 ) -> None:
-    corpus = tiny.write_jsonl(tmp_path / "bad.jsonl", [b'{"id": "a", "text": "\\u0000"}', b"nor JSON"])
+    corpus = tiny.write_jsonl(
+        tmp_path / "bad.jsonl", [b'{"id": "a", "text": "\\u0000"}', b"nor JSON"]
+    )
     done = tiny.program("demo", corpus, tmp_path / "out", *flags)
     assert done.returncode == 2, done.stderr[-2000:]
     [sentence] = [line for line in done.stderr.splitlines() if line.startswith("dxbeam: ")]
