@@ -10,10 +10,15 @@ import logging
 import sys
 import time
 from collections import Counter
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from dxbeam.release.plan import duration
 from dxbeam.transforms.progress import FOUND, read_report
+
+if TYPE_CHECKING:  # before Python 3.11 the class takes no parameter at run time
+    _Handler = logging.StreamHandler[TextIO]
+else:
+    _Handler = logging.StreamHandler
 
 _SECONDS_BEFORE_FIRST_LINE = 10.0
 _SECONDS_PER_LINE = 30.0  # where it is no terminal
@@ -28,7 +33,7 @@ class _Begun(NamedTuple):
     share: float
 
 
-class ProgressLine(logging.StreamHandler[TextIO]):
+class ProgressLine(_Handler):
     """Shows log records, and the reports of ``Progress`` among them as one line.
 
     Args:
