@@ -57,7 +57,7 @@ READERS = "nearest prior context context_distance rank_c"
 RANK_C = 0.02
 RARE = 1e-4
 MOST_WORDS = 200
-"""Of a long document so many words are taken."""
+"""The first N words of a long document are taken."""
 
 
 class Corpus(NamedTuple):
@@ -76,7 +76,7 @@ def texts_of(corpora: Path, name: str) -> list[dict[str, Any]]:
 
 
 def private_corpus(corpora: Path, name: str, learnt: int) -> Corpus:
-    """So many documents to learn from, drawn at random, and all others to test."""
+    """N documents to learn from, drawn at random, and all others to test."""
     records = texts_of(corpora, name)
     order = np.random.default_rng(0).permutation(len(records))
     taken = [records[i] for i in order]
@@ -124,7 +124,7 @@ def ratio(hits: Any, counts: Any) -> tuple[float, float]:
 
 
 def accuracy(corpus: Corpus, released: Sequence[str], learnt: int) -> tuple[float, float]:
-    """Of what is learnt from the first so many released documents, on originals."""
+    """Of what is learnt from the first N released documents, on originals."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 

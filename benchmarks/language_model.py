@@ -2,7 +2,7 @@
 
     python -m benchmarks.language_model FOLDER [--words 400000] [--pairs 50000000]
 
-writes a model of invented pairs to FOLDER, unless one is there, opens it in processes of its own,
+writes a model of invented pairs to FOLDER, unless one is there, opens it in separate processes,
 and looks up blocks of 32 x 32 pairs, a tenth of which are stored: microseconds for a block.
 """
 
