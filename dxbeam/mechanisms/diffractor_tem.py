@@ -156,9 +156,9 @@ class DiffractorTEM:
         if self.shape == RING:
             steps = np.minimum(steps, words - steps)
         reach = self._reach(originals.ravel(), words)
-        sums = 1 + reach.far * math.exp(-self._rate * self.gamma)
+        sums: Floats = 1.0 + reach.far * math.exp(-self._rate * self.gamma)
         for side in (reach.down, reach.up):
-            sums = sums + _powers(self._rate, np.ones_like(side), side)
+            sums += _powers(self._rate, np.ones_like(side), side)
         scaled = -self._rate * np.minimum(steps, self.gamma)
         return np.asarray(scaled - log(sums).reshape(originals.shape))
 

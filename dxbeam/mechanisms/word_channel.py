@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,6 +40,26 @@ class WordChannel(Protocol):
         ...
 
 
+class LogSums(NamedTuple):
+    """What FallingChannel sums up of a distribution, for others to have without summing up.
+
+    Attributes:
+      distribution: of which.
+      values: float64 [N + 1], ln Z of all words and last of the unknown one.
+    """
+
+    distribution: WordDistribution
+    values: Floats
+
+    def keep(self, search: NeighborSearch) -> None:
+        """Spares channels in this search the sums."""
+        search.computed_once(_key(self.distribution), lambda _: self.values)
+
+
+def _key(distribution: WordDistribution) -> tuple[str, WordDistribution]:
+    return ("log sums", distribution)
+
+
 class FallingChannel:
     """The channel of WordDistribution over all words: of santext and tem.
 
@@ -59,7 +79,7 @@ class FallingChannel:
     def __init__(self, distribution: WordDistribution, search: NeighborSearch):
         self._distribution, self._search = distribution, search
         self._log_sums: Floats = search.computed_once(
-            ("log sums", distribution), lambda _: log(self._sums())
+            _key(distribution), lambda _: log(self._sums())
         )
         public, ids = public_factors(distribution, search), np.arange(len(search.vocabulary) + 1)
         none = np.zeros(len(self._log_sums))
@@ -67,6 +87,11 @@ class FallingChannel:
         self._log_leaving = none if public is None else _log(public.factors_of(ids))
         staying = None if public is None else public.staying
         self._log_staying = none[:-1] if staying is None else _log(staying)
+
+    @property
+    def log_sums(self) -> LogSums:
+        """The sums, to be handed on."""
+        return LogSums(self._distribution, self._log_sums)
 
     def likely(self, drawn: Ids, offsets: Floats, count: int) -> Ids:
         """As ``WordChannel`` says: by distance, beyond the cap by offset, and z itself."""
