@@ -156,9 +156,9 @@ class DiffractorTEM:
         if self.shape == RING:
             steps = np.minimum(steps, words - steps)
         reach = self._reach(originals.ravel(), words)
-        sums: Floats = 1.0 + reach.far * math.exp(-self._rate * self.gamma)
+        sums = np.asarray(1 + reach.far * math.exp(-self._rate * self.gamma), np.float64)
         for side in (reach.down, reach.up):
-            sums += _powers(self._rate, np.ones_like(side), side)
+            sums = sums + _powers(self._rate, np.ones_like(side), side)
         scaled = -self._rate * np.minimum(steps, self.gamma)
         return np.asarray(scaled - log(sums).reshape(originals.shape))
 

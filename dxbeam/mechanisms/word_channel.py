@@ -9,7 +9,7 @@ import numpy as np
 from dxbeam.mechanisms.word_distribution import WordDistribution, public_factors
 from dxbeam.space.exact_arithmetic import log
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.space.offset_search import NOTHING, OffsetSearch
+from dxbeam.space.offset_scan import best_by_scan
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances
 
 _WORDS_PER_BLOCK = 1024
@@ -94,17 +94,11 @@ class FallingChannel:
         return LogSums(self._distribution, self._log_sums)
 
     def likely(self, drawn: Ids, offsets: Floats, count: int) -> Ids:
-        """As ``WordChannel`` says: by distance, beyond the cap by offset, and z itself."""
+        """As ``WordChannel`` says: the best of all others, and z itself."""
         shifted = offsets - self._log_sums[:-1] + self._log_leaving[:-1]
-        queries = self._search.vocabulary.vectors_of(drawn)
-        vectors, bounds = self._search.vocabulary.vectors, self._search.exact_backend.bounds
-        search = OffsetSearch(vectors, bounds, shifted, self._distribution.rate)
-        found = [search.best(queries, min(count, len(offsets))).words]
-        if np.isfinite(self._distribution.cap):
-            last = np.lexsort((np.arange(len(shifted)), -shifted))[:count]
-            found.append(_without(np.tile(last, (len(drawn), 1)), found[0]))
-        every = np.concatenate(found, axis=1)
-        return np.concatenate([every, _without(drawn[:, None], every)], axis=1)
+        rate, cap = self._distribution.rate, self._distribution.cap
+        found = best_by_scan(drawn, shifted, rate, cap, min(count, len(offsets)), self._search)
+        return np.concatenate([found, drawn[:, None]], axis=1)
 
     def logs(self, drawn: Ids, words: Ids) -> Floats:
         """As ``WordChannel`` says."""
@@ -151,12 +145,6 @@ def _log(factors: Floats) -> Floats:
     """Logarithms of factors, -inf for words that are never released."""
     some = factors > 0
     return np.where(some, log(np.where(some, factors, 1.0)), -np.inf)
-
-
-def _without(words: Ids, others: Ids) -> Ids:
-    """Words of each row, NOTHING in place of those that are among the others."""
-    among = (words[:, :, None] == others[:, None, :]).any(axis=2)
-    return np.where(among, NOTHING, words)
 
 
 def _distances_between(vocabulary: Vocabulary, rows: slice, columns: slice) -> Floats:

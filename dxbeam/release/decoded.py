@@ -23,12 +23,6 @@ from dxbeam.text import recorded_configuration as recorded
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.release_decoding import ReleaseDecoding, why_not_decoded_again
 
-_CARRIED = (
-    "unprotected", "configuration", "configuration_digest", "vocabulary", "key", "tokens",
-    "corpus_digest", "importance_file", "base_file", "kept_fields", "output_format",
-)  # fmt: skip
-"""Entries that are those of the first release."""
-
 
 @dataclass(frozen=True)
 class FirstRelease:
@@ -167,7 +161,7 @@ def compose(
         "format": manifest.FORMAT,
         "version": manifest.VERSION,
         "guarantee": settings.guarantee().as_dict(),
-        **{name: first.manifest[name] for name in _CARRIED if name in first.manifest},
+        **{name: first.manifest[name] for name in manifest.CARRIED if name in first.manifest},
         "documents_in": documents,
         "documents_out": documents,
         "dead_letters": 0,

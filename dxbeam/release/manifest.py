@@ -31,6 +31,11 @@ PIECES = "unfinished-parts"
 REPAIR, DECODING = "grammar_repair", "decoding"
 """Entries of ``post_processing``: a language model rewrote the texts; or it is a release that was
 decoded from another."""
+CARRIED = (
+    "unprotected", "configuration", "configuration_digest", "vocabulary", "key", "tokens",
+    "corpus_digest", "importance_file", "base_file", "kept_fields", "output_format",
+)  # fmt: skip
+"""Entries of a decoded release that are those of the release it was made of."""
 PROJECTION, SENSITIVITY = "projection.npy", "sensitivity.json"
 """Files that a release of vectors may hold beside its shards."""
 

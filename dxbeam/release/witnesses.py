@@ -103,8 +103,8 @@ def check_witnesses(path: str, release: Mapping[str, Any], given: Given) -> tupl
     processed = release.get("post_processing")
     if given.ledger is not None and isinstance(processed, dict) and DECODING in processed:
         raise ConfigurationError(
-            "`ledger`: a decoded release costs nothing, so no ledger has a line of it; check the "
-            "release that it was made of by the ledger, and leave it out here"
+            "`ledger`: a decoded release costs nothing, so no ledger has a line of it; name the "
+            "release that it was made of too (`decoded_from`), which the ledger has"
         )
     if given.ledger is not None:
         line = _line(path, release, given.ledger)
