@@ -128,7 +128,8 @@ class Subject:
         """
         if not self.exact:
             return self.configuration
-        mechanism = _with_constant(self.configuration.mechanism, epsilons, vocabulary)
+        plain: Any = self.configuration.mechanism  # hashable, as all are
+        mechanism = _with_constant(plain, epsilons, vocabulary)
         return dataclasses.replace(self.configuration, mechanism=mechanism)
 
     @property
