@@ -118,10 +118,6 @@ class Reader:
         likelihoods = self._observations.likelihoods(observed, self._unknown)
         return posterior_of(self.decoder, likelihoods, breaks, self._model)
 
-    def release(self, ids: Ids, random: Random, breaks: Breaks) -> Ids:
-        """A word of the vocabulary for each word: int64 [T]; arguments as ``posteriors``."""
-        return chosen(self.decoder, self.posteriors(ids, random, breaks), self._vocabulary)
-
 
 def posterior_of(
     decoder: Decoder, likelihoods: Likelihoods, breaks: Breaks, model: LanguageModel
