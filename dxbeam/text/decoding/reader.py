@@ -13,6 +13,7 @@ from dxbeam.language.sentences import sentence_ends
 from dxbeam.mechanisms import ChoosesWords, DescribesNoise, Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.offset_search import NOTHING
 from dxbeam.text.decoding.decoder import CONTEXT, WINDOW, Decoder
 from dxbeam.text.decoding.drawn_words import DrawnWords
 from dxbeam.text.decoding.losses import WORD, most_probable, nearest_to_mean
@@ -121,10 +122,16 @@ class Reader:
 
     def release(self, ids: Ids, random: Random, breaks: Breaks) -> Ids:
         """A word of the vocabulary for each word: int64 [T]; arguments as ``posteriors``."""
-        posterior = self.posteriors(ids, random, breaks)
-        if self.decoder.loss == WORD:
-            return most_probable(posterior)
-        return nearest_to_mean(posterior, self._vocabulary)
+        observed = self._observations.observe(ids, random)
+        if self.decoder.loss != WORD:
+            return nearest_to_mean(self.read(observed, breaks), self._vocabulary)
+        if self.decoder.kind == CONTEXT or not isinstance(self._observations, NoisyVectors):
+            return most_probable(self.read(observed, breaks))
+        released = self._observations.most_probable(observed)
+        rest = np.flatnonzero(released == NOTHING)
+        if len(rest):
+            released[rest] = most_probable(self.read(observed[rest], breaks[rest]))
+        return released
 
 
 class Window(NamedTuple):
