@@ -58,6 +58,16 @@ class VerifiedRelease:
             self.prefix, self.manifest, self.digest, self.unchanged, self.unchecked
         )
 
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """What the report holds, but for what was not checked: names and values."""
+        return verification_report.rows(self.manifest, self.digest)
+
+    @property
+    def unprotected(self) -> list[str]:
+        """All that is released as it is."""
+        return verification_report.unprotected(self.manifest)
+
 
 def verify_release(
     prefix: str,
