@@ -15,7 +15,6 @@ from dxbeam.mechanisms import MECHANISMS
 from dxbeam.mechanisms.exact_constant import WORST_CASE
 from dxbeam.mechanisms.importance import FREQUENCY
 from dxbeam.text.configuration import UNKNOWN_WORDS
-from dxbeam.text.decoding.decoder import NEAREST
 from dxbeam.text.importance_file import NAMED
 from dxbeam.text.repair import FAILURES
 
@@ -240,7 +239,6 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
 def _add_decoder(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--decode",
-        default=NEAREST,
         metavar="HOW",
         help="how what was drawn is read. nearest: the nearest or drawn word (default). prior: "
         "each word by a public language model's frequencies. context: the words of a sentence "
