@@ -9,18 +9,27 @@ prints first what it could not check, then what is promised and what is unprotec
 of release.json that was kept elsewhere shows that nobody has edited it: dxbeam sanitize prints the
 digest and enters it in the ledger.
 
+    dxbeam verify release --digest 5891b5b5… --card card.html
+
+also writes a card, one page for the officer who signs the release. It is made from the release
+only, so whoever may read the release may read it.
+
 Exit code 0: nothing is wrong. 1: the release is damaged, and a sentence says where. 2: there is no
 release there, or it cannot be read.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Sequence
 
+from dxbeam import storage
 from dxbeam.commands import program
-from dxbeam.errors import DamagedReleaseError
-from dxbeam.release.verification import verify_release
+from dxbeam.errors import ConfigurationError, DamagedReleaseError, OutputError
+from dxbeam.release import places
+from dxbeam.release.card import card
+from dxbeam.release.verification import VerifiedRelease, verify_release
 
 
 def verify(argv: Sequence[str]) -> int:
@@ -42,13 +51,54 @@ def verify(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--stop_words", metavar="FILE", help="the file of stop words, if there was one"
     )
+    parser.add_argument(
+        "--decoded_from",
+        metavar="DIR",
+        help="the release that dxbeam decode read, where it made this one; it is checked too",
+    )
+    parser.add_argument(
+        "--card", metavar="FILE", help="where to write the card, a page that may be published"
+    )
     given = vars(parser.parse_args(argv))
+    release, place = given.pop("release"), given.pop("card")
+    if place:
+        _check_place(place, release)
     try:
-        print(verify_release(given.pop("release"), **given).report)
+        verified = verify_release(release, **given)
+        print(verified.report)
+        if place:
+            _write_card(place, verified)
     except DamagedReleaseError as error:
         print(f"dxbeam: {error}", file=sys.stderr)
         return program.FAILURE
     return 0
+
+
+def _check_place(place: str, release: str) -> None:
+    """Refuses a card that cannot be made, or would be taken for a part of the release.
+
+    Raises:
+      ConfigurationError, OutputError: it is so.
+    """
+    if importlib.util.find_spec("jinja2") is None:
+        raise ConfigurationError(
+            "`card` needs jinja2; install it with: pip install 'dxbeam[report]'"
+        )
+    if places.is_within(place, release):
+        raise ConfigurationError(
+            f"`card` {place} is within the release {release}, which may hold nothing but what was "
+            "released; write it to another place"
+        )
+    if storage.exists(place):
+        raise OutputError(f"`card` {place} exists already; choose another name")
+
+
+def _write_card(place: str, verified: VerifiedRelease) -> None:
+    """Writes the card. jinja2 is loaded here only: nothing else that verifies needs it."""
+    from dxbeam.analysis.pages import render
+
+    storage.create_once(place, render("card.html.jinja", card=card(verified)).encode())
+    print(f"Card: {place}")
 
 
 if __name__ == "__main__":

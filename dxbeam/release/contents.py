@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,17 +53,14 @@ def contents(path: str) -> Contents:
     Raises:
       OutputError: it is not what its name says.
     """
-    plain = without_compression_suffix(path)
-    kind = next((name for name, form in FORMATS.items() if plain.endswith(form.SUFFIXES)), None)
-    if kind is None:
-        raise OutputError(f"{path}: a shard's name does not end like this")
+    kind = _kind(path)
     _, size = storage.sha256(path)
     try:
         documents = tokens = 0
         fields: frozenset[str] = frozenset()
         always: frozenset[str] | None = None
         ids = array("Q")
-        for record in {"jsonl": _objects, "parquet": _rows, "text": _lines}[kind](path):
+        for record in _READERS[kind](path):
             documents += 1
             own = record.keys()
             fields, always = fields | own, always & own if always is not None else frozenset(own)
@@ -80,6 +78,36 @@ def contents(path: str) -> Contents:
     return Contents(
         kind, documents, size, fields, always or frozenset(), tokens, np.array(ids, np.uint64)
     )
+
+
+def first_records(path: str, count: int) -> list[dict[str, Any]]:
+    """The first documents of a shard, with the fields "text" or "vector" of each and no other.
+
+    Raises:
+      OutputError: the shard is not what its name says.
+    """
+    kind = _kind(path)
+    try:
+        if kind == "parquet":
+            with storage.open_read(path) as raw:
+                file = pq.ParquetFile(raw)
+                columns = [name for name in ("text", "vector") if name in file.schema_arrow.names]
+                batches = file.iter_batches(count, columns=columns)
+                return next((batch.to_pylist()[:count] for batch in batches), [])
+        return [
+            {name: value for name, value in record.items() if name in ("text", "vector")}
+            for record in itertools.islice(_READERS[kind](path), count)
+        ]
+    except (*DAMAGE, pa.ArrowException, ValueError, TypeError, AttributeError, RecursionError):
+        raise OutputError(f"{path} cannot be read as what its name says") from None
+
+
+def _kind(path: str) -> str:
+    plain = without_compression_suffix(path)
+    kind = next((name for name, form in FORMATS.items() if plain.endswith(form.SUFFIXES)), None)
+    if kind is None:
+        raise OutputError(f"{path}: a shard's name does not end like this")
+    return kind
 
 
 def _hash(own_id: str) -> int:
@@ -107,3 +135,10 @@ def _rows(path: str) -> Iterator[dict[str, Any]]:
         columns = [name for name in ("id", "text") if name in file.schema_arrow.names]
         for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns):
             yield from batch.to_pylist()
+
+
+_READERS: dict[str, Callable[[str], Iterator[dict[str, Any]]]] = {
+    "jsonl": _objects,
+    "parquet": _rows,
+    "text": _lines,
+}

@@ -34,12 +34,18 @@ def report(
         *(_wrapped("not checked" if not number else "", sentence, 0)
           for number, sentence in enumerate(unchecked)),
         f"{prefix}: {found}",
-        *(_wrapped(name, text, 2) for name, text in _rows(release, digest)),
+        *(_wrapped(name, text, 2) for name, text in rows(release, digest)),
     ]  # fmt: skip
     return "\n".join(lines)
 
 
-def _rows(release: Mapping[str, Any], digest: str) -> list[tuple[str, str]]:
+def rows(release: Mapping[str, Any], digest: str) -> list[tuple[str, str]]:
+    """Names and values of all that is reported but what was not checked.
+
+    Args:
+      release: the content of release.json.
+      digest: its hex SHA-256.
+    """
     said, key, words = release["guarantee"], release["key"], release.get("vocabulary")
     shards = release["shards"]
     tokens = f"; {release['tokens']:,} tokens" if release.get("tokens") is not None else ""
@@ -47,8 +53,9 @@ def _rows(release: Mapping[str, Any], digest: str) -> list[tuple[str, str]]:
     return [
         ("promised", said["sentence"]),
         *(("" if number else "limits", limit) for number, limit in enumerate(said["caveats"])),
-        ("unprotected", "; ".join(_unprotected(release)) or "nothing"),
+        ("unprotected", "; ".join(unprotected(release)) or "nothing"),
         ("fields", _fields(release)),
+        *_decoded(release),
         (
             "documents",
             f"{release['documents_out']:,} released of {release['documents_in']:,} read, "
@@ -62,7 +69,22 @@ def _rows(release: Mapping[str, Any], digest: str) -> list[tuple[str, str]]:
     ]
 
 
-def _unprotected(release: Mapping[str, Any]) -> list[str]:
+def _decoded(release: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a decoded release was made of, if it is one."""
+    made = (release.get("post_processing") or {}).get(manifest.DECODING)
+    if not made:
+        return []
+    return [
+        (
+            "decoded",
+            f"by {made['decode']}, {made['channel']} channel, language model "
+            f"{made['language_model']}",
+        ),
+        ("decoded from", f"the release whose release.json has SHA-256 {made['release_sha256']}"),
+    ]
+
+
+def unprotected(release: Mapping[str, Any]) -> list[str]:
     """All that is released as it is; kept fields too, which version 1 did not list."""
     listed = release["unprotected"]
     fields = manifest.unprotected((), release["kept_fields"])

@@ -14,7 +14,8 @@ from dxbeam.mechanisms import ChoosesWords, DescribesNoise, Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.offset_search import NOTHING
-from dxbeam.text.decoding.decoder import CONTEXT, WINDOW, Decoder
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.text.decoding.decoder import CONTEXT, PRIOR, WINDOW, Decoder
 from dxbeam.text.decoding.drawn_words import DrawnWords
 from dxbeam.text.decoding.losses import WORD, most_probable, nearest_to_mean
 from dxbeam.text.decoding.noisy_vectors import NoisyVectors
@@ -116,22 +117,42 @@ class Reader:
     def read(self, observed: Any, breaks: Breaks) -> Posterior:
         """The same of what was drawn; nothing here sees a word."""
         likelihoods = self._observations.likelihoods(observed, self._unknown)
-        if self.decoder.kind == CONTEXT:
-            return in_context(likelihoods, breaks, self._model)
-        return by_frequency(likelihoods, self._model)
+        return posterior_of(self.decoder, likelihoods, breaks, self._model)
 
     def release(self, ids: Ids, random: Random, breaks: Breaks) -> Ids:
         """A word of the vocabulary for each word: int64 [T]; arguments as ``posteriors``."""
-        observed = self._observations.observe(ids, random)
-        if self.decoder.loss != WORD:
-            return nearest_to_mean(self.read(observed, breaks), self._vocabulary)
-        if self.decoder.kind == CONTEXT or not isinstance(self._observations, NoisyVectors):
-            return most_probable(self.read(observed, breaks))
+        observed, decoder = self._observations.observe(ids, random), self.decoder
+        one = decoder.kind == PRIOR and decoder.loss == WORD
+        if not one or not isinstance(self._observations, NoisyVectors):
+            return chosen(decoder, self.read(observed, breaks), self._vocabulary)
         released = self._observations.most_probable(observed)
         rest = np.flatnonzero(released == NOTHING)
         if len(rest):
             released[rest] = most_probable(self.read(observed[rest], breaks[rest]))
         return released
+
+
+def posterior_of(
+    decoder: Decoder, likelihoods: Likelihoods, breaks: Breaks, model: LanguageModel
+) -> Posterior:
+    """What was probably at each place, as the decoder reads.
+
+    Args:
+      decoder: how.
+      likelihoods: of T places.
+      breaks: int8 [T], where sentences start; see reading.py.
+      model: the public language model.
+    """
+    if decoder.kind == CONTEXT:
+        return in_context(likelihoods, breaks, model)
+    return by_frequency(likelihoods, model)
+
+
+def chosen(decoder: Decoder, posterior: Posterior, vocabulary: Vocabulary) -> Ids:
+    """The words that lose least: int64 [T]."""
+    if decoder.loss == WORD:
+        return most_probable(posterior)
+    return nearest_to_mean(posterior, vocabulary)
 
 
 class Window(NamedTuple):
