@@ -6,7 +6,8 @@ r"""Tests mechanisms against what they claim, and says what was found.
 
 Each run is a whole audit with new random numbers from the operating system. It tests the
 distributions of noise and of released words, the claimed privacy loss, independence, repeatability,
-unknown words and delta (docs/audit.md). A run raises a false alarm with probability 1e-6 at most.
+unknown words and delta (docs/reference/audit.md). A run raises a false alarm with probability 1e-6
+at most.
 The exit code is 1 where a mechanism that claims a guarantee failed. Neither a corpus nor a
 vocabulary of yours is read.
 

@@ -242,7 +242,7 @@ def _add_decoder(group: argparse._ArgumentGroup) -> None:
         metavar="HOW",
         help="how what was drawn is read. nearest: the nearest or drawn word (default). prior: "
         "each word by a public language model's frequencies. context: the words of a sentence "
-        "together. It costs no privacy; docs/decoding.md says what it changes",
+        "together. It costs no privacy; docs/guides/decoding.md says what it changes",
     )
     group.add_argument(
         "--decode_loss",
@@ -353,7 +353,7 @@ class LedgerOptions(PipelineOptions):
             "--ledger",
             metavar="FILE",
             help="record of all releases, a local file or gs:// object that is appended to; dxbeam "
-            "ledger shows it, docs/ledger.md explains it (default: none)",
+            "ledger shows it, docs/guides/ledger.md explains it (default: none)",
         )
         group.add_argument(
             "--corpus_id",

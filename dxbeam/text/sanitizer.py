@@ -247,9 +247,11 @@ class Sanitizer:
         own = random[:, :needed]
         if breaks is None:
             breaks = breaks_of_runs([(position, count) for _, position, count in keys])
-        if self._reader is not None:
+        if self._reader is not None and self.shows:
             posterior = self._reader.posteriors(ids, own, breaks)
             released = chosen(self._reader.decoder, posterior, self.search.vocabulary)
+        elif self._reader is not None:
+            released = self._reader.release(ids, own, breaks)
         elif isinstance(mechanism, ReadsReleased):
             places = places_after(_BEFORE[breaks])
             released = mechanism.release_in_order(ids, own, self.search, places)
