@@ -299,9 +299,10 @@ class Batch:
         among: npt.NDArray[np.bool_],
     ) -> Ids:
         """The released words, of those that are kept; notes their candidates where asked for."""
+        rest = () if breaks is None else (breaks,)
         if not self._sanitizer.shows:
-            return self._sanitizer.release(keys, ids, breaks)[among]
-        released, shown = self._sanitizer.release_and_show(keys, ids, breaks)
+            return self._sanitizer.release(keys, ids, *rest)[among]
+        released, shown = self._sanitizer.release_and_show(keys, ids, *rest)
         self._shown = [shown[place] for place in np.flatnonzero(among)]
         return released[among]
 
