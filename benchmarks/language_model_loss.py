@@ -1,4 +1,4 @@
-"""What a model of language loses by learning from sanitized text: the table of docs/trlaplace.md.
+"""What a language model loses by learning from sanitized text (docs/reference/trlaplace.md).
 
     python -m benchmarks.language_model_loss --vocabulary vocabularies/glove --texts mr.jsonl.gz
 

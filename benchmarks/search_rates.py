@@ -1,6 +1,6 @@
 """Queries a second of every search against the number of words, as a table and as a picture.
 
-    python -m benchmarks.search_rates vocabularies/glove --picture docs/search-rates.svg
+    python -m benchmarks.search_rates vocabularies/glove --picture docs/results/search-rates.svg
 
 makes vocabularies of several sizes out of one, as ``benchmarks/large_vocabulary.py`` does, draws
 words with multidimensional Laplace noise, and looks for the word nearest to each by every search

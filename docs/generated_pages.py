@@ -1,14 +1,15 @@
 """Pages of the docs site that are no files in ``docs/``: a hook of mkdocs, see ``mkdocs.yml``.
 
 The Python API has a page for each folder of the package, so a new module is there without being
-listed. ``README.md``, ``CONTRIBUTING.md`` and their like lie where people and repository hosts look
-for them.
+listed. ``README.md``, ``CONTRIBUTING.md`` and their like are where people and repository hosts
+look for them.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import posixpath
 import re
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 PROJECT_PAGES = {
     "readme.md": ("README", "README.md"),
     "contributing.md": ("Contributing", "CONTRIBUTING.md"),
@@ -80,22 +82,24 @@ def manuals_of_commands() -> str:
     return "\n\n".join(["", *blocks])
 
 
-def with_links_of_the_site(text: str, folder: Path) -> str:
-    """The text of a file in ``folder`` with its links as they are in the site.
+def with_links_of_the_site(text: str, source: Path, page: str) -> str:
+    """The text of the file ``source`` with its links as they are in the site, on ``page``.
 
-    There all pages lie in one place, and of what lies outside ``docs/`` only the pages above are
-    there: links to anything else become plain text.
+    Of what is outside ``docs/`` only the pages above are in the site: links to anything else become
+    plain text.
     """
 
     def rewritten(link: re.Match[str]) -> str:
         label, path, anchor = link[1], link[2], link[3] or ""
-        target = (folder / path).resolve()
-        for page, (_, source) in PROJECT_PAGES.items():
-            if target == ROOT / source:
-                return f"[{label}]({page}{anchor})"
-        if target.is_relative_to(ROOT / "docs") and target.suffix == ".md":
-            return f"[{label}]({target.relative_to(ROOT / 'docs')}{anchor})"
-        return label
+        target = (source.parent / path).resolve()
+        pages = {ROOT / file: linked for linked, (_, file) in PROJECT_PAGES.items()}
+        if target.is_relative_to(DOCS) and target.suffix == ".md" and target.exists():
+            pages[target] = str(target.relative_to(DOCS))
+        if target not in pages:
+            return label
+        return (
+            f"[{label}]({posixpath.relpath(pages[target], posixpath.dirname(page) or '.')}{anchor})"
+        )
 
     return _LINK.sub(rewritten, text)
 
@@ -125,7 +129,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     path = page.file.src_uri
     if path.startswith("api/"):
         return markdown
-    if path == "command-line.md":
+    if path == "reference/command-line.md":
         markdown += manuals_of_commands()
-    source = ROOT / (PROJECT_PAGES[path][1] if path in PROJECT_PAGES else f"docs/{path}")
-    return with_links_of_the_site(markdown, source.parent)
+    source = ROOT / PROJECT_PAGES[path][1] if path in PROJECT_PAGES else DOCS / path
+    return with_links_of_the_site(markdown, source, path)

@@ -6,12 +6,15 @@ r"""Tests mechanisms against what they claim, and says what was found.
 
 Each run is a whole audit with new random numbers from the operating system. It tests the
 distributions of noise and of released words, the claimed privacy loss, independence, repeatability,
-unknown words and delta (docs/audit.md). A run raises a false alarm with probability 1e-6 at most.
+unknown words and delta (docs/reference/audit.md). A run raises a false alarm with probability 1e-6
+at most.
 The exit code is 1 where a mechanism that claims a guarantee failed. Neither a corpus nor a
 vocabulary of yours is read.
 
     --mechanism released_vectors  the reachability attack on dxbeam release-vectors
     --importance frequency        with santext or tem, under public weights of words
+    --base frequency              with santext or tem, under a public base measure
+    --constant exact              with santext or tem, each vocabulary scanned for its own constant
     --decode context              documents decoded with a language model that the audit makes up
     --local_processes 4           four processes on this machine
 
@@ -35,7 +38,11 @@ from dxbeam.commands import launch
 from dxbeam.commands.options import AuditOptions, SanitizeOptions, parse
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import parse_parameters
+from dxbeam.mechanisms.base_measure import FREQUENCY as BASE_BY_FREQUENCY
+from dxbeam.mechanisms.base_measure import FrequencyBase
+from dxbeam.mechanisms.exact_constant import CONSTANTS, EXACT
 from dxbeam.mechanisms.importance import FREQUENCY, FrequencyWeights
+from dxbeam.mechanisms.parameters import checked_choice
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text.decoding.decoder import decoder_of
 from dxbeam.text.importance_file import read_importance
@@ -44,7 +51,7 @@ from dxbeam.transforms.progress import Progress
 
 try:
     from dxbeam.audit import report as audit_report
-    from dxbeam.audit.report import Run, Target, Task
+    from dxbeam.audit.report import Public, Run, Target, Task
     from dxbeam.audit.subject import SMALL, STANDARD, Finding
 except ImportError:
     sys.exit("dxbeam: the audit needs scipy; install it with: pip install 'dxbeam[analysis]'")
@@ -52,17 +59,24 @@ except ImportError:
 PARTS = "parts"
 """What progress is counted in."""
 
+_WHOSE = "whether epsilon is that of any vocabulary, or of each that the audit makes up"
+
 
 def chosen_targets(options: PipelineOptions) -> list[Target]:
     """The mechanisms, with their parameters, that the flags ask to audit."""
     own, shared = options.view_as(AuditOptions), options.view_as(SanitizeOptions)
     parameters = parse_parameters(shared.parameters)
     decoder = decoder_of(shared.decode, shared.decode_loss)  # the audit makes up its models
-    given = parameters or shared.epsilon is not None or shared.importance or decoder
+    public = Public(
+        _importance(shared.importance) if shared.importance else None,
+        _base(shared.base, shared.base_exponent),
+        checked_choice("--constant", shared.constant, CONSTANTS, _WHOSE) == EXACT,
+    )
+    given = parameters or shared.epsilon is not None or decoder or any(public)
     if shared.mechanism == "all" and given:
         raise ConfigurationError(
             "--mechanism all audits each mechanism with parameters of its own; leave --epsilon, "
-            "--parameters, --importance and --decode out, or name one mechanism"
+            "--parameters, --importance, --base, --constant and --decode out, or name one mechanism"
         )
     if "importance" in parameters:
         raise ConfigurationError("--parameters: importance has a flag of its own, --importance")
@@ -74,7 +88,7 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
         sizes[own.samples],
         {"epsilon": shared.epsilon, **parameters},
         RankResampling(shared.rank_c) if shared.rank_c is not None else None,
-        _importance(shared.importance) if shared.importance else None,
+        public,
         decoder,
     )
 
@@ -88,6 +102,20 @@ def _importance(source: str) -> FrequencyWeights:
             f"{FREQUENCY}, or {FREQUENCY}=LARGEST for another largest weight than 10"
         )
     return weights
+
+
+def _base(source: str | None, exponent: float | None) -> FrequencyBase | None:
+    """The base measure that a mechanism is audited with: one that every vocabulary has."""
+    if source is None:
+        if exponent is not None:
+            raise ConfigurationError("--base_exponent is of use with --base alone; leave it out")
+        return None
+    if source != BASE_BY_FREQUENCY:
+        raise ConfigurationError(
+            f"--base {source}: the audit makes up its words, and no file names them; give "
+            f"{BASE_BY_FREQUENCY}"
+        )
+    return FrequencyBase(1.0 if exponent is None else exponent)
 
 
 def build(options: PipelineOptions, targets: list[Target], report: str) -> beam.Pipeline:

@@ -19,7 +19,7 @@ it runs on this machine; --dry_run says how many points there are and roughly ho
     --epsilons 5:20:1             a grid of your own, the same for all
 
 What is measured by --input is computed from raw text: keep it with the corpus. Who the attackers
-are and what they know: docs/attackers.md.
+are and what they know: docs/guides/attackers.md.
 """
 
 from __future__ import annotations

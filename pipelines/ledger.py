@@ -5,7 +5,7 @@
 
 For each corpus: the epsilon and delta that its releases add up to, what the cap leaves, how many
 releases, repeats, unfinished and abandoned runs there are, and the same for each key that is kept.
-The ledger is only read. What adds up, and why: docs/ledger.md.
+The ledger is only read. What adds up, and why: docs/guides/ledger.md.
 
 Exit code 0, or 2 with a sentence where the file is no ledger or does not know the corpus.
 """

@@ -14,7 +14,7 @@ release.json, which says what is promised, to vectors/, and dead letters to vect
                                   pipeline of its own and left in sensitivity.json
     --sensitivity published       1 + beta, as published, with its delta
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
-    --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/ledger.md
+    --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/guides/ledger.md
     --dry_run                     print the plan and the guarantee; write nothing
 
 The release is whole when release.json is there. Any Beam runner takes the job with --runner.

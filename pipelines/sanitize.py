@@ -16,10 +16,10 @@ dead letters to release-metrics/. More of what it can do:
     --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
     --group_by label              count metrics for each label separately
-    --decode context --language_model DIR    text people can read; docs/decoding.md
-    --mechanism fluent --language_model DIR  words that read on from released ones; docs/fluent.md
+    --decode context --language_model DIR    text people can read; docs/guides/decoding.md
+    --mechanism fluent --language_model DIR  reads on from released words; docs/guides/fluent.md
     --key_uri file:///etc/key     a kept key (openssl rand -hex 32 > key): repeatable releases
-    --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/ledger.md
+    --ledger FILE --corpus_id C --max_epsilon 30    refuse to exceed the cap; docs/guides/ledger.md
     --dry_run                     print the plan, the guarantee and an estimate; write nothing
     --config job.yaml             flags from a file, one 'flag: value' per line
 

@@ -8,7 +8,7 @@ The worst case of these mechanisms is rarely reached: of all pairs of words of a
 that is told apart best decides. The first form finds, for each epsilon that you want to guarantee,
 a larger nominal one by which words may be drawn, and keeps it in a file. A file that is there
 already, of the same vocabulary and settings, is added to. The last form says what nominal epsilons
-guarantee, and writes nothing. docs/exact-constants.md explains both.
+guarantee, and writes nothing. docs/guides/exact-constants.md explains both.
 
 Nothing private is read. All pairs are scanned, with a bound on rounding; the time grows with the
 square of the number of words, and words are drawn no more slowly afterwards.

@@ -52,6 +52,11 @@ def verify(argv: Sequence[str]) -> int:
         "--stop_words", metavar="FILE", help="the file of stop words, if there was one"
     )
     parser.add_argument(
+        "--decoded_from",
+        metavar="DIR",
+        help="the release that dxbeam decode read, where it made this one; it is checked too",
+    )
+    parser.add_argument(
         "--card", metavar="FILE", help="where to write the card, a page that may be published"
     )
     given = vars(parser.parse_args(argv))

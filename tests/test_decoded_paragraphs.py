@@ -1,4 +1,4 @@
-"""The README's paragraph nearest and decoded, as docs/decoding.md shows it, is drawn again.
+"""The paragraph nearest and decoded, as docs/results/paragraphs.md shows it, is drawn again.
 
 Beside each text stands what attackers recover of its words: one that takes the release at its word,
 and one that sees the noisy vectors, which are not released, and reads them with the same model.
@@ -26,11 +26,10 @@ from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tokenization import split, words
-from tests.test_readme import KEY, README, glove
+from tests.test_readme import KEY, PARAGRAPHS, glove
 
 __all__ = ["glove"]
 
-PAGE = Path(__file__).parent.parent / "docs" / "decoding.md"
 PUBLIC = ("brown", "movie_reviews")
 
 
@@ -50,7 +49,7 @@ def language_model(corpora: Path, vocabulary: Vocabulary) -> LanguageModel:
 
 
 def table(vocabulary: Vocabulary, model: LanguageModel) -> Iterator[str]:
-    paragraph = " ".join(re.findall(r"^> (.*)$", README, re.MULTILINE))
+    paragraph = " ".join(re.findall(r"^> (.*)$", PARAGRAPHS, re.MULTILINE))
     originals = vocabulary.ids_of(words(paragraph))
     yield "| ε | `--decode` | released | taken at its word | noisy vectors read |"
     yield "|---|---|---|---|---|"
@@ -75,7 +74,7 @@ def table(vocabulary: Vocabulary, model: LanguageModel) -> Iterator[str]:
 def test_the_decoded_paragraphs_are_what_the_code_produces(
     glove: Vocabulary, real_data: Path
 ) -> None:
-    shown = PAGE.read_text("utf-8")
-    shown = shown.partition("<!-- decoded: begin -->")[2].partition("<!-- decoded: end -->")[0]
+    shown = PARAGRAPHS.partition("<!-- decoded: begin -->")[2]
+    shown = shown.partition("<!-- decoded: end -->")[0]
     model = language_model(real_data / "corpora", glove)
     assert shown.strip() == "\n".join(table(glove, model))

@@ -157,9 +157,16 @@ def _generated_pages() -> ModuleType:
 def test_links_are_rewritten_for_the_site() -> None:
     pytest.importorskip("mkdocs", reason="the docs site needs mkdocs: pip install '.[docs]'")
     rewritten = _generated_pages().with_links_of_the_site
-    assert rewritten("[a](docs/ledger.md#x)", ROOT) == "[a](ledger.md#x)"
-    assert rewritten("[a](../SECURITY.md)", DOCS) == "[a](security.md)"
-    assert rewritten("[a](../Makefile) [b](https://c.org)", DOCS) == "a [b](https://c.org)"
+    readme, page = ROOT / "README.md", DOCS / "guides" / "ledger.md"
+    assert rewritten("[a](docs/guides/x.md)", readme, "readme.md") == "a", "there is no such page"
+    assert rewritten("[a](docs/guides/ledger.md#x)", readme, "readme.md") == (
+        "[a](guides/ledger.md#x)"
+    )
+    in_guides = "guides/ledger.md"
+    assert rewritten("[a](../../SECURITY.md)", page, in_guides) == "[a](../security.md)"
+    assert rewritten("[a](../../Makefile) [b](https://c.org)", page, in_guides) == (
+        "a [b](https://c.org)"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +192,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_site_is_built_from_every_page(site: Path) -> None:
     for page in PAGES:
         assert (site / page.relative_to(DOCS).with_suffix(".html")).exists()
-    commands = (site / "command-line.html").read_text("utf-8")
+    commands = (site / "reference" / "command-line.html").read_text("utf-8")
     for launcher in (ROOT / "pipelines").glob("[!_]*.py"):
         assert f'id="pipelines.{launcher.stem}"' in commands
 

@@ -1,4 +1,4 @@
-"""What the README shows was really produced: its paragraphs are drawn again and compared."""
+"""What the README and the page of paragraphs show was really produced: it is drawn again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
 
-README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+PARAGRAPHS = (ROOT / "docs" / "results" / "paragraphs.md").read_text("utf-8")
 KEY = hashlib.sha256(b"dxbeam README 7").digest()
 """A published key, for this table alone."""
 
@@ -38,7 +40,7 @@ def glove(real_data: Path) -> Vocabulary:
 
 
 def table(vocabulary: Vocabulary) -> Iterator[str]:
-    paragraph = " ".join(re.findall(r"^> (.*)$", README, re.MULTILINE))
+    paragraph = " ".join(re.findall(r"^> (.*)$", PARAGRAPHS, re.MULTILINE))
     yield "| ε | | released |"
     yield "|---|---|---|"
     for epsilon in (5, 10, 20, 40):
@@ -53,7 +55,18 @@ def table(vocabulary: Vocabulary) -> Iterator[str]:
 
 @pytest.mark.slow
 def test_the_paragraphs_are_what_the_code_produces(glove: Vocabulary) -> None:
-    shown = README.partition("<!-- paragraphs: begin -->")[2].partition("<!-- paragraphs: end -->")[
-        0
-    ]
-    assert shown.strip() == "\n".join(table(glove))
+    shown = PARAGRAPHS.partition("<!-- paragraphs: begin -->")[2]
+    assert shown.partition("<!-- paragraphs: end -->")[0].strip() == "\n".join(table(glove))
+
+
+def test_the_readme_shows_sentences_of_that_page() -> None:
+    [original] = re.findall(r"^> (.*)$", README, re.MULTILINE)
+    assert f"> {original}" in PARAGRAPHS
+    shown = re.findall(r"^\| (\d+) \| (.+?\.) \|", README, re.MULTILINE)
+    assert len(shown) == 3
+    for epsilon, released in shown:
+        assert f"| {epsilon} | context | {released}" in PARAGRAPHS
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.split()) <= 700

@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.analysis.rank_histogram import first_ranks, half_squares
+from dxbeam.analysis.rank_histogram import first_ranks
 from dxbeam.mechanisms import Mechanism
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
+from dxbeam.space.distance_rows import half_squares
 from dxbeam.space.neighbors import CLOSE_RANK, Ids, NeighborSearch
 
 Floats = npt.NDArray[np.float64]

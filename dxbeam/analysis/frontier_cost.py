@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dxbeam.analysis.attackers.channel import is_known
-from dxbeam.analysis.attackers.distance_rows import distance_rows
-from dxbeam.analysis.attackers.estimated_channel import LAW_PAIRS
 from dxbeam.analysis.attackers.resampled_channel import ranks_followed
 from dxbeam.analysis.measure_frontier import followed
 from dxbeam.analysis.measurement import Setting
+from dxbeam.mechanisms.estimated_channel import LAW_PAIRS
+from dxbeam.space.distance_rows import distance_rows
 from dxbeam.space.neighbors import NeighborSearch
 
 _TRIAL = 64

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from dxbeam.space.distance_rows import half_squares
 from dxbeam.space.neighbors import CLOSE_RANK, Ids, NeighborSearch
 
 Floats = npt.NDArray[np.float64]
@@ -70,11 +71,3 @@ def _ranks(ids: Ids, released: Ids, search: NeighborSearch) -> Ids:
         outputs, which = np.unique(released[row], return_inverse=True)
         ranks[row] = np.array([np.count_nonzero(near > near[word]) for word in outputs])[which]
     return ranks
-
-
-def half_squares(search: NeighborSearch) -> npt.NDArray[np.float32]:
-    """Half the squared length of every vector: float32 [N], computed once."""
-    return search.computed_once(
-        "half_squares",
-        lambda vocabulary: np.einsum("ij,ij->i", vocabulary.vectors, vocabulary.vectors) / 2,
-    )

@@ -43,8 +43,8 @@ def audit_levels(subject: Subject, n: int) -> Iterator[Finding]:
     epsilon, vocabulary = subject.configuration.mechanism.epsilon, line(subject, n)
     levels = EpsilonByField("level", (("low", _LOWER * epsilon), ("high", epsilon)))
     settings = dataclasses.replace(
-        subject.configuration, epsilon_by=levels, allow_unsound=True  # what is audited is not
-    )  # fmt: skip
+        subject.over(vocabulary, *levels.every), epsilon_by=levels, allow_unsound=True
+    )  # what is audited is not released
     sanitizer = subject.make(subject.search(vocabulary), settings, subject.key())
     words, setting = np.array([0, 2, UNKNOWN]), f"two levels in turn, n = {n}"
     originals = np.tile(words, _WORDS_A_DOCUMENT // len(words))
@@ -57,7 +57,9 @@ def audit_levels(subject: Subject, n: int) -> Iterator[Finding]:
     yield Finding.of("levels: a document without one is released", setting, passed)
     for level in ("low", "high"):
         of = dataclasses.replace(
-            subject, configuration=settings.with_epsilon(levels.epsilon_of(level) or epsilon)
+            subject,
+            configuration=settings.with_epsilon(levels.epsilon_of(level) or epsilon),
+            exact=False,  # its constant is solved
         )
         if (expected := of.expected(vocabulary, words)) is None:
             continue

@@ -8,6 +8,7 @@ of words, under every treatment of unknown words.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import re
@@ -69,6 +70,7 @@ def audit_promises(subject: Subject, n: int) -> Iterator[Finding]:
     """Every sentence of every mode, over five words on a line in R^n."""
     yield from _of_metric(subject, n)
     vocabulary = bag_vocabulary(subject, n)
+    subject = dataclasses.replace(subject, configuration=subject.over(vocabulary), exact=False)
     reference, expected = (
         subject.reference(vocabulary),
         subject.expected(vocabulary, every_word(vocabulary)),

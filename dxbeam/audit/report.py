@@ -13,6 +13,8 @@ from dxbeam.audit.vector_battery import NAME as VECTORS
 from dxbeam.audit.vector_battery import audit_projections, audit_vectors
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.mechanisms.base_measure import FrequencyBase
+from dxbeam.mechanisms.constants.solve import WeighsWords
 from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
@@ -46,12 +48,26 @@ class Task(NamedTuple):
     part: Part | None
 
 
+class Public(NamedTuple):
+    """What a mechanism is told of words that the audit makes up.
+
+    Attributes:
+      importance: public weights; lists of words are of no use.
+      base: a public base measure; likewise.
+      exact: whether the constant is that of each vocabulary.
+    """
+
+    importance: FrequencyWeights | None = None
+    base: FrequencyBase | None = None
+    exact: bool = False
+
+
 def targets(
     name: str,
     size: Size,
     parameters: Mapping[str, float | str | None],
     resampling: RankResampling | None = None,
-    importance: FrequencyWeights | None = None,
+    public: Public | None = None,
     decoder: Decoder | None = None,
 ) -> list[Target]:
     """What ``--mechanism`` names: one mechanism, released_vectors, or all of these.
@@ -61,37 +77,51 @@ def targets(
       size: of the samples.
       parameters: the mechanism's; where there are none, those of its entry in REFERENCES.
       resampling: rank resampling of what it releases.
-      importance: public weights of words, of one mechanism that takes them; lists of words are of
-        no use, as the audit makes up its vocabularies.
+      public: what one mechanism that takes it is told of words.
       decoder: reads what is drawn for documents; its model is of no use, as the audit makes up one.
 
     Raises:
-      ConfigurationError: no such mechanism, parameters out of range, weights for a mechanism that
-        takes none, or a decoder for what cannot be decoded.
+      ConfigurationError: no such mechanism, parameters out of range, weights, a base measure or an
+        exact constant for a mechanism that takes none, or a decoder for what cannot be decoded, or
+        for what has an exact constant.
     """
+    public = public or Public()
     if name == "all":
         each = [*MECHANISMS, VECTORS]
         return [target for one in each for target in targets(one, size, {}, resampling)]
     given = {key: value for key, value in parameters.items() if value is not None}
     if name == VECTORS:
-        if importance:
+        asked = dict(zip(("importance", "base", "constant"), public, strict=True), decode=decoder)
+        for flag in (flag for flag, value in asked.items() if value):
             raise ConfigurationError(
-                f"`importance` is for mechanisms that replace words, and {VECTORS} replaces none; "
-                "leave it out"
-            )
-        if decoder:
-            raise ConfigurationError(
-                f"`decode` is for mechanisms that replace words, and {VECTORS} replaces none; "
+                f"`{flag}` is for mechanisms that replace words, and {VECTORS} replaces none; "
                 "leave it out"
             )
         epsilon = float(given.get("epsilon") or _FLOATS_TELL_AT)
         return [Target(name, Subject(Configuration(Laplace(epsilon)), size))]
     entry = REFERENCES.get(name, UNLISTED)
-    mechanism = make_mechanism(name, importance=importance, **(given or entry.parameters))
+    mechanism = make_mechanism(
+        name, importance=public.importance, base=public.base, **(given or entry.parameters)
+    )
+    if public.exact:
+        _check_constant(mechanism, decoder)
     for n in DIMENSIONS:
         mechanism.draws(n)  # refuses what is undefined in so many
     settings = Configuration(mechanism, resampling, decoder=decoder, allow_unsound=True)
-    return [Target(name, Subject(settings, size))]
+    return [Target(name, Subject(settings, size, exact=public.exact))]
+
+
+def _check_constant(mechanism: Any, decoder: Decoder | None) -> None:
+    if decoder:
+        raise ConfigurationError(
+            "`constant` exact is audited without `decode`, which changes nothing that is drawn; "
+            "leave one of them out"
+        )
+    if not isinstance(mechanism, WeighsWords):
+        raise ConfigurationError(
+            f"`constant` exact goes with `mechanism` santext or tem, not with {mechanism.name}; "
+            "leave it out"
+        )
 
 
 def tasks(audited: Sequence[Target], runs: int) -> list[Task]:
@@ -180,7 +210,11 @@ def _entry(target: Target, runs: list[Run]) -> dict[str, Any]:
         "name": target.name,
         "configuration": {"epsilon": settings.mechanism.epsilon}
         if target.name == VECTORS
-        else {**settings.as_dict(), "guarantee": promise.sentence},
+        else {
+            **settings.as_dict(),
+            **({"constant": "exact"} if target.subject.exact else {}),
+            "guarantee": promise.sentence,
+        },
         "claims": target.name == VECTORS or promise.sound,
         "euclidean_epsilon": promise.euclidean_epsilon,
         "epsilon": promise.epsilon if promise.sound else None,

@@ -7,7 +7,8 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,9 @@ import numpy.typing as npt
 from dxbeam.audit.evidence import Evidence, Floats
 from dxbeam.audit.reference_distributions import Reference
 from dxbeam.audit.references import REFERENCES, UNLISTED, Entry, after_resampling
+from dxbeam.mechanisms.constants.record import record_of
+from dxbeam.mechanisms.constants.solve import solve
+from dxbeam.mechanisms.exact_constant import constant_of
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
@@ -103,6 +107,8 @@ class Subject:
       make: what makes its Sanitizer; tests put a broken one here.
       search: what makes the search over a vocabulary; tests put a broken one here.
       bag: what makes a BagOfWords; tests put a broken one here.
+      exact: whether epsilon is what is guaranteed by a scan of each vocabulary, as with
+        ``--constant exact``; the configuration's mechanism then has no constant of its own.
     """
 
     configuration: Configuration
@@ -111,6 +117,20 @@ class Subject:
     make: Callable[..., Sanitizer] = Sanitizer
     search: Callable[..., NeighborSearch] = NeighborSearch
     bag: Callable[[int, frozenset[str]], BagOfWords] = BagOfWords
+    exact: bool = False
+
+    def over(self, vocabulary: Vocabulary, *epsilons: float) -> Configuration:
+        """The configuration that is run over a vocabulary, its constant solved where it is exact.
+
+        Args:
+          vocabulary: the words.
+          epsilons: further ones that the constant is solved for.
+        """
+        if not self.exact:
+            return self.configuration
+        plain: Any = self.configuration.mechanism  # hashable, as all are
+        mechanism = _with_constant(plain, epsilons, vocabulary)
+        return dataclasses.replace(self.configuration, mechanism=mechanism)
 
     @property
     def sound(self) -> bool:
@@ -129,7 +149,7 @@ class Subject:
 
     def reference(self, vocabulary: Vocabulary) -> Reference:
         """What the mechanism should do over a vocabulary."""
-        return self.entry.reference(self.configuration.mechanism, vocabulary)
+        return self.entry.reference(self.over(vocabulary).mechanism, vocabulary)
 
     def expected(self, vocabulary: Vocabulary, words: Ids) -> Expected | None:
         """What should be released for words, int64 [k]; None where it is not known."""
@@ -157,10 +177,11 @@ class Subject:
         bag: BagOfWords | None = None,
     ) -> Sanitizer:
         """The release path over a vocabulary, with a new key unless one is given."""
+        words = vocabulary if isinstance(vocabulary, Vocabulary) else vocabulary.vocabulary
         return self.make(
             self.search(vocabulary) if isinstance(vocabulary, Vocabulary) else vocabulary,
             dataclasses.replace(
-                self.configuration,
+                self.over(words),
                 unknown_words=unknown_words,
                 bag=bag,
                 allow_unsound=True,  # what is audited is not released
@@ -177,6 +198,17 @@ class Subject:
         u = np.frombuffer(self.random_bytes(16 * count), np.uint64).reshape(2, count)
         first, second = (u.astype(np.float64) + 1) * 2.0**-64
         return np.asarray(np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second))
+
+
+@lru_cache(16)
+def _with_constant(mechanism: Any, epsilons: tuple[float, ...], vocabulary: Vocabulary) -> Any:
+    """The mechanism with the constant that is true of a vocabulary."""
+    each = sorted({mechanism.epsilon, *epsilons})
+    levels = [
+        solve(dataclasses.replace(mechanism, epsilon=epsilon), vocabulary) for epsilon in each
+    ]
+    constant = constant_of(record_of(mechanism, vocabulary, levels))
+    return dataclasses.replace(mechanism, constant=constant)
 
 
 def words_at(places: npt.ArrayLike, unknown: npt.ArrayLike) -> Vocabulary:

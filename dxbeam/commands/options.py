@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from apache_beam.options.pipeline_options import (
@@ -38,6 +38,7 @@ from dxbeam.commands.audit_options import AuditOptions
 from dxbeam.commands.build_language_model_options import BuildLanguageModelOptions
 from dxbeam.commands.build_vocabulary_options import BuildVocabularyOptions
 from dxbeam.commands.calibrate_options import CalibrateOptions
+from dxbeam.commands.decode_options import DecodeOptions
 from dxbeam.commands.evaluate_options import EvaluateOptions
 from dxbeam.commands.flag_groups import flag_group
 from dxbeam.commands.frontier_options import FrontierOptions
@@ -56,6 +57,7 @@ __all__ = [
     "BuildVocabularyOptions",
     "CalibrateOptions",
     "CommonOptions",
+    "DecodeOptions",
     "EvaluateOptions",
     "FrontierOptions",
     "LedgerOptions",
@@ -127,6 +129,7 @@ _LAUNCHERS = (
     BuildLanguageModelOptions,
     BuildVocabularyOptions,
     CalibrateOptions,
+    DecodeOptions,
     EvaluateOptions,
     FrontierOptions,
     MeasureOptions,
@@ -145,9 +148,10 @@ def launcher_flags(own: type[PipelineOptions]) -> list[argparse.Action]:
     """
     ledger = (LedgerOptions,) if own in _WITH_LEDGER else ()
     refused, shared = set(getattr(own, "refused", ())), set(getattr(own, "shared", ()))
+    meanings: Mapping[str, str] = getattr(own, "meanings", {})
     return [
         *(
-            flag
+            _meaning(flag, meanings)
             for flag in _declared(SanitizeOptions, MeasureOptions, EvaluateOptions)
             if shared & set(flag.option_strings)
         ),
@@ -157,6 +161,14 @@ def launcher_flags(own: type[PipelineOptions]) -> list[argparse.Action]:
             if not refused & set(flag.option_strings)
         ),
     ]
+
+
+def _meaning(flag: argparse.Action, meanings: Mapping[str, str]) -> argparse.Action:
+    """A flag that launchers share, with what it means for one of them where that is another."""
+    own = [meanings[name] for name in flag.option_strings if name in meanings]
+    if own:
+        flag.help = own[0]
+    return flag
 
 
 def _declared(*classes: type[PipelineOptions]) -> Iterator[argparse.Action]:

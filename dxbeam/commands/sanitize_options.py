@@ -15,7 +15,6 @@ from dxbeam.mechanisms import MECHANISMS
 from dxbeam.mechanisms.exact_constant import WORST_CASE
 from dxbeam.mechanisms.importance import FREQUENCY
 from dxbeam.text.configuration import UNKNOWN_WORDS
-from dxbeam.text.decoding.decoder import NEAREST
 from dxbeam.text.importance_file import NAMED
 from dxbeam.text.repair import FAILURES
 
@@ -240,11 +239,10 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
 def _add_decoder(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--decode",
-        default=NEAREST,
         metavar="HOW",
         help="how what was drawn is read. nearest: the nearest or drawn word (default). prior: "
         "each word by a public language model's frequencies. context: the words of a sentence "
-        "together. It costs no privacy; docs/decoding.md says what it changes",
+        "together. It costs no privacy; docs/guides/decoding.md says what it changes",
     )
     group.add_argument(
         "--decode_loss",
@@ -348,7 +346,7 @@ class LedgerOptions(PipelineOptions):
             "--ledger",
             metavar="FILE",
             help="record of all releases, a local file or gs:// object that is appended to; dxbeam "
-            "ledger shows it, docs/ledger.md explains it (default: none)",
+            "ledger shows it, docs/guides/ledger.md explains it (default: none)",
         )
         group.add_argument(
             "--corpus_id",

@@ -222,7 +222,7 @@ def _opened(directory: Path, manifest: dict[str, Any], uri: str) -> LanguageMode
             f"({type(error).__name__}); {REBUILD}"
         ) from None
     model = LanguageModel(manifest["words"], manifest["vocabulary"], numbers, casings)
-    return model.with_digest(manifest["digest"])
+    return model.opened_by(_handle(uri, manifest))
 
 
 def _fits(numbers: Smoothed, words: int) -> bool:

@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.language.counts import count_sentences
+from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.kneser_ney import Smoothed, smooth
 from dxbeam.language.sparse_rows import Floats, Ids
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
@@ -90,9 +91,14 @@ class LanguageModel:
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
-    def with_digest(self, digest: str) -> LanguageModel:
-        """The same model, with a digest that its content has already: for opened artifacts."""
-        self.__dict__["digest"] = digest
+    @cached_property
+    def handle(self) -> LanguageModelHandle | None:
+        """By which other processes open the same model; None for one that is in no file."""
+        return None
+
+    def opened_by(self, handle: LanguageModelHandle) -> LanguageModel:
+        """The same model, with the digest and handle that it has already: for opened artifacts."""
+        self.__dict__.update(digest=handle.digest, handle=handle)
         return self
 
     def backoff(self, contexts: npt.ArrayLike) -> Floats:

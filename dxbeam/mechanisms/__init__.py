@@ -262,7 +262,7 @@ def _no_public(made: type[Mechanism], key: str) -> str:
     )
     return (
         f"`importance` goes with `mechanism` {' or '.join(takes)}, not with {made.name}: {reason}; "
-        "see docs/budgets-per-word.md"
+        "see docs/guides/budgets-per-word.md"
     )
 
 

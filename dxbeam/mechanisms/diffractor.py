@@ -23,6 +23,7 @@ import numpy as np
 
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.noise import uniform
+from dxbeam.mechanisms.order_channel import OrderChannel
 from dxbeam.mechanisms.order_choice import (
     DRAWS,
     SIZE_BITS,
@@ -32,8 +33,9 @@ from dxbeam.mechanisms.order_choice import (
     orders_of,
 )
 from dxbeam.mechanisms.parameters import checked_epsilon
+from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,19 @@ class Diffractor:
         steps = np.minimum(np.floor(-np.log(beyond) / self.epsilon), last).astype(np.int64)
         places += np.where(chance.up, steps, -steps)
         return orders.words[chance.order, np.clip(places, 0, last)].astype(np.int64)
+
+    def channel(self, search: NeighborSearch) -> WordChannel:
+        """Falls with the number of steps, and is larger at the ends of an order."""
+        return OrderChannel(orders_of(search, self.orders), self._log_of_place, search)
+
+    def _log_of_place(self, drawn: Ids, originals: Ids, words: int) -> Floats:
+        """Ln P(j | i), as ``PlaceLaw``."""
+        share = math.exp(-self.epsilon)
+        within, at_an_end = math.log((1 - share) / (1 + share)), -math.log1p(share)
+        start = np.where((drawn == 0) | (drawn == words - 1), at_an_end, within)
+        if words == 1:
+            start = np.zeros(drawn.shape)
+        return np.asarray(start - self.epsilon * np.abs(drawn - originals))
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon for each step between two words, for every pair of strings."""

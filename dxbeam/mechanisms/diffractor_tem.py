@@ -13,6 +13,7 @@ factor of at most exp(epsilon min(r, g)), and all of epsilon may be theirs.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.noise import uniform
+from dxbeam.mechanisms.order_channel import OrderChannel
 from dxbeam.mechanisms.order_choice import (
     DRAWS,
     SIZE_BITS,
@@ -30,7 +32,9 @@ from dxbeam.mechanisms.order_choice import (
     orders_of,
 )
 from dxbeam.mechanisms.parameters import checked_choice, checked_epsilon, checked_whole, choice
+from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.randomness import Random
+from dxbeam.space.exact_arithmetic import log
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 
 RING, LINE = SHAPES = ("ring", "line")
@@ -123,7 +127,7 @@ class DiffractorTEM:
           int64 [B], whether so many can be made one way alone, bool [B], and whether the place is
           a far one, bool [B].
         """
-        rate = self.epsilon if self.shape == RING else self.epsilon / 2
+        rate = self._rate
         both, most = np.minimum(reach.down, reach.up), np.maximum(reach.down, reach.up)
         far = reach.far * np.exp(-rate * self.gamma)
         outer, inner = _powers(rate, both + 1, most), 2 * _powers(rate, np.ones_like(both), both)
@@ -141,6 +145,27 @@ class DiffractorTEM:
             0,
         )
         return steps, one_sided, is_far
+
+    def channel(self, search: NeighborSearch) -> WordChannel:
+        """Falls with the number of steps up to gamma."""
+        return OrderChannel(orders_of(search, self.orders), self._log_of_place, search)
+
+    def _log_of_place(self, drawn: Ids, originals: Ids, words: int) -> Floats:
+        """Ln P(j | i), as ``PlaceLaw``."""
+        steps = np.abs(drawn - originals)
+        if self.shape == RING:
+            steps = np.minimum(steps, words - steps)
+        reach = self._reach(originals.ravel(), words)
+        sums = np.asarray(1 + reach.far * math.exp(-self._rate * self.gamma), np.float64)
+        for side in (reach.down, reach.up):
+            sums = sums + _powers(self._rate, np.ones_like(side), side)
+        scaled = -self._rate * np.minimum(steps, self.gamma)
+        return np.asarray(scaled - log(sums).reshape(originals.shape))
+
+    @property
+    def _rate(self) -> float:
+        """What the logarithm of a probability falls by with each step."""
+        return self.epsilon if self.shape == RING else self.epsilon / 2
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon for each step between two words, up to gamma, for every pair of strings."""

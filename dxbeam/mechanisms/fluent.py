@@ -38,7 +38,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, pure
 from dxbeam.language.uniform import uniform_model
 from dxbeam.mechanisms.exponential_choice import ROUNDED_CHOICE
-from dxbeam.mechanisms.fluent_choice import DRAWS, AllWords, choose_fluently
+from dxbeam.mechanisms.fluent_choice import DRAWS, AllWords, choose_fluently, numbers_of
 from dxbeam.mechanisms.near_words import NearWords
 from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_positive
 from dxbeam.mechanisms.public_model import PublicModel, public_model
@@ -112,12 +112,13 @@ class Fluent:
           int64 [B]; a row depends on its own row of the arguments and the rows it is read after.
         """
         every, near = search.computed_once(("fluent", self), self._prepared(search))
-        chosen = np.empty(len(ids), np.int64)
+        near.keep(ids)
+        chosen, numbers = np.empty(len(ids), np.int64), numbers_of(random)
         for rows in _in_parts(in_steps(places)):
             first, second = (
                 words_before(places[rows, column], chosen, every.model.start) for column in (0, 1)
             )
-            chosen[rows] = choose_fluently(ids[rows], first, second, random[rows], near, every)
+            chosen[rows] = choose_fluently(ids[rows], first, second, numbers[rows], near, every)
         return chosen
 
     def _prepared(

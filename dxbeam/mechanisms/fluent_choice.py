@@ -28,17 +28,17 @@ exponential_choice.py. Together that is below 2^-28 for up to 2^20 words and rat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from bisect import bisect_left
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel
-from dxbeam.language.sparse_rows import SparseRows
-from dxbeam.mechanisms.near_words import Near, NearWords, ragged
+from dxbeam.mechanisms.near_words import Near, NearWords, ascending, drawn
 from dxbeam.mechanisms.noise import TAIL_DRAWS, uniform
+from dxbeam.mechanisms.stored_near import Level, Stored
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Floats, Ids
 from dxbeam.space.vocabulary import UNKNOWN
@@ -47,28 +47,37 @@ DRAWS = 3 + 3 * TAIL_DRAWS
 """Random numbers per word: the part, the level where it is all words, the word; a tail of each."""
 
 _FAR, _SINGLE, _PAIR, _TRIPLE = range(4)
-_SEARCH_IF_FEWER = 8
-"""Successors are searched for among the near words where they are this many times fewer."""
-_CONTEXTS = 4096
-"""Last words whose successors are kept in order."""
 
 
-class Stored(NamedTuple):
-    """Near words that a level of the model adds something for.
+class Prefixes(NamedTuple):
+    """What the model says after the released words of B places.
 
     Attributes:
-      places: int64 [H], their numbers among all near words, ascending.
-      shares: float64 [H], what the model adds, times the excess.
-      sums: float64 [B], of the shares of each original word.
+      contexts: int64 [B], rows of the level of pairs.
+      rows: int64 [B], rows of the level of triples; -1 where there is none.
+      single: float64 [B], the factor of the public shares of single words.
+      pair: float64 [B], the factor of what pairs add.
+      unknown: float64 [B], the probability of the unknown word.
     """
 
-    places: Ids
-    shares: Floats
-    sums: Floats
+    contexts: Ids
+    rows: Ids
+    single: Floats
+    pair: Floats
+    unknown: Floats
+
+
+def numbers_of(random: Random) -> Floats:
+    """Three uniform numbers in (0, 1] for each word: uint64 [B, DRAWS] -> float64 [B, 3]."""
+    columns = []
+    for number in range(3):
+        start = 3 + number * TAIL_DRAWS
+        columns.append(uniform(random[:, number], random[:, start : start + TAIL_DRAWS]))
+    return np.column_stack(columns)
 
 
 def choose_fluently(
-    ids: Ids, first: Ids, second: Ids, random: Random, near: NearWords, every: AllWords
+    ids: Ids, first: Ids, second: Ids, numbers: Floats, near: NearWords, every: AllWords
 ) -> Ids:
     """Draws a word for each word.
 
@@ -76,125 +85,47 @@ def choose_fluently(
       ids: int64 [B], the originals; UNKNOWN stands for the unknown word's vector.
       first: int64 [B], the word released before the last one: an id, UNKNOWN or the model's start.
       second: int64 [B], the word released last.
-      random: uint64 [B, DRAWS] or wider.
+      numbers: float64 [B, 3], from ``numbers_of``.
       near: the near words at this rate and radius, by the model's lowest level.
       every: all words, by the model.
 
     Returns:
       int64 [B]; row i depends on row i of the arguments only.
     """
-    around, model = near.of(ids), every.model
-    contexts = np.where(second == UNKNOWN, model.words, second)
-    pairs = _stored(model.numbers.pairs, contexts, around, model.words)
-    single = model.backoff(second)
-    parts = np.zeros((len(ids), 4))
-    unknown = single * model.continuation[UNKNOWN] + _of_unknown(model, contexts)
-    factor, rows = np.ones(len(ids)), np.full(len(ids), -1)
-    stored = {_PAIR: pairs}
-    if model.numbers.triples is not None:
-        before = np.where(first == UNKNOWN, model.words, first)
-        rows = model.numbers.pairs.find(before, contexts)
-        stored[_TRIPLE] = _stored(model.numbers.triples, rows, around, model.words)
-        factor = model.backoff2(first, second)
-        unknown = factor * unknown + model.corrections3(first, second, np.full(len(ids), UNKNOWN))
+    around, prefixes = near.of(ids), every.after(first, second)
+    pairs = every.pairs.near(prefixes.contexts, around)
+    stored, parts = {_PAIR: pairs}, np.zeros((len(ids), 4))
+    if every.triples is not None:
+        stored[_TRIPLE] = every.triples.near(prefixes.rows, around)
         parts[:, _TRIPLE] = stored[_TRIPLE].sums
-    parts[:, _FAR] = around.far * (1 - unknown)
-    parts[:, _SINGLE] = factor * single * around.sums
-    parts[:, _PAIR] = factor * pairs.sums
+    parts[:, _FAR] = around.far * (1 - prefixes.unknown)
+    parts[:, _SINGLE] = prefixes.single * around.sums
+    parts[:, _PAIR] = prefixes.pair * pairs.sums
     order = np.argsort(parts, axis=1, kind="stable")
     sums = np.cumsum(np.take_along_axis(parts, order, axis=1), axis=1)
-    target = uniform(random[:, 0], _tail(random, 0)) * sums[:, -1]
+    target = numbers[:, 0] * sums[:, -1]
     place = np.minimum((sums < target[:, None]).sum(axis=1), 3)
-    numbers = np.column_stack([uniform(random[:, i], _tail(random, i)) for i in (1, 2)])
-    factors = np.column_stack([factor * single, factor])
-    chosen = np.empty(len(ids), np.int64)
-    for row, part in enumerate(order[np.arange(len(ids)), place].tolist()):
+    chosen = order[np.arange(len(ids)), place].tolist()
+    words = np.empty(len(ids), np.int64)
+    for row, (part, (_, level, number)) in enumerate(zip(chosen, numbers.tolist(), strict=True)):
         if part == _FAR:
-            chosen[row] = every.draw(
-                int(contexts[row]), int(rows[row]), factors[row].tolist(), numbers[row]
-            )
+            words[row] = every.draw(prefixes, row, level, number)
         elif part == _SINGLE:
-            chosen[row] = _among_near(around, row, numbers[row, 1], near.shares)
+            words[row] = around.draw(row, number)
         else:
-            chosen[row] = _among_stored(stored[part], around, row, numbers[row, 1])
-    return chosen
-
-
-def _tail(random: Random, number: int) -> Random:
-    """The tail of one of the three numbers of each row."""
-    start = 3 + number * TAIL_DRAWS
-    return random[:, start : start + TAIL_DRAWS]
-
-
-def _of_unknown(model: LanguageModel, contexts: Ids) -> Floats:
-    """What the model adds for the unknown word after contexts: int64 [B] -> float64 [B]."""
-    return model.numbers.pairs.values_at(contexts, np.full(len(contexts), model.words))
-
-
-def _stored(table: SparseRows, rows: Ids, around: Near, words: int) -> Stored:
-    """The near words that have an entry in a row of the table.
-
-    Either the entries of the row are searched for among the near words, or the near words in the
-    table, whichever are fewer.
-
-    Args:
-      table: rows of contexts, columns of words.
-      rows: int64 [B]; -1 for a context that is not stored.
-      around: the near words of B words.
-      words: N.
-    """
-    starts = np.where(rows < 0, 0, table.starts[rows])
-    entries = np.where(rows < 0, 0, table.starts[rows + 1] - starts)
-    counts = around.counts
-    few = entries * _SEARCH_IF_FEWER <= counts
-    by_search = _search_among_near(table, starts, np.where(few, entries, 0), around, words)
-    others = np.flatnonzero(~few)
-    places = ragged(around.bounds[others], counts[others])
-    values = table.values_at(
-        np.repeat(rows[others], counts[others]), around.words[places].astype(np.int64)
-    )
-    hits = np.flatnonzero(values)
-    found = np.concatenate([by_search[0], places[hits]])
-    shares = np.concatenate([by_search[1], values[hits]]) * around.excess[found]
-    order = np.argsort(found, kind="stable")
-    found, shares = found[order], shares[order]
-    owners = np.searchsorted(around.bounds, found, side="right") - 1
-    sums = np.bincount(owners, shares, len(rows)).astype(np.float64)  # integers where there is none
-    return Stored(found, shares, sums)
-
-
-def _search_among_near(
-    table: SparseRows, starts: Ids, entries: Ids, around: Near, words: int
-) -> tuple[Ids, Floats]:
-    """Entries of the table that are near words: their numbers among these, and their values."""
-    numbers = ragged(starts, entries)
-    if not len(numbers) or not len(around.words):
-        return np.zeros(0, np.int64), np.zeros(0)
-    rows = np.arange(len(entries))
-    wanted = np.repeat(rows * (words + 1), entries) + table.columns[numbers].astype(np.int64)
-    every = np.repeat(rows * (words + 1), around.counts) + around.words
-    places = np.minimum(np.searchsorted(every, wanted), len(every) - 1)
-    hits = np.flatnonzero(every[places] == wanted)
-    return places[hits], table.values[numbers[hits]].astype(np.float64)
-
-
-def _among_near(around: Near, row: int, place: float, shares: Floats) -> int:
-    """A near word of a row in proportion to its public share times its excess."""
-    part = slice(around.bounds[row], around.bounds[row + 1])
-    order = around.order[part]
-    words = around.words[part][order].astype(np.int64)
-    return _drawn(words, np.cumsum(shares[words] * around.excess[part][order]), place)
+            words[row] = _among_stored(stored[part], around, row, number)
+    return words
 
 
 def _among_stored(stored: Stored, around: Near, row: int, place: float) -> int:
     """A near word of a row that is stored, in proportion to its share."""
-    start, stop = np.searchsorted(stored.places, around.bounds[row : row + 2])
-    words = around.words[stored.places[start:stop]].astype(np.int64)
-    return _drawn(*_sorted(words, stored.shares[start:stop]), place)
+    part = slice(stored.bounds[row], stored.bounds[row + 1])
+    words = around.words[stored.places[part]]
+    return drawn(*ascending(words, stored.shares[part]), place)
 
 
 class AllWords:
-    """Draws in proportion to q; threads may share it.
+    """All words by the model; threads may share it.
 
     Args:
       model: of the vocabulary.
@@ -204,47 +135,55 @@ class AllWords:
     """
 
     def __init__(self, model: LanguageModel):
-        for table in (model.numbers.pairs, model.numbers.triples):
+        lower, higher = model.numbers.pairs, model.numbers.triples
+        for table in (lower, higher):
             if table is not None and table.values.min(initial=0.0) < 0:
                 raise ConfigurationError(
                     "`mechanism` fluent reads no language model that makes words less probable "
                     "after others than by themselves, as some ARPA files do; build one from text"
                 )
         self.model = model
-        self._single = _sorted(np.arange(model.words), model.continuation[: model.words])
-        self._pairs = lru_cache(_CONTEXTS)(lambda row: self._known(*model.numbers.pairs.row(row)))
+        self.pairs = Level(lower, model.words, tables=True)
+        self.triples = None if higher is None else Level(higher, model.words, tables=False)
+        self._backoff, self._backoff2 = (
+            np.asarray(weights) for weights in (model.numbers.backoff, model.numbers.backoff2)
+        )
+        self._single = ascending(np.arange(model.words), model.continuation[: model.words])
 
-    def draw(self, context: int, triple: int, factors: Sequence[float], numbers: Floats) -> int:
+    def after(self, first: Ids, second: Ids) -> Prefixes:
+        """What the model says after two words: int64 [B] each; ids, UNKNOWN or the start."""
+        model = self.model
+        contexts = np.where(second == UNKNOWN, model.words, second)
+        single = self._backoff[contexts]
+        unknown = single * model.continuation[UNKNOWN] + self.pairs.of_unknown(contexts)
+        if self.triples is None:
+            none = np.full(len(contexts), -1)
+            return Prefixes(contexts, none, single, np.ones(len(contexts)), unknown)
+        before = np.where(first == UNKNOWN, model.words, first)
+        rows = self.pairs.table.find(before, contexts)
+        factor = np.ones(len(contexts))
+        if len(self._backoff2):
+            factor = np.where(rows < 0, 1.0, self._backoff2[np.maximum(rows, 0)])
+        unknown = factor * unknown + self.triples.of_unknown(rows)
+        return Prefixes(contexts, rows, factor * single, factor, unknown)
+
+    def draw(self, prefixes: Prefixes, row: int, level: float, place: float) -> int:
         """A word in proportion to q.
 
         Args:
-          context: the last word, N for the unknown one.
-          triple: the row of the last two words among the model's triples; -1 where there is none.
-          factors: of the level of single words and of that of pairs.
-          numbers: two uniform numbers in (0, 1], for the level and for the word.
+          prefixes: what the model says after released words.
+          row: after which of them.
+          level: a uniform number in (0, 1], for the level.
+          place: another one, for the word.
         """
-        levels = [self._single, self._pairs(context)]
-        if triple >= 0 and self.model.numbers.triples is not None:
-            levels.append(self._known(*self.model.numbers.triples.row(triple)))
-        totals = [
-            factor * (sums[-1] if len(sums) else 0.0)
-            for factor, (_, sums) in zip((*factors, 1.0), levels, strict=False)
-        ]
-        chosen = _drawn(*_sorted(np.arange(len(totals)), np.array(totals)), numbers[0])
-        return _drawn(*levels[chosen], numbers[1])
-
-    def _known(self, words: Ids, shares: Floats) -> tuple[Ids, Floats]:
-        """As ``_sorted``, without the unknown word, which comes last where it is stored."""
-        stop = -1 if len(words) and words[-1] == self.model.words else None
-        return _sorted(words[:stop], shares[:stop])
-
-
-def _sorted(words: Ids, shares: Floats) -> tuple[Ids, Floats]:
-    """Words from the smallest share to the largest, and the sums of their shares."""
-    order = np.argsort(shares, kind="stable")
-    return words[order], np.cumsum(shares[order])
-
-
-def _drawn(words: Ids, sums: Floats, place: float) -> int:
-    """One of some words, by the sums of their shares and a uniform number in (0, 1]."""
-    return int(words[min(int(np.searchsorted(sums, place * sums[-1])), len(words) - 1)])
+        levels = [self._single, self.pairs.ascending(int(prefixes.contexts[row]))]
+        if self.triples is not None and (triple := int(prefixes.rows[row])) >= 0:
+            levels.append(self.triples.ascending(triple))
+        factors = (float(prefixes.single[row]), float(prefixes.pair[row]), 1.0)
+        totals = sorted(
+            (factor * float(sums[-1]) if len(sums) else 0.0, number)
+            for number, (factor, (_, sums)) in enumerate(zip(factors, levels, strict=False))
+        )
+        ends = list(accumulate(total for total, _ in totals))
+        _, chosen = totals[min(bisect_left(ends, level * ends[-1]), len(ends) - 1)]
+        return drawn(*levels[chosen], place)

@@ -3,7 +3,8 @@
 A budget epsilon for each word seems natural, more for harmless words and less for others. With
 noise of a scale that depends on the word there is no finite bound, and an exponential mechanism
 with an epsilon of its own for each word exceeds what its largest epsilon promises
-(docs/budgets-per-word.md). What holds is a public weight rho(w) >= 0 for each word in the metric:
+(docs/guides/budgets-per-word.md). What holds is a public weight rho(w) >= 0 for each word in the
+metric:
 
     d'(w, w') = epsilon d(w, w') + rho(w) + rho(w')  for w != w',    d'(w, w) = 0,
 

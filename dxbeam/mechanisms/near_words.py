@@ -18,38 +18,55 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dxbeam.mechanisms.place_table import PlaceTables
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 
-_MOST_KEPT = 1 << 24
-"""Near words that a process keeps, 16 bytes each; those of further words are computed each time."""
+_MOST_KEPT = 10 << 20
+"""Near words that a process keeps, 24 bytes each; those of further words are computed each time."""
+
+_AT_ONCE = 64
+"""Words whose near words are computed together; all words may be near to each."""
 
 Array = TypeVar("Array", bound=npt.NDArray[np.generic])
 
 
 class Near(NamedTuple):
-    """The near words of some words, one after the other.
+    """The near words of B words, within arrays that hold those of many.
 
     Attributes:
-      bounds: int64 [B + 1], where each word's near words begin, and the end.
-      words: int32 [L], ids, ascending for each word.
-      excess: float64 [L], by how much each weighs more than a far word.
-      order: int32 [L], for each word the numbers of its near words, counted from its first, from
-        the smallest public share times excess to the largest.
+      starts: int64 [B], the number of each word's first near word.
+      counts: int64 [B], how many near words each has.
       sums: float64 [B], of the public shares times the excess.
       far: float64 [B], the weight of a far word.
+      slots: int64 [B], their tables of places; -1 for none.
+      words: int32 [L], ids, ascending for each word.
+      excess: float64 [L], by how much each weighs more than a far word.
+      ranked: int32 [L], each word's near words again, from the smallest public share times excess
+        to the largest.
+      ranked_sums: float64 [L], the sums of these products so far.
+      tables: the tables of places.
     """
 
-    bounds: Ids
-    words: npt.NDArray[np.int32]
-    excess: Floats
-    order: npt.NDArray[np.int32]
+    starts: Ids
+    counts: Ids
     sums: Floats
     far: Floats
+    slots: Ids
+    words: npt.NDArray[np.int32]
+    excess: Floats
+    ranked: npt.NDArray[np.int32]
+    ranked_sums: Floats
+    tables: PlaceTables
 
-    @property
-    def counts(self) -> Ids:
-        """int64 [B], how many near words each word has."""
-        return np.diff(self.bounds)
+    def draw(self, row: int, place: float) -> int:
+        """A near word in proportion to its public share times its excess.
+
+        Args:
+          row: of which word.
+          place: a uniform number in (0, 1].
+        """
+        part = slice(self.starts[row], self.starts[row] + self.counts[row])
+        return drawn(self.ranked[part], self.ranked_sums[part], place)
 
 
 class NearWords:
@@ -64,81 +81,93 @@ class NearWords:
 
     def __init__(self, rate: float, radius: float, shares: Floats, search: NeighborSearch):
         self._rate, self._radius, self._search = rate, radius, search
-        self.shares = shares
+        self._shares = shares
         entries = len(search.vocabulary) + 1  # the last is that of UNKNOWN, -1
         self._starts = np.full(entries, -1)
         self._counts = np.zeros(entries, np.int64)
         self._sums, self._far = np.empty(entries), np.empty(entries)
-        self._words, self._order = np.empty(1024, np.int32), np.empty(1024, np.int32)
-        self._excess = np.empty(1024)
+        self._tables = PlaceTables(entries, entries)
+        self._words, self._ranked = np.empty(1024, np.int32), np.empty(1024, np.int32)
+        self._excess, self._ranked_sums = np.empty(1024), np.empty(1024)
         self._used = 0
         self._lock = threading.Lock()
 
     def of(self, ids: Ids) -> Near:
         """The near words of words, int64 [B]; UNKNOWN stands for the unknown word's vector."""
-        if (self._starts[ids] < 0).any():
-            with self._lock:
-                self._keep(ids)
+        self.keep(ids)
         starts = self._starts[ids]
         if (starts < 0).any():
-            return self._with_others(ids)
-        counts = self._counts[ids]
-        places = ragged(starts, counts)
+            return self._computed(ids)
         return Near(
-            np.concatenate([[0], np.cumsum(counts)]),
-            self._words.take(places),
-            self._excess.take(places),
-            self._order.take(places),
+            starts,
+            self._counts[ids],
             self._sums[ids],
             self._far[ids],
+            self._tables.slots(ids),
+            self._words,
+            self._excess,
+            self._ranked,
+            self._ranked_sums,
+            self._tables,
         )
 
-    def _with_others(self, ids: Ids) -> Near:
-        """As ``of``, for words of which some could not be kept."""
-        others = np.unique(ids)
-        each = dict(zip(others.tolist(), self._computed(others), strict=True))
-        return _joined([each[word] for word in ids.tolist()])
+    def keep(self, ids: Ids) -> None:
+        """Computes the near words of words, int64 [B], while there is room for them.
 
-    def _computed(self, ids: Ids) -> list[Near]:
-        """The near words of each word."""
-        computed = []
-        for words, apart in zip(*self._search.within(ids, self._radius), strict=True):
+        Many at once take less time: each pass over the vocabulary's vectors serves several words.
+        """
+        if (self._starts[ids] < 0).any():
+            with self._lock:
+                missing = np.unique(ids[self._starts[ids] < 0])
+                for start in range(0, len(missing), _AT_ONCE):
+                    if self._used < _MOST_KEPT:
+                        self._keep(missing[start : start + _AT_ONCE])
+
+    def _computed(self, ids: Ids) -> Near:
+        """The near words of words, whether they are kept or not."""
+        distinct, numbers = np.unique(ids, return_inverse=True)
+        lists, far = [], np.empty(len(distinct))
+        for row, (words, apart) in enumerate(
+            zip(*self._search.within(distinct, self._radius), strict=True)
+        ):
             nearest = float(apart.min(initial=self._radius))
             excess = np.exp(-self._rate * (apart - nearest))
             excess *= -np.expm1(-self._rate * (self._radius - apart))
-            shares = self.shares[words] * excess
-            order = np.argsort(shares, kind="stable")
-            far = np.exp(-self._rate * (self._radius - nearest))
-            computed.append(
-                Near(
-                    np.array([0, len(words)]),
-                    words.astype(np.int32),
-                    excess,
-                    order.astype(np.int32),
-                    np.array([shares[order].cumsum()[-1] if len(words) else 0.0]),
-                    np.array([far]),
-                )
-            )
-        return computed
+            lists.append((words, excess, *ascending(words, self._shares[words] * excess)))
+            far[row] = np.exp(-self._rate * (self._radius - nearest))
+        words, excess, ranked, sums = map(np.concatenate, zip(*lists, strict=True))
+        counts = np.array([len(each[0]) for each in lists])
+        totals = np.array([each[3][-1] if len(each[3]) else 0.0 for each in lists])
+        return Near(
+            (np.cumsum(counts) - counts)[numbers],
+            counts[numbers],
+            totals[numbers],
+            far[numbers],
+            np.full(len(ids), -1),
+            words.astype(np.int32),
+            excess,
+            ranked.astype(np.int32),
+            sums,
+            self._tables,
+        )
 
-    def _keep(self, ids: Ids) -> None:
-        if self._used >= _MOST_KEPT:
-            return
-        missing = np.unique(ids[self._starts[ids] < 0])
-        new = _joined(self._computed(missing))
+    def _keep(self, missing: Ids) -> None:
+        new = self._computed(missing)
         part = slice(self._used, self._used + len(new.words))
         self._words = _with_room(self._words, part.stop)
-        self._order = _with_room(self._order, part.stop)
+        self._ranked = _with_room(self._ranked, part.stop)
         self._excess = _with_room(self._excess, part.stop)
-        self._words[part], self._order[part], self._excess[part] = new.words, new.order, new.excess
-        self._counts[missing], self._sums[missing], self._far[missing] = (
-            new.counts,
-            new.sums,
-            new.far,
-        )
-        starts = self._used + new.bounds[:-1]
+        self._ranked_sums = _with_room(self._ranked_sums, part.stop)
+        self._words[part], self._ranked[part] = new.words, new.ranked
+        self._excess[part], self._ranked_sums[part] = new.excess, new.ranked_sums
+        self._counts[missing], self._sums[missing] = new.counts, new.sums
+        self._far[missing] = new.far
+        for word, start, count in zip(
+            missing.tolist(), new.starts.tolist(), new.counts.tolist(), strict=True
+        ):
+            self._tables.add(word, new.words[start : start + count])
         self._used = part.stop
-        self._starts[missing] = starts  # last: another thread may look
+        self._starts[missing] = part.start + new.starts  # last: another thread may look
 
 
 def ragged(starts: Ids, counts: Ids) -> Ids:
@@ -147,19 +176,17 @@ def ragged(starts: Ids, counts: Ids) -> Ids:
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + counts, counts)
 
 
-def _joined(parts: list[Near]) -> Near:
-    if not parts:
-        none = np.zeros(0, np.int32)
-        return Near(np.zeros(1, np.int64), none, np.zeros(0), none, np.zeros(0), np.zeros(0))
-    counts = np.array([len(part.words) for part in parts])
-    return Near(
-        np.concatenate([[0], np.cumsum(counts)]),
-        np.concatenate([part.words for part in parts]),
-        np.concatenate([part.excess for part in parts]),
-        np.concatenate([part.order for part in parts]),
-        np.concatenate([part.sums for part in parts]),
-        np.concatenate([part.far for part in parts]),
-    )
+def ascending(
+    words: npt.NDArray[np.integer], shares: Floats
+) -> tuple[npt.NDArray[np.integer], Floats]:
+    """Words from the smallest share to the largest, and the sums of their shares."""
+    order = shares.argsort(kind="stable")
+    return words[order], shares[order].cumsum()
+
+
+def drawn(words: npt.NDArray[np.integer], sums: Floats, place: float) -> int:
+    """One of some words, by the sums of their shares and a uniform number in (0, 1]."""
+    return int(words[min(int(sums.searchsorted(place * sums[-1])), len(words) - 1)])
 
 
 def _with_room(array: Array, needed: int) -> Array:

@@ -38,6 +38,26 @@ class PublicModel:
                 "keyed by it, so give the source's own"
             )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process gets: the handle of an opened model, by which it opens its own."""
+        return {**self.__dict__, "source": self.travelling()}
+
+    def travelling(self) -> LanguageModelHandle | None:
+        """The source as another process gets it.
+
+        Raises:
+          ConfigurationError: the model is in no file.
+        """
+        if not isinstance(self.source, LanguageModel):
+            return self.source
+        if self.source.handle is None:
+            raise ConfigurationError(
+                "`mechanism` fluent: workers cannot open this language model, which is in the "
+                "memory of this process only; write it with dxbeam build-language-model and pass "
+                "what dxbeam.open_language_model returns"
+            )
+        return self.source.handle
+
     def opened(self, vocabulary: Vocabulary) -> LanguageModel:
         """The model.
 

@@ -10,8 +10,8 @@ have at y the log ratio g(w') |y - w'| - g(w) |y - w| + n ln(g(w) / g(w')), whic
 without an end: what is released far away was w. Taking the nearest word does not help, as the
 farthest words come out with the probabilities of the tails: three words on a line at 0, 0.1 and F,
 with g = 1 and 2, lose (F + 0.1) / 2 - 0.2 nats where max(g) d is 0.2. Near w' the log ratio is -n
-ln(g(w') / g(w)) the other way. docs/budgets-per-word.md has the figures, and what holds instead.
-Kept for comparison, and run with --allow_unsound alone.
+ln(g(w') / g(w)) the other way. docs/guides/budgets-per-word.md has the figures, and what
+holds instead. Kept for comparison, and run with --allow_unsound only.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class ScaledNoisePublished:
         """None: the loss grows with the distance of the farthest word."""
         return nothing(
             "proved",
-            "noise whose scale depends on the word has no finite bound; docs/budgets-per-word.md",
+            "noise whose scale depends on the word has no finite bound; "
+            "docs/guides/budgets-per-word.md",
             (
                 "A released word that is far from two originals is evidence for the one with the "
                 "larger noise, the more so the farther it is.",

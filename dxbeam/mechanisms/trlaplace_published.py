@@ -2,8 +2,8 @@
 
 The paper takes (2 C / B)^n for delta, B = 2 (1 - e^{-a A}) / a: the probability that the noise
 leaves the other support in every coordinate at once. The true one is of leaving it in any
-(trlaplace.py): above 0.9 at a claimed 1e-5 in 300 dimensions, see docs/trlaplace.md. Kept for
-comparison, and run with --allow_unsound alone.
+(trlaplace.py): above 0.9 at a claimed 1e-5 in 300 dimensions, see docs/reference/trlaplace.md.
+Kept for comparison, and run with --allow_unsound only.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class TrLaplacePublished(TrLaplace):
         """None: the published delta is that of another event."""
         return nothing(
             "published",
-            "the published proof bounds another probability; see docs/trlaplace.md",
+            "the published proof bounds another probability; see docs/reference/trlaplace.md",
             (
                 f"The claimed delta of {self.delta:g} is false for the noisy vector.",
                 "It is false for released words, too: in 300 dimensions, at epsilon = 0.5, a "
                 "claimed delta of 1e-5 and clip = 1, there are two words of which one becomes one "
                 "of a set of words with a probability of 0.944 and the other never "
-                "(docs/trlaplace.md).",
+                "(docs/reference/trlaplace.md).",
             ),
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from dxbeam.mechanisms.word_distribution import WordDistribution, public_factors
 from dxbeam.space.exact_arithmetic import log
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.space.offset_search import NOTHING, OffsetSearch
+from dxbeam.space.offset_scan import best_by_scan
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances
 
 _WORDS_PER_BLOCK = 1024
@@ -40,6 +40,26 @@ class WordChannel(Protocol):
         ...
 
 
+class LogSums(NamedTuple):
+    """What FallingChannel sums up of a distribution, for others to have without summing up.
+
+    Attributes:
+      distribution: of which.
+      values: float64 [N + 1], ln Z of all words and last of the unknown one.
+    """
+
+    distribution: WordDistribution
+    values: Floats
+
+    def keep(self, search: NeighborSearch) -> None:
+        """Spares channels in this search the sums."""
+        search.computed_once(_key(self.distribution), lambda _: self.values)
+
+
+def _key(distribution: WordDistribution) -> tuple[str, WordDistribution]:
+    return ("log sums", distribution)
+
+
 class FallingChannel:
     """The channel of WordDistribution over all words: of santext and tem.
 
@@ -59,7 +79,7 @@ class FallingChannel:
     def __init__(self, distribution: WordDistribution, search: NeighborSearch):
         self._distribution, self._search = distribution, search
         self._log_sums: Floats = search.computed_once(
-            ("log sums", distribution), lambda _: log(self._sums())
+            _key(distribution), lambda _: log(self._sums())
         )
         public, ids = public_factors(distribution, search), np.arange(len(search.vocabulary) + 1)
         none = np.zeros(len(self._log_sums))
@@ -68,18 +88,17 @@ class FallingChannel:
         staying = None if public is None else public.staying
         self._log_staying = none[:-1] if staying is None else _log(staying)
 
+    @property
+    def log_sums(self) -> LogSums:
+        """The sums, to be handed on."""
+        return LogSums(self._distribution, self._log_sums)
+
     def likely(self, drawn: Ids, offsets: Floats, count: int) -> Ids:
-        """As ``WordChannel`` says: by distance, beyond the cap by offset, and z itself."""
+        """As ``WordChannel`` says: the best of all others, and z itself."""
         shifted = offsets - self._log_sums[:-1] + self._log_leaving[:-1]
-        queries = self._search.vocabulary.vectors_of(drawn)
-        vectors, bounds = self._search.vocabulary.vectors, self._search.exact_backend.bounds
-        search = OffsetSearch(vectors, bounds, shifted, self._distribution.rate)
-        found = [search.best(queries, min(count, len(offsets))).words]
-        if np.isfinite(self._distribution.cap):
-            last = np.lexsort((np.arange(len(shifted)), -shifted))[:count]
-            found.append(_without(np.tile(last, (len(drawn), 1)), found[0]))
-        every = np.concatenate(found, axis=1)
-        return np.concatenate([every, _without(drawn[:, None], every)], axis=1)
+        rate, cap = self._distribution.rate, self._distribution.cap
+        found = best_by_scan(drawn, shifted, rate, cap, min(count, len(offsets)), self._search)
+        return np.concatenate([found, drawn[:, None]], axis=1)
 
     def logs(self, drawn: Ids, words: Ids) -> Floats:
         """As ``WordChannel`` says."""
@@ -126,12 +145,6 @@ def _log(factors: Floats) -> Floats:
     """Logarithms of factors, -inf for words that are never released."""
     some = factors > 0
     return np.where(some, log(np.where(some, factors, 1.0)), -np.inf)
-
-
-def _without(words: Ids, others: Ids) -> Ids:
-    """Words of each row, NOTHING in place of those that are among the others."""
-    among = (words[:, :, None] == others[:, None, :]).any(axis=2)
-    return np.where(among, NOTHING, words)
 
 
 def _distances_between(vocabulary: Vocabulary, rows: slice, columns: slice) -> Floats:

@@ -106,7 +106,7 @@ def card(verified: VerifiedRelease) -> Card:
     )
 
 
-_FACTS = ("documents", "fields", "vocabulary", "key", "files")
+_FACTS = ("documents", "fields", "decoded", "decoded from", "vocabulary", "key", "files")
 """Rows of what ``verify`` prints that the card shows as they are."""
 
 

@@ -28,6 +28,14 @@ VERSION = 2
 SHARD_PREFIX = "part"
 PIECES = "unfinished-parts"
 """Folder below a release's prefix for shards that are still being written."""
+REPAIR, DECODING = "grammar_repair", "decoding"
+"""Entries of ``post_processing``: a language model rewrote the texts; or it is a release that was
+decoded from another."""
+CARRIED = (
+    "unprotected", "configuration", "configuration_digest", "vocabulary", "key", "tokens",
+    "corpus_digest", "importance_file", "base_file", "kept_fields", "output_format",
+)  # fmt: skip
+"""Entries of a decoded release that are those of the release it was made of."""
 PROJECTION, SENSITIVITY = "projection.npy", "sensitivity.json"
 """Files that a release of vectors may hold beside its shards."""
 
@@ -192,7 +200,7 @@ def compose(job: ReleaseJob, outcome: RunOutcome) -> dict[str, Any]:
         "dead_letters": dead_letters,
         "tokens": tally.tokens,
         **(
-            {"post_processing": {"grammar_repair": {**job.repair.as_dict(), **repaired}}}
+            {"post_processing": {REPAIR: {**job.repair.as_dict(), **repaired}}}
             if job.repair
             else {}
         ),

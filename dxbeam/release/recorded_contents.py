@@ -130,7 +130,7 @@ def _check_tokens(
         return ()
     if tokens is None or not is_count(tokens):
         raise damaged(path, "'tokens' must be a whole number")
-    if release.get("post_processing"):
+    if is_rewritten(release):
         return (f"{question}a language model rewrote the texts.",)
     counted = sum(shard.tokens for shard in found)
     if counted == tokens:
@@ -157,6 +157,12 @@ def _leaves_words_out(configuration: object) -> bool:
         and configuration.get("unknown_words") == "drop"
         and not configuration.get("bag_of_words")
     )
+
+
+def is_rewritten(release: Mapping[str, Any]) -> bool:
+    """Whether a language model rewrote the texts, so that they have other words."""
+    processed = release.get("post_processing")
+    return bool(processed) and not (isinstance(processed, dict) and manifest.DECODING in processed)
 
 
 def is_of_vectors(release: Mapping[str, Any]) -> bool:

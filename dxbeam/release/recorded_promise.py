@@ -20,7 +20,8 @@ from dxbeam.release.recorded_contents import are_strings, damaged, is_of_vectors
 from dxbeam.release.witnesses import Given
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text import recorded_configuration as recorded_text
-from dxbeam.text.configuration import of_draws
+from dxbeam.text.configuration import Configuration, of_draws
+from dxbeam.text.release_decoding import ReleaseDecoding
 from dxbeam.text.repair import Repair
 from dxbeam.vectors import recorded_configuration as recorded_vectors
 
@@ -135,7 +136,7 @@ def _check_configuration(
     made = _rebuilt(path, recorded, matrix, given)
     if made is None:
         return (f"{_FOLLOWS}{_why_not_rebuilt(recorded)}.",)
-    promised = made.guarantee().with_caveats(*_caveats_of_repair(release)).as_dict()
+    promised = _promised(path, release, made).with_caveats(*_caveats_of_repair(release)).as_dict()
     kept = release.get("kept_fields") if release["version"] > 1 else ()
     unprotected = manifest.unprotected(made.unprotected, kept or ())
     same = (release["guarantee"], release["unprotected"]) == (promised, unprotected)
@@ -153,10 +154,23 @@ def _check_configuration(
     return tuple(unchecked)
 
 
+def _promised(path: str, release: Mapping[str, Any], made: Settings) -> Guarantee:
+    """What the settings promise, and what is said besides where the release was decoded."""
+    processed = release.get("post_processing")
+    if not (isinstance(processed, dict) and manifest.DECODING in processed):
+        return made.guarantee()
+    try:
+        if not isinstance(made, Configuration) or len(processed) > 1:
+            raise ConfigurationError("only released words are decoded, and nothing follows")
+        return ReleaseDecoding.from_dict(processed[manifest.DECODING], made).guarantee()
+    except (KeyError, TypeError, AttributeError, ConfigurationError):
+        raise damaged(path, "what it says of decoding is not what was decoded") from None
+
+
 def _caveats_of_repair(release: Mapping[str, Any]) -> tuple[str, ...]:
     """What a language model that rewrote the texts adds to the caveats."""
     try:
-        repair = release["post_processing"]["grammar_repair"]
+        repair = release["post_processing"][manifest.REPAIR]
         return Repair(repair["model"], f"https://{repair['endpoint']}").caveats
     except (KeyError, TypeError, AttributeError, ConfigurationError):
         return ()

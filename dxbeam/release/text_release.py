@@ -9,8 +9,9 @@ from dxbeam import storage
 from dxbeam.corpus.files import CorpusFile
 from dxbeam.corpus.formats import FORMATS, CorpusFormat
 from dxbeam.errors import OutputError
-from dxbeam.release.manifest import RELEASE
+from dxbeam.release.manifest import DECODING, RELEASE
 from dxbeam.release.places import comparable
+from dxbeam.release.recorded_contents import is_rewritten
 from dxbeam.release.verification import verify_release
 
 
@@ -42,7 +43,7 @@ class TextRelease(NamedTuple):
         return not (
             configuration.get("bag_of_words")
             or configuration.get("unknown_words") == "drop"
-            or self.manifest.get("post_processing")
+            or is_rewritten(self.manifest)
         )
 
     @property
@@ -62,8 +63,12 @@ class TextRelease(NamedTuple):
             further.append(f"decoded by {decoder['decode']}, loss {decoder['loss']}")
         if configuration.get("truecase"):
             further.append("with capitals")
-        if self.manifest.get("post_processing"):
+        if is_rewritten(self.manifest):
             further.append("repaired")
+        elif processed := self.manifest.get("post_processing"):
+            decoding = processed[DECODING]
+            further.append(f"decoded from the release by {decoding['decode']}")
+            further.append(f"loss {decoding['loss']}")
         resampling = configuration.get("rank_resampling") or {}
         return Setting(name, tuple(further), resampling.get("c"), epsilon)
 

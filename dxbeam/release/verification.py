@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dxbeam import storage
-from dxbeam.errors import DamagedReleaseError, OutputError
+from dxbeam.errors import ConfigurationError, DamagedReleaseError, OutputError
 from dxbeam.release import manifest, verification_report, witnesses
 from dxbeam.release.recorded_contents import check_contents, checked_projection, damaged
 from dxbeam.release.recorded_promise import check_promise
@@ -76,6 +76,7 @@ def verify_release(
     stop_words: str | None = None,
     digest: str | None = None,
     ledger: str | None = None,
+    decoded_from: str | None = None,
 ) -> VerifiedRelease:
     """Reads a release and checks all that can be checked by what is given.
 
@@ -85,7 +86,8 @@ def verify_release(
       importance: the file of the words' weights, where it was made with one.
       stop_words: the file of the stop words, where it was made with one.
       digest: hex SHA-256 of release.json, noted when it was released.
-      ledger: the ledger that the run was entered in.
+      ledger: the ledger that the run was entered in, or with ``decoded_from`` that one's run.
+      decoded_from: that release, where this one was made by ``dxbeam decode``; it is checked too.
 
     Raises:
       DamagedReleaseError: a file is missing, superfluous or changed, or release.json contradicts
@@ -100,7 +102,8 @@ def verify_release(
                 f"{prefix}: there is no {manifest.RELEASE}, so there is no whole release here; "
                 "check the path"
             )
-        given = witnesses.given(vocabulary, importance, stop_words, digest, ledger)
+        own_ledger = None if decoded_from else ledger
+        given = witnesses.given(vocabulary, importance, stop_words, digest, own_ledger)
         try:
             release = manifest.verify(prefix)
         except OutputError as error:
@@ -109,6 +112,7 @@ def verify_release(
         _check_entries(path, release)
         unchecked += [
             *_unknown_entries(release),
+            *_check_first(path, release, decoded_from, vocabulary, importance, ledger),
             *check_promise(path, release, checked_projection(prefix, release), given),
             *check_contents(prefix, release, given.vocabulary),
         ]
@@ -130,6 +134,39 @@ def _check_entries(path: str, release: Mapping[str, Any]) -> None:
     started = release.get("started")
     if started is not None and not re.fullmatch(_TIME, str(started)):
         raise damaged(path, "'started' must be a time")
+
+
+def _check_first(
+    path: str,
+    release: Mapping[str, Any],
+    prefix: str | None,
+    vocabulary: str | None,
+    importance: str | None,
+    ledger: str | None,
+) -> list[str]:
+    """Compares a decoded release with the one that it was decoded from; what was not checked."""
+    processed = release.get("post_processing")
+    made = processed.get(manifest.DECODING) if isinstance(processed, dict) else None
+    if made is None and prefix is None:
+        return []
+    if made is None:
+        raise ConfigurationError("`decoded_from`: the release was not decoded from another")
+    if prefix is None:
+        return [
+            "Whether the release that this one was decoded from is whole, and what they have in "
+            "common is the same: give it (--decoded_from)."
+        ]
+    first = verify_release(prefix, vocabulary, importance, ledger=ledger)
+    if not isinstance(made, dict) or made.get("release_sha256") != first.digest:
+        raise DamagedReleaseError(
+            f"{path} was decoded from another release than {prefix} (the SHA-256 of that one's "
+            f"{manifest.RELEASE} is {first.digest}); name the one that it was made of"
+        )
+    counts = {"documents_in": "documents_out", "documents_out": "documents_out"}
+    for name, first_name in {**{name: name for name in manifest.CARRIED}, **counts}.items():
+        if release.get(name) != first.manifest.get(first_name):
+            raise damaged(path, f"{name!r} is not that of the release it was decoded from")
+    return []
 
 
 def _unknown_entries(release: Mapping[str, Any]) -> list[str]:

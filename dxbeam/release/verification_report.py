@@ -55,6 +55,7 @@ def rows(release: Mapping[str, Any], digest: str) -> list[tuple[str, str]]:
         *(("" if number else "limits", limit) for number, limit in enumerate(said["caveats"])),
         ("unprotected", "; ".join(unprotected(release)) or "nothing"),
         ("fields", _fields(release)),
+        *_decoded(release),
         (
             "documents",
             f"{release['documents_out']:,} released of {release['documents_in']:,} read, "
@@ -65,6 +66,21 @@ def rows(release: Mapping[str, Any], digest: str) -> list[tuple[str, str]]:
         ("files", f"{_number(len(shards), 'file')}, {sum(s['bytes'] for s in shards):,} bytes"),
         (manifest.RELEASE, f"SHA-256 {digest}"),
         ("checked", _CHECKED),
+    ]
+
+
+def _decoded(release: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a decoded release was made of, if it is one."""
+    made = (release.get("post_processing") or {}).get(manifest.DECODING)
+    if not made:
+        return []
+    return [
+        (
+            "decoded",
+            f"by {made['decode']}, {made['channel']} channel, language model "
+            f"{made['language_model']}",
+        ),
+        ("decoded from", f"the release whose release.json has SHA-256 {made['release_sha256']}"),
     ]
 
 

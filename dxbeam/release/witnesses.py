@@ -12,6 +12,7 @@ from dxbeam import storage
 from dxbeam.errors import ConfigurationError, DamagedReleaseError, OutputError
 from dxbeam.release import ledger
 from dxbeam.release.ledger import RELEASED, Entry
+from dxbeam.release.manifest import DECODING
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.vocabulary import Vocabulary
@@ -99,6 +100,12 @@ def check_witnesses(path: str, release: Mapping[str, Any], given: Given) -> tupl
                 f"{path} was changed, or is of another release (its SHA-256 is {digest}, not the "
                 "one that is given); restore it from a copy"
             )
+    processed = release.get("post_processing")
+    if given.ledger is not None and isinstance(processed, dict) and DECODING in processed:
+        raise ConfigurationError(
+            "`ledger`: a decoded release costs nothing, so no ledger has a line of it; name the "
+            "release that it was made of too (`decoded_from`), which the ledger has"
+        )
     if given.ledger is not None:
         line = _line(path, release, given.ledger)
         _compare(path, release, given.ledger, line)

@@ -43,9 +43,9 @@ Word Mover's Distance, which is the theorem of the paper. That is about the list
 "a" and "a a" have a Word Mover's Distance of 0 and, as bags of two, are told apart. For longer
 lists d_n <= |X| WMD(X, X') at equal lengths; epsilon n WMD would be false, as it is for a draw with
 replacement. The paper prescribes that draw (section 5.2). Why it is not taken: the same word could
-be drawn n times and its change would cost epsilon n d(w, w'). docs/bag-of-words.md compares the
-two; tests/text/test_bag_of_words.py enumerates both exactly, and bag_of_words_published.py draws
-as published.
+be drawn n times and its change would cost epsilon n d(w, w'). docs/guides/bag-of-words.md compares
+the two; tests/text/test_bag_of_words.py enumerates both exactly, and bag_of_words_published.py
+draws as published.
 """
 
 from __future__ import annotations

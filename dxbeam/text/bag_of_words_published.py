@@ -65,7 +65,8 @@ class BagOfWordsPublished(BagOfWords):
         """None: the published theorem is false for what is drawn."""
         said = nothing(
             "published",
-            "Fernandes et al. 2019, theorem 4, which is false for this draw; docs/bag-of-words.md",
+            "Fernandes et al. 2019, theorem 4, which is false for this draw; "
+            "docs/guides/bag-of-words.md",
             (
                 "The claimed exponent of epsilon times the Word Mover's Distance is exceeded.",
                 "One changed word may be drawn for every word of the bag.",

@@ -1,9 +1,9 @@
 """An epsilon for each document, by a public field of its own: a consent level, a document class.
 
-An epsilon that depends on the word it protects promises nothing (docs/budgets-per-word.md). One
-that depends on a public field does: a document's noise is drawn with the epsilon of its level, and
-for two documents of one level the guarantee is that of this epsilon. The field is not protected: it
-must be known or knowable by everybody, and must not be computed from the text.
+An epsilon that depends on the word it protects promises nothing (docs/guides/budgets-per-word.md).
+One that depends on a public field does: a document's noise is drawn with the epsilon of its level,
+and for two documents of one level the guarantee is that of this epsilon. The field is not
+protected: it must be known or knowable by everybody, and must not be computed from the text.
 """
 
 from __future__ import annotations

@@ -7,6 +7,12 @@ from dataclasses import replace
 from dxbeam.errors import ConfigurationError
 from dxbeam.text.configuration import Configuration
 
+NO_CAPITALS = (
+    "`truecase` needs a `language_model` that knows capitals: one made of text, for a vocabulary "
+    "in lower case"
+)
+"""Why a model is of no use for capitals."""
+
 
 def with_model(configuration: Configuration, model: str | None, casings: bool) -> Configuration:
     """The configuration, its decoder and its truecase naming the model.
@@ -40,10 +46,7 @@ def with_model(configuration: Configuration, model: str | None, casings: bool) -
             "with the demo vocabulary"
         )
     if truecase and not casings:
-        raise ConfigurationError(
-            "`truecase` needs a `language_model` that knows capitals: one made of text, for a "
-            "vocabulary in lower case"
-        )
+        raise ConfigurationError(NO_CAPITALS)
     for named, which in ((decoder, "the decoder"), (truecase, "`truecase`")):
         if named and named.model not in ("", model):
             raise ConfigurationError(

@@ -44,6 +44,7 @@ from dxbeam.language.artifact import (
 )
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.model import LanguageModel
+from dxbeam.mechanisms.public_model import PublicModel
 from dxbeam.randomness import NO_TAGS, add_tags, document_tag
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
@@ -152,6 +153,8 @@ class SanitizeDocuments(beam.PTransform):
                 f"and this is a {type(configuration).__name__}; SanitizeRows of "
                 "dxbeam.transforms.yaml takes plain values"
             )
+        if isinstance(model := getattr(configuration.mechanism, "model", None), PublicModel):
+            model.travelling()  # refuses one that workers cannot open; Beam would hide the reason
         check_fields("text", "id", keep_fields, group_by)
         check_name(search)
         self._search = search

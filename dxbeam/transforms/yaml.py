@@ -53,7 +53,7 @@ class SanitizeRows(beam.PTransform):
       epsilon: privacy loss per unit of distance between word vectors; needed without epsilon_by.
       mechanism: name of the mechanism.
       parameters: further parameters of the mechanism, as name=value,name=value.
-      decode: how drawn noise is read: nearest, prior or context; see docs/decoding.md.
+      decode: how drawn noise is read: nearest, prior or context; see docs/guides/decoding.md.
       decode_loss: word or distance, which word a decoder releases.
       language_model: URI of the language model that a decoder, truecase or fluent reads, or demo.
       truecase: whether to put capitals into the texts as public text has them.

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from dxbeam.audit.bag_battery import bag_vocabulary
+from dxbeam.audit.default_battery import audit_levels
 from dxbeam.audit.promise_battery import audit_promises
-from dxbeam.audit.subject import Subject
+from dxbeam.audit.subject import Size, Subject
 from dxbeam.mechanisms.base_measure import FrequencyBase
 from dxbeam.mechanisms.constants.record import record_of
 from dxbeam.mechanisms.constants.solve import solve
@@ -51,3 +52,16 @@ def test_the_audit_finds_a_constant_that_is_one_percent_too_small(plain: Any) ->
 
 def test_a_base_measure_passes() -> None:
     assert not _failed(SanText(2.0, base=FrequencyBase(0.5)))
+
+
+@pytest.mark.parametrize("made", [SanText(2.0, base=FrequencyBase()), TEM(2.0, 0.1)])
+def test_a_subject_solves_the_constant_of_each_vocabulary(made: Any) -> None:
+    """What is drawn is what is expected of it, at both of two levels."""
+    subject = Subject(Configuration(made), Size(outputs=500), exact=True)
+    vocabulary = bag_vocabulary(subject, 2)
+    drawn = subject.over(vocabulary).mechanism
+    assert drawn.constant.nominal(2.0) > 2.02  # type: ignore[attr-defined]
+    assert subject.sanitizer(vocabulary).configuration.mechanism == drawn
+    found = [*audit_promises(subject, 2), *audit_levels(subject, 1)]
+    assert len(found) > 20
+    assert min(finding.p_value for finding in found) > 1e-6

@@ -15,6 +15,7 @@ from dxbeam.commands.flag_groups import HEADINGS
 from dxbeam.commands.options import (
     AuditOptions,
     BuildVocabularyOptions,
+    DecodeOptions,
     EvaluateOptions,
     ReleaseVectorsOptions,
     SanitizeOptions,
@@ -30,6 +31,7 @@ from pipelines.sanitize import sanitize
 LAUNCHERS = [
     AuditOptions,
     BuildVocabularyOptions,
+    DecodeOptions,
     EvaluateOptions,
     ReleaseVectorsOptions,
     SanitizeOptions,

@@ -1,6 +1,7 @@
 """What published forms lose, computed exactly or drawn; each once as coded elsewhere, once as here.
 
-The figures stand in docs/budgets-per-word.md and docs/peers.md. Drawn figures have fixed seeds.
+The figures are in docs/guides/budgets-per-word.md and docs/results/peers.md. Drawn figures have
+fixed seeds.
 """
 
 from __future__ import annotations

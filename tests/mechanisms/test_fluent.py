@@ -270,7 +270,8 @@ def test_any_gamma_works_up_to_a_limit(epsilon: float) -> None:
 
 def test_memory_does_not_grow_with_the_number_of_sentences_where_all_words_are_near() -> None:
     words = tiny.vocabulary(1000)
-    search, made, peaks = NeighborSearch(words), Fluent(1.0, gamma=1e6), []
+    made, peaks = Fluent(1.0, gamma=1e6, model=model_for(words, 2)), []
+    search = NeighborSearch(words)
     made.release(np.arange(1000), random_numbers(1000, made.draws(8), seed=0), search)
     for rows in (512, 4096):
         random = random_numbers(rows, made.draws(8), seed=0)

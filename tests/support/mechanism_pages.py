@@ -20,25 +20,22 @@ def missing(mechanism: type[Any]) -> list[str]:
     """One sentence for each thing that a mechanism lacks: what, and where it belongs."""
     name = mechanism.name
     fields = [field for field in dataclasses.fields(mechanism) if field.name != "epsilon"]
-    page, readme, choosing = (
-        (ROOT / file).read_text("utf-8")
-        for file in ("docs/mechanisms.md", "README.md", "docs/choosing-a-mechanism.md")
-    )
+    page = (ROOT / "docs/reference/mechanisms.md").read_text("utf-8")
+    choosing = (ROOT / "docs/guides/choosing-a-mechanism.md").read_text("utf-8")
     flags = json.loads((ROOT / "templates/dataflow/sanitize_metadata.json").read_text("utf-8"))
     [flag] = [each for each in flags["parameters"] if each["name"] == "mechanism"]
     wanted = {
-        "row in the first table of docs/mechanisms.md": f"\n| `{name}` |" in page,
-        f"section '### `{name}`' in docs/mechanisms.md": f"\n### `{name}`\n" in page,
+        "row in the first table of docs/reference/mechanisms.md": f"\n| `{name}` |" in page,
+        f"section '### `{name}`' in docs/reference/mechanisms.md": f"\n### `{name}`\n" in page,
         **{
             f"parameter `{field.name}` with its default ({field.default}) in its section of "
-            "docs/mechanisms.md": _states_default(_section(page, name), field)
+            "docs/reference/mechanisms.md": _states_default(_section(page, name), field)
             for field in fields
         },
         "public name in dxbeam/__init__.py (__all__, and the import for type checkers)": (
             mechanism.__name__ in dxbeam.__all__
         ),
-        "row in the table of README.md": f" | `{name}` | " in readme,
-        "sentence in docs/choosing-a-mechanism.md": f"`{name}`" in choosing,
+        "sentence in docs/guides/choosing-a-mechanism.md": f"`{name}`" in choosing,
         "reference distribution in dxbeam/audit/references.py": name in REFERENCES,
         "flag in templates/dataflow/sanitize_metadata.json (run templates/dataflow/metadata.py)": (
             re.search(rf"\b{name}\b", json.dumps(flag)) is not None

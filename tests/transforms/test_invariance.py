@@ -10,15 +10,22 @@ import gzip
 import json
 from pathlib import Path
 
+import apache_beam as beam
 import numpy as np
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.testing.util import assert_that, equal_to
 
 from dxbeam.corpus import lines
 from dxbeam.documents import Document
+from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import open_language_model, write_language_model
 from dxbeam.language.model import language_model_of
+from dxbeam.mechanisms.base_measure import ListedBase
+from dxbeam.mechanisms.fluent import Fluent
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.santext import SanText
 from dxbeam.space import artifact
 from dxbeam.space.choose_backend import is_exact_here
 from dxbeam.text import batch
@@ -27,6 +34,7 @@ from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.sanitizer import Sanitizer
+from dxbeam.transforms.sanitize import SanitizeDocuments
 from tests.support import tiny
 
 TEXTS = [*tiny.texts(60), "w1 w2 strange " * 2000]  # the last is longer than one search
@@ -206,6 +214,38 @@ def test_the_same_decoded_bytes(
     decode = ("--decode=context", f"--language_model={model}")
     tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *decode, *flags)
     assert tiny.released(tmp_path / "out") == expected
+
+
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_what_a_mechanism_was_given_travels_to_other_processes(
+    uri: str, key: str, model: str, processes: int
+) -> None:
+    """An opened language model travels by its handle; a list of words as it is."""
+    vocabulary = artifact.open_vocabulary(uri)
+    shares = {word: 1.0 + i for i, word in enumerate(vocabulary.words[:200])}
+    mode = "multi_processing" if processes > 1 else "in_memory"
+    flags = [f"--direct_num_workers={processes}", f"--direct_running_mode={mode}"]
+    with beam.Pipeline(options=PipelineOptions(flags)) as pipeline:
+        rows = pipeline | beam.Create([beam.Row(**record) for record in RECORDS[:10]])
+        for mechanism in (
+            Fluent(3.0, model=open_language_model(model, vocabulary)),
+            SanText(3.0, base=ListedBase(shares, 0.5)),
+        ):
+            settings = Configuration(mechanism)
+            made = Sanitizer(vocabulary, settings, tiny.KEY)
+            results = made.sanitize(Document(r["id"], r["text"]) for r in RECORDS[:10])
+            expected = [r.document.text for r in results if isinstance(r, Sanitized)]
+            released = rows | mechanism.name >> SanitizeDocuments(
+                settings, uri, key.partition("=")[2]
+            )
+            texts = released.documents | f"{mechanism.name} text" >> beam.Map(lambda row: row.text)
+            assert_that(texts, equal_to(expected), label=f"{mechanism.name} as without Beam")
+
+
+def test_a_model_that_workers_cannot_open_is_refused(uri: str) -> None:
+    made = Fluent(3.0, model=language_model_of([[1, 2]], artifact.open_vocabulary(uri)))
+    with pytest.raises(ConfigurationError, match="build-language-model"):
+        SanitizeDocuments(Configuration(made), uri)
 
 
 def test_another_key_epsilon_or_c_gives_another_release(

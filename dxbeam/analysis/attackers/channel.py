@@ -23,12 +23,12 @@ from typing import Protocol
 
 import numpy as np
 
-from dxbeam.analysis.attackers.distance_rows import Singles, distance_rows
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import Mechanism
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
+from dxbeam.space.distance_rows import Singles, distance_rows
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 

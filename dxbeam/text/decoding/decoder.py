@@ -145,6 +145,10 @@ class Decoder:
         names = ("decode", "loss", "candidates", "width", "language_model")
         return cls(*(recorded[name] for name in names))
 
+    def with_model(self, model: str) -> Decoder:
+        """The same, naming its language model by its digest."""
+        return dataclasses.replace(self, model=model)
+
     def of_word(self, promise: Guarantee, adds_noise: bool) -> Guarantee:
         """The guarantee of what is drawn for a word, as it is read: with this arithmetic.
 
@@ -182,17 +186,17 @@ class Decoder:
         )
 
 
-def decoder_of(decode: str, loss: str | None = None) -> Decoder | None:
+def decoder_of(decode: str | None, loss: str | None = None) -> Decoder | None:
     """The decoder that flags and plain values ask for; None for nearest.
 
     Args:
-      decode: one of CHOICES.
+      decode: one of CHOICES; None for nearest.
       loss: one of LOSSES; None for the default.
 
     Raises:
       ConfigurationError: they do not go together, or one is none of these.
     """
-    checked_choice("`decode`", decode, CHOICES, "how drawn noise is read")
+    decode = checked_choice("`decode`", decode or NEAREST, CHOICES, "how drawn noise is read")
     if decode == NEAREST:
         if loss is not None:
             raise ConfigurationError(

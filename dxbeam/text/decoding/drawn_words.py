@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.mechanisms import ChoosesWords
+from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.space.exact_arithmetic import log
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.offset_search import NOTHING
@@ -19,39 +20,26 @@ _KEPT = 1 << 15
 _AT_ONCE = 1 << 12
 
 
-class DrawnWords:
-    """Reads the words that a mechanism draws.
+class ReleasedWords:
+    """Reads words that were drawn or released.
 
     Args:
-      mechanism: has a known channel.
-      search: the vocabulary.
+      channel: from original words to these.
       prior: float64 [N + 1], probabilities of the words and last of the unknown one.
       count: K, candidates a place.
       width: candidates are no further below the best one, in natural logarithms.
     """
 
-    def __init__(
-        self,
-        mechanism: ChoosesWords,
-        search: NeighborSearch,
-        prior: Floats,
-        count: int,
-        width: float,
-    ):
-        self._mechanism, self._search = mechanism, search
-        self._channel = mechanism.channel(search)
+    def __init__(self, channel: WordChannel, prior: Floats, count: int, width: float):
+        self._channel = channel
         self._offsets = log(prior[:-1])
-        self._count, self._width = min(count, len(search.vocabulary)), width
+        self._count, self._width = min(count, len(self._offsets)), width
         self._forget()
 
     def _forget(self) -> None:
-        self._row = np.full(len(self._search.vocabulary), -1)
+        self._row = np.full(len(self._offsets), -1)
         self._words = np.empty((0, self._count), np.int64)
         self._logs = np.empty((0, 1 + self._count))
-
-    def observe(self, ids: Ids, random: npt.NDArray[np.uint64]) -> Ids:
-        """The drawn words: int64 [B], uint64 [B, draws] -> int64 [B]."""
-        return self._mechanism.release(ids, random, self._search)
 
     def likelihoods(self, drawn: Ids, unknown: bool = True) -> Likelihoods:
         """Candidates and likelihoods of drawn words, int64 [T].
@@ -90,3 +78,30 @@ class DrawnWords:
         self._row[drawn] = len(self._words) + np.arange(len(drawn))
         self._words = np.concatenate([self._words, words])
         self._logs = np.concatenate([self._logs, np.concatenate([first, logs], axis=1)])
+
+
+class DrawnWords(ReleasedWords):
+    """Reads the words that a mechanism draws.
+
+    Args:
+      mechanism: has a known channel.
+      search: the vocabulary.
+      prior: float64 [N + 1], probabilities of the words and last of the unknown one.
+      count: K, candidates a place.
+      width: candidates are no further below the best one, in natural logarithms.
+    """
+
+    def __init__(
+        self,
+        mechanism: ChoosesWords,
+        search: NeighborSearch,
+        prior: Floats,
+        count: int,
+        width: float,
+    ):
+        super().__init__(mechanism.channel(search), prior, count, width)
+        self._mechanism, self._search = mechanism, search
+
+    def observe(self, ids: Ids, random: npt.NDArray[np.uint64]) -> Ids:
+        """The drawn words: int64 [B], uint64 [B, draws] -> int64 [B]."""
+        return self._mechanism.release(ids, random, self._search)

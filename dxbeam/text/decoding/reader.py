@@ -13,6 +13,7 @@ from dxbeam.language.sentences import sentence_ends
 from dxbeam.mechanisms import ChoosesWords, DescribesNoise, Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.decoding.decoder import CONTEXT, WINDOW, Decoder
 from dxbeam.text.decoding.drawn_words import DrawnWords
 from dxbeam.text.decoding.losses import WORD, most_probable, nearest_to_mean
@@ -115,16 +116,34 @@ class Reader:
     def read(self, observed: Any, breaks: Breaks) -> Posterior:
         """The same of what was drawn; nothing here sees a word."""
         likelihoods = self._observations.likelihoods(observed, self._unknown)
-        if self.decoder.kind == CONTEXT:
-            return in_context(likelihoods, breaks, self._model)
-        return by_frequency(likelihoods, self._model)
+        return posterior_of(self.decoder, likelihoods, breaks, self._model)
 
     def release(self, ids: Ids, random: Random, breaks: Breaks) -> Ids:
         """A word of the vocabulary for each word: int64 [T]; arguments as ``posteriors``."""
-        posterior = self.posteriors(ids, random, breaks)
-        if self.decoder.loss == WORD:
-            return most_probable(posterior)
-        return nearest_to_mean(posterior, self._vocabulary)
+        return chosen(self.decoder, self.posteriors(ids, random, breaks), self._vocabulary)
+
+
+def posterior_of(
+    decoder: Decoder, likelihoods: Likelihoods, breaks: Breaks, model: LanguageModel
+) -> Posterior:
+    """What was probably at each place, as the decoder reads.
+
+    Args:
+      decoder: how.
+      likelihoods: of T places.
+      breaks: int8 [T], where sentences start; see reading.py.
+      model: the public language model.
+    """
+    if decoder.kind == CONTEXT:
+        return in_context(likelihoods, breaks, model)
+    return by_frequency(likelihoods, model)
+
+
+def chosen(decoder: Decoder, posterior: Posterior, vocabulary: Vocabulary) -> Ids:
+    """The words that lose least: int64 [T]."""
+    if decoder.loss == WORD:
+        return most_probable(posterior)
+    return nearest_to_mean(posterior, vocabulary)
 
 
 class Window(NamedTuple):

@@ -34,7 +34,10 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "custext": ("custext", {"epsilon": 3.0, "cluster_size": 10}),
     "cluster_response": ("cluster_response", {"epsilon": 3.0, "cluster_size": 10}),
     "diffractor": ("diffractor", {"epsilon": 0.3, "orders": 2}),
+    "diffractor, one order": ("diffractor", {"epsilon": 1.0}),
     "diffractor_tem": ("diffractor_tem", {"epsilon": 0.3, "gamma": 8, "orders": 2}),
+    "diffractor_tem, a line": ("diffractor_tem", {"epsilon": 0.6, "gamma": 8, "shape": "line"}),
+    "diffractor_tem, all": ("diffractor_tem", {"epsilon": 0.6, "gamma": 40, "orders": 3}),
 }
 
 

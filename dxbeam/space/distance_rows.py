@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.analysis.rank_histogram import half_squares
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
 Singles = npt.NDArray[np.float32]
@@ -40,3 +39,11 @@ def distance_rows(ids: Ids, search: NeighborSearch) -> Iterator[tuple[slice, Sin
         np.sqrt(np.maximum(rows, 0, out=rows), out=rows)
         rows[np.arange(len(block)), block] = 0
         yield slice(start, start + len(block)), rows
+
+
+def half_squares(search: NeighborSearch) -> Singles:
+    """Half the squared length of every vector: float32 [N], computed once."""
+    return search.computed_once(
+        "half_squares",
+        lambda vocabulary: np.einsum("ij,ij->i", vocabulary.vectors, vocabulary.vectors) / 2,
+    )

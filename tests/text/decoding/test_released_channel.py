@@ -1,0 +1,137 @@
+"""What is read of released words is what a reading over all words says, resampled ones too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms import make_mechanism, resampled_channel
+from dxbeam.mechanisms.importance import FrequencyWeights
+from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.mechanisms.resampled_channel import ResampledWordChannel
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.santext import SanText
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.text.decoding.decoder import CONTEXT, Decoder
+from dxbeam.text.decoding.drawn_words import ReleasedWords
+from dxbeam.text.decoding.reader import posterior_of
+from dxbeam.text.decoding.reading import FOLLOWS, STARTS
+from dxbeam.text.decoding.released_channel import (
+    APPROXIMATE,
+    EXACT,
+    kind_of,
+    learn,
+    released_channel,
+    word_shares,
+)
+from tests.support import every_word
+from tests.text.decoding.test_every_word import TEXT, WORDS, N, model, vocabulary
+
+__all__ = ["model", "vocabulary"]  # fixtures
+
+CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
+    "santext": ("santext", {"epsilon": 2.0}),
+    "santext, weighted": ("santext", {"epsilon": 2.0, "importance": FrequencyWeights(4.0)}),
+    "tem": ("tem", {"epsilon": 2.0, "beta": 0.2}),
+    "custext": ("custext", {"epsilon": 3.0, "cluster_size": 10}),
+    "cluster_response": ("cluster_response", {"epsilon": 3.0, "cluster_size": 10}),
+    "diffractor": ("diffractor", {"epsilon": 0.3, "orders": 2}),
+    "diffractor_tem": ("diffractor_tem", {"epsilon": 0.3, "gamma": 8, "orders": 2}),
+}
+
+
+def law_of_ranks(search: NeighborSearch, rate: float) -> Any:
+    """R(z | x*), float64 [N, N], from the vocabulary's distances and the truncated geometric."""
+    words = len(search.vocabulary)
+    near = search.nearest_neighbors(np.arange(words), words)
+    chances = np.exp(-rate * np.arange(words))
+    law = np.zeros((words, words))
+    np.put_along_axis(law, near, chances / chances.sum(), axis=1)
+    return law
+
+
+@pytest.mark.parametrize("c", [None, 0.2])
+@pytest.mark.parametrize("name", CHOICES)
+def test_posteriors_are_those_over_all_words(
+    name: str, c: float | None, vocabulary: Any, model: Any
+) -> None:
+    kind, parameters = CHOICES[name]
+    mechanism, search = make_mechanism(kind, **parameters), NeighborSearch(vocabulary)
+    resampling = None if c is None else RankResampling(c)
+    assert kind_of(mechanism) == EXACT
+    drawn = np.random.default_rng(3).integers(0, WORDS, TEXT)
+    breaks = np.full(TEXT, FOLLOWS, np.int8)
+    breaks[[0, 3]] = STARTS
+    every_drawn = np.exp(
+        every_word.log_emissions(mechanism, vocabulary, np.arange(WORDS))
+    )  # [z, x]
+    law = np.eye(WORDS) if c is None else law_of_ranks(search, mechanism.epsilon * c)
+    with np.errstate(divide="ignore"):
+        emissions = np.log((law.T @ every_drawn)[drawn])
+    learnt = learn(mechanism, search, model)
+    other = NeighborSearch(vocabulary)  # learnt in one process, used in another
+    channel = released_channel(mechanism, resampling, learnt, other, model)
+    decoder = Decoder(CONTEXT, candidates=WORDS, width=1e4)
+    reader = ReleasedWords(channel, model.prior, WORDS, decoder.width)
+    found = posterior_of(decoder, reader.likelihoods(drawn), breaks, model)
+    every = np.zeros((TEXT, WORDS + 1))
+    np.add.at(every, (np.arange(TEXT)[:, None], found.words), found.probabilities)
+    every[:, WORDS] = found.unknown
+    exact = every_word.by_context(emissions, breaks == STARTS, model)
+    np.testing.assert_allclose(every, exact, rtol=0, atol=1e-9)
+
+
+def test_few_ranks_are_followed_in_a_large_vocabulary(
+    vocabulary: Any, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Left out are ranks that hold a millionth, and the candidates are the best of all words."""
+    monkeypatch.setattr(resampled_channel, "ALL_RANKS", 5)
+    search, rate, count = NeighborSearch(vocabulary), 0.5, 8
+    chosen = SanText(2.0).channel(search)
+    channel = ResampledWordChannel(chosen, rate, search)
+    drawn, every = np.arange(WORDS), np.tile(np.arange(WORDS), (WORDS, 1))
+    exact = law_of_ranks(search, rate).T @ np.exp(chosen.logs(drawn, every))
+    found = np.exp(channel.logs(drawn, every))
+    found *= exact.sum() / found.sum()
+    np.testing.assert_allclose(found, exact, atol=3e-6 * exact.max())
+    offsets = np.log(word_shares(model))
+    best = np.argsort(-(offsets + np.log(exact)), axis=1)[:, :count]
+    likely = channel.likely(drawn, offsets, count)
+    kept = [
+        len(set(right) & set(row.tolist()))
+        for right, row in zip(best.tolist(), likely, strict=True)
+    ]
+    assert sum(kept) >= 0.98 * count * WORDS
+
+
+def test_more_ranks_than_can_be_followed_are_refused(vocabulary: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"resampled over .* ranks"):
+        resampled_channel.ranks_followed(1e-4, 100_000)
+    assert resampled_channel.ranks_followed(1e-4, WORDS) == WORDS
+
+
+def test_an_estimated_channel_is_near_the_true_one(vocabulary: Any, model: Any) -> None:
+    """It is made of words that are drawn by the public model, with a public key: the same twice."""
+    search, mechanism = NeighborSearch(vocabulary), Laplace(1.5)
+    assert kind_of(mechanism) == APPROXIMATE
+    learnt = learn(mechanism, search, model)
+    again = learn(mechanism, NeighborSearch(vocabulary), model)
+    assert learnt.estimated is not None
+    assert again.estimated is not None
+    assert (learnt.estimated.pairs == again.estimated.pairs).all()
+    channel = released_channel(mechanism, None, learnt, search, model)
+    drawn, every = np.arange(WORDS), np.tile(np.arange(WORDS), (WORDS, 1))
+    estimated = np.exp(channel.logs(drawn, every)).T  # [x, z]
+    draws = 100_000
+    random = np.random.default_rng(0).integers(
+        0, 2**64, (draws, mechanism.draws(N)), dtype=np.uint64
+    )
+    originals = np.arange(draws) % WORDS
+    counts = np.zeros((WORDS, WORDS))
+    np.add.at(counts, (originals, mechanism.release(originals, random, search)), 1)
+    true = counts / counts.sum(axis=1, keepdims=True)
+    apart = np.abs(estimated / estimated.sum(axis=1, keepdims=True) - true).sum(axis=1) / 2
+    assert (apart * word_shares(model)).sum() < 0.1
