@@ -15,7 +15,6 @@ from dxbeam.corpus.files import (
     without_compression_suffix,
 )
 from dxbeam.corpus.formats import FORMATS, CorpusFormat
-from dxbeam.documents import Document, document_problem
 from dxbeam.errors import ConfigurationError, CorpusError, OutputError
 from dxbeam.release.claim import is_taken
 from dxbeam.release.manifest import RELEASE
@@ -52,23 +51,11 @@ def read_texts(
     defaults = {"input_format": "jsonl", "text_field": "text"}
     flags = {name: value for name, value in flags.items() if defaults.get(name) != value}
     corpus = CorpusFormat(form, text_field)
-    return _documents(files, corpus, pattern), flags
-
-
-def _documents(files: list[CorpusFile], corpus: CorpusFormat, pattern: str) -> list[str]:
-    """The texts of documents, of files in random order, until there are many."""
     reading.check_readable(files, corpus)
-    found: list[str] = []
-    for file in SystemRandom().sample(files, len(files)):
-        for split in reading.splits(file, corpus):
-            for record in reading.read(split, corpus):
-                if isinstance(record, Document) and document_problem(record) is None:
-                    found.append(record.text)
-                if len(found) == _MOST_DOCUMENTS:
-                    return found
+    found = reading.some_texts(SystemRandom().sample(files, len(files)), corpus, _MOST_DOCUMENTS)
     if not found:
         raise CorpusError(f"`input` {pattern}: no document of it can be used")
-    return found
+    return found, flags
 
 
 def _by_name(file: CorpusFile) -> str | None:
