@@ -13,6 +13,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.mechanisms import MECHANISMS, ChoosesWords, DescribesNoise, Mechanism, make_mechanism
 from dxbeam.mechanisms.base_measure import ListedBase
+from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
@@ -21,6 +22,8 @@ from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import WINDOW, Decoder
+from dxbeam.text.decoding.losses import most_probable
+from dxbeam.text.decoding.reader import Reader
 from dxbeam.text.decoding.reading import OVERLAP
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.sanitizer import Sanitizer
@@ -97,6 +100,20 @@ def test_every_mechanism_is_decoded_alike_in_any_batch(name: str, kind: str, los
     together = released(made, texts(12))
     assert together == [text for document in texts(12) for text in released(made, [document])]
     assert [len(text.split()) for text in together] == [len(d.text.split()) for d in texts(12)]
+
+
+@pytest.mark.parametrize("mechanism", [Laplace(2.0), Laplace(400.0), Gaussian(3.0)])
+def test_prior_releases_the_most_probable_of_all_candidates(mechanism: Mechanism) -> None:
+    """Also where two words are one vector, and where all are far less likely than the unknown."""
+    small = tiny.vocabulary(30, 6)
+    twice = Vocabulary([f"w{i}" for i in range(60)], np.tile(small.vectors, (2, 1)))
+    model = language_model_of([np.arange(60), np.full(3, -1)], twice)
+    search, rng = NeighborSearch(twice), np.random.default_rng(3)
+    reader = Reader(Decoder("prior"), mechanism, search, model)
+    random = rng.integers(0, 2**64, (200, mechanism.draws(6)), dtype=np.uint64)
+    ids, breaks = rng.integers(-1, 60, 200), np.zeros(200, np.int8)
+    expected = most_probable(reader.posteriors(ids, random, breaks))
+    assert (reader.release(ids, random, breaks) == expected).all()
 
 
 def test_context_gives_more_words_back_than_nearest_does() -> None:
