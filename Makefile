@@ -21,7 +21,7 @@ PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 .PHONY: demo test quick test-pythons lint docs clean
 
 demo: $(VENV)/installed
-	rm -rf build/demo build/demo-metrics build/demo-measured
+	rm -rf build/demo build/demo-metrics build/demo-measured build/demo-preview.html
 	$(RUN) -m pipelines.sanitize --input dxbeam/demo/sample_corpus.jsonl --vocabulary demo \
 	  --epsilon 10 --decode context --truecase --language_model demo \
 	  --keep_fields label --group_by label --output build/demo
@@ -29,6 +29,9 @@ demo: $(VENV)/installed
 	$(RUN) -m pipelines.measure --vocabulary demo --mechanisms laplace,santext --rank_cs 0.02 \
 	  --words 1000 --output build/demo-measured
 	@echo 'What other settings would do: open build/demo-measured/report.html'
+	@$(RUN) -m pipelines.preview --input dxbeam/demo/sample_corpus.jsonl --vocabulary demo \
+	  --output build/demo-preview.html
+	@echo 'What they would do to these texts: open build/demo-preview.html'
 	@echo
 	@echo 'Next, look at what a release of your own would be. This one writes nothing:'
 	@echo "  $(VENV)/bin/dxbeam sanitize --input 'dxbeam/demo/*.jsonl' --vocabulary demo --epsilon 10 --output build/release --dry_run"

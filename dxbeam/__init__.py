@@ -15,6 +15,7 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers and editors see
+    from dxbeam.analysis.preview.inline import preview
     from dxbeam.documents import Document, Rejected
     from dxbeam.errors import DxbeamError
     from dxbeam.guarantees import Guarantee
@@ -112,6 +113,7 @@ __all__ = [
     "make_mechanism",
     "open_language_model",
     "open_vocabulary",
+    "preview",
     "read_base",
     "read_constant",
     "read_importance",
@@ -119,6 +121,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "analysis.preview.inline": ("preview",),
     "documents": ("Document", "Rejected"),
     "errors": ("DxbeamError",),
     "guarantees": ("Guarantee",),

@@ -79,6 +79,39 @@ def released(starts: Floats, noise: Floats, scales: Floats, words: Lines, thread
       words the one with the lowest id.
     """
     answers = np.empty((len(starts), len(scales)), np.int64)
+    for row, candidates in _every_row(starts, noise, scales, words, threads):
+        answers[row] = _settled(starts[row], noise[row], scales, words, candidates)
+    return answers
+
+
+class Spans(NamedTuple):
+    """Which word is the answer from which scale on, along the scales.
+
+    Attributes:
+      first: int64 [k], increasing, the first 0: positions among the scales.
+      ids: int64 [k], the words; no two neighbours are equal.
+    """
+
+    first: Ids
+    ids: Ids
+
+
+def spans(
+    starts: Floats, noise: Floats, scales: Floats, words: Lines, threads: int = 2
+) -> list[Spans]:
+    """As ``released``, for very many scales: only where the answer changes, for every row."""
+    found: list[Spans] = [Spans(np.zeros(0, np.int64), np.zeros(0, np.int64))] * len(starts)
+    for row, candidates in _every_row(starts, noise, scales, words, threads):
+        at_zero, slopes = _exact_lines(starts[row], noise[row], words, candidates)
+        first, best = _envelope(at_zero, slopes, scales)
+        found[row] = Spans(first, candidates[best])
+    return found
+
+
+def _every_row(
+    starts: Floats, noise: Floats, scales: Floats, words: Lines, threads: int
+) -> Iterator[tuple[int, Ids]]:
+    """Yields each row's number, and the words that may be its answer at one of the scales."""
     with (
         threadpool_limits(1, "blas"),
         ThreadPoolExecutor(threads) as pool,
@@ -87,8 +120,7 @@ def released(starts: Floats, noise: Floats, scales: Floats, words: Lines, thread
             lambda rows: (rows, _block(starts[rows], noise[rows], scales, words)),
             _blocks(len(starts), len(words.vectors)),
         ):
-            answers[rows] = found
-    return answers
+            yield from enumerate(found, rows.start)
 
 
 def _blocks(rows: int, words: int) -> Iterator[slice]:
@@ -98,18 +130,22 @@ def _blocks(rows: int, words: int) -> Iterator[slice]:
         yield slice(start, min(start + step, rows))
 
 
-def _block(starts: Floats, noise: Floats, scales: Floats, words: Lines) -> Ids:
+def _block(starts: Floats, noise: Floats, scales: Floats, words: Lines) -> list[Ids]:
+    """For each row the words that may be the answer at one of the scales."""
     # One product for both: the vectors come from memory once.
     both = np.concatenate([starts, noise]).astype(np.float32) @ words.vectors.T
     at_zero, slopes = both[: len(starts)], both[len(starts) :]
     at_zero -= words.half_squares.astype(np.float32)
     lengths = np.sqrt(np.square(starts).sum(axis=1)), np.sqrt(np.square(noise).sum(axis=1))
-    answers = np.empty((len(starts), len(scales)), np.int64)
-    for row in range(len(starts)):
-        error = _error(words, lengths[0][row], lengths[1][row] * scales)
-        candidates = _candidates(at_zero[row], slopes[row], scales, error)
-        answers[row] = _settled(starts[row], noise[row], scales, words, candidates)
-    return answers
+    return [
+        _candidates(
+            at_zero[row],
+            slopes[row],
+            scales,
+            _error(words, lengths[0][row], lengths[1][row] * scales),
+        )
+        for row in range(len(starts))
+    ]
 
 
 def _error(words: Lines, start: float, noise: Floats) -> Floats:
@@ -170,7 +206,37 @@ def _crossing(
 
 def _settled(start: Floats, noise: Floats, scales: Floats, words: Lines, candidates: Ids) -> Ids:
     """The best of few words at every scale, in float64: int64 [E]."""
-    vectors = words.vectors[candidates].astype(np.float64)
-    scores = (vectors @ start - words.half_squares[candidates])[:, None]
-    scores = scores + (vectors @ noise)[:, None] * scales
+    at_zero, slopes = _exact_lines(start, noise, words, candidates)
+    scores = at_zero[:, None] + slopes[:, None] * scales
     return np.asarray(candidates[scores.argmax(axis=0)])
+
+
+def _exact_lines(
+    start: Floats, noise: Floats, words: Lines, candidates: Ids
+) -> tuple[Floats, Floats]:
+    """Scores of few words at scale 0 and their slopes, in float64: [C] each."""
+    vectors = words.vectors[candidates].astype(np.float64)
+    return vectors @ start - words.half_squares[candidates], vectors @ noise
+
+
+def _envelope(at_zero: Floats, slopes: Floats, scales: Floats) -> tuple[Ids, Ids]:
+    """The upper envelope of lines: from which scale on which line is the highest, int64 [k] each.
+
+    From the highest line at the smallest scale on, the next one is always the steeper line that
+    meets it first.
+    """
+    best = int((at_zero + slopes * scales[0]).argmax())
+    first, found = [0], [best]
+    while len(steeper := np.flatnonzero(slopes > slopes[best])):
+        meeting = (at_zero[best] - at_zero[steeper]) / (slopes[steeper] - slopes[best])
+        nearest = int(meeting.argmin())
+        place = int(np.searchsorted(scales, meeting[nearest]))
+        if place >= len(scales):
+            break
+        best = int(steeper[nearest])
+        if place <= first[-1]:
+            found[-1] = best
+        else:
+            first.append(place)
+            found.append(best)
+    return np.array(first), np.array(found)

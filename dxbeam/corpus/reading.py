@@ -12,6 +12,7 @@ the record.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
@@ -24,7 +25,13 @@ from dxbeam.corpus.files import (
 )
 from dxbeam.corpus.formats import FORMATS, CorpusFormat
 from dxbeam.corpus.splits import Split
-from dxbeam.documents import REPEATED_ID, Document, Rejected, UnreadableFile
+from dxbeam.documents import (
+    REPEATED_ID,
+    Document,
+    Rejected,
+    UnreadableFile,
+    document_problem,
+)
 from dxbeam.errors import CorpusError, RunError
 
 _FILES_NAMED = 5  # of those that cannot be read, in a sentence
@@ -140,6 +147,23 @@ def read(
                 yield Rejected(where, REPEATED_ID)
             else:
                 yield result
+
+
+def some_texts(files: Iterable[CorpusFile], corpus: CorpusFormat, most: int) -> list[str]:
+    """The texts of the first documents of some files that can be used.
+
+    Raises:
+      CorpusError: a file cannot be read to its end.
+    """
+    records = (
+        record for file in files for split in splits(file, corpus) for record in read(split, corpus)
+    )
+    usable = (
+        record.text
+        for record in records
+        if isinstance(record, Document) and document_problem(record) is None
+    )
+    return list(itertools.islice(usable, most))
 
 
 def kept_schema(pattern: str, corpus: CorpusFormat) -> pa.Schema:

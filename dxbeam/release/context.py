@@ -85,7 +85,7 @@ def in_context(guarantee: Guarantee, search: NeighborSearch) -> list[Pair]:
     ]
     _, delta = guarantee.one_word(words)
     return [
-        Pair(which, rank, float(distance), _exponent(guarantee, float(distance), words), delta)
+        Pair(which, rank, float(distance), exponent_at(guarantee, float(distance), words), delta)
         for which, rank, distance in pairs
     ]
 
@@ -106,7 +106,8 @@ def _all_distances(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     )
 
 
-def _exponent(guarantee: Guarantee, distance: float, words: int) -> float | None:
+def exponent_at(guarantee: Guarantee, distance: float, words: int) -> float | None:
+    """The exponent of ``Pair`` at a distance, in a vocabulary of so many words."""
     if guarantee.euclidean_epsilon is None:
         return None
     if guarantee.longest is not None and distance > guarantee.longest:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.space.score_bounds import WORDS_PER_BLOCK, Scores
+from dxbeam.space.score_bounds import ADDED, WORDS_PER_BLOCK, Scores
 from dxbeam.space.search_backend import Floats, Ids
 
 _UNIT_ROUNDOFF = 2.0**-24
@@ -62,16 +62,25 @@ class Float32Queries:
         self._squares = np.square(queries).sum(axis=1)
         self._length = float(np.sqrt(self._squares.max(initial=0.0)))
 
-    def scores(self, block: int, out: Scores, errors: float = 1.0) -> None:
+    def scores(
+        self, block: int, out: Scores, errors: float = 1.0, plus: Floats | float = 0.0
+    ) -> None:
         """As ``QueryTile`` says."""
         words = self._words
         part = slice(block * WORDS_PER_BLOCK, block * WORDS_PER_BLOCK + out.shape[1])
         half = words.half_squares[part]
-        n, u = words.dimensions, _UNIT_ROUNDOFF
-        error = u * ((n + 4) / (1 - n * u) * self._length * np.sqrt(2 * half) + 4 * half)
-        error += (n + 4) * _UNDERFLOW
         np.matmul(self._queries, words.vectors[part].T, out=out)
-        out += (errors * error - half).astype(np.float32)
+        out += (errors * self._error(half) - half + plus).astype(np.float32)
+
+    def errors(self, block: int) -> Scores:
+        """As ``QueryTile`` says."""
+        part = slice(block * WORDS_PER_BLOCK, (block + 1) * WORDS_PER_BLOCK)
+        return np.asarray((self._error(self._words.half_squares[part]) * ADDED).astype(np.float32))
+
+    def _error(self, half: Floats) -> Floats:
+        n, u = self._words.dimensions, _UNIT_ROUNDOFF
+        error = u * ((n + 4) / (1 - n * u) * self._length * np.sqrt(2 * half) + 4 * half)
+        return np.asarray(error + (n + 4) * _UNDERFLOW)
 
     def limits(self, distances: Floats) -> Scores:
         """As ``QueryTile`` says."""

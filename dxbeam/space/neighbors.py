@@ -26,8 +26,9 @@ from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances_to_words
 CLOSE_RANK = 100
 """A released word is close if it is among the first 100 neighbours of the original."""
 
-_REMEMBERED = CLOSE_RANK + 1
-"""Neighbours that are remembered of a word once they were searched for, as no table has them."""
+_REMEMBERED = 128
+"""Neighbours that are remembered of a word once they were searched for, as no table has them: as
+many as a mechanism that draws words in proportion to a weight looks at first."""
 
 _MANY_WORDS, _MANY_ROWS = 4096, 64
 """From so many words, and rows of the table at once, bounds are faster than going row by row."""

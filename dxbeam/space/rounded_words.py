@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from dxbeam.space.integer_products import LARGEST_QUERY, PackedWords, Product
 from dxbeam.space.rounded_vectors import LONGEST, RoundedVectors, round_vectors, to_integers
-from dxbeam.space.score_bounds import WORDS_PER_BLOCK, Scores
+from dxbeam.space.score_bounds import ADDED, WORDS_PER_BLOCK, Scores
 from dxbeam.space.search_backend import Floats, Ids
 
 _FLOAT32_SLACK = 16 * 2.0**-24  # a handful of float32 roundings in scaling a score
@@ -92,13 +92,20 @@ class RoundedQueries:
         rest = centred - integers * float(self.scale)
         self._residual = float(np.sqrt(np.square(rest).sum(axis=1).max(initial=0.0)))
 
-    def scores(self, block: int, out: Scores, errors: float = 1.0) -> None:
+    def scores(
+        self, block: int, out: Scores, errors: float = 1.0, plus: Floats | float = 0.0
+    ) -> None:
         """As ``QueryTile`` says."""
         words = self._words
         integers = words.blocks[block]
         part = slice(block * WORDS_PER_BLOCK, block * WORDS_PER_BLOCK + integers.shape[1])
-        bias = errors * self._errors[part] - words.half_squares[part]
+        bias = errors * self._errors[part] - words.half_squares[part] + plus
         words.product(self.integers, self.zero, integers, self.scale, words.scales[part], bias, out)
+
+    def errors(self, block: int) -> Scores:
+        """As ``QueryTile`` says."""
+        part = slice(block * WORDS_PER_BLOCK, (block + 1) * WORDS_PER_BLOCK)
+        return np.asarray((self._errors[part] * ADDED).astype(np.float32))
 
     def scores_of_all(self, packed: PackedWords) -> Scores:
         """The same for all words at once, float32 [B, N]."""

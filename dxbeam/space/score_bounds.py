@@ -16,13 +16,18 @@ from dxbeam.space.search_backend import Floats, Ids, SearchBackend
 
 WORDS_PER_BLOCK = 2048  # measured: a tile's scores of a block stay in the cache
 
+ADDED = 1 + 2.0**-20
+"""Times as wide are bounds that are added to scores in float32, for the roundings of that."""
+
 Scores = npt.NDArray[np.float32]
 
 
 class QueryTile(Protocol):
     """Some queries, prepared together."""
 
-    def scores(self, block: int, out: Scores, errors: float = 1.0) -> None:
+    def scores(
+        self, block: int, out: Scores, errors: float = 1.0, plus: Floats | float = 0.0
+    ) -> None:
         """The scores of a block of words, and so many times the bound on their error.
 
         Args:
@@ -30,6 +35,16 @@ class QueryTile(Protocol):
           out: float32 [B, words of the block]; upper bounds of the scores with ``errors`` = 1, and
             lower bounds with -1.
           errors: how many times.
+          plus: what else is added for each word, float64 [words of the block]. The bound leaves out
+            how float32 rounds that.
+        """
+        ...
+
+    def errors(self, block: int) -> Scores:
+        """The bounds on the errors of a block of words, float32 [words of the block].
+
+        They are a little wider, so that scores without errors and these, added in float32, are
+        bounds; there is room for one more rounding of the scores in between.
         """
         ...
 

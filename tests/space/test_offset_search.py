@@ -92,3 +92,14 @@ def test_batches_and_threads_change_no_bit() -> None:
     assert one.words.tobytes() == two.words.tobytes()
     assert one.distances.tobytes() == two.distances.tobytes()
     assert few.distances.tobytes() == one.distances[700:707].tobytes()
+
+
+def test_more_words_than_a_block_has_are_found_once_each() -> None:
+    vocabulary = tiny.vocabulary(4500, 4)
+    offsets, count = _offsets(4500), 2300
+    bounds = NeighborSearch(vocabulary, search="float32").exact_backend.bounds
+    queries = np.random.default_rng(3).normal(0, 1, (3, 4))
+    found = OffsetSearch(vocabulary.vectors, bounds, offsets, 2.0).best(queries, count)
+    for row, query in enumerate(queries):
+        right = _by_all(vocabulary, query, offsets, 2.0)[:count]
+        assert found.words[row].tolist() == right.tolist()

@@ -31,6 +31,8 @@ from dxbeam.text.decoding.reading import Likelihoods
 _STEPS_PER_DEVIATION = 16
 _WORDS_PER_BLOCK = 256
 _ROWS_AT_ONCE = 32  # stay in the cache
+_SAME = 1e-6  # a logarithm that rounding may turn into another one
+_UNLIKELY = 700.0  # in logarithms; exponentials of less are not rounded to 0
 
 Singles = npt.NDArray[np.float32]
 
@@ -113,6 +115,27 @@ class NoisyVectors:
         first = self.density.logs(noisy, nothing, vocabulary) if unknown else nothing * np.inf
         words = np.where(words == NOTHING, len(vocabulary) - 1, words)
         return Likelihoods(words, np.concatenate([first, logs], axis=1))
+
+    def most_probable(self, noisy: Floats) -> Ids:
+        """The word of the largest prior times density at each noisy vector, read by itself.
+
+        A search for it is faster than one for candidates.
+
+        Args:
+          noisy: on the grid, float64 [T, n].
+
+        Returns:
+          int64 [T]; NOTHING where only ``likelihoods`` can tell: where a search for one word is no
+          faster, where rounding decides between two words, and where all may be so unlikely beside
+          the unknown word that their posteriors come out as 0.
+        """
+        density = self.density
+        if not density.is_plain:
+            return np.full(len(noisy), NOTHING)
+        best = self._nearby.best(noisy, min(2, len(self._offsets)), _SAME)
+        unlikely = density.rate * best.distances[:, 0] ** density.power > _UNLIKELY
+        unsure = unlikely | (best.words[:, 1:] != NOTHING).any(axis=1)
+        return np.asarray(np.where(unsure, NOTHING, best.words[:, 0]))
 
     def _candidates(self, noisy: Floats) -> tuple[Ids, Floats]:
         """Words, int64 [T, K], NOTHING where there are no more, and log densities, [T, K]."""

@@ -13,8 +13,9 @@ from dxbeam.language.sentences import sentence_ends
 from dxbeam.mechanisms import ChoosesWords, DescribesNoise, Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.offset_search import NOTHING
 from dxbeam.space.vocabulary import Vocabulary
-from dxbeam.text.decoding.decoder import CONTEXT, WINDOW, Decoder
+from dxbeam.text.decoding.decoder import CONTEXT, PRIOR, WINDOW, Decoder
 from dxbeam.text.decoding.drawn_words import DrawnWords
 from dxbeam.text.decoding.losses import WORD, most_probable, nearest_to_mean
 from dxbeam.text.decoding.noisy_vectors import NoisyVectors
@@ -120,7 +121,15 @@ class Reader:
 
     def release(self, ids: Ids, random: Random, breaks: Breaks) -> Ids:
         """A word of the vocabulary for each word: int64 [T]; arguments as ``posteriors``."""
-        return chosen(self.decoder, self.posteriors(ids, random, breaks), self._vocabulary)
+        observed, decoder = self._observations.observe(ids, random), self.decoder
+        one = decoder.kind == PRIOR and decoder.loss == WORD
+        if not one or not isinstance(self._observations, NoisyVectors):
+            return chosen(decoder, self.read(observed, breaks), self._vocabulary)
+        released = self._observations.most_probable(observed)
+        rest = np.flatnonzero(released == NOTHING)
+        if len(rest):
+            released[rest] = most_probable(self.read(observed[rest], breaks[rest]))
+        return released
 
 
 def posterior_of(

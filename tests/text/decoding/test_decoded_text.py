@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.mechanisms import MECHANISMS, ChoosesWords, DescribesNoise, Mechanism, make_mechanism
 from dxbeam.mechanisms.base_measure import ListedBase
+from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
@@ -21,6 +24,8 @@ from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import WINDOW, Decoder
+from dxbeam.text.decoding.losses import most_probable
+from dxbeam.text.decoding.reader import Reader
 from dxbeam.text.decoding.reading import OVERLAP
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.sanitizer import Sanitizer
@@ -99,6 +104,20 @@ def test_every_mechanism_is_decoded_alike_in_any_batch(name: str, kind: str, los
     assert [len(text.split()) for text in together] == [len(d.text.split()) for d in texts(12)]
 
 
+@pytest.mark.parametrize("mechanism", [Laplace(2.0), Laplace(400.0), Gaussian(3.0)])
+def test_prior_releases_the_most_probable_of_all_candidates(mechanism: Mechanism) -> None:
+    """Also where two words are one vector, and where all are far less likely than the unknown."""
+    small = tiny.vocabulary(30, 6)
+    twice = Vocabulary([f"w{i}" for i in range(60)], np.tile(small.vectors, (2, 1)))
+    model = language_model_of([np.arange(60), np.full(3, -1)], twice)
+    search, rng = NeighborSearch(twice), np.random.default_rng(3)
+    reader = Reader(Decoder("prior"), mechanism, search, model)
+    random = rng.integers(0, 2**64, (200, mechanism.draws(6)), dtype=np.uint64)
+    ids, breaks = rng.integers(-1, 60, 200), np.zeros(200, np.int8)
+    expected = most_probable(reader.posteriors(ids, random, breaks))
+    assert (reader.release(ids, random, breaks) == expected).all()
+
+
 def test_context_gives_more_words_back_than_nearest_does() -> None:
     nearest = Sanitizer(vocabulary(), Configuration(MECHANISM), KEY)
     assert unchanged(sanitizer()) > 1.5 * unchanged(nearest)
@@ -112,6 +131,23 @@ def test_every_engine_of_search_releases_the_same() -> None:
         for name, threads in (("float32", 1), ("auto", 2))
     ]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("mechanism", [Laplace(1.5), SanText(2.0)])
+def test_threads_may_share_a_sanitizer(
+    mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dxbeam.text.decoding.drawn_words._AT_ONCE", 1)
+    interval = sys.getswitchinterval()
+    made, documents = sanitizer(mechanism), texts(16)
+    try:
+        sys.setswitchinterval(1e-6)
+        with ThreadPoolExecutor(2) as pool:
+            found = list(pool.map(lambda part: released(made, part), [documents, documents[::-1]]))
+    finally:
+        sys.setswitchinterval(interval)
+    expected = released(sanitizer(mechanism), documents)
+    assert found == [expected, expected[::-1]]
 
 
 def test_sentences_are_read_apart() -> None:

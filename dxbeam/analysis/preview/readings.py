@@ -1,0 +1,180 @@
+"""Everything that a mechanism releases for the words of a page, by epsilon, c and decoder.
+
+Noise of which epsilon is only a scale is drawn once, and every epsilon of four digits read off it
+(every_epsilon.py). All else is released anew at each value of a grid, from the same random numbers.
+What is drawn is therefore exactly what a Sanitizer would release from these random numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dxbeam.analysis import every_epsilon
+from dxbeam.analysis.preview.draws import DRAWS, drawn
+from dxbeam.analysis.preview.epsilons import at, coarse, epsilon_at, grid, position
+from dxbeam.analysis.preview.runs import Runs, joined, of_grid
+from dxbeam.analysis.preview.sample import Sample
+from dxbeam.analysis.proportions import released_words
+from dxbeam.language.model import LanguageModel
+from dxbeam.mechanisms import DescribesNoise, Mechanism, ReadsReleased, ScalesNoise
+from dxbeam.mechanisms.released_before import STARTS, places_after
+from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.randomness import Random
+from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.text.decoding.decoder import CONTEXT, NEAREST, PRIOR, Decoder
+from dxbeam.text.decoding.losses import most_probable
+from dxbeam.text.decoding.reader import observations
+from dxbeam.text.decoding.reading import by_frequency, in_context
+
+RANK_CS = (0.02, 0.04, 0.08, 0.16, 0.32)
+"""The values of c that a page shows, besides none."""
+
+_BEFORE = np.array([STARTS, 0, UNKNOWN])  # what places_after calls STARTS, FOLLOWS, CUT
+
+_DECODED, _RESAMPLED = 400, 200
+"""So many words are decoded, or resampled, at one epsilon: long texts have fewer draws of these."""
+
+
+class Reading(NamedTuple):
+    """What one way of releasing makes of the words.
+
+    Attributes:
+      decode: nearest, prior or context.
+      rank_c: of rank resampling; None for none.
+      grid: the epsilons of its places; None where places are positions, for every epsilon.
+      runs: which word is released from where on.
+    """
+
+    decode: str
+    rank_c: float | None
+    grid: list[float] | None
+    runs: Runs
+
+
+class Drawn(NamedTuple):
+    """A mechanism and its draws.
+
+    Attributes:
+      mechanism: at any epsilon.
+      random: uint64 [K, T, draws].
+      resampling: uint64 [K, T], the numbers of rank resampling.
+      grid: 60 epsilons in increasing order, over which it begins to keep words.
+    """
+
+    mechanism: Mechanism
+    random: Random
+    resampling: Random
+    grid: list[float]
+
+
+def draw(mechanism: Mechanism, sample: Sample, keys: list[bytes], search: NeighborSearch) -> Drawn:
+    """Draws, and looks where the mechanism begins to keep words."""
+    random = drawn(mechanism, search.vocabulary.dimensions, len(sample.ids), keys)
+    own = mechanism.draws(search.vocabulary.dimensions)
+    known = np.flatnonzero(sample.known)
+    values = grid(mechanism, sample.ids[known], random[0, known, :own], search)
+    return Drawn(mechanism, random[..., :own], random[..., own], values)
+
+
+def readings(
+    draws: Drawn, sample: Sample, model: LanguageModel | None, search: NeighborSearch
+) -> Iterator[Reading]:
+    """Every way of releasing the words that a page shows for a mechanism.
+
+    Args:
+      draws: of the mechanism.
+      sample: the words.
+      model: a public language model that decoders read with, or None.
+      search: the vocabulary.
+    """
+    if isinstance(draws.mechanism, ScalesNoise):
+        yield Reading(NEAREST, None, None, _every_epsilon(draws, sample, search))
+    else:
+        released = _released(draws, draws.grid, sample, len(draws.random), search)
+        yield Reading(NEAREST, None, draws.grid, of_grid(released, len(draws.random)))
+    yield from _resampled(draws, sample, search)
+    if model is not None and isinstance(draws.mechanism, DescribesNoise):
+        yield from _decoded(draws, sample, model, search)
+
+
+def _every_epsilon(draws: Drawn, sample: Sample, search: NeighborSearch) -> Runs:
+    mechanism: Any = draws.mechanism
+    starts = np.tile(mechanism.noise_starts(sample.ids, search), (len(draws.random), 1))
+    noise = mechanism.noise(_rows(draws, len(draws.random)), search) / mechanism.noise_scale
+    first, last = position(draws.grid[0]), position(draws.grid[-1])
+    scales = [at(mechanism, epsilon_at(place)).noise_scale for place in range(first, last + 1)]
+    lines = search.computed_once("lines", lambda words: every_epsilon.lines(words.vectors))
+    found = every_epsilon.spans(starts, noise, np.array(scales[::-1]), lines, search.threads)
+    return joined((_by_position(spans, first, last) for spans in found), len(draws.random))
+
+
+def _by_position(spans: every_epsilon.Spans, first: int, last: int) -> tuple[Ids, Ids]:
+    """Runs in the order of epsilons: scales are in the opposite order."""
+    behind = np.append(spans.first[1:], last - first + 1)
+    return (last + 1 - behind)[::-1], spans.ids[::-1]
+
+
+def _released(
+    draws: Drawn, epsilons: Sequence[float], sample: Sample, count: int, search: NeighborSearch
+) -> Ids:
+    """What the first draws release at each of some epsilons: int64 [K * T, E]."""
+    ids, random = np.tile(sample.ids, count), _rows(draws, count)
+    if isinstance(draws.mechanism, ScalesNoise):
+        return released_words(draws.mechanism, epsilons, ids, random, search, search.threads)
+    found = []
+    for epsilon in epsilons:
+        mechanism = at(draws.mechanism, epsilon)
+        if isinstance(mechanism, ReadsReleased):
+            places = places_after(np.tile(_BEFORE[sample.breaks], count))
+            found.append(mechanism.release_in_order(ids, random, search, places))
+        else:
+            found.append(mechanism.release(ids, random, search))
+    return np.stack(found, axis=1)
+
+
+def _resampled(draws: Drawn, sample: Sample, search: NeighborSearch) -> Iterator[Reading]:
+    count = some_draws(_RESAMPLED, len(sample.ids), len(draws.random))
+    epsilons = coarse(draws.grid)
+    chosen = _released(draws, epsilons, sample, count, search)
+    last = draws.resampling[:count].reshape(-1, 1)
+    words = len(search.vocabulary)
+    ranks = np.array(
+        [[RankResampling(c).ranks(last, epsilon, words) for epsilon in epsilons] for c in RANK_CS]
+    )
+    # Few pairs of word and rank are different: each is looked up once.
+    pairs, which = np.unique(chosen.T * words + ranks, return_inverse=True)
+    found = search.neighbor(pairs // words, pairs % words)[which].reshape(ranks.shape)
+    for c, released in zip(RANK_CS, found, strict=True):
+        yield Reading(NEAREST, c, epsilons, of_grid(np.ascontiguousarray(released.T), count))
+
+
+def _decoded(
+    draws: Drawn, sample: Sample, model: LanguageModel, search: NeighborSearch
+) -> Iterator[Reading]:
+    count = some_draws(_DECODED, len(sample.ids), len(draws.random))
+    ids, random = np.tile(sample.ids, count), _rows(draws, count)
+    breaks = np.tile(sample.breaks, count)
+    decoder, found = Decoder(CONTEXT, model=model.digest), []
+    for epsilon in draws.grid:
+        mechanism = at(draws.mechanism, epsilon)
+        seen = observations(mechanism, search, model, decoder, search.threads)
+        likelihoods = seen.likelihoods(seen.observe(ids, random))
+        posteriors = by_frequency(likelihoods, model), in_context(likelihoods, breaks, model)
+        found.append([most_probable(posterior) for posterior in posteriors])
+    by_decoder = np.moveaxis(np.array(found), 0, 2)
+    for kind, released in zip((PRIOR, CONTEXT), by_decoder, strict=True):
+        yield Reading(kind, None, draws.grid, of_grid(released, count))
+
+
+def some_draws(cells: int, words: int, draws: int = DRAWS) -> int:
+    """How many draws of so many words are about so many cells: one at least."""
+    return min(draws, max(1, cells // words))
+
+
+def _rows(draws: Drawn, count: int) -> Random:
+    """The random numbers of the first draws, one after the other: uint64 [K * T, draws]."""
+    return draws.random[:count].reshape(-1, draws.random.shape[2])

@@ -1,0 +1,69 @@
+"""Which word is released from which epsilon on, packed for a page.
+
+A reading holds K draws of T words. For each draw and word there are runs: from a place on, up to
+the next one, one word is released. A place is a position of epsilons.py, or the number of a value
+in a grid.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dxbeam.space.neighbors import Ids
+
+
+class Runs(NamedTuple):
+    """The runs of all draws and words, one after the other.
+
+    Attributes:
+      draws: K.
+      counts: int64 [K * T], runs of each word of each draw.
+      places: int64 [R], increasing within a word.
+      ids: int64 [R], what is released.
+    """
+
+    draws: int
+    counts: Ids
+    places: Ids
+    ids: Ids
+
+
+def joined(rows: Iterable[tuple[Ids, Ids]], draws: int) -> Runs:
+    """Runs from (places, ids) of each word of each draw."""
+    every = list(rows)
+    counts = np.array([len(places) for places, _ in every])
+    places, ids = (np.concatenate([row[side] for row in every]) for side in (0, 1))
+    return Runs(draws, counts, places, ids)
+
+
+def of_grid(released: Ids, draws: int) -> Runs:
+    """Runs from a word for each value of a grid: int64 [K * T, E]."""
+    starts = np.ones(released.shape, bool)
+    starts[:, 1:] = released[:, 1:] != released[:, :-1]
+    return Runs(draws, starts.sum(axis=1), np.nonzero(starts)[1], released[starts])
+
+
+def packed(runs: Runs, lexicon: Ids) -> dict[str, Any]:
+    """Ready for JSON: three arrays in base64, words by their number in a sorted lexicon."""
+    return {
+        "draws": runs.draws,
+        "counts": _base64(runs.counts, np.uint16),
+        "places": _base64(runs.places, np.uint16),
+        "words": _base64(np.searchsorted(lexicon, runs.ids), np.uint32),
+    }
+
+
+def lexicon_of(every: Sequence[Runs], also: Ids) -> Ids:
+    """All words that occur, sorted: int64 [L]."""
+    return np.unique(np.concatenate([*(runs.ids for runs in every), also]))
+
+
+def _base64(numbers: Ids, kind: type[np.unsignedinteger[Any]]) -> str:
+    little: npt.NDArray[Any] = numbers.astype(np.dtype(kind).newbyteorder("<"))
+    assert (little == numbers).all()
+    return base64.b64encode(little.tobytes()).decode()
