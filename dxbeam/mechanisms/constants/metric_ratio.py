@@ -15,6 +15,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dxbeam.mechanisms.constants.exponents import ROUNDOFF
 from dxbeam.mechanisms.constants.scan import worker_threads
@@ -76,9 +77,9 @@ class _Scan:
             spread, condition = float(np.linalg.norm(whiten)), float(np.linalg.cond(whiten))
         self._moved_error = 32 * (n + 8) * ROUNDOFF * (spread * longest) ** 2
         self.room = 1 + 16 * (n + 8) * ROUNDOFF * condition
-        self._single = (
-            np.ascontiguousarray(starts.T, np.float32) if density.absolute else np.empty(0)
-        )
+        self._single: list[npt.NDArray[np.float32]] = []  # a coordinate of all strings each
+        if density.absolute:
+            self._single = [column.astype(np.float32) for column in starts.T]
         self._best = 0.0  # threads may write an older one, which costs time only
 
     def rows(self, start: int) -> MetricRatio:
@@ -113,7 +114,8 @@ class _Scan:
             np.subtract.outer(values[rows], values[columns], out=apart)
             sums += np.abs(apart, out=apart)
         n = len(self._single)
-        largest = 4 * n * _SINGLE * float(np.abs(self._single).max())  # of rounding each coordinate
+        # Each coordinate is rounded, and each sum.
+        largest = 4 * n * _SINGLE * max(float(np.abs(each).max()) for each in self._single)
         return np.square((sums.astype(np.float64) * (1 + 4 * n * _SINGLE) + largest) * self._scale)
 
     def _settled(self, first: Ids, second: Ids) -> MetricRatio:
