@@ -60,8 +60,9 @@ from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.remarks import remarks
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
+from dxbeam.text.candidates import PROMPT as PROMPT_WITH_CANDIDATES
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.decoding.decoder import decoder_of
+from dxbeam.text.decoding.decoder import NEAREST, decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.mechanism_model import model_of_mechanism
 from dxbeam.text.public_settings import PublicSettings
@@ -115,17 +116,26 @@ def configuration(options: SanitizeOptions) -> Configuration:
 def repair_of(options: SanitizeOptions) -> Repair | None:
     """The language model that rewrites sanitized text, if one is asked for."""
     if not options.repair_model:
-        if options.repair_endpoint or options.repair_prompt or options.repair_api_key_env:
+        others = (options.repair_prompt, options.repair_api_key_env, options.repair_candidates)
+        if options.repair_endpoint or any(others):
             raise ConfigurationError("--repair_model is needed with the other --repair flags")
         return None
     if not options.repair_endpoint:
         raise ConfigurationError("--repair_endpoint is needed with --repair_model")
+    shown = options.repair_candidates or 0
+    if shown and (options.decode in (None, NEAREST) or options.bag_of_words is not None):
+        raise ConfigurationError(
+            "--repair_candidates are of a decoder, word by word; choose --decode prior or context, "
+            "and no --bag_of_words"
+        )
+    usual = PROMPT_WITH_CANDIDATES if shown else PROMPT
     return Repair(
         options.repair_model,
         options.repair_endpoint,
-        read_prompt(options.repair_prompt) if options.repair_prompt else PROMPT,
+        read_prompt(options.repair_prompt) if options.repair_prompt else usual,
         options.repair_api_key_env,
         options.repair_failures,
+        shown,
     )
 
 
@@ -216,6 +226,7 @@ def build(
         search=launch.search(job.options),
         level="level",
         language_model=job.language_model,
+        candidates=job.repair.candidates if job.repair else 0,
     )
     rejected = (reading.rejected, sanitized.rejected) | "AllRejected" >> beam.Flatten()
     released, withheld, repaired = sanitized.documents, None, None

@@ -301,6 +301,13 @@ def _add_repair(group: argparse._ArgumentGroup) -> None:
         "itself (default: the endpoint needs none)",
     )
     group.add_argument(
+        "--repair_candidates",
+        type=count,
+        metavar="K",
+        help="with --decode prior or context: the model is also given up to K candidates of each "
+        "word, with the probabilities that the decoder computed (default: none)",
+    )
+    group.add_argument(
         "--repair_failures",
         default="keep",
         metavar="HOW",

@@ -171,7 +171,9 @@ def _caveats_of_repair(release: Mapping[str, Any]) -> tuple[str, ...]:
     """What a language model that rewrote the texts adds to the caveats."""
     try:
         repair = release["post_processing"][manifest.REPAIR]
-        return Repair(repair["model"], f"https://{repair['endpoint']}").caveats
+        shown = repair.get("candidates", 0)
+        made = Repair(repair["model"], f"https://{repair['endpoint']}", candidates=shown)
+        return made.caveats
     except (KeyError, TypeError, AttributeError, ConfigurationError):
         return ()
 

@@ -13,11 +13,13 @@ from operator import add
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from dxbeam.documents import Document
 from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
 from dxbeam.space.vocabulary import UNKNOWN
 from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.candidates import Candidate, written
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.reader import Window, breaks_of, windows
 from dxbeam.text.decoding.reading import CUT, FOLLOWS, OVERLAP, Breaks
@@ -33,10 +35,17 @@ _ORIGINAL, _CLOSE, _DISTANT, _UNKNOWN = range(4)
 
 
 class Sanitized(NamedTuple):
-    """A document whose text may be released, and what happened to its words."""
+    """A document whose text may be released, and what happened to its words.
+
+    Attributes:
+      document: with the released text.
+      tally: counts.
+      candidates: of each word in its order, where the sanitizer shows them; see candidates.py.
+    """
 
     document: Document
     tally: Tally
+    candidates: str = ""
 
 
 class ReleasesWords(Protocol):
@@ -44,6 +53,7 @@ class ReleasesWords(Protocol):
 
     configuration: Configuration
     search: NeighborSearch
+    shows: int
 
     @property
     def reads_context(self) -> bool: ...  # noqa: D102
@@ -57,6 +67,12 @@ class ReleasesWords(Protocol):
         ids: Ids,
         breaks: Breaks | None = None,
     ) -> Ids: ...
+    def release_and_show(  # noqa: D102
+        self,
+        keys: Iterable[tuple[bytes, int, int]],
+        ids: Ids,
+        breaks: Breaks | None = None,
+    ) -> tuple[Ids, list[list[Candidate]]]: ...
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -76,6 +92,7 @@ class _Draft:
       fillers: unknown words that fill up a bag.
       omitted: words that are in no bag: stop words, and those that were not drawn.
       end: what follows the last word.
+      candidates: of the words released so far, where they are shown.
     """
 
     document: Document
@@ -88,6 +105,7 @@ class _Draft:
     fillers: int = 0
     omitted: int = 0
     end: str = ""
+    candidates: list[list[Candidate]] = field(default_factory=list)
 
 
 class _Read(NamedTuple):
@@ -115,6 +133,7 @@ class Batch:
         self._ids: list[int] = []
         self._runs: list[tuple[_Draft, int]] = []  # document, number of its words
         self._reads: list[_Read] = []  # where words are decoded together
+        self._shown: list[list[Candidate]] = []  # of the words that are being released
 
     def is_of(self, sanitizer: ReleasesWords) -> bool:
         """Whether these documents are sanitized by this sanitizer."""
@@ -241,7 +260,7 @@ class Batch:
             ids, released = self._released_of_windows(ids)
         else:
             keys = [(draft.key, draft.released, count) for draft, count in self._runs]
-            released = self._sanitizer.release(keys, ids)
+            released = self._drawn_of(keys, ids, None, np.ones(len(ids), bool))
         words = self._sanitizer.search.vocabulary.words_of(released)
         texts = list(map(add, self._gaps, words))
         lengths = [count for _, count in self._runs]
@@ -257,6 +276,7 @@ class Batch:
                 draft.bag += texts[start:stop]
             draft.counts = list(map(add, draft.counts, outcomes))
             draft.released += count
+            draft.candidates += self._shown[start:stop]
             start = stop
         self._clear_words()
 
@@ -269,7 +289,22 @@ class Batch:
             kept.append((places >= window.start) & (places < window.stop))
         breaks = np.concatenate([read.breaks for read in self._reads])
         among = np.concatenate(kept)
-        return ids[among], self._sanitizer.release(keys, ids, breaks)[among]
+        return ids[among], self._drawn_of(keys, ids, breaks, among)
+
+    def _drawn_of(
+        self,
+        keys: list[tuple[bytes, int, int]],
+        ids: Ids,
+        breaks: Breaks | None,
+        among: npt.NDArray[np.bool_],
+    ) -> Ids:
+        """The released words, of those that are kept; notes their candidates where asked for."""
+        rest = () if breaks is None else (breaks,)
+        if not self._sanitizer.shows:
+            return self._sanitizer.release(keys, ids, *rest)[among]
+        released, shown = self._sanitizer.release_and_show(keys, ids, *rest)
+        self._shown = [shown[place] for place in np.flatnonzero(among)]
+        return released[among]
 
     def _outcomes(self, originals: Ids, released: Ids) -> Ids:
         """How each word came out: int64 [B] of _ORIGINAL, _CLOSE, _DISTANT or _UNKNOWN."""
@@ -289,7 +324,8 @@ class Batch:
             document_id, _, *others = draft.document
             text = self._sanitizer.written(draft.text.getvalue())
             document = Document(document_id, text, *others)
-            self._done.append(Sanitized(document, self._tally(draft)))
+            shown = written(draft.candidates) if self._sanitizer.shows else ""
+            self._done.append(Sanitized(document, self._tally(draft), shown))
         self._unfinished = self._unfinished[len(documents) :]
 
     def _tally(self, draft: _Draft) -> Tally:

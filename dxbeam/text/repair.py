@@ -79,6 +79,7 @@ class Repair:
       prompt: the system message; public, and not made from the private corpus.
       api_key_variable: the environment variable that holds the key on every worker, or None.
       failures: a key of FAILURES.
+      candidates: how many candidates of each word the model is given with their probabilities.
 
     Raises:
       ConfigurationError: an endpoint that is no plain http(s) URL or would send a key in the clear,
@@ -90,6 +91,7 @@ class Repair:
     prompt: str = PROMPT
     api_key_variable: str | None = None
     failures: str = "keep"
+    candidates: int = 0
 
     def __post_init__(self) -> None:
         if not self.model.strip() or not self.prompt.strip():
@@ -131,14 +133,21 @@ class Repair:
             "endpoint": self.host,
             "prompt_sha256": hashlib.sha256(self.prompt.encode()).hexdigest(),
             "failures": self.failures,
+            **({"candidates": self.candidates} if self.candidates else {}),
         }
 
     @property
     def caveats(self) -> tuple[str, ...]:
         """What the guarantee takes for granted, and what a reader must know."""
+        shown = "sanitized text alone"
+        if self.candidates:
+            shown = (
+                f"decoded text and, of each word, up to {self.candidates} candidates with the "
+                "probabilities that the decoder computed from what was drawn, and nothing else"
+            )
         return (
             f"Texts were rewritten afterwards by the language model {self.model}, which was given "
-            "sanitized text alone. This costs no privacy as long as neither the model nor its "
+            f"{shown}. This costs no privacy as long as neither the model nor its "
             "prompt was made from the private corpus: a model that has seen it may add from "
             "memory what the mechanism had hidden.",
         )

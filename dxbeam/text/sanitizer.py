@@ -27,10 +27,11 @@ from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.remarks import remarks
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.batch import Batch, Sanitized
+from dxbeam.text.candidates import Candidate, candidates_of
 from dxbeam.text.configuration import Configuration, as_configuration
 from dxbeam.text.decoding.decoder import CONTEXT
-from dxbeam.text.decoding.reader import Reader, breaks_of_runs
-from dxbeam.text.decoding.reading import Breaks
+from dxbeam.text.decoding.reader import Reader, breaks_of_runs, chosen
+from dxbeam.text.decoding.reading import Breaks, Posterior
 from dxbeam.text.public_model import with_model
 from dxbeam.text.truecase import truecased
 
@@ -50,6 +51,8 @@ class Sanitizer:
       language_model: the public model that the configuration's decoder reads with and truecase
         knows capitals from, made for this vocabulary; None where there is neither. It must not be
         made from the private corpus: that voids the guarantee.
+      candidates: how many candidates of each word are shown beside a decoded text, see
+        candidates.py; 0 for none.
 
     Raises:
       ConfigurationError: no vocabulary, settings that ``Configuration`` refuses, or no key; a
@@ -66,6 +69,7 @@ class Sanitizer:
         configuration: Configuration | Mechanism,
         secret_key: bytes | None = None,
         language_model: LanguageModel | None = None,
+        candidates: int = 0,
     ):
         settings = as_configuration(configuration)
         if isinstance(vocabulary, Vocabulary):
@@ -76,6 +80,7 @@ class Sanitizer:
         )
         self.language_model = language_model
         self.configuration = _with_model(settings, language_model, self.search.vocabulary)
+        self.shows = _checked_shown(candidates, self.configuration)
         self._secret_key = given_or_new_key(secret_key)
         self._digest = self.configuration.digest(self.search.vocabulary.content_digest)
         self._levels: dict[float, Sanitizer] = {}
@@ -165,7 +170,7 @@ class Sanitizer:
         if epsilon is not None and epsilon not in self._levels:
             settings = self.configuration.with_epsilon(epsilon)
             self._levels[epsilon] = Sanitizer(
-                self.search, settings, self._secret_key, self.language_model
+                self.search, settings, self._secret_key, self.language_model, self.shows
             )
         return None if epsilon is None else self._levels[epsilon]
 
@@ -214,7 +219,23 @@ class Sanitizer:
         Returns:
           int64 [B].
         """
-        keys = list(keys)
+        return self._released(keys, ids, breaks)[0]
+
+    def release_and_show(
+        self,
+        keys: Iterable[tuple[bytes, int, int]],
+        ids: Ids,
+        breaks: Breaks | None = None,
+    ) -> tuple[Ids, list[list[Candidate]]]:
+        """As ``release``, and the candidates of each word, which its decoder held for probable."""
+        released, posterior = self._released(keys, ids, breaks)
+        assert posterior is not None
+        return released, candidates_of(posterior, self.shows, self.search.vocabulary)
+
+    def _released(
+        self, keys: Iterable[tuple[bytes, int, int]], ids: Ids, breaks: Breaks | None
+    ) -> tuple[Ids, Posterior | None]:
+        keys, posterior = list(keys), None
         mechanism, resampling = self.configuration.mechanism, self.configuration.resampling
         needed = mechanism.draws(self.search.vocabulary.dimensions)
         draws = draws_a_word(needed + (resampling.draws() if resampling else 0))
@@ -226,7 +247,10 @@ class Sanitizer:
         own = random[:, :needed]
         if breaks is None:
             breaks = breaks_of_runs([(position, count) for _, position, count in keys])
-        if self._reader is not None:
+        if self._reader is not None and self.shows:
+            posterior = self._reader.posteriors(ids, own, breaks)
+            released = chosen(self._reader.decoder, posterior, self.search.vocabulary)
+        elif self._reader is not None:
             released = self._reader.release(ids, own, breaks)
         elif isinstance(mechanism, ReadsReleased):
             places = places_after(_BEFORE[breaks])
@@ -236,7 +260,7 @@ class Sanitizer:
         if resampling:
             rest = random[:, needed : needed + resampling.draws()]
             released = resampling.resample(released, rest, mechanism.epsilon, self.search)
-        return released
+        return released, posterior
 
     def written(self, text: str) -> str:
         """A text whose words are all released, with the capitals of public text if asked for."""
@@ -248,6 +272,22 @@ class Sanitizer:
     def document_key(self, document: Document) -> bytes:
         """The key of a document's noise under this configuration."""
         return document_key(self._secret_key, self._digest, document.id, document.text)
+
+
+def _checked_shown(candidates: int, configuration: Configuration) -> int:
+    """How many candidates are shown.
+
+    Raises:
+      ConfigurationError: there are none, or there is no order to show them in.
+    """
+    if type(candidates) is not int or candidates < 0:
+        raise ConfigurationError(f"`candidates` is a number from 0 on, not {candidates!r}")
+    if candidates and (configuration.decoder is None or configuration.bag):
+        raise ConfigurationError(
+            "`candidates` are what a decoder held for probable, word by word; choose `decode` "
+            "prior or context, and no `bag_of_words`"
+        )
+    return candidates
 
 
 def _with_model(

@@ -1,7 +1,8 @@
 """RepairGrammar: a language model rewrites sanitized text, through Beam's RunInference.
 
 It takes what SanitizeDocuments returns and nothing else: rows that anything else made are refused
-when the pipeline is built, so raw text has no way to a model.
+when the pipeline is built, so raw text has no way to a model. Where SanitizeDocuments hands on
+candidates, the model is given them too, and they go no further.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from apache_beam.ml.inference.base import (
     PredictionResult,
     RunInference,
 )
+from apache_beam.typehints.row_type import RowTypeConstraint
 
 from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError
+from dxbeam.text.candidates import CANDIDATES, message
 from dxbeam.text.repair import FAILURES, PatientModel, Repair, RepairError, usable
 from dxbeam.transforms.sanitize import is_sanitized
 from dxbeam.transforms.sources import REJECTED
@@ -120,7 +123,7 @@ class RepairGrammar(beam.PTransform):
                 "RepairGrammar takes the documents that SanitizeDocuments returns, as they come "
                 "from it; these rows may hold raw text, which no model is given"
             )
-        row_type = rows.element_type
+        row_type = _without_candidates(rows.element_type)
         result_type = typehints.Tuple[str, str, row_type]
         texts = rows | "SkipBlank" >> beam.ParDo(_skip_blank).with_outputs(BLANK, main="to_rewrite")
         texts["to_rewrite"].element_type = typehints.Tuple[row_type, str]
@@ -149,11 +152,25 @@ class RepairGrammar(beam.PTransform):
         return RepairedDocuments(results["documents"], results[REJECTED], outcomes)
 
 
+def _without_candidates(row_type: Any) -> Any:
+    """The type of the rows that are released."""
+    fields = dict(row_type._fields)
+    if fields.pop(CANDIDATES, None) is None:
+        return row_type
+    return RowTypeConstraint.from_fields(list(fields.items()))
+
+
 def _skip_blank(row: Any) -> Iterator[Any]:
-    if row.text.strip():
-        yield row, row.text
+    """Rows with a word, and what a model is asked of each; candidates go no further."""
+    content = row._asdict()
+    candidates = content.pop(CANDIDATES, None)
+    released = row if candidates is None else beam.Row(**content)
+    if not row.text.strip():
+        yield pvalue.TaggedOutput(BLANK, (BLANK, "", released))
+    elif candidates is None:
+        yield released, row.text
     else:
-        yield pvalue.TaggedOutput(BLANK, (BLANK, "", row))
+        yield released, message(row.text, candidates)
 
 
 def _answer(answered: tuple[Any, Any], text_of: Callable[[Any], Any]) -> tuple[str, str, Any]:

@@ -52,6 +52,7 @@ from dxbeam.space.choose_backend import AUTO, check_name
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.remarks import remarks
 from dxbeam.text.batch import Batch, Sanitized
+from dxbeam.text.candidates import CANDIDATES
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.public_model import with_model
 from dxbeam.text.sanitizer import Sanitizer
@@ -121,6 +122,8 @@ class SanitizeDocuments(beam.PTransform):
         released does not depend on it.
       language_model: URI or handle of the language-model artifact that the configuration's decoder
         or truecase reads, or ``"demo"``; None where there is neither.
+      candidates: how many candidates of each word the decoder hands on with their probabilities, in
+        a field ``candidates`` of the rows that RepairGrammar takes away again; 0 for none.
       digest_corpus: whether to name the corpus as well; for bounded input only.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
         are not compared, and no row has to wait for another.
@@ -145,6 +148,7 @@ class SanitizeDocuments(beam.PTransform):
         search: str = AUTO,
         level: str | None = None,
         language_model: str | LanguageModelHandle | None = None,
+        candidates: int = 0,
     ):
         super().__init__()
         if not isinstance(configuration, Configuration):
@@ -180,6 +184,12 @@ class SanitizeDocuments(beam.PTransform):
                 "field; choose another"
             )
         self._search_threads = search_threads
+        self._candidates = candidates
+        if candidates and CANDIDATES in self._keep_fields:
+            raise ConfigurationError(
+                f"`keep_fields` {CANDIDATES}: this name is taken by what the decoder hands on; "
+                "rename the field"
+            )
 
     def expand(self, documents: pvalue.PCollection) -> SanitizedDocuments:
         """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
@@ -205,6 +215,7 @@ class SanitizeDocuments(beam.PTransform):
             self._digest_corpus,
             self._search,
             self._level,
+            self._candidates,
         )
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize,
@@ -248,6 +259,7 @@ class SanitizeDocuments(beam.PTransform):
                 f"{sorted(types)}"
             )
         kept = [(name, types.get(name, Any)) for name in self._keep_fields]
+        kept += [(CANDIDATES, str)] * bool(self._candidates)
         return RowTypeConstraint.from_fields([("id", str), ("text", str), *kept])
 
 
@@ -335,7 +347,9 @@ class _SanitizeDoFn(beam.DoFn):
         digest_corpus: bool,
         search: str,
         level: str | None,
+        candidates: int,
     ):
+        self._candidates = candidates
         self._digest_corpus, self._level = digest_corpus, level
         self._configuration = configuration
         self._keep_fields = keep_fields
@@ -410,7 +424,9 @@ class _SanitizeDoFn(beam.DoFn):
         if self._sanitizer is None:
             search = self._open(handle)
             opened = self._open_model(model, search) if model else None
-            self._sanitizer = Sanitizer(search, self._configuration, secret_key, opened)
+            self._sanitizer = Sanitizer(
+                search, self._configuration, secret_key, opened, self._candidates
+            )
         sanitizer = self._sanitizer.at_level(level)
         assert sanitizer is not None
         epsilon = sanitizer.configuration.mechanism.epsilon
@@ -445,7 +461,7 @@ class _SanitizeDoFn(beam.DoFn):
         """Notes what became of the first rows of a batch."""
         if not results:
             return
-        tokens = sum(tally.tokens for _, tally in results)
+        tokens = sum(result.tally.tokens for result in results)
         self._documents.inc(len(results))
         self._tokens.inc(tokens)
         self._progress.count(documents=len(results), words=tokens)
@@ -465,7 +481,8 @@ class _SanitizeDoFn(beam.DoFn):
             ticket = self._in_order.popleft()
             self._characters -= ticket.characters
             assert ticket.result is not None
-            (document, tally), origin = ticket.result, ticket.origin
-            released = beam.Row(id=document.id, text=document.text, **origin.kept)
+            (document, tally, candidates), origin = ticket.result, ticket.origin
+            shown = {CANDIDATES: candidates} if self._candidates else {}
+            released = beam.Row(id=document.id, text=document.text, **origin.kept, **shown)
             yield origin.where.with_value(released)
             yield pvalue.TaggedOutput(TALLIES, origin.where.with_value((origin.group, tally)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -326,3 +327,53 @@ def test_a_dry_run_names_the_model_and_asks_it_nothing(
     assert "language model m, which was given sanitized text alone" in said
     assert "What comes out so is what the language model rewrites." in said
     assert not stub.bodies
+
+
+def test_the_model_is_given_candidates_from_decoding_and_nothing_else(
+    key: str, tmp_path: Path
+) -> None:
+    """The scripted model takes each word's second candidate: it has them all, and in order."""
+    records = [{"id": "a", "text": "The film was good, they said.\nNo?"}, {"id": "b", "text": " "}]
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", records)
+    decoder = ("--decode=context", "--language_model=demo")
+    tiny.run("demo", corpus, tmp_path / "before", key, *decoder)
+    before = tiny.released(tmp_path / "before")
+
+    def second(asked: str) -> chat_stub.Answer:
+        return chat_stub.completion(" ".join(row[:2][-1][0] for row in json.loads(asked)["words"]))
+
+    with chat_stub.serve(second) as stub:
+        flags = [*_flags(stub, "--repair_candidates=5"), key, *decoder]
+        after = tiny.run("demo", corpus, tmp_path / "after", *flags)
+    [asked] = [json.loads(text) for text in stub.texts]
+    assert asked.keys() == {"text", "words"}
+    assert asked["text"] == before["a"]
+    assert [row[0][0] for row in asked["words"]] == re.findall(r"[\w']+", before["a"])
+    for row in asked["words"]:
+        chances = [chance for _, chance in row]
+        assert chances == sorted(chances, reverse=True)
+        assert 0 < sum(chances) <= 1.01
+        assert len(row) <= 5
+    assert "'words'" in json.loads(stub.bodies[0])["messages"][0]["content"]
+    assert tiny.released(tmp_path / "after") == {
+        "a": " ".join(row[:2][-1][0] for row in asked["words"]),
+        "b": before["b"],
+    }
+    lines = [json.loads(line) for line in next((tmp_path / "after").glob("part-*")).open()]
+    assert all(line.keys() == {"id", "text"} for line in lines)
+    said = after["post_processing"]["grammar_repair"]
+    assert said["candidates"] == 5
+    assert any("5 candidates" in caveat for caveat in after["guarantee"]["caveats"])
+    assert after["guarantee"]["sentence"].startswith("Whoever sees one released document")
+    tiny.verified(tmp_path / "after", "demo")
+
+
+@pytest.mark.parametrize(
+    "flags", [(), ("--decode=prior", "--language_model=demo", "--bag_of_words=3")]
+)
+def test_candidates_need_a_decoder_and_an_order(
+    flags: tuple[str, ...], corpus: Path, tmp_path: Path
+) -> None:
+    asked = ("--repair_model=m", "--repair_endpoint=http://localhost/v1", "--repair_candidates=5")
+    with pytest.raises(ConfigurationError, match="choose --decode prior or context"):
+        tiny.run("demo", corpus, tmp_path / "out", *asked, *flags)
