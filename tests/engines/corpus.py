@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections import defaultdict
 from dataclasses import dataclass
@@ -11,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from dxbeam.documents import Document
+from dxbeam.language.artifact import open_language_model
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space import artifact
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally, total
 from tests.support import tiny
@@ -24,6 +27,9 @@ FLAGS = (
     *("--epsilon=10", "--rank_c=0.02", "--group_by=label", "--search_threads=1"),
     "--search=float32",  # what is expected is found by the fastest search
 )
+DECODED = ("--decode=context", "--language_model=demo")
+"""Further flags of some engines: what is drawn is read with a public language model."""
+
 SECRET = "zyzzogeton"
 """A word outside the vocabulary, in every document: it must not appear anywhere."""
 
@@ -81,11 +87,15 @@ def write(folder: Path, documents: int, words: int, files: int = 4) -> Corpus:
     return Corpus(f"{folder}/corpus/*.jsonl", folder / "key", tuple(made), len(BAD))
 
 
-def expected(corpus: Corpus) -> Expected:
+@functools.cache
+def expected(corpus: Corpus, decoded: bool = False) -> Expected:
     """Sanitizes a corpus without Beam."""
     vocabulary = artifact.open_vocabulary(artifact.handle(artifact.DEMO))
-    settings = Configuration(Laplace(10.0), RankResampling(0.02))
-    sanitizer = Sanitizer(vocabulary, settings, tiny.KEY)
+    decoder, model = None, None
+    if decoded:
+        decoder, model = Decoder(), open_language_model("demo", vocabulary)
+    settings = Configuration(Laplace(10.0), RankResampling(0.02), decoder=decoder)
+    sanitizer = Sanitizer(vocabulary, settings, tiny.KEY, model)
     texts: dict[str, str] = {}
     tallies: dict[str, list[Tally]] = defaultdict(list)
     results = sanitizer.sanitize(document for document, _ in corpus.documents)

@@ -5,6 +5,8 @@ A drawn word has one row of candidates whatever the document, so rows are kept o
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import numpy.typing as npt
 
@@ -34,6 +36,7 @@ class ReleasedWords:
         self._channel = channel
         self._offsets = log(prior[:-1])
         self._count, self._width = min(count, len(self._offsets)), width
+        self._lock = threading.Lock()  # of the rows, which several threads may share
         self._forget()
 
     def _forget(self) -> None:
@@ -48,17 +51,18 @@ class ReleasedWords:
           drawn: words of the vocabulary.
           unknown: whether the word may have been one outside the vocabulary.
         """
-        missing = np.unique(drawn[self._row[drawn] < 0])
-        if len(missing) + len(self._words) > max(_KEPT, len(missing)):
-            self._forget()
-            missing = np.unique(drawn)
-        for start in range(0, len(missing), _AT_ONCE):
-            self._make(missing[start : start + _AT_ONCE])
-        rows = self._row[drawn]
-        logs = self._logs[rows]
+        with self._lock:
+            missing = np.unique(drawn[self._row[drawn] < 0])
+            if len(missing) + len(self._words) > max(_KEPT, len(missing)):
+                self._forget()
+                missing = np.unique(drawn)
+            for start in range(0, len(missing), _AT_ONCE):
+                self._make(missing[start : start + _AT_ONCE])
+            rows = self._row[drawn]
+            words, logs = self._words[rows], self._logs[rows]
         if not unknown:
             logs[:, 0] = -np.inf
-        return Likelihoods(self._words[rows], logs)
+        return Likelihoods(words, logs)
 
     def _make(self, drawn: Ids) -> None:
         words = self._channel.likely(drawn, self._offsets, self._count)

@@ -23,6 +23,7 @@ others and on any processor.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,8 @@ with it, so that its first word is judged by frequency."""
 
 PIECE, OVERLAP = 64, 16
 """Longer sentences are read in pieces of so many words, with so many more on each side."""
+
+_TRANSITIONS = 1 << 25  # kept at once, float64
 
 Breaks = npt.NDArray[np.int8]
 
@@ -90,10 +93,10 @@ def in_context(likelihoods: Likelihoods, breaks: Breaks, model: LanguageModel) -
     found = np.empty(emissions.shape)
     if not len(breaks):
         return _posterior(likelihoods.words, found)
-    pieces = _pieces(breaks)
-    read = _Read(states, emissions, model, pieces)
-    read.forward(np.where(pieces.first == pieces.sentence, breaks[pieces.first], CUT))
-    read.backward(found)
+    for pieces in _groups(_pieces(breaks), states.shape[1]):
+        read = _Read(states, emissions, model, pieces)
+        read.forward(np.where(pieces.first == pieces.sentence, breaks[pieces.first], CUT))
+        read.backward(found)
     return _posterior(likelihoods.words, found)
 
 
@@ -127,6 +130,20 @@ def _pieces(breaks: Breaks) -> _Pieces:
     first, end = np.maximum(start - OVERLAP, sentence), np.minimum(stop + OVERLAP, last)
     order = np.argsort(first - end, kind="stable")  # so that those not at their end are a slice
     return _Pieces(*(each[order] for each in (sentence, first, start, stop, end)))
+
+
+def _groups(pieces: _Pieces, states: int) -> Iterator[_Pieces]:
+    """Pieces that are read at once, so that their transitions take no more than a quarter GiB.
+
+    A single piece may take more.
+    """
+    taken = np.cumsum(pieces.end - pieces.first) * states**2
+    start = 0
+    while start < len(taken):
+        before = taken[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(taken, before + _TRANSITIONS, side="right")))
+        yield _Pieces(*(each[start:stop] for each in pieces))
+        start = stop
 
 
 class _Read:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -129,6 +131,23 @@ def test_every_engine_of_search_releases_the_same() -> None:
         for name, threads in (("float32", 1), ("auto", 2))
     ]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("mechanism", [Laplace(1.5), SanText(2.0)])
+def test_threads_may_share_a_sanitizer(
+    mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dxbeam.text.decoding.drawn_words._AT_ONCE", 1)
+    interval = sys.getswitchinterval()
+    made, documents = sanitizer(mechanism), texts(16)
+    try:
+        sys.setswitchinterval(1e-6)
+        with ThreadPoolExecutor(2) as pool:
+            found = list(pool.map(lambda part: released(made, part), [documents, documents[::-1]]))
+    finally:
+        sys.setswitchinterval(interval)
+    expected = released(sanitizer(mechanism), documents)
+    assert found == [expected, expected[::-1]]
 
 
 def test_sentences_are_read_apart() -> None:

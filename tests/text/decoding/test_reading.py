@@ -71,7 +71,7 @@ def test_a_sentence_is_read_as_all_its_sequences(places: int, first: int) -> Non
     np.testing.assert_allclose(found.unknown, right.unknown, atol=1e-12)
 
 
-def test_sentences_have_the_same_bits_beside_any_others() -> None:
+def test_sentences_have_the_same_bits_beside_any_others(monkeypatch: pytest.MonkeyPatch) -> None:
     model = _model(_vocabulary())
     likelihoods = _likelihoods(30, seed=9)
     breaks = np.full(30, FOLLOWS, np.int8)
@@ -82,6 +82,8 @@ def test_sentences_have_the_same_bits_beside_any_others() -> None:
             Likelihoods(*(each[start:stop] for each in likelihoods)), breaks[start:stop], model
         )
         assert part.probabilities.tobytes() == whole.probabilities[start:stop].tobytes()
+    monkeypatch.setattr("dxbeam.text.decoding.reading._TRANSITIONS", 200)  # some at a time
+    assert in_context(likelihoods, breaks, model).unknown.tobytes() == whole.unknown.tobytes()
 
 
 def test_a_long_sentence_is_read_in_pieces_that_overlap() -> None:
