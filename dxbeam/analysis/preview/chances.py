@@ -120,7 +120,7 @@ def beliefs(
     """
     if not (isinstance(mechanism, ScalesNoise) and has_noise_density(mechanism)):
         return None
-    if not noise_density(mechanism, search).euclidean:
+    if not noise_density(mechanism, search).euclidean or len(prior) < NAMED:
         return None
     epsilons, logs = coarse(grid), np.log(prior).astype(np.float32)
     random = drawn(mechanism, search.vocabulary.dimensions, len(ids), new_keys(BELIEF_DRAWS))

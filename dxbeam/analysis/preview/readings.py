@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dxbeam.analysis import every_epsilon
-from dxbeam.analysis.preview.draws import DRAWS, drawn
+from dxbeam.analysis.preview.draws import drawn
 from dxbeam.analysis.preview.epsilons import at, coarse, epsilon_at, grid, position
 from dxbeam.analysis.preview.runs import Runs, joined, of_grid
 from dxbeam.analysis.preview.sample import Sample
@@ -35,7 +35,7 @@ RANK_CS = (0.02, 0.04, 0.08, 0.16, 0.32)
 
 _BEFORE = np.array([STARTS, 0, UNKNOWN])  # what places_after calls STARTS, FOLLOWS, CUT
 
-_DECODED, _RESAMPLED = 400, 200
+_SLOWLY = 200
 """So many words are decoded, or resampled, at one epsilon: long texts have fewer draws of these."""
 
 
@@ -137,7 +137,7 @@ def _released(
 
 
 def _resampled(draws: Drawn, sample: Sample, search: NeighborSearch) -> Iterator[Reading]:
-    count = some_draws(_RESAMPLED, len(sample.ids), len(draws.random))
+    count = some_draws(len(sample.ids), len(draws.random))
     epsilons = coarse(draws.grid)
     chosen = _released(draws, epsilons, sample, count, search)
     last = draws.resampling[:count].reshape(-1, 1)
@@ -155,7 +155,7 @@ def _resampled(draws: Drawn, sample: Sample, search: NeighborSearch) -> Iterator
 def _decoded(
     draws: Drawn, sample: Sample, model: LanguageModel, search: NeighborSearch
 ) -> Iterator[Reading]:
-    count = some_draws(_DECODED, len(sample.ids), len(draws.random))
+    count = some_draws(len(sample.ids), len(draws.random))
     ids, random = np.tile(sample.ids, count), _rows(draws, count)
     breaks = np.tile(sample.breaks, count)
     decoder, found = Decoder(CONTEXT, model=model.digest), []
@@ -170,9 +170,9 @@ def _decoded(
         yield Reading(kind, None, draws.grid, of_grid(released, count))
 
 
-def some_draws(cells: int, words: int, draws: int = DRAWS) -> int:
-    """How many draws of so many words are about so many cells: one at least."""
-    return min(draws, max(1, cells // words))
+def some_draws(words: int, draws: int) -> int:
+    """How many draws of a text of so many words are decoded or resampled: one at least."""
+    return min(draws, max(1, _SLOWLY // words))
 
 
 def _rows(draws: Drawn, count: int) -> Random:
