@@ -111,8 +111,10 @@ def beliefs(
 ) -> Beliefs | None:
     """What Bayes on the noisy vector says of each of D words, at every fifth value of a grid.
 
-    No release shows noisy vectors, so whoever sees the released word only can know no more of it,
-    on average. Arguments as ``chances``; prior: float64 [N], how frequent words are.
+    No release shows noisy vectors, so whoever sees one released word by itself can know no more of
+    it, on average; whoever reads the words around it may.
+
+    Arguments as ``chances``; prior: float64 [N], how frequent words are.
 
     Returns:
       None where the mechanism adds no noise that only epsilon scales, of a density that depends on
