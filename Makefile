@@ -1,6 +1,7 @@
 # make demo: sanitizes the sample corpus with the bundled vocabulary and language model, shows what
 #   came out, and makes a page of what other settings would do.
-# make test: lints, type-checks and runs every test.
+# make test: lints, type-checks and runs the tests.
+# make test-all: the same with the tests that run engines or draw large samples: before a release.
 # make quick: the same in under a minute, without the tests that run jobs or take long.
 # make docs: builds the documentation as a site in build/docs, without network.
 # make test-pythons: imports and some quick tests under Python 3.10 and 3.13, where installed.
@@ -13,12 +14,14 @@ RUN := $(VENV)/bin/python
 # Folders of tests that run whole jobs or draw large samples; "make quick" leaves them out, and with
 # them every test marked "slow". A new folder is in until it is named here.
 LONG_TESTS := analysis audit cloud commands engines examples pipelines statistical templates transforms
-QUICK := -m "not slow" $(LONG_TESTS:%=--ignore=tests/%)
+QUICK := -m "not slow and not engines and not exhaustive" $(LONG_TESTS:%=--ignore=tests/%)
 
 # One more process than there are cores: tests of engines wait for them a quarter of the time.
 PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
-.PHONY: demo test quick test-pythons lint docs clean
+IN_PROCESSES := --numprocesses $(PROCESSES) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+.PHONY: demo test test-all quick test-pythons lint docs clean
 
 demo: $(VENV)/installed
 	rm -rf build/demo build/demo-metrics build/demo-measured build/demo-preview.html
@@ -37,7 +40,10 @@ demo: $(VENV)/installed
 	@echo "  $(VENV)/bin/dxbeam sanitize --input 'dxbeam/demo/*.jsonl' --vocabulary demo --epsilon 10 --output build/release --dry_run"
 
 test: $(VENV)/installed-for-tests lint
-	$(RUN) -m pytest --numprocesses $(PROCESSES) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(RUN) -m pytest $(IN_PROCESSES) -m "not engines and not exhaustive"
+
+test-all: $(VENV)/installed-for-tests lint
+	$(RUN) -m pytest $(IN_PROCESSES)
 
 quick: $(VENV)/installed-for-tests lint
 	$(RUN) -m pytest --quiet --numprocesses auto --maxprocesses 4 --durations-min=2 $(QUICK)

@@ -233,8 +233,7 @@ def measure_frontier(argv: Sequence[str]) -> None:
         reading.check_readable(
             matching_files(pattern), corpus_format(shared), shared.allow_unreadable_files
         )
-    if job.question.importance:
-        job.question.importance.weights.of(artifact.open_vocabulary(job.vocabulary))  # or refuses
+    measurement.check_words(job.question, job.vocabulary)
     pipeline = build(job)
     if job.asked.left_out:
         print(f"Left out: {', '.join(job.asked.left_out)}. {LEFT_OUT_BECAUSE}")

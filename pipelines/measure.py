@@ -146,8 +146,7 @@ def measure_settings(argv: Sequence[str]) -> None:
     if shared.input:
         files = matching_files(shared.input)
         reading.check_readable(files, corpus_format(shared), shared.allow_unreadable_files)
-    if job.question.importance:
-        job.question.importance.weights.of(artifact.open_vocabulary(job.vocabulary))  # or refuses
+    measurement.check_words(job.question, job.vocabulary)
     pipeline = build(job)
     if options.view_as(TestOptions).dry_run:
         print(_described(job))

@@ -7,8 +7,10 @@ r"""Finds the smallest epsilon that is true of one vocabulary, for santext and t
 The worst case of these mechanisms is rarely reached: of all pairs of words of a vocabulary the one
 that is told apart best decides. The first form finds, for each epsilon that you want to guarantee,
 a larger nominal one by which words may be drawn, and keeps it in a file. A file that is there
-already, of the same vocabulary and settings, is added to. The last form says what nominal epsilons
-guarantee, and writes nothing. docs/guides/exact-constants.md explains both.
+already, of the same vocabulary and settings, is added to; a command that was stopped goes on where
+it was, from FILE.unfinished. The last form says what nominal epsilons guarantee, and writes
+nothing; of mahalanobis and coordinate_laplace, which keep their epsilon in metrics of their own, it
+says what that is per unit of Euclidean distance. docs/guides/exact-constants.md explains all.
 
 Nothing private is read. All pairs are scanned, with a bound on rounding; the time grows with the
 square of the number of words, and words are drawn no more slowly afterwards.
@@ -25,15 +27,23 @@ from dxbeam import storage
 from dxbeam.commands import program
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.mechanisms.constants.metric_ratio import metric_ratio
 from dxbeam.mechanisms.constants.record import record_of
 from dxbeam.mechanisms.constants.scan import scan
 from dxbeam.mechanisms.constants.solve import Level, exponents_of, solve
 from dxbeam.mechanisms.parameters import checked_epsilon, recorded_settings
 from dxbeam.space import artifact
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.base_file import read_base
-from dxbeam.text.constant_file import read_record
+from dxbeam.text.constant_file import StoppedScans, read_record
 from dxbeam.text.importance_file import read_importance
+
+_OTHER_METRICS = ("mahalanobis", "coordinate_laplace")
+"""Of which to say what their epsilon is per unit of Euclidean distance."""
+
+_OF_A_SCAN = ("vocabulary", "mechanism")
+"""What a record is true of."""
 
 
 def _arguments() -> program.Arguments:
@@ -89,6 +99,9 @@ def scan_constant(argv: Sequence[str]) -> int:
     wanted = _numbers(given.epsilon or given.nominal_epsilon)
     made = [mechanism(epsilon) for epsilon in wanted]
     vocabulary = artifact.open_vocabulary(artifact.handle(given.vocabulary))
+    if given.nominal_epsilon and given.mechanism in _OTHER_METRICS:
+        _say_ratios(made, vocabulary)
+        return 0
     for each in made:
         exponents_of(each, vocabulary)  # refuses what has no constant, before anything starts
     if given.nominal_epsilon:
@@ -110,11 +123,29 @@ def _say_nominal(mechanism: Any, vocabulary: Vocabulary) -> None:
     )
 
 
+def _say_ratios(made: Sequence[Any], vocabulary: Vocabulary) -> None:
+    """What epsilons in a metric of the mechanism's own are per unit of Euclidean distance."""
+    started = time.monotonic()
+    found = metric_ratio(made[0].density(NeighborSearch(vocabulary)), vocabulary)
+    words = ""
+    if found.pair:
+        names = ("<unk>" if i == UNKNOWN else str(vocabulary.words[i]) for i in found.pair)
+        words = f", reached by {' and '.join(names)}"
+    for mechanism in made:
+        worst = mechanism.guarantee().euclidean_epsilon
+        print(
+            f"epsilon {mechanism.epsilon:g} is at most {found.ratio * mechanism.epsilon:.6g} per "
+            f"unit of Euclidean distance{words}; {worst:.6g} in the worst case "
+            f"({time.monotonic() - started:.0f} seconds)",
+            flush=True,
+        )
+
+
 def _solve(made: Sequence[Any], vocabulary: Vocabulary, output: str) -> int:
     record = record_of(made[0], vocabulary, [])
     if storage.exists(output):
         before = read_record(output)
-        if any(before[name] != record[name] for name in ("vocabulary", "mechanism")):
+        if any(before[name] != record[name] for name in _OF_A_SCAN):
             raise OutputError(
                 f"--output {output} is of another vocabulary or other settings; choose another file"
             )
@@ -127,11 +158,23 @@ def _solve(made: Sequence[Any], vocabulary: Vocabulary, output: str) -> int:
             print(f"epsilon {mechanism.epsilon:g}: in {output} already")
             continue
         started = time.monotonic()
-        level = solve(mechanism, vocabulary, lambda said: print(f"  {said}", flush=True))
+        stopped = StoppedScans(
+            f"{output}.unfinished",
+            {**{name: record[name] for name in _OF_A_SCAN}, "epsilon": mechanism.epsilon},
+        )
+        if stopped.goes_on:
+            print(f"epsilon {mechanism.epsilon:g}: goes on where it was stopped", flush=True)
+        level = solve(
+            mechanism,
+            vocabulary,
+            lambda said: print(f"  {said}", flush=True),
+            stopped.scanned_by,
+        )
         levels = record["levels"] + record_of(mechanism, vocabulary, [level])["levels"]
         record["levels"] = sorted(levels, key=lambda each: float(each["epsilon"]))
         with storage.open_write(output) as file:
             file.write((json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
+        stopped.delete()
         print(
             f"epsilon {level.epsilon:g} is guaranteed by the nominal epsilon {level.nominal:.6g} "
             f"({level.scans} scans, {time.monotonic() - started:.0f} seconds); kept in {output}",

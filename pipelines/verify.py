@@ -49,6 +49,9 @@ def verify(argv: Sequence[str]) -> int:
         "--importance", metavar="FILE", help="the file of word weights, if there was one"
     )
     parser.add_argument(
+        "--base", metavar="FILE", help="the file of the base measure, if there was one"
+    )
+    parser.add_argument(
         "--stop_words", metavar="FILE", help="the file of stop words, if there was one"
     )
     parser.add_argument(

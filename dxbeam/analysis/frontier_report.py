@@ -14,8 +14,9 @@ from dxbeam.analysis import pages
 from dxbeam.analysis.attackers.resampled_channel import MOST_RANKS
 from dxbeam.analysis.frontier import Point, best_within, compared
 from dxbeam.analysis.frontier_picture import panels, without_c
-from dxbeam.analysis.measurement import parameters_and_importance, promises
+from dxbeam.analysis.measurement import promises
 from dxbeam.analysis.pages import Heading, render
+from dxbeam.analysis.public_parameters import taken_apart
 from dxbeam.analysis.tables import write_table
 from dxbeam.mechanisms import parse_parameters
 
@@ -199,7 +200,7 @@ def named(point: Point) -> str:
 
 
 def _promises(point: Point) -> bool:
-    parameters, _ = parameters_and_importance(point.parameters)  # which changes no such promise
+    parameters = taken_apart(point.parameters).parameters  # the flags change no such promise
     return promises(point.mechanism, tuple(parse_parameters(parameters).items()))
 
 

@@ -35,6 +35,7 @@ from dxbeam.analysis.frontier import READING, Estimate, Point
 from dxbeam.analysis.language_scores import RARE
 from dxbeam.analysis.measure import Searching, SharedSearch
 from dxbeam.analysis.measurement import Question, Setting, made
+from dxbeam.analysis.public_parameters import epsilons_of
 from dxbeam.analysis.word_sample import WordSample
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import Ids, NeighborSearch
@@ -184,7 +185,7 @@ def planned(
     settings = []
     for named in question.mechanisms:
         mechanism = made(named, importance=question.importance)
-        epsilons = question.epsilons or grids.by_shares(
+        epsilons = epsilons_of(named[1], question.epsilons) or grids.by_shares(
             mechanism, np.array(ids, np.int64), search, points
         )
         settings += [

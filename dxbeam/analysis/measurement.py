@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,19 +10,27 @@ import numpy as np
 
 from dxbeam.analysis import geometry, grids
 from dxbeam.analysis.geometry import Bounds, Nearer, Threshold
+from dxbeam.analysis.public_parameters import (
+    Known,
+    Value,
+    arguments,
+    epsilons_of,
+    read,
+    written,
+)
 from dxbeam.analysis.word_sample import UNIFORM, WordSample
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
+from dxbeam.mechanisms import MECHANISMS, Mechanism, check_vocabulary, make_mechanism
 from dxbeam.mechanisms.importance import Importance
+from dxbeam.space import artifact
+from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
 
 REPEATED_WORDS = 100
 """How many words are released again and again; fewer where fewer are measured."""
 
-Named = tuple[str, tuple[tuple[str, str], ...]]
+Named = tuple[str, tuple[tuple[str, Value], ...]]
 """A mechanism's name and its parameters other than epsilon."""
-
-_IMPORTANCE = ",importance="
 
 
 class NamedWeights(NamedTuple):
@@ -48,7 +57,7 @@ class Setting(NamedTuple):
     """
 
     mechanism: str
-    parameters: tuple[tuple[str, str], ...]
+    parameters: tuple[tuple[str, Value], ...]
     epsilons: tuple[float, ...]
     rank_cs: tuple[float, ...]
     importance: NamedWeights | None = None
@@ -59,11 +68,8 @@ class Setting(NamedTuple):
 
     @property
     def parameters_text(self) -> str:
-        """The parameters as --parameters takes them, and the importance as another one, last."""
-        written = ",".join(f"{name}={value}" for name, value in self.parameters)
-        if self.importance is not None:
-            written += _IMPORTANCE + self.importance.source
-        return written.removeprefix(",")
+        """The parameters as --parameters takes them, and what is public of words, last."""
+        return written(self.parameters, self.importance.source if self.importance else "")
 
 
 class Question(NamedTuple):
@@ -116,7 +122,7 @@ def plan(question: Question, sample: WordSample, search: NeighborSearch) -> Plan
     settings = [
         Setting(
             *named,
-            question.epsilons
+            epsilons_of(named[1], question.epsilons)
             or tuple(grids.automatic(made(named, importance=question.importance), ids, search)),
             question.rank_cs,
             question.importance,
@@ -143,21 +149,19 @@ def plan(question: Question, sample: WordSample, search: NeighborSearch) -> Plan
     )
 
 
-def made(named: Named, epsilon: float = 0.1, importance: NamedWeights | None = None) -> Mechanism:
-    """A mechanism at an epsilon.
+def made(
+    named: Named, epsilon: float | None = None, importance: NamedWeights | None = None
+) -> Mechanism:
+    """A mechanism at an epsilon; by default at one that is defined in few dimensions.
 
     Raises:
       ConfigurationError: it does not take these parameters or weights, or not this epsilon.
     """
     name, parameters = named
     weights = None if importance is None else importance.weights
-    return make_mechanism(name, epsilon=epsilon, importance=weights, **dict(parameters))
-
-
-def parameters_and_importance(text: str) -> tuple[str, str]:
-    """What ``Setting.parameters_text`` wrote, taken apart: --parameters, and --importance or ""."""
-    parameters, _, source = f",{text}".partition(_IMPORTANCE)
-    return parameters.removeprefix(","), source
+    if epsilon is None:
+        [epsilon, *_] = epsilons_of(parameters, None) or (0.1,)
+    return make_mechanism(name, epsilon=epsilon, importance=weights, **arguments(parameters))
 
 
 def without_consent() -> tuple[str, ...]:
@@ -165,7 +169,7 @@ def without_consent() -> tuple[str, ...]:
     return tuple(name for name in MECHANISMS if promises(name))
 
 
-def promises(name: str, parameters: Sequence[tuple[str, str]] = ()) -> bool:
+def promises(name: str, parameters: Sequence[tuple[str, Value]] = ()) -> bool:
     """Whether a mechanism promises something for every word.
 
     Args:
@@ -188,13 +192,13 @@ def named_mechanisms(text: str, every: Sequence[str] = tuple(MECHANISMS)) -> tup
     """
     listed: list[Named] = []
     for entry in (",".join(every) if text == "all" else text).split(","):
-        name, *given = entry.strip().split(":")
+        name, *given = re.split(r":(?!//)", entry.strip())  # not that of a URI
         parameters = dict(pair.partition("=")[::2] for pair in given)
         if "epsilon" in parameters:
             raise ConfigurationError("`mechanisms`: epsilon is what is measured; leave it out")
         if "importance" in parameters:
             raise ConfigurationError("`mechanisms`: importance has a flag of its own, `importance`")
-        named = name, tuple(sorted(parameters.items()))
+        named = name, tuple(sorted(read(parameters).items()))
         try:
             made(named)
         except ConfigurationError as error:
@@ -235,5 +239,22 @@ def check_defined(
     """
     for named in mechanisms:
         made(named, importance=importance)
-        for epsilon in epsilons:
+        for epsilon in epsilons_of(named[1], tuple(epsilons) or None) or ():
             made(named, epsilon, importance).draws(dimensions)
+
+
+def check_words(question: Question, vocabulary: VocabularyHandle) -> None:
+    """Refuses what is public of words, but not of this vocabulary's.
+
+    Raises:
+      ConfigurationError: lists that name none of its words, or a scan of another vocabulary.
+    """
+    known = [
+        made(named, importance=question.importance)
+        for named in question.mechanisms
+        if question.importance or any(isinstance(value, Known) for _, value in named[1])
+    ]
+    if known:
+        opened = artifact.open_vocabulary(vocabulary)
+        for mechanism in known:
+            check_vocabulary(mechanism, opened)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from dxbeam.analysis.measurement import parameters_and_importance
+from dxbeam.analysis.public_parameters import taken_apart
 from dxbeam.analysis.tables import Row
 from dxbeam.space.artifact import VocabularyHandle
 
@@ -70,9 +70,9 @@ def flags(
     chosen = (
         f"--vocabulary {shlex.quote(vocabulary)} --mechanism {mechanism} --epsilon {epsilon:.12g}"
     )
-    further, importance = parameters_and_importance(parameters)
-    if further:
-        chosen += f" --parameters {further}"
-    if importance:
-        chosen += f" --importance {shlex.quote(importance)}"
+    further = taken_apart(parameters)
+    if further.parameters:
+        chosen += f" --parameters {further.parameters}"
+    if further.flags:
+        chosen += f" {further.flags}"
     return chosen if rank_c is None else f"{chosen} --rank_c {rank_c:.12g}"

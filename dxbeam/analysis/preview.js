@@ -215,6 +215,7 @@ function promise() {
     const slack = pair.delta ? `, up to a probability of ${pair.delta.toPrecision(3)}` : "";
     return `${who[0].toUpperCase()}${who.slice(1)}: whatever is released is at most ${factor} times as likely with one of them as with the other${slack}.`;
   });
+  if (sentences.some((sentence) => sentence.includes("e^"))) sentences.push("So large a factor protects nothing by itself: what matters then is what attackers get.");
   if (!sentences.length) sentences.push("What is promised is not stated in distances of this vocabulary; dxbeam sanitize --dry_run prints it.");
   if (state.decode === "context" || known.name === "fluent") sentences.push("This holds of the whole released document.");
   return sentences;
@@ -230,7 +231,7 @@ function command() {
   return [...parts, "--output release"].join(" ");
 }
 
-const times = (count) => ["never", "once", "twice"][count] || `${count} times`;
+const times = (count) => ["", "once", "twice"][count] || `${count} times`;
 
 // What there is to say of the word in focus.
 function tell() {
@@ -246,7 +247,7 @@ function tell() {
     .map(([id, count]) => (count > 1 ? `“${DATA.lexicon[id]}” (${times(count)})` : `“${DATA.lexicon[id]}”`));
   const sentences = [
     `“${original}” is released as “${DATA.lexicon[own]}”: ${SAID[kind(t, own)]}.`,
-    `In the draws of this page (${each.draws}) it stays ${times(stays)}` + (others.length ? `, and becomes ${others.join(", ")}.` : "."),
+    `In the draws of this page (${each.draws}) ${stays ? `it stays ${times(stays)}` : "it does not stay"}` + (others.length ? ` and becomes ${others.join(", ")}.` : "."),
   ];
   const plain = state.decode === "nearest" && state.c === null ? "" : ", without decoder and rank resampling";
   if (DATA.originals[t] >= 0) {

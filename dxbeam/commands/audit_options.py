@@ -20,6 +20,7 @@ class AuditOptions(PipelineOptions):
       needed: flags, without dashes, that must be given.
       shared: flags of dxbeam sanitize that it takes too.
       refused: flags of every other launcher that it does not take.
+      meanings: what some of those that it shares mean here.
     """
 
     command: ClassVar[str] = "audit"
@@ -40,6 +41,12 @@ class AuditOptions(PipelineOptions):
         "--output",  # it writes --report alone
         "--search",  # it tries them all
     )
+    meanings: ClassVar[dict[str, str]] = {
+        "--decode": "audit whole documents that are read by a language model, which the audit "
+        "makes up: prior or context, as in dxbeam sanitize (default nearest: what is drawn)",
+        "--decode_loss": "with --decode prior or context: 'word' (default) or 'distance', as in "
+        "dxbeam sanitize",
+    }
 
     @classmethod
     def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ class EvaluateOptions(PipelineOptions):
       needed: flags, without dashes, that must be given.
       shared: flags of dxbeam sanitize that it takes too.
       refused: flags of every other launcher that it does not take.
+      meanings: what some of those that it shares mean here.
     """
 
     command: ClassVar[str] = "evaluate"
@@ -36,6 +37,12 @@ class EvaluateOptions(PipelineOptions):
         "--key_uri",
     )
     refused: ClassVar[tuple[str, ...]] = ("--search",)  # it looks for no nearest words
+    meanings: ClassVar[dict[str, str]] = {
+        "--language_model": "what dxbeam build-language-model wrote for this vocabulary, local or "
+        "gs://, or 'demo' with the demo vocabulary: by its frequencies rare words are counted "
+        "separately, and texts get a perplexity (default: neither). Take another than a decoder "
+        "read with, as text is likely under the model that chose it",
+    }
 
     @classmethod
     def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:

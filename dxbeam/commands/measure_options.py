@@ -38,8 +38,9 @@ class MeasureOptions(PipelineOptions):
             default="laplace",
             metavar="NAMES",
             help="mechanisms to measure, such as laplace,santext, or all (for frontier, all that "
-            "need no consent); with parameters, such as gaussian:delta=1e-6:distance=5 "
-            "(default laplace)",
+            "need no consent); with parameters, such as gaussian:delta=1e-6:distance=5; "
+            "of santext and tem these include base, base_exponent and constant_scan, which dxbeam "
+            "sanitize takes as flags (default laplace)",
         )
         group.add_argument(
             "--epsilons",

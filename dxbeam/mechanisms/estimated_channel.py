@@ -50,6 +50,7 @@ PAIRS_PER_INTERVAL = 25
 LAW_PAIRS = 2_000
 """Pairs that the law of distance is fitted to; counts use all."""
 
+_BITS = 1e-9  # more than the last bits of a logarithm, which differ between processors
 _STEPS = 200
 _CONVERGED = 1e-6
 _STRENGTHS = (0.5, 2.0, 8.0, 32.0, 128.0, 1e9)
@@ -155,9 +156,11 @@ class EstimatedWordChannel:
         found = np.empty((len(drawn), count), np.int64)
         for part, rows in self._estimate.rows(drawn, self._shares, self._search):
             for row, value in zip(range(*part.indices(len(drawn))), rows, strict=True):
-                value = offsets + log(value / self._shares)
-                near = np.flatnonzero(value >= np.partition(value, -count)[-count])
-                found[row] = near[np.lexsort((near, -value[near]))[:count]]
+                roughly = offsets + np.log(value / self._shares)
+                least = np.partition(roughly, -count)[-count]
+                near = np.flatnonzero(roughly >= least - _BITS)
+                best = offsets[near] + log(value[near] / self._shares[near])
+                found[row] = near[np.lexsort((near, -best))[:count]]
         return found
 
     def logs(self, drawn: Ids, words: Ids) -> Floats:

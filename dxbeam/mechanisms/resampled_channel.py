@@ -75,9 +75,9 @@ class ResampledWordChannel:
             words = np.concatenate([each for each, _ in rows])
             sizes = [len(each) for each, _ in rows]
             logs = np.concatenate([each for _, each in rows]) + np.repeat(chances, sizes)
-            weights = np.bincount(words, exp(logs - logs.max()), minlength=self._words)
-            best = np.argsort(-weights, kind="stable")[:wide]
-            best = best[weights[best] > 0]
+            different, which = np.unique(words, return_inverse=True)
+            weights = np.bincount(which, exp(logs - logs.max()))
+            best = different[np.lexsort((different, -weights))[:wide]]
             found[row, : len(best)] = best
         return found
 

@@ -186,9 +186,8 @@ def _rebuilt(
         return recorded_vectors.rebuilt(recorded, matrix, given.vocabulary)
     needed = recorded_text.files_needed(recorded)
     given.refuse_files_but(needed)
-    made = recorded_text.rebuilt(recorded, given.importance, given.stop_words)
-    fits = made is not None or recorded_text.has_listed_base(recorded)
-    if needed and not fits and not given.lacks(needed):
+    made = recorded_text.rebuilt(recorded, given.importance, given.stop_words, given.base)
+    if needed and made is None and not given.lacks(needed):
         raise damaged(
             path,
             f"{' and '.join(map(repr, needed))} of the configuration fit no other entry or not the "
@@ -200,8 +199,6 @@ def _rebuilt(
 def _why_not_rebuilt(recorded: Mapping[str, Any]) -> str:
     if recorded.get("release") == "vectors":
         return "the configuration cannot be made again from what is recorded of it"
-    if recorded_text.has_listed_base(recorded):
-        return "of the file of the base measure only a digest is recorded"
     if needed := recorded_text.files_needed(recorded):
         flags = " and ".join(f"--{name} FILE" for name in needed)
         return f"of a file of your own only a digest is recorded, so give {flags}"

@@ -77,6 +77,7 @@ def verify_release(
     digest: str | None = None,
     ledger: str | None = None,
     decoded_from: str | None = None,
+    base: str | None = None,
 ) -> VerifiedRelease:
     """Reads a release and checks all that can be checked by what is given.
 
@@ -88,6 +89,7 @@ def verify_release(
       digest: hex SHA-256 of release.json, noted when it was released.
       ledger: the ledger that the run was entered in, or with ``decoded_from`` that one's run.
       decoded_from: that release, where this one was made by ``dxbeam decode``; it is checked too.
+      base: the file of the base measure, where it was made with one.
 
     Raises:
       DamagedReleaseError: a file is missing, superfluous or changed, or release.json contradicts
@@ -103,7 +105,7 @@ def verify_release(
                 "check the path"
             )
         own_ledger = None if decoded_from else ledger
-        given = witnesses.given(vocabulary, importance, stop_words, digest, own_ledger)
+        given = witnesses.given(vocabulary, importance, stop_words, digest, own_ledger, base)
         try:
             release = manifest.verify(prefix)
         except OutputError as error:

@@ -35,6 +35,7 @@ class Given:
       stop_words: the file of the stop words, or None.
       digest: hex SHA-256 that release.json should have, or None.
       ledger: the ledger that the run was entered in, or None.
+      base: the file of the base measure, or None.
     """
 
     handle: VocabularyHandle | None = None
@@ -43,6 +44,7 @@ class Given:
     stop_words: str | None = None
     digest: str | None = None
     ledger: str | None = None
+    base: str | None = None
 
     def lacks(self, files: Iterable[str]) -> bool:
         """Whether one of these files is not given."""
@@ -54,7 +56,7 @@ class Given:
         Raises:
           ConfigurationError: there is one.
         """
-        for name in {"importance", "stop_words"} - set(needed):
+        for name in sorted({"importance", "base", "stop_words"} - set(needed)):
             if getattr(self, name) is not None:
                 raise ConfigurationError(
                     f"`{name}`: the release was made without such a file; leave it out"
@@ -67,6 +69,7 @@ def given(
     stop_words: str | None,
     digest: str | None,
     ledger: str | None,
+    base: str | None = None,
 ) -> Given:
     """What a release is checked by, opened.
 
@@ -78,7 +81,8 @@ def given(
         raise ConfigurationError("`digest` is the SHA-256 of release.json, 64 hexadecimal digits")
     handle = artifact.handle(vocabulary) if vocabulary else None
     opened = artifact.open_vocabulary(handle) if handle else None
-    return Given(handle, opened, importance, stop_words, digest and digest.lower(), ledger)
+    sha256 = digest and digest.lower()
+    return Given(handle, opened, importance, stop_words, sha256, ledger, base)
 
 
 def check_witnesses(path: str, release: Mapping[str, Any], given: Given) -> tuple[bool, list[str]]:

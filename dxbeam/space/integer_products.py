@@ -28,6 +28,9 @@ LARGEST_QUERY = {8: 127, 7: 63}
 
 Floats = npt.NDArray[np.float64]
 
+_TRIED_SIZES = (32, 64), (33, 60), (70, 30), (1, 5)
+"""Queries and words."""
+
 
 class Product(Protocol):
     """Multiplies queries and words."""
@@ -47,21 +50,29 @@ class Product(Protocol):
 
 
 def is_exact(product: Product, bits: int, terms: int = 512) -> bool:
-    """Whether a product is exact for queries of so many bits, by an example that may saturate.
+    """Whether a product is exact for queries of so many bits, by examples that may saturate.
+
+    Libraries have been wrong in a partly filled tile only (onnxruntime 1.23 with AMX: the last of
+    32 queries, where the number of words is no multiple of 16), so sizes around tiles are tried.
 
     Args:
       product: is tried.
       bits: a key of LARGEST_QUERY.
       terms: of each sum, at most 1,040: float32, in which scores come out, holds such sums.
     """
+    return all(_is_exact(product, bits, terms, *size) for size in _TRIED_SIZES)
+
+
+def _is_exact(product: Product, bits: int, terms: int, rows: int, columns: int) -> bool:
     zero = LARGEST_QUERY[bits] + 1
     most = 2 * zero - 1  # 255 or 127; the least is 0 or 1
-    words = np.resize(np.array([127, -127, 127, 127, -1, 127, 127, 127], np.int8), (terms, 64))
-    queries = np.resize(np.array([most, 0, most, most, most - 1], np.uint8), (32, terms))
+    words = np.array([127, -127, 127, 127, -1, 127, 127, 127, 5], np.int8)
+    words = np.resize(words, (terms, columns))
+    queries = np.resize(np.array([most, 0, most, most, most - 1], np.uint8), (rows, terms))
     words[:, 0], queries[0] = LARGEST_WORD, most  # the largest sum there is
-    found = np.empty((len(queries), words.shape[1]), np.float32)
-    product(queries, zero, words, 1.0, np.ones(64, np.float32), np.zeros(64), found)
-    return np.array_equal(found, (queries.astype(np.int64) - zero) @ words.astype(np.int64))
+    scores = np.empty((rows, columns), np.float32)
+    product(queries, zero, words, 1.0, np.ones(columns, np.float32), np.zeros(columns), scores)
+    return np.array_equal(scores, (queries.astype(np.int64) - zero) @ words.astype(np.int64))
 
 
 def onnx_product() -> Product | None:

@@ -17,6 +17,9 @@ from dxbeam.text.weighted_words import read_bytes, weighted_words
 
 NAMED = (FREQUENCY,)
 
+_BUILT = {"model": "--language_model", "optimal": "--optimal"}
+"""Names of measures that dxbeam build-base makes of a vocabulary, which takes time."""
+
 
 def read_base(source: str, exponent: float = 1.0) -> BaseMeasure:
     """The base measure that ``source`` names.
@@ -34,6 +37,11 @@ def read_base(source: str, exponent: float = 1.0) -> BaseMeasure:
     """
     if source == FREQUENCY:
         return FrequencyBase(exponent)
+    if source in _BUILT:
+        raise ConfigurationError(
+            f"`base` {source}: this measure is made once, by dxbeam build-base {_BUILT[source]}; "
+            "give the file that it wrote"
+        )
     content = read_bytes("base", source, NAMED)
     shares: dict[str, float] = {}
     for where, word, given in weighted_words("base", source, content):

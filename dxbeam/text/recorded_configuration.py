@@ -14,6 +14,7 @@ from dxbeam.mechanisms.public_model import PublicModel
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.bag_of_words_published import BagOfWordsPublished
+from dxbeam.text.base_file import read_base
 from dxbeam.text.configuration import DECODER, TRUECASE, Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.epsilon_by_field import EpsilonByField
@@ -25,17 +26,22 @@ _STOP_WORDS = ("english", "none")
 
 
 def rebuilt(
-    record: Mapping[str, Any], importance: str | None = None, stop_words: str | None = None
+    record: Mapping[str, Any],
+    importance: str | None = None,
+    stop_words: str | None = None,
+    base: str | None = None,
 ) -> Configuration | None:
     """The configuration whose ``as_dict`` is this record.
 
     None where it cannot be made: the record is of released vectors or of an earlier rule for noise
-    or words, or names stop words or weights of a file that is not given, or is another one.
+    or words, or names stop words, weights or a base measure of a file that is not given, or is
+    another one.
 
     Args:
       record: what release.json says of it.
       importance: the file of the words' weights, where there is one.
       stop_words: the file of the stop words, where there is one.
+      base: the file of the base measure, where there is one.
 
     Raises:
       ConfigurationError: a file that is given cannot be read.
@@ -46,8 +52,8 @@ def rebuilt(
         parameters = dict(record["mechanism"])
         if weights := parameters.pop("importance", None):
             parameters["importance"] = given or _importance(weights)
-        if base := parameters.pop("base", None):
-            parameters["base"] = _base(base)
+        if measure := parameters.pop("base", None):
+            parameters["base"] = _base(measure, base)
         if constant := parameters.pop("constant", None):
             settings = {**record["mechanism"]}
             parameters["constant"] = _constant(constant, settings)
@@ -71,19 +77,21 @@ def rebuilt(
 
 
 def files_needed(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Which files ``rebuilt`` must be given: of "importance" and "stop_words"."""
+    """Which files ``rebuilt`` must be given: of "importance", "base" and "stop_words"."""
     needed = []
     mechanism, bag = record.get("mechanism"), record.get("bag_of_words")
     weights = mechanism.get("importance") if isinstance(mechanism, dict) else None
     if weights and not (isinstance(weights, dict) and weights.get("kind") in NAMED):
         needed.append("importance")
+    if has_listed_base(record):
+        needed.append("base")
     if bag and _bag(bag, None) is None:
         needed.append("stop_words")
     return tuple(needed)
 
 
 def has_listed_base(record: Mapping[str, Any]) -> bool:
-    """Whether there is a base measure of a list, which ``rebuilt`` cannot make again."""
+    """Whether there is a base measure of a list, which ``rebuilt`` needs the file for."""
     mechanism = record.get("mechanism")
     base = mechanism.get("base") if isinstance(mechanism, dict) else None
     return isinstance(base, dict) and base.get("kind") != FREQUENCY
@@ -95,10 +103,12 @@ def _importance(record: Mapping[str, Any]) -> Importance:
     return read_importance(f"{record['kind']}={record['largest']!r}")
 
 
-def _base(record: Mapping[str, Any]) -> BaseMeasure:
-    if record["kind"] != FREQUENCY:
+def _base(record: Mapping[str, Any], file: str | None) -> BaseMeasure:
+    if record["kind"] == FREQUENCY:
+        return FrequencyBase(record["exponent"])
+    if file is None:
         raise ValueError("of a file only a digest is recorded")
-    return FrequencyBase(record["exponent"])
+    return read_base(file, record["exponent"])
 
 
 def _constant(record: Mapping[str, Any], mechanism: dict[str, Any]) -> ExactConstant:

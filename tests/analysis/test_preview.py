@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import stat
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,12 +27,11 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from pipelines.preview import preview
-from tests.support import preview_page, tiny
+from tests.support import browser, preview_page, tiny
 
 TEXT = "W1, w2 w3 (w4)!\nStrange w5. W6 w7 w8 </script> w9 w1 w2."
 KEYS = new_keys(8)
-DECODED = "laplace"
-CHOSEN = "santext", "fluent", "vickrey"
+CHOSEN = "santext", "vickrey"
 
 
 def _scales(name: str) -> bool:
@@ -52,12 +52,21 @@ def model(search: NeighborSearch) -> dxbeam.LanguageModel:
     return language_model_of(sentences, search.vocabulary)
 
 
+def _page(search: NeighborSearch, model: dxbeam.LanguageModel | None, *names: str) -> str:
+    sample, named = sample_of([TEXT], search.vocabulary), named_mechanisms(",".join(names))
+    return page(sample, named, search, model, Places("tiny", "model"), KEYS).html
+
+
 @pytest.fixture(scope="module")
-def data(search: NeighborSearch, model: dxbeam.LanguageModel) -> dict[str, Any]:
-    named = named_mechanisms(",".join([*SCALED, *CHOSEN]))
-    sample = sample_of([TEXT], search.vocabulary)
-    shown = page(sample, named, search, model, Places("tiny", "model"), KEYS)
-    return preview_page.embedded(shown.html)
+def data(search: NeighborSearch) -> dict[str, Any]:
+    """Of a page without decoders."""
+    return preview_page.embedded(_page(search, None, *SCALED, *CHOSEN))
+
+
+@pytest.fixture(scope="module")
+def read(search: NeighborSearch, model: dxbeam.LanguageModel) -> str:
+    """A page whose words a language model reads."""
+    return _page(search, model, "laplace", "fluent")
 
 
 @pytest.fixture
@@ -109,13 +118,15 @@ def test_every_epsilon_of_noise_is_that_of_the_sanitizer(
     assert len(texts) > 10
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", [*CHOSEN, "fluent"])
 def test_a_grid_is_that_of_the_sanitizer(
     name: str,
     data: dict[str, Any],
+    read: str,
     model: dxbeam.LanguageModel,
     sanitized: Callable[..., str],
 ) -> None:
+    data = preview_page.embedded(read) if name == "fluent" else data
     found = preview_page.reading(data, name, "nearest", None)
     for number, epsilon in enumerate(found["grid"][::9]):
         expected = sanitized(_made(name, epsilon, model), number)
@@ -124,15 +135,13 @@ def test_a_grid_is_that_of_the_sanitizer(
 
 @pytest.mark.parametrize("decode", ["prior", "context"])
 def test_decoded_words_are_those_of_the_sanitizer(
-    decode: str,
-    data: dict[str, Any],
-    model: dxbeam.LanguageModel,
-    sanitized: Callable[..., str],
+    decode: str, read: str, model: dxbeam.LanguageModel, sanitized: Callable[..., str]
 ) -> None:
-    found = preview_page.reading(data, DECODED, decode, None)
+    data = preview_page.embedded(read)
+    found = preview_page.reading(data, "laplace", decode, None)
     assert len(found["grid"]) == 60
     for number, epsilon in enumerate(found["grid"][::9]):
-        expected = sanitized(_made(DECODED, epsilon, model), number, decode=decode)
+        expected = sanitized(_made("laplace", epsilon, model), number, decode=decode)
         assert preview_page.released(data, found, number, epsilon) == expected
 
 
@@ -241,3 +250,47 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(uri: str, tmp_path: Path)
         assert isinstance(refused.value, kind)
         assert "Nothing known" not in str(refused.value)
     assert not page.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not browser.PROGRAM, reason=browser.MISSING)
+def test_a_browser_shows_what_the_page_holds(read: str, tmp_path: Path) -> None:
+    """With the keyboard only, and asking nobody for anything."""
+    data = preview_page.embedded(read)
+    found = preview_page.reading(data, "laplace", "nearest", None)
+    place, profile = tmp_path / "page.html", tmp_path / "browser"
+    place.write_text(read)
+    profile.mkdir()
+    with browser.browser(profile) as shown:
+        shown.open(place, dark=True, width=360)
+        assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        shown.evaluate("at('epsilon').focus()")
+        seen = []
+        for _ in range(5):
+            before = shown.evaluate("state.epsilon")
+            shown.press("ArrowRight")
+            epsilon, text = shown.evaluate("[state.epsilon, at('text').textContent]")
+            assert epsilon > before
+            assert text == preview_page.released(data, found, 0, epsilon)
+            seen.append(shown.evaluate("at('epsilon').getAttribute('aria-valuetext')"))
+        assert len(set(seen)) == 5
+        shown.evaluate("BUTTONS[0].focus()")
+        shown.press("ArrowRight")
+        assert "“w2” is released as" in shown.evaluate("at('word').textContent")
+        shown.evaluate("at('again').click()")
+        text = shown.evaluate("at('text').textContent")
+        assert text == preview_page.released(data, found, 1, epsilon)
+        for number, mechanism in enumerate(data["mechanisms"]):
+            for each in mechanism["readings"]:
+                settings = {"mechanism": number, "decode": each["decode"], "c": each["c"]}
+                shown.evaluate(f"Object.assign(state, {json.dumps(settings)}); settle()")
+                epsilon, draw, text = shown.evaluate(
+                    "[state.epsilon, state.draw, at('text').textContent]"
+                )
+                assert text == preview_page.released(data, each, draw, epsilon)
+                command = shown.evaluate("at('command').textContent")
+                assert command.startswith("dxbeam sanitize --input … --vocabulary tiny --mech")
+                reads = each["decode"] != "nearest" or mechanism["name"] == "fluent"
+                assert ("--language_model model" in command) == reads
+        assert shown.messages == []
+        assert shown.requests == [place.as_uri()]

@@ -234,6 +234,9 @@ def test_files_are_read_and_mistakes_named(tmp_path: Path) -> None:
         (tmp_path / "bad.tsv").write_text(content)
         with pytest.raises(ConfigurationError, match=message):
             read_base(str(tmp_path / "bad.tsv"))
+    for name in ("model", "optimal"):
+        with pytest.raises(ConfigurationError, match="made once, by dxbeam build-base"):
+            read_base(name)
     with pytest.raises(ConfigurationError, match="give a file, or one of frequency"):
         read_base(str(tmp_path / "none"))
     for exponent in (0.0, -1.0, math.nan, 5.0):

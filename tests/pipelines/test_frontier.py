@@ -10,10 +10,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from dxbeam.analysis.public_parameters import taken_apart, written
 from dxbeam.errors import DxbeamError
 from dxbeam.transforms import progress
 from dxbeam.transforms.progress import read_report
 from pipelines.frontier import measure_frontier
+from pipelines.scan_constant import scan_constant
 from tests.support import tiny
 
 FLAGS = [
@@ -81,6 +83,63 @@ def test_weights_are_recorded_and_known_to_the_attacker(uri: str, tmp_path: Path
     page = (output / "report.html").read_text()
     assert "--mechanism santext --epsilon 1 --importance frequency=60" in page
     assert "Words have public weights (frequency: 60 (1 - ln(r) / ln(N))" in page
+
+
+def test_a_base_measure_and_a_scan_are_points_beside_the_plain_mechanism(tmp_path: Path) -> None:
+    """At one guaranteed epsilon; the page says which flags of sanitize choose them."""
+    uri = tiny.write_artifact(tmp_path / "voc", tiny.vocabulary(200, 8))
+    scan = tmp_path / "scan.json"
+    scan_constant([f"--vocabulary={uri}", "--epsilon=1,2", f"--output={scan}"])
+    output = tmp_path / "out"
+    mechanisms = f"santext,santext:base=frequency:base_exponent=0.5,santext:constant_scan={scan}"
+    flags = [f"--vocabulary={uri}", "--attacked_words=200", "--epsilons=1,3", "--most_risk=0.9"]
+    measure_frontier([*flags, f"--mechanisms={mechanisms}", f"--output={output}"])
+    rows = pq.read_table(output / "frontier.parquet").to_pylist()
+    assert [(row["parameters"], row["epsilon"]) for row in rows] == [
+        ("", 1.0),
+        ("", 3.0),
+        ("base=frequency,base_exponent=0.5", 1.0),
+        ("base=frequency,base_exponent=0.5", 3.0),
+        (f"constant_scan={scan}", 1.0),  # which is not solved for 3
+    ]
+    plain, *_, exact = [row["unchanged"] for row in rows]
+    assert exact > plain
+    page = (output / "report.html").read_text()
+    assert f"--mechanism santext --epsilon 1 --constant exact --constant_scan {scan}" in page
+    other = tiny.write_artifact(tmp_path / "other", tiny.vocabulary(200, 8, seed=1))
+    for vocabulary, epsilons, message in ((other, "1", "another vocabulary"), (uri, "3", "solved")):
+        with pytest.raises(DxbeamError, match=message):
+            measure_frontier(
+                [
+                    f"--vocabulary={vocabulary}",
+                    f"--epsilons={epsilons}",
+                    f"--mechanisms={mechanisms}",
+                    f"--output={tmp_path / 'no'}",
+                ]
+            )
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "importance", "text", "flags"),
+    [
+        ("clip=2", "", "clip=2", ""),
+        ("", "a,b.tsv", "importance=a,b.tsv", "--importance a,b.tsv"),
+        (
+            "base=gs://q/x.csv:base_exponent=2:beta=0.1",
+            "frequency=5",
+            "beta=0.1,base=gs://q/x.csv,base_exponent=2,importance=frequency=5",
+            "--base gs://q/x.csv --base_exponent 2 --importance frequency=5",
+        ),
+    ],
+)
+def test_a_column_of_parameters_becomes_flags(
+    parameters: str, importance: str, text: str, flags: str
+) -> None:
+    pairs = [part.partition("=")[::2] for part in re.split(r":(?!//)", parameters) if part]
+    assert written(pairs, importance) == text
+    first, *_ = [part for part in text.split(",") if part[:4] in ("clip", "beta")] or [""]
+    assert taken_apart(text) == (first, flags)
 
 
 def test_weights_for_a_mechanism_that_takes_none_are_refused(uri: str, tmp_path: Path) -> None:

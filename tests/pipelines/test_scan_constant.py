@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from dxbeam.errors import ConfigurationError, OutputError
+from dxbeam.mechanisms.constants.solve import solve
+from dxbeam.mechanisms.santext import SanText
 from dxbeam.release.verification import verify_release
+from dxbeam.text.constant_file import StoppedScans
 from pipelines.sanitize import sanitize
 from pipelines.scan_constant import scan_constant
 from tests.support import tiny
@@ -45,6 +48,7 @@ def test_a_release_names_both_epsilons_and_is_verified(
     assert "in " in capsys.readouterr().out
     levels = json.loads(scan.read_text())["levels"]
     assert [level["epsilon"] for level in levels] == [1.0, 2.0]
+    assert not Path(f"{scan}.unfinished").exists()
     exact = ("--epsilon=2", "--constant=exact", f"--constant_scan={scan}")
     release = _release(
         vocabulary, tmp_path / "out", "--base=frequency", "--base_exponent=0.5", *exact
@@ -69,6 +73,48 @@ def test_what_nominal_epsilons_guarantee_is_said(
     assert scan_constant([f"--vocabulary={vocabulary}", "--nominal_epsilon=2"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("nominal epsilon 2 guarantees 1.")
+
+
+def test_a_metric_of_its_own_is_compared_with_the_euclidean_one(
+    vocabulary: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = [f"--vocabulary={vocabulary}", "--mechanism=mahalanobis", "--nominal_epsilon=2,4"]
+    assert scan_constant(flags) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 2
+    assert "per unit of Euclidean distance" in said[0]
+
+
+def test_a_stopped_scan_goes_on_and_finds_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped at each write in turn; what is kept of other settings is of no use."""
+    words, made = tiny.vocabulary(1500, 4), SanText(2.0)
+    expected = solve(made, words)
+    path, write, writes = tmp_path / "scan.unfinished", StoppedScans._write, 0
+
+    def stopping(self: StoppedScans, arrays: dict[str, object]) -> None:
+        nonlocal writes
+        write(self, arrays)
+        writes += 1
+        raise InterruptedError
+
+    monkeypatch.setattr(StoppedScans, "_write", stopping)
+    for _ in range(100):
+        stopped = StoppedScans(str(path), {"epsilon": 2.0}, seconds=0.0)
+        assert stopped.goes_on == (writes > 0)
+        try:
+            found = solve(made, words, scanned_by=stopped.scanned_by)
+        except InterruptedError:
+            continue
+        break
+    assert writes > 2 * expected.scans
+    assert found == expected
+    assert not StoppedScans(str(path), {"epsilon": 3.0}).goes_on
+    path.write_bytes(path.read_bytes()[:-100])
+    assert not StoppedScans(str(path), {"epsilon": 2.0}).goes_on
+    stopped.delete()
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(

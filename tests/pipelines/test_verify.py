@@ -112,7 +112,12 @@ def test_a_file_that_fits_is_no_damage_where_another_is_known_by_its_digest_only
     tiny.run(uri, corpus, output, *flags)
     verified = verify_release(str(output), uri, str(weights), digest=_digest(output))
     [unchecked] = verified.unchecked
-    assert "of the file of the base measure only a digest is recorded" in unchecked
+    assert "so give --importance FILE and --base FILE" in unchecked
+    checked = verify_release(str(output), uri, str(weights), digest=_digest(output), base=str(base))
+    assert checked.unchecked == ()
+    base.write_text(base.read_text().replace("w7\t8", "w7\t9"))
+    with pytest.raises(DamagedReleaseError, match="not the file that is given"):
+        verify_release(str(output), importance=str(weights), base=str(base))
 
 
 def test_released_vectors_and_their_projection_are_checked(

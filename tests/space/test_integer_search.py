@@ -156,6 +156,17 @@ def test_a_product_that_saturates_is_known_by_an_example() -> None:
     assert [integer_products.is_exact(saturating, bits) for bits in BITS] == [False, True]
 
 
+def test_a_product_that_errs_in_a_partly_filled_tile_is_known_by_an_example() -> None:
+    """As onnxruntime 1.23 does with AMX."""
+
+    def errs(*arguments: Any) -> None:
+        plain(*arguments)
+        scores = arguments[-1]
+        scores[31::32, scores.shape[1] // 16 * 16 :] += 1.0
+
+    assert not integer_products.is_exact(errs, 8)
+
+
 def test_a_product_that_saturates_would_give_wrong_answers() -> None:
     """So it matters that it is known."""
     half = np.array([[1.0, 1.0], [0.9, 0.55]])

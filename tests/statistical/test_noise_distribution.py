@@ -13,6 +13,8 @@ import pytest
 from dxbeam.mechanisms.noise import laplace, normal_pairs, uniform
 from tests.support.distributions import Floats, Sampler, check_noise, random_numbers
 
+pytestmark = pytest.mark.exhaustive
+
 DIMENSIONS = (1, 2, 3, 50, 300)
 
 

@@ -20,6 +20,8 @@ from scipy import special, stats
 from dxbeam.mechanisms.noise import laplace, laplace_draws, normal_pairs, uniform
 from tests.support.distributions import Floats, Sampler, judge, random_numbers
 
+pytestmark = pytest.mark.exhaustive
+
 EPSILON = 3.0
 ROWS = 5_000
 LAGS = range(1, 65)

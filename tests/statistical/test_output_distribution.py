@@ -28,6 +28,8 @@ from tests.support.distributions import (
     rank_distribution,
 )
 
+pytestmark = pytest.mark.exhaustive
+
 ROWS = 20_000
 Release = Callable[[Ids, np.ndarray, NeighborSearch, float], Ids]
 

@@ -18,6 +18,8 @@ from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.space.neighbors import Ids
 from tests.support.distributions import rank_distribution
 
+pytestmark = pytest.mark.exhaustive
+
 Ranks = Callable[[np.ndarray, float, int], Ids]
 """(uint64 [B, 1], epsilon * c, N) -> ranks."""
 

@@ -34,6 +34,8 @@ from tests.support.distributions import (
 )
 from tests.support.vocabularies import line_vocabulary
 
+pytestmark = pytest.mark.exhaustive
+
 KEY = bytes(range(32))
 EPSILON, C, WORDS = 0.7, 1.5, 90_000
 LINE = dataclasses.replace(line_vocabulary(), unknown_vector=np.array([2.0], np.float32))

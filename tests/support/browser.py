@@ -96,8 +96,8 @@ class Page:
         return answer["result"].get("value")
 
     def press(self, key: str) -> None:
-        """Presses and releases Tab or Enter."""
-        code, text = {"Tab": (9, ""), "Enter": (13, "\r")}[key]
+        """Presses and releases Tab, Enter or ArrowRight."""
+        code, text = {"Tab": (9, ""), "Enter": (13, "\r"), "ArrowRight": (39, "")}[key]
         for kind in ("keyDown", "keyUp"):
             self.command(
                 "Input.dispatchKeyEvent",

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dxbeam.analysis import every_epsilon
 from dxbeam.analysis.attackers.noisy_vector import NoiseDensity, has_noise_density, noise_density
 from dxbeam.analysis.preview.draws import drawn, new_keys
-from dxbeam.analysis.preview.epsilons import at, coarse
+from dxbeam.analysis.preview.epsilons import COARSE, COARSEST, at, coarse
 from dxbeam.mechanisms import Mechanism, ScalesNoise
 from dxbeam.mechanisms.noise import Floats
 from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
@@ -82,7 +82,7 @@ def chances(
         starts = mechanism.noise_starts(ids, search)
         kept = _leaves_at(starts, noise, ids, search)[:, None] >= scales
     else:
-        epsilons = coarse(grid)
+        epsilons = list(grid[coarse(COARSE)])
         released = [at(mechanism, epsilon).release(rows, random, search) for epsilon in epsilons]
         kept = np.stack(released, axis=1) == rows[:, None]
     stay = kept.reshape(len(ids), STAY_DRAWS, -1).sum(axis=1).astype(np.uint8)
@@ -109,7 +109,7 @@ def _leaves_at(starts: Floats, noise: Floats, ids: Ids, search: NeighborSearch) 
 def beliefs(
     mechanism: Mechanism, ids: Ids, grid: Sequence[float], prior: Floats, search: NeighborSearch
 ) -> Beliefs | None:
-    """What Bayes on the noisy vector says of each of D words, at every third value of a grid.
+    """What Bayes on the noisy vector says of each of D words, at every fifth value of a grid.
 
     No release shows noisy vectors, so whoever sees the released word only can know no more of it,
     on average. Arguments as ``chances``; prior: float64 [N], how frequent words are.
@@ -120,9 +120,9 @@ def beliefs(
     """
     if not (isinstance(mechanism, ScalesNoise) and has_noise_density(mechanism)):
         return None
-    if not noise_density(mechanism, search).euclidean:
+    if not noise_density(mechanism, search).euclidean or len(prior) < NAMED:
         return None
-    epsilons, logs = coarse(grid), np.log(prior).astype(np.float32)
+    epsilons, logs = list(grid[coarse(COARSEST)]), np.log(prior).astype(np.float32)
     random = drawn(mechanism, search.vocabulary.dimensions, len(ids), new_keys(BELIEF_DRAWS))
     starts = mechanism.noise_starts(ids, search)
     noise = np.stack([mechanism.noise(rows, search) for rows in random], axis=1)

@@ -25,6 +25,7 @@ from dxbeam.analysis.preview.promise import promises
 from dxbeam.analysis.preview.readings import Drawn, Reading, draw, readings
 from dxbeam.analysis.preview.runs import lexicon_of, packed
 from dxbeam.analysis.preview.sample import Sample
+from dxbeam.analysis.public_parameters import Known
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import Mechanism, check_vocabulary
@@ -128,6 +129,10 @@ def _mechanism(named: Named, model: LanguageModel | None, search: NeighborSearch
         raise ConfigurationError(
             f"`mechanisms` {name} promises nothing, or nothing for some words, so a preview of it "
             "would mislead; leave it out"
+        )
+    if any(isinstance(value, Known) for _, value in parameters):
+        raise ConfigurationError(
+            f"`mechanisms` {name}: a preview knows no base measure and no scan; leave them out"
         )
     mechanism: Any = made(named, 1.0)
     if reads_model(name):

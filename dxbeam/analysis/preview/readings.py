@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dxbeam.analysis import every_epsilon
-from dxbeam.analysis.preview.draws import DRAWS, drawn
-from dxbeam.analysis.preview.epsilons import at, coarse, epsilon_at, grid, position
+from dxbeam.analysis.preview.draws import drawn
+from dxbeam.analysis.preview.epsilons import COARSE, at, coarse, epsilon_at, grid, position
 from dxbeam.analysis.preview.runs import Runs, joined, of_grid
 from dxbeam.analysis.preview.sample import Sample
 from dxbeam.analysis.proportions import released_words
@@ -35,7 +35,7 @@ RANK_CS = (0.02, 0.04, 0.08, 0.16, 0.32)
 
 _BEFORE = np.array([STARTS, 0, UNKNOWN])  # what places_after calls STARTS, FOLLOWS, CUT
 
-_DECODED, _RESAMPLED = 400, 200
+_SLOWLY = 200
 """So many words are decoded, or resampled, at one epsilon: long texts have fewer draws of these."""
 
 
@@ -93,10 +93,12 @@ def readings(
     """
     if isinstance(draws.mechanism, ScalesNoise):
         yield Reading(NEAREST, None, None, _every_epsilon(draws, sample, search))
+        count = some_draws(len(sample.ids), len(draws.random))
+        released = _released(draws, draws.grid, sample, count, search)
     else:
         released = _released(draws, draws.grid, sample, len(draws.random), search)
         yield Reading(NEAREST, None, draws.grid, of_grid(released, len(draws.random)))
-    yield from _resampled(draws, sample, search)
+    yield from _resampled(draws, released, sample, search)
     if model is not None and isinstance(draws.mechanism, DescribesNoise):
         yield from _decoded(draws, sample, model, search)
 
@@ -136,10 +138,12 @@ def _released(
     return np.stack(found, axis=1)
 
 
-def _resampled(draws: Drawn, sample: Sample, search: NeighborSearch) -> Iterator[Reading]:
-    count = some_draws(_RESAMPLED, len(sample.ids), len(draws.random))
-    epsilons = coarse(draws.grid)
-    chosen = _released(draws, epsilons, sample, count, search)
+def _resampled(
+    draws: Drawn, released: Ids, sample: Sample, search: NeighborSearch
+) -> Iterator[Reading]:
+    count = some_draws(len(sample.ids), len(draws.random))
+    epsilons = draws.grid[coarse(COARSE)]
+    chosen = released[: count * len(sample.ids), coarse(COARSE)]
     last = draws.resampling[:count].reshape(-1, 1)
     words = len(search.vocabulary)
     ranks = np.array(
@@ -148,14 +152,14 @@ def _resampled(draws: Drawn, sample: Sample, search: NeighborSearch) -> Iterator
     # Few pairs of word and rank are different: each is looked up once.
     pairs, which = np.unique(chosen.T * words + ranks, return_inverse=True)
     found = search.neighbor(pairs // words, pairs % words)[which].reshape(ranks.shape)
-    for c, released in zip(RANK_CS, found, strict=True):
-        yield Reading(NEAREST, c, epsilons, of_grid(np.ascontiguousarray(released.T), count))
+    for c, words_of_c in zip(RANK_CS, found, strict=True):
+        yield Reading(NEAREST, c, epsilons, of_grid(np.ascontiguousarray(words_of_c.T), count))
 
 
 def _decoded(
     draws: Drawn, sample: Sample, model: LanguageModel, search: NeighborSearch
 ) -> Iterator[Reading]:
-    count = some_draws(_DECODED, len(sample.ids), len(draws.random))
+    count = some_draws(len(sample.ids), len(draws.random))
     ids, random = np.tile(sample.ids, count), _rows(draws, count)
     breaks = np.tile(sample.breaks, count)
     decoder, found = Decoder(CONTEXT, model=model.digest), []
@@ -170,9 +174,9 @@ def _decoded(
         yield Reading(kind, None, draws.grid, of_grid(released, count))
 
 
-def some_draws(cells: int, words: int, draws: int = DRAWS) -> int:
-    """How many draws of so many words are about so many cells: one at least."""
-    return min(draws, max(1, cells // words))
+def some_draws(words: int, draws: int) -> int:
+    """How many draws of a text of so many words are decoded or resampled: one at least."""
+    return min(draws, max(1, _SLOWLY // words))
 
 
 def _rows(draws: Drawn, count: int) -> Random:

@@ -19,6 +19,7 @@ from dxbeam.mechanisms.constants.exponents import ROUNDOFF, ROWS, Exponents
 from dxbeam.mechanisms.constants.log_sums import error_of, other_log_sums, partial_sums
 from dxbeam.mechanisms.constants.near_pairs import difference, largest_gaps
 from dxbeam.mechanisms.constants.pair_scan import Found, PairScan
+from dxbeam.mechanisms.constants.unfinished import Unfinished
 from dxbeam.space.neighbors import Floats, Ids
 
 Say = Callable[[str], None]
@@ -50,7 +51,10 @@ class ScannedConstant(NamedTuple):
 
 
 def scan(
-    exponents: Exponents, threads: int | None = None, say: Say = lambda _: None
+    exponents: Exponents,
+    threads: int | None = None,
+    say: Say = lambda _: None,
+    unfinished: Unfinished | None = None,
 ) -> ScannedConstant:
     """The smallest c with loss(x, x') <= 2 c h(x, x') for all pairs of strings.
 
@@ -58,18 +62,24 @@ def scan(
       exponents: of the mechanism.
       threads: all cores by default.
       say: is told how far it is.
+      unfinished: what a stopped scan of the same exponents found, and where to keep what this one
+        finds.
     """
     starts = list(range(0, len(exponents.sources), ROWS))
+    unfinished = unfinished or Unfinished()
     with worker_threads(threads) as pool:
-        log_sums = _log_sums(exponents, pool, say)
+        log_sums = unfinished.log_sums
+        if log_sums is None:
+            log_sums = _log_sums(exponents, pool, say, unfinished)
         pairs = PairScan(exponents, log_sums, error_of(exponents))
-        found = pairs.probe()
+        done, found = unfinished.pairs() or (0, pairs.probe())
 
         def rows(start: int) -> Found:
             return pairs.rows(slice(start, min(start + ROWS, len(log_sums))), found.excess)
 
-        for number, part in enumerate(pool.map(rows, starts), start=1):
+        for number, part in enumerate(pool.map(rows, starts[done:]), start=done + 1):
             found.merge(part)
+            unfinished.keep_pairs(log_sums, number, found)
             _report(say, "pairs", number, len(starts))
     return settled(pairs, found)
 
@@ -94,22 +104,26 @@ def all_sums(
     pool: ThreadPoolExecutor,
     say: Say = lambda _: None,
     base: Floats | None = None,
+    unfinished: Unfinished | None = None,
 ) -> Floats:
     """The sums of exp(-h) times q, or another base, for words that can be released: float64 [K]."""
-    count = exponents.outputs
-    starts = range(0, count, ROWS)
-    sums = np.zeros(count)
+    count, unfinished = exponents.outputs, unfinished or Unfinished()
+    done, sums = unfinished.sums(count)
+    starts = range(done, count, ROWS)
     parts = pool.map(
         lambda start: partial_sums(exponents, slice(start, min(start + ROWS, count)), base), starts
     )
-    for number, (start, part) in enumerate(zip(starts, parts, strict=True), start=1):
+    for start, part in zip(starts, parts, strict=True):
         sums[start:] += part
-        _report(say, "sums", number, len(starts))
+        unfinished.keep_sums(start + ROWS, sums)
+        _report(say, "sums", start // ROWS + 1, -(-count // ROWS))
     return sums
 
 
-def _log_sums(exponents: Exponents, pool: ThreadPoolExecutor, say: Say) -> Floats:
-    sums, count = all_sums(exponents, pool, say), exponents.outputs
+def _log_sums(
+    exponents: Exponents, pool: ThreadPoolExecutor, say: Say, unfinished: Unfinished
+) -> Floats:
+    sums, count = all_sums(exponents, pool, say, unfinished=unfinished), exponents.outputs
     others = pool.map(lambda part: other_log_sums(exponents, part), exponents.blocks(count, ROWS))
     return np.concatenate([np.log(sums), *others])
 

@@ -14,6 +14,7 @@ from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.resampled_channel import ResampledWordChannel
 from dxbeam.mechanisms.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
+from dxbeam.mechanisms.word_channel import FallingChannel
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.decoding.decoder import CONTEXT, Decoder
 from dxbeam.text.decoding.drawn_words import ReleasedWords
@@ -27,7 +28,7 @@ from dxbeam.text.decoding.released_channel import (
     released_channel,
     word_shares,
 )
-from tests.support import every_word
+from tests.support import every_word, tiny
 from tests.text.decoding.test_every_word import TEXT, WORDS, N, model, vocabulary
 
 __all__ = ["model", "vocabulary"]  # fixtures
@@ -82,6 +83,19 @@ def test_posteriors_are_those_over_all_words(
     every[:, WORDS] = found.unknown
     exact = every_word.by_context(emissions, breaks == STARTS, model)
     np.testing.assert_allclose(every, exact, rtol=0, atol=1e-9)
+
+
+def test_sums_over_all_words_are_made_once_for_a_search(
+    vocabulary: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker process has one search, so it sums up once, however many bundles it reads."""
+    summed = tiny.counted(monkeypatch, FallingChannel, "_sums")
+    search = NeighborSearch(vocabulary)
+    for _ in range(3):
+        SanText(2.0).channel(search)
+    assert len(summed) == 1
+    SanText(2.5).channel(search)
+    assert len(summed) == 2
 
 
 def test_few_ranks_are_followed_in_a_large_vocabulary(
