@@ -41,6 +41,26 @@ def epsilon_at(place: int) -> float:
     return float(f"{digits + 1000}e{decade + _FIRST_EXPONENT - 3}")
 
 
+def scales(mechanism: Any, first: int, last: int) -> Floats:
+    """The noise's scale at each position, the last one included: float64 [last - first + 1].
+
+    Most scales are a number divided by epsilon, which is then computed for all of them at once.
+    """
+    decades, digits = np.divmod(np.arange(first, last + 1), _PER_DECADE)
+    powers = decades + (_FIRST_EXPONENT - 3)
+    # Whole numbers times or over whole powers of ten: rounded once, as the written number is.
+    epsilons = np.where(
+        powers < 0,
+        (digits + 1000) / 10.0 ** np.abs(powers),
+        (digits + 1000) * 10.0 ** np.abs(powers),
+    )
+    some = epsilons[:: max(1, len(epsilons) // 16)]
+    products = np.array([at(mechanism, epsilon).noise_scale * epsilon for epsilon in some.tolist()])
+    if np.allclose(products, products[0], rtol=1e-14, atol=0):
+        return np.asarray(products[0] / epsilons)
+    return np.array([at(mechanism, epsilon).noise_scale for epsilon in epsilons.tolist()])
+
+
 def at(mechanism: Any, epsilon: float) -> Any:
     """The same mechanism at another epsilon."""
     return replace(mechanism, epsilon=epsilon)

@@ -14,7 +14,7 @@ import numpy as np
 
 from dxbeam.analysis import every_epsilon
 from dxbeam.analysis.preview.draws import drawn
-from dxbeam.analysis.preview.epsilons import COARSE, at, coarse, epsilon_at, grid, position
+from dxbeam.analysis.preview.epsilons import COARSE, at, coarse, grid, position, scales
 from dxbeam.analysis.preview.runs import Runs, joined, of_grid
 from dxbeam.analysis.preview.sample import Sample
 from dxbeam.analysis.proportions import released_words
@@ -108,9 +108,9 @@ def _every_epsilon(draws: Drawn, sample: Sample, search: NeighborSearch) -> Runs
     starts = np.tile(mechanism.noise_starts(sample.ids, search), (len(draws.random), 1))
     noise = mechanism.noise(_rows(draws, len(draws.random)), search) / mechanism.noise_scale
     first, last = position(draws.grid[0]), position(draws.grid[-1])
-    scales = [at(mechanism, epsilon_at(place)).noise_scale for place in range(first, last + 1)]
     lines = search.computed_once("lines", lambda words: every_epsilon.lines(words.vectors))
-    found = every_epsilon.spans(starts, noise, np.array(scales[::-1]), lines, search.threads)
+    along = scales(mechanism, first, last)[::-1]
+    found = every_epsilon.spans(starts, noise, along, lines, search.threads)
     return joined((_by_position(spans, first, last) for spans in found), len(draws.random))
 
 
