@@ -165,9 +165,10 @@ function show() {
 }
 
 function attackers(unchanged) {
+  const read = state.decode === "context" ? ": as good as reading the noisy vectors of a sentence together, with this language model" : "";
   const rows = [
     ["Guesses the most frequent word everywhere", percent(DATA.most_frequent)],
-    ["Takes the released word for the original", percent(unchanged)],
+    [`Takes the released word for the original${read}`, percent(unchanged)],
   ];
   const beliefs = opinions();
   if (!beliefs) {
@@ -180,7 +181,7 @@ function attackers(unchanged) {
     known += DATA.belief_draws;
     right += beliefs.rightly[DATA.distinct[t] * width + column];
   }
-  return [...rows, [`Knows the mechanism and how frequent words are, and sees the noisy vectors, which no release shows (at epsilon ${beliefs.grid[column]})`, percent(right / known)]];
+  return [...rows, [`Knows the mechanism and how frequent words are, and sees each noisy vector by itself, which no release shows (at epsilon ${beliefs.grid[column]})`, percent(right / known)]];
 }
 
 function opinions() {
@@ -269,7 +270,7 @@ function belief(t) {
     return `“${DATA.lexicon[beliefs.believed[one]]}” (${beliefs.shared[one]} %)`;
   });
   const truth = DATA.originals[t] < 0 ? "" : ` It gives the true word ${beliefs.truly[cell]} %, and its first guess is right in ${beliefs.rightly[cell]} of ${DATA.belief_draws} draws.`;
-  return `An attacker who knows how frequent words are, and sees even the noisy vector, at epsilon ${beliefs.grid[column]} believes most in ${named.join(", ")}, on average.${truth} Whoever sees only the released word cannot know more of it, on average.`;
+  return `An attacker who knows how frequent words are, and sees even the noisy vector of this word, at epsilon ${beliefs.grid[column]} believes most in ${named.join(", ")}, on average.${truth} Whoever sees this one word of the release cannot know more of it, on average; whoever reads the words around it may.`;
 }
 
 const BUTTONS = DATA.words.map((_, t) => {

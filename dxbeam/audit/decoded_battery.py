@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,8 +53,27 @@ SHAPES = {True: ((2,), (1, 1)), False: ((3,), (2, 1), (1,))}
 CELLS = 9
 """Of the line, for noise."""
 
+LONGEST, LONGEST_NAMES, LONGEST_CELLS = (4,), (0, 3), 3
+"""Documents of four words: of a word and a stranger only, and for noise with wider cells."""
+
 _ROUNDING = 1e-9
 _NAMES = (*WORDS, *STRANGERS)
+
+
+class Corpora(NamedTuple):
+    """All corpora of some documents.
+
+    Attributes:
+      shape: how many words each document has.
+      names: which of WORDS and STRANGERS, by number.
+    """
+
+    shape: tuple[int, ...]
+    names: tuple[int, ...]
+
+    def all(self) -> list[tuple[int, ...]]:
+        """Each corpus as the numbers of its words."""
+        return list(itertools.product(self.names, repeat=sum(self.shape)))
 
 
 class Drawings(NamedTuple):
@@ -108,30 +127,34 @@ def audit_decoded(subject: Subject, _n: int) -> Iterator[Finding]:
     vocabulary = small_vocabulary(subject)
     reference = subject.reference(vocabulary)
     drawings = drawings_of(subject, vocabulary, reference)
-    if drawings is None:
+    wide = drawings_of(subject, vocabulary, reference, LONGEST_CELLS)
+    if drawings is None or wide is None:
         return
+    every = tuple(range(len(_NAMES)))
+    shapes = [(Corpora(shape, every), drawings) for shape in SHAPES[drawings.values.ndim == 2]]
     model, losses = made_up_model(vocabulary), word_losses(vocabulary, reference)
-    for shape in SHAPES[drawings.values.ndim == 2]:
-        setting = f"corpora of {' and '.join(map(str, shape))} words, three words on a line"
-        corpora = list(itertools.product(range(len(_NAMES)), repeat=sum(shape)))
-        outputs = _all_outputs(subject, vocabulary, model, drawings, shape)
+    for corpora, drawn in (*shapes, (Corpora(LONGEST, LONGEST_NAMES), wide)):
+        setting = f"corpora of {' and '.join(map(str, corpora.shape))} words, three words on a line"
+        outputs = _all_outputs(subject, vocabulary, model, drawn, corpora)
         unusual = int((outputs < 0).any(axis=2).sum())
         found = evidence.never(unusual)
         yield Finding.of("decoded: not a word of the vocabulary for each word", setting, found)
         if not unusual:
-            shares = _output_shares(subject, vocabulary, drawings, outputs, corpora)
-            yield _bounded(subject, shares, corpora, losses, reference.delta, setting)
+            shares = _output_shares(subject, vocabulary, drawn, outputs, corpora.all())
+            yield _bounded(subject, shares, corpora.all(), losses, reference.delta, setting)
 
 
-def drawings_of(subject: Subject, vocabulary: Vocabulary, reference: Reference) -> Drawings | None:
+def drawings_of(
+    subject: Subject, vocabulary: Vocabulary, reference: Reference, cells: int = CELLS
+) -> Drawings | None:
     """All drawings for words on a line; None where their probabilities are not known."""
     places = vocabulary.vectors_of(np.append(np.arange(len(vocabulary)), UNKNOWN))
     if isinstance(subject.configuration.mechanism, AddsNoise):
         if reference.normal is None or reference.centre is None:
             return None
         # Cells between multiples of a number that float32 and float64 hold exactly.
-        step = 2.0 ** np.round(np.log2(subject.spread(1) / 2))
-        edges = (np.arange(CELLS + 1) - CELLS / 2 + 0.5) * step
+        step = 2.0 ** np.round(np.log2(subject.spread(1) / 2)) * (1 if cells == CELLS else 2)
+        edges = (np.arange(cells + 1) - cells / 2 + 0.5) * step
         below = np.array([_below(reference, edges - reference.centre(x)[0]) for x in places])
         below[:, 0], below[:, -1] = 0.0, 1.0
         return Drawings((edges[:-1, None] + step / 2), np.diff(below, axis=1))
@@ -178,17 +201,17 @@ def _all_outputs(
     vocabulary: Vocabulary,
     model: LanguageModel,
     drawings: Drawings,
-    shape: Sequence[int],
+    corpora: Corpora,
 ) -> Ids:
     """What is released for every corpus and all that can be drawn for it.
 
     Returns:
       int64 [corpora, drawings, words], -1 where no word of the vocabulary was released.
     """
-    words, choices = sum(shape), len(drawings.values)
-    corpora = list(itertools.product(_NAMES, repeat=words))
+    words, choices = sum(corpora.shape), len(drawings.values)
     drawn = np.array(list(itertools.product(range(choices), repeat=words)))
-    values = drawings.values[np.tile(drawn, (len(corpora), 1)).ravel()]
+    named = [[_NAMES[number] for number in corpus] for corpus in corpora.all()]
+    values = drawings.values[np.tile(drawn, (len(named), 1)).ravel()]
     sanitizer = decoding_sanitizer(
         subject,
         vocabulary,
@@ -196,10 +219,13 @@ def _all_outputs(
         mechanism=drawing(subject.configuration.mechanism, values),
         resampling=None,
     )
-    ends = list(itertools.accumulate(shape))
+    ends = list(itertools.accumulate(corpora.shape))
     texts = [
-        [" ".join(corpus[end - length : end]) for length, end in zip(shape, ends, strict=True)]
-        for corpus in corpora
+        [
+            " ".join(corpus[end - length : end])
+            for length, end in zip(corpora.shape, ends, strict=True)
+        ]
+        for corpus in named
     ]
     documents = (
         Document(f"{i} {j} {k}", text)
@@ -207,8 +233,8 @@ def _all_outputs(
         for j in range(len(drawn))
         for k, text in enumerate(parts)
     )
-    released = _words_released(sanitizer, documents, len(corpora) * len(drawn) * words)
-    return released.reshape(len(corpora), len(drawn), words)
+    released = _words_released(sanitizer, documents, len(named) * len(drawn) * words)
+    return released.reshape(len(named), len(drawn), words)
 
 
 def _words_released(sanitizer: Sanitizer, documents: Iterable[Document], count: int) -> Ids:

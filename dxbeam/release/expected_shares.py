@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from secrets import SystemRandom
 
 from dxbeam.documents import Document
+from dxbeam.keys import given_or_new_key
 from dxbeam.language.model import LanguageModel
 from dxbeam.release import usefulness
 from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.vocabulary import UNKNOWN
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
@@ -20,6 +22,9 @@ from dxbeam.text.tokenization import words
 
 MOST_WORDS = 2000
 """So many words are sanitized at most."""
+
+EXAMPLE = "The doctor asked her to return in two weeks."
+"""A public sentence."""
 
 _NORMAL_QUANTILE = 1.959964  # of 0.975
 
@@ -57,6 +62,26 @@ def sanitized_sample(
         smaller = dataclasses.replace(configuration, bag=bag)
         results = Sanitizer(search, smaller, language_model=language_model).sanitize(some)
     return total(result.tally for result in results if isinstance(result, Sanitized))
+
+
+def decoded_example(
+    search: NeighborSearch, configuration: Configuration, language_model: LanguageModel | None
+) -> tuple[str, ...]:
+    """A public sentence with the words drawn for it, and as it is decoded: a line each.
+
+    Nothing where nothing is decoded, or where the vocabulary is of another language.
+    """
+    decoder, known = configuration.decoder, search.vocabulary.ids_of(words(EXAMPLE)) != UNKNOWN
+    if decoder is None or configuration.bag or not known.all():
+        return ()
+    key = given_or_new_key(None)
+    drawn = dataclasses.replace(configuration, decoder=None, truecase=None)
+    before = Sanitizer(search, drawn, key).sanitize_text(EXAMPLE, "example")
+    after = Sanitizer(search, configuration, key, language_model).sanitize_text(EXAMPLE, "example")
+    return (
+        f'For example, "{EXAMPLE}" without the decoder: {before}',
+        f"and by {decoder.kind}: {after}",
+    )
 
 
 def _some_documents(documents: Sequence[Document]) -> list[Document]:

@@ -41,12 +41,14 @@ class Estimate(NamedTuple):
       tokens_per_second: of one search thread.
       sample: what became of the words of a sample that was sanitized.
       problem: why no record of it could be used, if none could.
+      example: a public sentence, drawn and decoded.
     """
 
     tokens: int
     tokens_per_second: float
     sample: Tally = Tally()
     problem: str = ""
+    example: tuple[str, ...] = ()
 
     @property
     def core_seconds(self) -> float:
@@ -92,7 +94,8 @@ def estimate(
     start = time.perf_counter()
     sanitizer.release(run, ids, breaks)
     tokens_per_second = len(ids) / (time.perf_counter() - start)
-    return Estimate(int(total), tokens_per_second, sample, problem)
+    example = expected_shares.decoded_example(search, configuration, language_model)
+    return Estimate(int(total), tokens_per_second, sample, problem, example)
 
 
 def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> tuple[list[Document], float, str]:
@@ -175,7 +178,7 @@ def describe(
         f"  about {duration(forecast.core_seconds)} of one core "
         f"({forecast.tokens_per_second:,.0f} tokens per second), less with more cores"
         + ("; the language model takes further time" if repair else ""),
-        *(f"  {sentence}" for sentence in shares),
+        *(f"  {sentence}" for sentence in (*forecast.example, *shares)),
         *([f"  Warning: {forecast.problem}"] if forecast.problem else []),
         *(["  What comes out so is what the language model rewrites."] if repair else []),
         "Nothing was written (--dry_run).",

@@ -69,6 +69,7 @@ class TextRelease(NamedTuple):
             decoding = processed[DECODING]
             further.append(f"decoded from the release by {decoding['decode']}")
             further.append(f"loss {decoding['loss']}")
+            further += ["with capitals"] * ("truecase" in decoding)
         resampling = configuration.get("rank_resampling") or {}
         return Setting(name, tuple(further), resampling.get("c"), epsilon)
 

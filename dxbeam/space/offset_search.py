@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.space.offset_values import OffsetValues
-from dxbeam.space.order_candidates import squared_distances
+from dxbeam.space.order_candidates import measured_on_one_thread, squared_distances
 from dxbeam.space.score_bounds import WORDS_PER_BLOCK, QueryTile, ScoreBounds, Scores
 from dxbeam.space.search_backend import Floats, Ids
 from dxbeam.space.vocabulary import distances, distances_to_words
@@ -102,7 +102,8 @@ class OffsetSearch:
     def _tile(self, queries: Floats, count: int, width: float) -> Best:
         tile = self._bounds.tile(queries) if len(self._vectors) > count else None
         if tile is not None:
-            found = _Candidates(self._values, tile, queries, count, width).found()
+            with measured_on_one_thread():
+                found = _Candidates(self._values, tile, queries, count, width).found()
             if found is not None:
                 return self._ordered(queries, *found, count, width)
         best = Best(*_nothing(len(queries), count))

@@ -8,6 +8,8 @@ are compared by distances in float64.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +40,23 @@ def measure_on_one_thread() -> None:
 
     openmp: Any = faiss
     openmp.omp_set_num_threads(1)
+
+
+@contextmanager
+def measured_on_one_thread() -> Iterator[None]:
+    """Inside, this thread computes its squared distances without the help of others.
+
+    For few of them threads that wait for one another take longer than the work.
+    """
+    import faiss
+
+    openmp: Any = faiss
+    before = openmp.omp_get_max_threads()
+    openmp.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        openmp.omp_set_num_threads(before)
 
 
 def squared_distances(

@@ -84,7 +84,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 @pytest.fixture(scope="module")
 def first(world: World) -> Path:
     """A release of drawn words."""
-    return world.release("first", SANTEXT, "--keep_fields=label")
+    book = (f"--ledger={world.folder / 'ledger'}", "--corpus_id=c")
+    return world.release("first", SANTEXT, "--keep_fields=label", *book)
 
 
 @pytest.fixture(scope="module")
@@ -123,12 +124,13 @@ def test_verify_checks_it_and_the_release_that_it_was_made_of(world: World, firs
     assert card(both).promise == both.manifest["guarantee"]["sentence"]
 
 
-def test_it_opens_nothing_but_release_vocabulary_and_model(world: World, tmp_path: Path) -> None:
+def test_it_opens_nothing_but_release_vocabulary_and_model(
+    world: World, first: Path, tmp_path: Path
+) -> None:
     """Corpus, key and metrics are deleted before, and every file that is opened is looked at."""
-    made = world.release("orphan", "--mechanism=custext")
-    apart = shutil.copytree(made, tmp_path / "orphan")
-    for path in (made, world.folder / "orphan-metrics", world.folder / "raw"):
-        shutil.rmtree(path)
+    apart = shutil.copytree(first, tmp_path / "orphan")
+    shutil.rmtree(world.folder / "raw", ignore_errors=True)
+    shutil.rmtree(world.folder / "first-metrics", ignore_errors=True)
     opened: list[str] = []
     listening = True
 
@@ -280,15 +282,15 @@ def test_a_dry_run_says_what_would_be_done(
     assert not out.exists()
 
 
-def test_a_ledger_has_no_line_of_it(world: World, tmp_path: Path) -> None:
-    book = tmp_path / "ledger"
-    release = world.release("entered", SANTEXT, f"--ledger={book}", "--corpus_id=c")
-    before = book.read_bytes()
-    world.decoded(release, "not entered")
-    assert book.read_bytes() == before
+@pytest.mark.usefixtures("later")
+def test_a_ledger_has_no_line_of_it_and_has_the_first_release(world: World, first: Path) -> None:
+    book, made = str(world.folder / "ledger"), str(world.folder / "later")
+    assert {entry.run for entry in ledger.read(book)} == {
+        json.loads((first / "release.json").read_text())["run"]
+    }
     with pytest.raises(ConfigurationError, match="costs nothing"):
-        verify_release(str(world.folder / "not entered"), ledger=str(book))
-    assert len(ledger.read(str(book))) >= 1
+        verify_release(made, ledger=book)
+    verify_release(made, ledger=book, decoded_from=str(first))
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ from dxbeam.release.expected_shares import MOST_WORDS
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.tally import Tally
 from tests.support import tiny
+from tests.text.decoding.test_decoded_text import language_model, vocabulary
 
 SEARCH = NeighborSearch(tiny.vocabulary(5, 3))
 PLAIN = Configuration(Laplace(5.0))
@@ -90,3 +92,18 @@ def test_words_that_are_kept_come_out_unchanged() -> None:
     keep = Configuration(Laplace(5.0), unknown_words="keep", allow_unsound=True)
     sample = _sample(["one two three"], keep)
     assert (sample.unchanged, sample.unknown) == (3, 3)
+
+
+def test_a_decoder_is_shown_on_a_public_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of another key each time: 40 words come out alike twice once in 10^20 runs."""
+    search = NeighborSearch(vocabulary())
+    model = language_model(search.vocabulary)
+    decoded = Configuration(Laplace(1.5), decoder=Decoder("context"))
+    assert expected_shares.decoded_example(search, decoded, model) == ()  # of another language
+    sentence = " ".join(f"w{number}" for number in range(1, 41))
+    monkeypatch.setattr(expected_shares, "EXAMPLE", sentence)
+    drawn, read = expected_shares.decoded_example(search, decoded, model)
+    assert drawn.startswith('For example, "w1 w2')
+    assert read.startswith("and by context: w")
+    assert drawn != expected_shares.decoded_example(search, decoded, model)[0]
+    assert expected_shares.decoded_example(search, Configuration(Laplace(1.5)), None) == ()

@@ -65,6 +65,12 @@ def test_a_setting_is_named_as_the_manifest_has_it() -> None:
         "gaussian, delta = 1e-06, distance = 5, bags of 50 words, unknown words: drop, repaired"
     )
     assert other.epsilon == 3
+    decoding = {"decode": "context", "loss": "word", "truecase": {"model": "m"}}
+    later = _release(laplace, post_processing={"decoding": decoding})
+    assert later.setting.curve == (
+        "laplace, decoded from the release by context, loss word, with capitals"
+    )
+    assert later.in_order
 
 
 def test_words_keep_their_places_where_nothing_moves_them() -> None:

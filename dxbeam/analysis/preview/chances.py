@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dxbeam.analysis import every_epsilon
 from dxbeam.analysis.attackers.noisy_vector import NoiseDensity, has_noise_density, noise_density
 from dxbeam.analysis.preview.draws import drawn, new_keys
-from dxbeam.analysis.preview.epsilons import at, coarse
+from dxbeam.analysis.preview.epsilons import COARSEST, at, coarse
 from dxbeam.mechanisms import Mechanism, ScalesNoise
 from dxbeam.mechanisms.noise import Floats
 from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
@@ -63,7 +63,7 @@ class Beliefs(NamedTuple):
 def chances(
     mechanism: Mechanism, ids: Ids, grid: Sequence[float], search: NeighborSearch
 ) -> Chances:
-    """How often each of D words stays: at a grid, or at every third value of it.
+    """How often each of D words stays: at a grid, or at every fifth value of it.
 
     Args:
       mechanism: with any epsilon.
@@ -82,7 +82,7 @@ def chances(
         starts = mechanism.noise_starts(ids, search)
         kept = _leaves_at(starts, noise, ids, search)[:, None] >= scales
     else:
-        epsilons = coarse(grid)
+        epsilons = list(grid[coarse(COARSEST)])
         released = [at(mechanism, epsilon).release(rows, random, search) for epsilon in epsilons]
         kept = np.stack(released, axis=1) == rows[:, None]
     stay = kept.reshape(len(ids), STAY_DRAWS, -1).sum(axis=1).astype(np.uint8)
@@ -94,9 +94,9 @@ def _leaves_at(starts: Floats, noise: Floats, ids: Ids, search: NeighborSearch) 
     words = search.computed_once("lines", lambda words: every_epsilon.lines(words.vectors))
     half = words.half_squares.astype(np.float32)
     found = np.full(len(noise), -1.0)
+    first_lines = starts.astype(np.float32) @ words.vectors.T - half
     for row in np.flatnonzero(is_known(ids)):
-        part = slice(row * STAY_DRAWS, (row + 1) * STAY_DRAWS)
-        at_zero = words.vectors @ starts[row].astype(np.float32) - half
+        part, at_zero = slice(row * STAY_DRAWS, (row + 1) * STAY_DRAWS), first_lines[row]
         ahead = np.maximum(at_zero[ids[row]] - at_zero, np.float32(1e-12))
         ahead[ids[row]] = np.inf
         slopes = noise[part].astype(np.float32) @ words.vectors.T
@@ -109,10 +109,12 @@ def _leaves_at(starts: Floats, noise: Floats, ids: Ids, search: NeighborSearch) 
 def beliefs(
     mechanism: Mechanism, ids: Ids, grid: Sequence[float], prior: Floats, search: NeighborSearch
 ) -> Beliefs | None:
-    """What Bayes on the noisy vector says of each of D words, at every third value of a grid.
+    """What Bayes on the noisy vector says of each of D words, at every fifth value of a grid.
 
-    No release shows noisy vectors, so whoever sees the released word only can know no more of it,
-    on average. Arguments as ``chances``; prior: float64 [N], how frequent words are.
+    No release shows noisy vectors, so whoever sees one released word by itself can know no more of
+    it, on average; whoever reads the words around it may.
+
+    Arguments as ``chances``; prior: float64 [N], how frequent words are.
 
     Returns:
       None where the mechanism adds no noise that only epsilon scales, of a density that depends on
@@ -122,7 +124,7 @@ def beliefs(
         return None
     if not noise_density(mechanism, search).euclidean or len(prior) < NAMED:
         return None
-    epsilons, logs = coarse(grid), np.log(prior).astype(np.float32)
+    epsilons, logs = list(grid[coarse(COARSEST)]), np.log(prior).astype(np.float32)
     random = drawn(mechanism, search.vocabulary.dimensions, len(ids), new_keys(BELIEF_DRAWS))
     starts = mechanism.noise_starts(ids, search)
     noise = np.stack([mechanism.noise(rows, search) for rows in random], axis=1)
@@ -131,7 +133,11 @@ def beliefs(
     for epsilon in epsilons:
         there: Any = at(mechanism, epsilon)
         steps.append((there.noise_scale, noise_density(there, search)))
-    squares = np.einsum("ij,ij->i", steps[0][1].words, steps[0][1].words)
+    words, coordinates = steps[0][1].words, steps[0][1].coordinates
+    if coordinates is not None:
+        starts, noise = starts @ coordinates, noise @ coordinates
+    squares = np.einsum("ij,ij->i", words, words)
+    products = starts.astype(np.float32) @ words.T
     shape = (len(ids), len(epsilons))
     found = Beliefs(
         epsilons,
@@ -141,7 +147,8 @@ def beliefs(
         np.zeros((*shape, NAMED), np.float32),
     )
     for row, word in enumerate(ids.tolist()):
-        around = _Around(starts[row], noise[row], steps[0][1], squares)
+        apart = squares - 2 * products[row] + np.float32(starts[row] @ starts[row])
+        around = _Around(starts[row], noise[row], apart, words)
         for column, (scale, density) in enumerate(steps):
             best, mean = around.posterior(scale, density, logs)
             likeliest = np.argpartition(mean, -NAMED)[-NAMED:]
@@ -157,17 +164,14 @@ class _Around:
     """A word's start and its draws of noise, multiplied with all words once.
 
     Args:
-      start: float64 [n].
+      start: float64 [n], in the density's coordinates, as all that follows.
       noise: float64 [K, n], at scale 1.
-      density: at any epsilon.
-      squares: float32 [N], squared lengths of the density's words.
+      apart: float32 [N], squared distances of the words from the start.
+      words: float32 [N, n].
     """
 
-    def __init__(self, start: Floats, noise: Floats, density: NoiseDensity, squares: Singles):
-        if density.coordinates is not None:
-            start, noise = start @ density.coordinates, noise @ density.coordinates
-        words = density.words
-        self._apart = squares - 2 * (words @ start.astype(np.float32)) + np.float32(start @ start)
+    def __init__(self, start: Floats, noise: Floats, apart: Singles, words: Singles):
+        self._apart = apart
         self._products = noise.astype(np.float32) @ words.T
         self._along = (noise @ start).astype(np.float32)
         self._lengths = np.square(noise).sum(axis=1).astype(np.float32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +14,8 @@ from dxbeam.mechanisms.noise import Floats
 from dxbeam.randomness import Random
 from dxbeam.space.neighbors import Ids, NeighborSearch
 
-GRID, COARSE = 60, 20
-"""Values of a grid, and of one for what takes more room or time: every third value of the other."""
+GRID, COARSE, COARSEST = 60, 20, 12
+"""Values of a grid, and of two for what takes more room or time: every third or fifth of them."""
 
 LEAST, MOST = 0.001, 9999.0
 """Between these every number of four digits has a position."""
@@ -24,7 +23,7 @@ LEAST, MOST = 0.001, 9999.0
 _PER_DECADE = 9000
 _FIRST_EXPONENT = -3
 
-_PILOT = tuple(float(f"{0.1 * 10 ** (step / 9):.2e}") for step in range(31))  # up to 215
+_PILOT = tuple(float(f"{0.1 * 10 ** (step / 5):.2e}") for step in range(17))  # up to 158
 _FEW, _MANY = 0.01, 0.99
 """Shares of words that stay at which a range begins, a third further down, and ends."""
 
@@ -40,6 +39,26 @@ def epsilon_at(place: int) -> float:
     """The epsilon at a position."""
     decade, digits = divmod(place, _PER_DECADE)
     return float(f"{digits + 1000}e{decade + _FIRST_EXPONENT - 3}")
+
+
+def scales(mechanism: Any, first: int, last: int) -> Floats:
+    """The noise's scale at each position, the last one included: float64 [last - first + 1].
+
+    Most scales are a number divided by epsilon, which is then computed for all of them at once.
+    """
+    decades, digits = np.divmod(np.arange(first, last + 1), _PER_DECADE)
+    powers = decades + (_FIRST_EXPONENT - 3)
+    # Whole numbers times or over whole powers of ten: rounded once, as the written number is.
+    epsilons = np.where(
+        powers < 0,
+        (digits + 1000) / 10.0 ** np.abs(powers),
+        (digits + 1000) * 10.0 ** np.abs(powers),
+    )
+    some = epsilons[:: max(1, len(epsilons) // 16)]
+    products = np.array([at(mechanism, epsilon).noise_scale * epsilon for epsilon in some.tolist()])
+    if np.allclose(products, products[0], rtol=1e-14, atol=0):
+        return np.asarray(products[0] / epsilons)
+    return np.array([at(mechanism, epsilon).noise_scale for epsilon in epsilons.tolist()])
 
 
 def at(mechanism: Any, epsilon: float) -> Any:
@@ -77,9 +96,9 @@ def grid(mechanism: Mechanism, ids: Ids, random: Random, search: NeighborSearch)
     return [float(f"{value:.2e}") for value in values]
 
 
-def coarse(values: Sequence[float]) -> list[float]:
-    """Every third value of a grid, the last one among them."""
-    return list(values[:: -GRID // COARSE][::-1])
+def coarse(count: int) -> slice:
+    """Some of the values of a grid, evenly, the last one among them."""
+    return slice(GRID // count - 1, None, GRID // count)
 
 
 def _is_defined(mechanism: Mechanism, epsilon: float, search: NeighborSearch) -> bool:

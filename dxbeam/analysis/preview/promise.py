@@ -35,7 +35,11 @@ def promises(mechanism: Mechanism, grid: Sequence[float], search: NeighborSearch
     """For a word and its nearest one, and for two typical words; [] if not Euclidean."""
     words, found = len(search.vocabulary), []
     guarantees = [at(mechanism, epsilon).guarantee() for epsilon in grid]
-    for pair in in_context(guarantees[0], search):
+    if guarantees[0].euclidean_epsilon is None:
+        return []
+    # Distances are those of all words that a guarantee covers, so most mechanisms share them.
+    key = "pairs in context", guarantees[0].first_covered(words)
+    for pair in search.computed_once(key, lambda _: in_context(guarantees[0], search)):
         if pair.words == FARTHEST or (pair.rank or 1) != 1:
             continue
         exponents = [exponent_at(each, pair.distance, words) for each in guarantees]

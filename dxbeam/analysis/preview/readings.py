@@ -14,7 +14,7 @@ import numpy as np
 
 from dxbeam.analysis import every_epsilon
 from dxbeam.analysis.preview.draws import drawn
-from dxbeam.analysis.preview.epsilons import at, coarse, epsilon_at, grid, position
+from dxbeam.analysis.preview.epsilons import COARSE, at, coarse, grid, position, scales
 from dxbeam.analysis.preview.runs import Runs, joined, of_grid
 from dxbeam.analysis.preview.sample import Sample
 from dxbeam.analysis.proportions import released_words
@@ -93,10 +93,12 @@ def readings(
     """
     if isinstance(draws.mechanism, ScalesNoise):
         yield Reading(NEAREST, None, None, _every_epsilon(draws, sample, search))
+        count = some_draws(len(sample.ids), len(draws.random))
+        released = _released(draws, draws.grid, sample, count, search)
     else:
         released = _released(draws, draws.grid, sample, len(draws.random), search)
         yield Reading(NEAREST, None, draws.grid, of_grid(released, len(draws.random)))
-    yield from _resampled(draws, sample, search)
+    yield from _resampled(draws, released, sample, search)
     if model is not None and isinstance(draws.mechanism, DescribesNoise):
         yield from _decoded(draws, sample, model, search)
 
@@ -106,9 +108,9 @@ def _every_epsilon(draws: Drawn, sample: Sample, search: NeighborSearch) -> Runs
     starts = np.tile(mechanism.noise_starts(sample.ids, search), (len(draws.random), 1))
     noise = mechanism.noise(_rows(draws, len(draws.random)), search) / mechanism.noise_scale
     first, last = position(draws.grid[0]), position(draws.grid[-1])
-    scales = [at(mechanism, epsilon_at(place)).noise_scale for place in range(first, last + 1)]
     lines = search.computed_once("lines", lambda words: every_epsilon.lines(words.vectors))
-    found = every_epsilon.spans(starts, noise, np.array(scales[::-1]), lines, search.threads)
+    along = scales(mechanism, first, last)[::-1]
+    found = every_epsilon.spans(starts, noise, along, lines, search.threads)
     return joined((_by_position(spans, first, last) for spans in found), len(draws.random))
 
 
@@ -136,10 +138,12 @@ def _released(
     return np.stack(found, axis=1)
 
 
-def _resampled(draws: Drawn, sample: Sample, search: NeighborSearch) -> Iterator[Reading]:
+def _resampled(
+    draws: Drawn, released: Ids, sample: Sample, search: NeighborSearch
+) -> Iterator[Reading]:
     count = some_draws(len(sample.ids), len(draws.random))
-    epsilons = coarse(draws.grid)
-    chosen = _released(draws, epsilons, sample, count, search)
+    epsilons = draws.grid[coarse(COARSE)]
+    chosen = released[: count * len(sample.ids), coarse(COARSE)]
     last = draws.resampling[:count].reshape(-1, 1)
     words = len(search.vocabulary)
     ranks = np.array(
@@ -148,8 +152,8 @@ def _resampled(draws: Drawn, sample: Sample, search: NeighborSearch) -> Iterator
     # Few pairs of word and rank are different: each is looked up once.
     pairs, which = np.unique(chosen.T * words + ranks, return_inverse=True)
     found = search.neighbor(pairs // words, pairs % words)[which].reshape(ranks.shape)
-    for c, released in zip(RANK_CS, found, strict=True):
-        yield Reading(NEAREST, c, epsilons, of_grid(np.ascontiguousarray(released.T), count))
+    for c, words_of_c in zip(RANK_CS, found, strict=True):
+        yield Reading(NEAREST, c, epsilons, of_grid(np.ascontiguousarray(words_of_c.T), count))
 
 
 def _decoded(
