@@ -69,7 +69,12 @@ def preview(argv: Sequence[str]) -> int:
 def _arguments() -> program.Arguments:
     parser = program.Arguments("preview", __doc__ or "")
     parser.add_argument("--input", metavar="FILE", help="a text file, or a corpus as GLOB")
-    parser.add_argument("--text", metavar="TEXT", help="the text itself")
+    parser.add_argument(
+        "--text",
+        metavar="TEXT",
+        help="the text itself; other users of this machine may "
+        "see it in the list of processes, so name a file if there are any",
+    )
     parser.add_argument(
         "--input_format",
         metavar="FORMAT",

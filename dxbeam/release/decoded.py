@@ -7,7 +7,6 @@ it was decoded is in ``post_processing``. A ledger has no line of it, as it cost
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -136,6 +135,7 @@ def compose(
     shards: Iterable[Shard],
     run: str | None,
     context: list[dict[str, Any]],
+    started: str,
 ) -> dict[str, Any]:
     """The content of the decoded release's release.json.
 
@@ -145,6 +145,7 @@ def compose(
       shards: what was written.
       run: the run's name.
       context: what epsilon means in the vocabulary.
+      started: when the job was assembled.
 
     Raises:
       OutputError: not as many documents were written as the first release holds.
@@ -156,7 +157,6 @@ def compose(
             f"{first.prefix} holds {first.manifest['documents_out']:,} documents and "
             f"{documents:,} were decoded; nothing is written, run the job again"
         )
-    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     return {
         "format": manifest.FORMAT,
         "version": manifest.VERSION,
@@ -168,7 +168,7 @@ def compose(
         "post_processing": {DECODING: settings.as_dict()},
         "run": run,
         "in_context": context,
-        "started": now,
+        "started": started,
         "shards": [shard._asdict() for shard in written],
         "versions": manifest.versions(),
         "unreadable_files": [],

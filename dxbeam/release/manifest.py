@@ -5,6 +5,7 @@
 
 # No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
+import datetime
 import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
@@ -70,6 +71,11 @@ class Settings(Protocol):
     def digest(self, vocabulary: str) -> str:
         """SHA-256 of all that determines the output distribution, the vocabulary included."""
         ...
+
+
+def now() -> str:
+    """The time as release.json has it: UTC, in seconds."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
 
 
 def versions() -> dict[str, str]:

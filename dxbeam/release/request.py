@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from dxbeam.corpus.reading import check_readable
 from dxbeam.documents import dead_letter_cap
 from dxbeam.release import ledger
 from dxbeam.release.ledger import Account
-from dxbeam.release.manifest import ReleaseJob, Settings
+from dxbeam.release.manifest import ReleaseJob, Settings, now
 from dxbeam.release.run import dead_letters_after_failure
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.text.repair import Repair
@@ -125,7 +124,7 @@ class ReleaseRequest:
             facts={
                 "run": run,
                 **facts,
-                "started": _now(),
+                "started": now(),
                 "kept_fields": list(self.corpus_format.keep_fields),
                 "output_format": self.output_format,
             },
@@ -133,7 +132,3 @@ class ReleaseRequest:
             dead_letter_cap=dead_letter_cap(self.max_dead_letters),
             required_digest=required_digest,
         )
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")

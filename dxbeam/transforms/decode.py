@@ -188,7 +188,7 @@ class WriteDecodedManifest(beam.PTransform):
     ):
         super().__init__()
         self._prefix = prefix
-        self._known = (first, settings, run, context)
+        self._known = (first, settings, run, context, manifest.now())
 
     def expand(self, shards: pvalue.PCollection) -> pvalue.PCollection:
         """One element, whose side input is all that must be there first."""
@@ -203,6 +203,6 @@ class WriteDecodedManifest(beam.PTransform):
 
 
 def _write(_: bytes, prefix: str, known: Any, shards: Iterable[Shard]) -> str:
-    first, settings, run, context = known
-    claim.complete(prefix, decoded.compose(first, settings, shards, run, context))
+    first, settings, run, context, started = known
+    claim.complete(prefix, decoded.compose(first, settings, shards, run, context, started))
     return storage.join(prefix, manifest.RELEASE)
