@@ -10,7 +10,7 @@ import pytest
 from dxbeam.analysis.attackers.channel import known_channel
 from dxbeam.analysis.attackers.noisy_vector import noise_density
 from dxbeam.analysis.attackers.prior import Prior
-from dxbeam.analysis.measurement import promises
+from dxbeam.analysis.measure.plan import promises
 from dxbeam.analysis.preview.beliefs import (
     BELIEF_DRAWS,
     NAMED,
@@ -22,7 +22,7 @@ from dxbeam.analysis.preview.beliefs import (
 from dxbeam.analysis.preview.chances import chances
 from dxbeam.analysis.preview.draws import drawn, new_keys
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from tests.support import tiny
 
 GRID = [float(f"{value:.3g}") for value in np.geomspace(0.5, 40, 60)]

@@ -28,10 +28,10 @@ from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.preview.draws import drawn, new_keys
 from dxbeam.analysis.preview.epsilons import COARSEST, FEWEST, at, coarse
 from dxbeam.mechanisms import Mechanism, ScalesNoise
-from dxbeam.mechanisms.noise import Floats
+from dxbeam.mechanisms.sampling.noise import Floats
 from dxbeam.mechanisms.vickrey import Vickrey
-from dxbeam.space.distance_rows import distance_rows, half_squares
-from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.distance_rows import distance_rows, half_squares
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
 WORD, VECTOR, PAIRS = "word", "vector", "pairs"
 

@@ -11,15 +11,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.analysis import every_epsilon
 from dxbeam.analysis.attackers.channel import is_known, log_falling, public_base
+from dxbeam.analysis.measure import every_epsilon
 from dxbeam.analysis.preview.draws import drawn, new_keys
 from dxbeam.analysis.preview.epsilons import COARSE, COARSEST, at, coarse
 from dxbeam.mechanisms import Mechanism, ScalesNoise
-from dxbeam.mechanisms.noise import Floats
-from dxbeam.space.distance_rows import distance_rows
-from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.space.neighbors import is_known as is_known_word
+from dxbeam.mechanisms.sampling.noise import Floats
+from dxbeam.space.search.distance_rows import distance_rows
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import is_known as is_known_word
 
 STAY_DRAWS = 32
 """Draws of each word, where its chance is counted."""
