@@ -52,13 +52,13 @@ from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import PROJECTION, SENSITIVITY
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import Run
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteDeadLetters
+from dxbeam.transforms.reading.sources import ReadDocuments
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
-from dxbeam.transforms.sources import ReadDocuments
 from dxbeam.transforms.vectors import ReleaseVectors, WriteVectorShards
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.configuration import UNITS, VectorConfiguration, check_lengths

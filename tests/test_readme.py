@@ -12,9 +12,9 @@ import pytest
 
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.space.embeddings import read_embeddings
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.space.embeddings.reader import read_embeddings
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer

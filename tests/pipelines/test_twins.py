@@ -51,8 +51,8 @@ from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.splits import Split
 from dxbeam.errors import DxbeamError
 from dxbeam.release import manifest
-from dxbeam.space.vocabulary import UNKNOWN as UNKNOWN_ID
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN as UNKNOWN_ID
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.transforms import shards

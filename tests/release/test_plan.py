@@ -14,7 +14,7 @@ import zstandard
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release import plan
 from dxbeam.release.plan import Estimate
 from dxbeam.text.bag_of_words import BagOfWords
