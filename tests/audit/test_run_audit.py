@@ -105,7 +105,7 @@ def test_every_mechanism_has_a_reference_and_every_reference_a_mechanism() -> No
 
 @pytest.mark.parametrize("name", sorted(broken.MECHANISMS))
 def test_broken_mechanisms_are_found(name: str) -> None:
-    """Twice, if need be: one audit may miss the smallest mistakes (docs/reference/audit.md)."""
+    """Twice, if need be: an audit may miss the smallest mistake (docs/results/broken-copies.md)."""
     settings = Configuration(broken.MECHANISMS[name], allow_unsound=True)
     assert any(failures(Subject(settings, PART_SIZES["noise"])) for _ in range(2))
 

@@ -66,9 +66,9 @@ def test_what_a_new_mechanism_lacks_is_named_with_its_place(folder: Path) -> Non
     (folder / "made_up.py").write_text(MADE_UP)
     assert missing(find_mechanisms()["made_up"]) == [
         "mechanism made_up: no row in the first table of docs/reference/mechanisms.md",
-        "mechanism made_up: no section '### `made_up`' in docs/reference/mechanisms.md",
+        "mechanism made_up: no section '## `made_up`' in docs/reference/mechanism-parameters.md",
         "mechanism made_up: no parameter `half_life` with its default (2.0) in its section of "
-        "docs/reference/mechanisms.md",
+        "docs/reference/mechanism-parameters.md",
         "mechanism made_up: no public name in dxbeam/__init__.py (__all__, and the import for "
         "type checkers)",
         "mechanism made_up: no sentence in docs/guides/choosing-a-mechanism.md",

@@ -21,15 +21,20 @@ def missing(mechanism: type[Any]) -> list[str]:
     name = mechanism.name
     fields = [field for field in dataclasses.fields(mechanism) if field.name != "epsilon"]
     page = (ROOT / "docs/reference/mechanisms.md").read_text("utf-8")
+    parameters = (ROOT / "docs/reference/mechanism-parameters.md").read_text("utf-8")
     choosing = (ROOT / "docs/guides/choosing-a-mechanism.md").read_text("utf-8")
     flags = json.loads((ROOT / "templates/dataflow/sanitize_metadata.json").read_text("utf-8"))
     [flag] = [each for each in flags["parameters"] if each["name"] == "mechanism"]
     wanted = {
         "row in the first table of docs/reference/mechanisms.md": f"\n| `{name}` |" in page,
-        f"section '### `{name}`' in docs/reference/mechanisms.md": f"\n### `{name}`\n" in page,
+        f"section '## `{name}`' in docs/reference/mechanism-parameters.md": (
+            f"\n## `{name}`\n" in parameters
+        ),
         **{
             f"parameter `{field.name}` with its default ({field.default}) in its section of "
-            "docs/reference/mechanisms.md": _states_default(_section(page, name), field)
+            "docs/reference/mechanism-parameters.md": _states_default(
+                _section(parameters, name), field
+            )
             for field in fields
         },
         "public name in dxbeam/__init__.py (__all__, and the import for type checkers)": (
@@ -52,7 +57,7 @@ def missing(mechanism: type[Any]) -> list[str]:
 
 def _section(page: str, name: str) -> str:
     """The section of a mechanism, up to the next heading."""
-    return page.partition(f"\n### `{name}`\n")[2].partition("\n#")[0]
+    return page.partition(f"\n## `{name}`\n")[2].partition("\n#")[0]
 
 
 def _states_default(section: str, field: dataclasses.Field[Any]) -> bool:
