@@ -35,6 +35,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
+from dxbeam.commands.flags.table import table_settings
 from dxbeam.commands.options import (
     CommonOptions,
     ReleaseVectorsOptions,
@@ -119,6 +120,8 @@ def corpus_format(options: PipelineOptions, dimensions: int) -> CorpusFormat:
         document_per=shared_flags.document_per,
         largest_document=shared_flags.largest_document,
         vector_dimensions=dimensions if takes_vectors else None,
+        encoding=shared_flags.encoding,
+        table=table_settings(shared_flags),
     )
 
 
