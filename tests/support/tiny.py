@@ -25,6 +25,9 @@ from dxbeam.space.artifact.word_files import open_words
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
 from pipelines.sanitize import sanitize
+from tests.support import beam_signatures
+
+beam_signatures.remember()
 
 KEY = bytes(range(32))
 

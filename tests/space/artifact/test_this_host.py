@@ -16,8 +16,8 @@ from dxbeam.errors import ArtifactError
 from dxbeam.space.artifact import artifact, this_host
 from dxbeam.space.artifact import contents as artifact_contents
 from dxbeam.space.artifact.manifest import MANIFEST, VECTORS
-from tests.space.artifact.test_artifact import FILES, WRITE, every_version, open_artifact
 from tests.support import elsewhere, tiny
+from tests.support.artifacts import FILES, WRITE, every_version, open_artifact
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from dxbeam.space.search.backends.float32_search import Float32Search
 from dxbeam.space.search.backends.rounded_words import RoundedQueries
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import distances
-from tests.space.search.backends.test_integer_search import plain
+from tests.support.products import plain
 from tests.support.vocabularies import adversarial, of
 
 ROUNDOFF = 2.0**-24

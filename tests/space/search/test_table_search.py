@@ -19,7 +19,7 @@ from dxbeam.space.search.backends.score_bounds import ScoreBounds
 from dxbeam.space.search.backends.torch_product import TorchProduct
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.search.table_search import TableSearch
-from tests.space.search.backends.test_integer_search import plain
+from tests.support.products import plain
 from tests.support.vocabularies import adversarial, of
 
 Vectors = np.ndarray

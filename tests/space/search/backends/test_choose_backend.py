@@ -15,7 +15,7 @@ from dxbeam.space.search.backends.choose_backend import EXACT_BACKENDS
 from dxbeam.space.search.backends.rounded_words import RoundedWords
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
-from tests.space.search.backends.test_integer_search import plain, saturating
+from tests.support.products import plain, saturating
 from tests.support.vocabularies import of
 
 

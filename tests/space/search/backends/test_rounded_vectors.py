@@ -14,8 +14,8 @@ from dxbeam.space.search.backends.rounded_vectors import open_rounded, round_vec
 from dxbeam.space.search.backends.rounded_words import RoundedWords
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
-from tests.space.search.backends.test_integer_search import BITS, plain
 from tests.support import tiny
+from tests.support.products import BITS, plain
 
 
 def _vocabulary(words: int, dimensions: int, seed: int = 0) -> Vocabulary:
