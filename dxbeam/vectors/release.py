@@ -47,7 +47,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.corpus.given_vectors import decode, why_no_vector
+from dxbeam.corpus.parsing.given_vectors import decode, why_no_vector
 from dxbeam.documents import Document, Rejected, as_documents, document_problem, printable_id
 from dxbeam.errors import ConfigurationError, described
 from dxbeam.keys import given_or_new_key

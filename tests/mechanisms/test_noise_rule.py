@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dxbeam.corpus.given_vectors import encode
+from dxbeam.corpus.parsing.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
 from dxbeam.mechanisms.public.importance import FrequencyWeights

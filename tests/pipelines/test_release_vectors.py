@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.corpus.given_vectors import encode
+from dxbeam.corpus.parsing.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError, CorpusError, DxbeamError, RunError
 from dxbeam.release import manifest

@@ -47,8 +47,9 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.transforms import environments
 
-from dxbeam.corpus import delimited, lines, reading
+from dxbeam.corpus import delimited, reading
 from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.parsing import lines
 from dxbeam.corpus.splits import Split
 from dxbeam.errors import DxbeamError
 from dxbeam.release import manifest

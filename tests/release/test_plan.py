@@ -44,7 +44,7 @@ def test_words_are_counted_in_a_sample(tmp_path: Path) -> None:
 def test_words_are_counted_in_every_format_whatever_stands_around_the_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr("dxbeam.corpus.lines._BYTES_TO_JUDGE_BY", 1 << 17)
+    monkeypatch.setattr("dxbeam.corpus.parsing.lines._BYTES_TO_JUDGE_BY", 1 << 17)
     path, source = tmp_path / f"c.{kind}", [f"https://example.org/{i * i}" for i in range(5000)]
     if kind == "parquet":
         pq.write_table(pa.table({"text": TEXTS, "source": source}), path, row_group_size=500)

@@ -16,7 +16,7 @@ import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.util import assert_that, equal_to
 
-from dxbeam.corpus import lines
+from dxbeam.corpus.parsing import lines
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import open_language_model, write_language_model

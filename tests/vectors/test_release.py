@@ -12,7 +12,7 @@ import pytest
 from scipy import optimize, stats
 
 from dxbeam.analysis.theory import noisy_dot_product as theory
-from dxbeam.corpus.given_vectors import encode
+from dxbeam.corpus.parsing.given_vectors import encode
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, laplace, laplace_draws

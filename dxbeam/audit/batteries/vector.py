@@ -16,7 +16,7 @@ from dxbeam.audit.evidence import Evidence, Floats
 from dxbeam.audit.reachability import Reals, add, add_on_grid, reachable
 from dxbeam.audit.references.distributions import laplace_tail
 from dxbeam.audit.subject import Finding, Subject, words_at
-from dxbeam.corpus.given_vectors import encode
+from dxbeam.corpus.parsing.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.vectors.configuration import VectorConfiguration

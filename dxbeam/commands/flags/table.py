@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dxbeam.corpus.column_types import TYPES, parse_columns, parse_types
+from dxbeam.corpus.parsing.column_types import TYPES, parse_columns, parse_types
 from dxbeam.corpus.settings import TableSettings
 from dxbeam.errors import ConfigurationError
 

@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from apache_beam.testing.util import assert_that, equal_to
 
-from dxbeam.corpus import lines, reading
+from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.parsing import lines
 from dxbeam.corpus.splits import number_splits
 from dxbeam.documents import Document, Rejected, UnreadableFile
 from dxbeam.errors import CorpusError

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxbeam.corpus.formats import CorpusFormat
-from dxbeam.corpus.given_vectors import LARGEST, decode, encode
+from dxbeam.corpus.parsing.given_vectors import LARGEST, decode, encode
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError, CorpusError
 from tests.support import corpora, tiny

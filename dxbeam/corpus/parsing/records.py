@@ -9,7 +9,7 @@ import json
 import math
 from typing import Any
 
-from dxbeam.corpus import given_vectors
+from dxbeam.corpus.parsing import given_vectors
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.documents import Document, Rejected, id_as_text, text_problem
 

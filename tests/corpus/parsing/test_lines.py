@@ -43,8 +43,8 @@ def test_any_division_reads_each_line_once(
     path = tmp_path / f"lines.txt{packed}"
     pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[packed]
     path.write_bytes(pack(content))
-    monkeypatch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
-    monkeypatch.setattr("dxbeam.corpus.lines._LINES_PER_RUN", 1 + size % 3)
+    monkeypatch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
+    monkeypatch.setattr("dxbeam.corpus.parsing.lines._LINES_PER_RUN", 1 + size % 3)
     expected = [
         (f"lines.txt{packed}:{number}", line.rstrip(b"\r\n").decode())
         for number, line in enumerate(_lines(content), 1)
@@ -63,7 +63,7 @@ def test_a_byte_order_mark_is_one_at_the_start_of_a_file_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "c.txt").write_bytes("\ufeffa\n\ufeffb\n".encode())
-    monkeypatch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", 5)
+    monkeypatch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", 5)
     assert corpora.read(tmp_path / "c.txt", TEXT) == [
         Document("c.txt:1", "a"),
         Document("c.txt:2", "\ufeffb"),
@@ -75,7 +75,7 @@ def test_a_record_that_is_too_long_is_passed_over_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     (tmp_path / "c.txt").write_bytes(b"a\n" + b"x" * 11 + b"\n" + b"y" * 10 + b"\nb")
-    monkeypatch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
+    monkeypatch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
     results = corpora.read(tmp_path / "c.txt", CorpusFormat("text", largest_document=10))
     assert results == [
         Document("c.txt:1", "a"),
@@ -101,7 +101,7 @@ def test_a_truncated_file_is_known_before_anything_is_read(
     pack = {".gz": gzip.compress, ".zst": zstandard.compress}[packed]
     whole = pack("\n".join(f"{i}{'é' * (i % 50)}" for i in range(20_000)).encode())
     (tmp_path / f"c.txt{packed}").write_bytes(whole[: len(whole) // 2])
-    monkeypatch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
+    monkeypatch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
     [file] = matching_files(str(tmp_path / "*"))
     failed = []
     for split in reading.splits(file, TEXT):

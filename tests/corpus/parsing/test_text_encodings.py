@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dxbeam.corpus import lines
 from dxbeam.corpus.formats import FORMATS, CorpusFormat
+from dxbeam.corpus.parsing import lines
 from dxbeam.documents import Rejected
 from dxbeam.errors import CorpusError
 from tests.support import corpora
@@ -84,7 +84,7 @@ def test_any_bytes_become_documents_or_rejected_records(
     """Without the mark that UTF-16 begins with, nothing is guessed at."""
     (tmp_path / "c").write_bytes(content + b"x")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dxbeam.corpus.text_encodings._BLOCK", 7)
+        patch.setattr("dxbeam.corpus.parsing.text_encodings._BLOCK", 7)
         try:
             corpora.read(tmp_path / "c", CorpusFormat("text", encoding=encoding))
         except CorpusError:

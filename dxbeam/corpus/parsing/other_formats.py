@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from dxbeam.corpus.files import without_compression_suffix
-from dxbeam.corpus.text_encodings import UTF_8, is_utf_8
+from dxbeam.corpus.parsing.text_encodings import UTF_8, is_utf_8
 
 _UTF_16 = (
     "it is in UTF-16; give `encoding` utf-16, or convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW"
