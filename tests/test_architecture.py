@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
@@ -26,29 +27,31 @@ WITHOUT_RELEASES = ("analysis", "audit")
 """What a release never loads, so that scipy and the like stay in extras."""
 
 MAY_SEED = {
-    ("mechanisms.index_recall", "measure_recall"),
-    ("analysis.grids", "_tried"),
-    ("analysis.measure", "_Noisy"),
-    ("analysis.measure_frontier", "_MeasureFrontier"),
-    ("analysis.frontier_cost", "expected_seconds"),
-    ("analysis.measure_documents", "_MeasureDocuments"),
-    ("analysis.word_sample", "uniform_sample"),
-    ("analysis.word_sample", "sample_by_frequency"),
-    ("analysis.noise_shape", "draw"),
-    ("analysis.one_dimension", "drawn_shares"),
-    ("analysis.private_embeddings", "PrivateEmbedding"),
-    ("analysis.private_embeddings", "pair_errors"),
-    ("analysis.classification", "classify"),
-    ("analysis.document_scores", "DocumentScorer"),
+    ("mechanisms.sampling.index_recall", "measure_recall"),
+    ("analysis.measure.grids", "_tried"),
+    ("analysis.measure.transform", "_Noisy"),
+    ("analysis.frontier.transform", "_MeasureFrontier"),
+    ("analysis.frontier.cost", "expected_seconds"),
+    ("analysis.frontier.transform_documents", "_MeasureDocuments"),
+    ("analysis.measure.word_sample", "uniform_sample"),
+    ("analysis.measure.word_sample", "sample_by_frequency"),
+    ("analysis.theory.noise_shape", "draw"),
+    ("analysis.theory.one_dimension", "drawn_shares"),
+    ("analysis.evaluate.classification", "classify"),
+    ("analysis.evaluate.document_scores", "DocumentScorer"),
 }
-"""Measurements, which release nothing. demo.train_vectors is no part of a run."""
+"""Measurements, which release nothing."""
 
 MOST_ROOMS, MOST_ARROWS = 20, 95
+
+MOST_FILES = 16
+"""In a folder, without its ``__init__.py``: what one can look over."""
 
 DOORS = ("", "__main__", "beam")
 """``dxbeam``, ``dxbeam.beam`` and the command: they import from the rooms and hold no code."""
 
 
+@cache
 def _modules() -> dict[str, Path]:
     """Every file by its dotted name below ``dxbeam``; a folder's ``__init__`` by the folder's."""
     modules = {}
@@ -91,6 +94,7 @@ def _room(module: str) -> str:
     return module.split(".")[0]
 
 
+@cache
 def _arrows() -> set[tuple[str, str]]:
     """Pairs of rooms of which the first imports from the second."""
     pairs = {
@@ -108,6 +112,15 @@ def test_every_room_has_its_place() -> None:
 def test_a_newcomer_can_draw_the_house() -> None:
     assert len(ROOMS) <= MOST_ROOMS
     assert len(_arrows()) <= MOST_ARROWS
+
+
+def test_no_folder_holds_more_files_than_one_can_look_over() -> None:
+    for folder in ("dxbeam", "pipelines"):
+        files = Counter(
+            path.parent for path in (ROOT / folder).rglob("*.py") if path.name != "__init__.py"
+        )
+        for where, number in files.items():
+            assert number <= MOST_FILES, f"{where.relative_to(ROOT)} holds {number} files"
 
 
 def test_imports_between_rooms_run_one_way() -> None:
@@ -178,7 +191,6 @@ def test_no_noise_comes_from_a_seeded_generator() -> None:
     found = {
         (name, getattr(statement, "name", "the module itself"))
         for name, path in _modules().items()
-        if name != "demo.train_vectors"
         for statement in _tree(path).body
         if any(map(_names_a_seeded_generator, ast.walk(statement)))
     }

@@ -9,12 +9,12 @@ import pytest
 from dxbeam import storage
 from dxbeam.errors import DamagedReleaseError, OutputError
 from dxbeam.release import ledger
-from dxbeam.release.verification import verify_release
+from dxbeam.release.verification.verify import verify_release
 from pipelines.ledger import show_ledger
 from tests.cloud.conftest import client, put
 from tests.cloud.front import BUCKET, Front
-from tests.release.test_ledger import released
 from tests.support import tiny
+from tests.support.ledgers import released
 
 
 @pytest.mark.parametrize("flag", ["--output_format=parquet", "--compression=zstd"])

@@ -9,13 +9,13 @@ from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release import expected_shares
 from dxbeam.release.expected_shares import MOST_WORDS
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.tally import Tally
 from tests.support import tiny
-from tests.text.decoding.test_decoded_text import language_model, vocabulary
+from tests.support.decoded import language_model, vocabulary
 
 SEARCH = NeighborSearch(tiny.vocabulary(5, 3))
 PLAIN = Configuration(Laplace(5.0))
