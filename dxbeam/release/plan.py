@@ -23,7 +23,7 @@ from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.remarks import remarks
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
-from dxbeam.text.decoding.reading import FOLLOWS, STARTS
+from dxbeam.text.decoding.pieces import FOLLOWS, STARTS
 from dxbeam.text.repair import Repair
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally

@@ -26,7 +26,7 @@ from dxbeam.space.float32_bounds import Float32Bounds
 from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.offset_search import NOTHING, OffsetSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-from dxbeam.text.decoding.reading import Likelihoods
+from dxbeam.text.decoding.likelihoods import Likelihoods
 
 _STEPS_PER_DEVIATION = 16
 _WORDS_PER_BLOCK = 256
