@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dxbeam.space.exact_arithmetic import exp
-from dxbeam.space.neighbors import Floats, Ids
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.search.exact_arithmetic import exp
+from dxbeam.space.search.neighbors import Floats, Ids
+from dxbeam.space.vocabulary.words import UNKNOWN
 
 
 class Likelihoods(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dxbeam.language.model import LanguageModel
-from dxbeam.space.neighbors import Floats, Ids
+from dxbeam.space.search.neighbors import Floats, Ids
 from dxbeam.text.decoding.likelihoods import added, normalised
 from dxbeam.text.decoding.pieces import STARTS, Breaks, Pieces, pieces_at_once
 

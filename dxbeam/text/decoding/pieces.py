@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.space.neighbors import Ids
+from dxbeam.space.search.neighbors import Ids
 
 STARTS, FOLLOWS, CUT = 0, 1, 2
 """What comes before a place: the start of a sentence, the place before, or a word that is not read
