@@ -144,7 +144,7 @@ def describe(
       output: where the release goes.
       metrics_output: where metrics and dead letters go.
       repair: the language model that rewrites the sanitized text, or None.
-      kept_fields: names of the fields that are released beside id and text.
+      kept_fields: names of the fields that are released besides id and text.
     """
     guarantee = configuration.guarantee().with_caveats(*(repair.caveats if repair else ()))
     parameters = configuration.as_dict()

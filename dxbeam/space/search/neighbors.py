@@ -31,9 +31,9 @@ _REMEMBERED = 128
 many as a mechanism that draws words in proportion to a weight looks at first."""
 
 _MANY_WORDS, _MANY_ROWS = 4096, 64
-"""From so many words, and rows of the table at once, bounds are faster than going row by row."""
+"""From this many words, and rows of the table at once, bounds are faster than going row by row."""
 _SHARE_OF_WORDS = 8
-"""Provided that one word of so many, or fewer, is asked for as a neighbour."""
+"""Provided that one word of this many, or fewer, is asked for as a neighbour."""
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
