@@ -1,4 +1,4 @@
-"""What attackers get: on single words, on rare words, and with context. The tables of attackers.md.
+"""What attackers get: on single words, on rare words, and with context. docs/results/attackers.md.
 
     python benchmarks/attackers.py --vocabulary vocabularies/glove \
         --public movie_reviews.jsonl.gz --private brown.jsonl.gz --context state_union.jsonl.gz ...

@@ -1,4 +1,4 @@
-"""Whose speech is this? An attacker before and after: the table of docs/guides/evaluating.md.
+"""Whose speech is this? An attacker before and after: the table of docs/results/authorship.md.
 
     python -m benchmarks.author_attribution --vocabulary vocabularies/glove \
         --speeches state_union.jsonl.gz

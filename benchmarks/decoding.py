@@ -4,9 +4,11 @@
         --private mr_sentence_polarity --model movie_reviews --judge brown --output table.jsonl
 
 The private documents are sanitized by ``Sanitizer`` with each setting, under one key for all, so
-decoders of a mechanism read the same noise (rank resampling has separate noise). ``fluent`` reads
-the same language model (``--settings fluent=2.5 --readers nearest --order 3``). Each row is written
-to ``--output`` as soon as it is known; rows that are there are not computed again.
+decoders of a mechanism read the same noise (rank resampling has separate noise). Settings are as
+in ``dxbeam frontier``, with an epsilon: ``santext:base=frequency:base_exponent=0.5@1.6``,
+``santext:constant_scan=scan.json@1.6``. ``fluent`` reads the same language model (``--settings
+fluent@2.5 --readers nearest --order 3``). Each row is written to ``--output`` as soon as it is
+known; rows that are there are not computed again. ``python -m benchmarks.tables`` draws the pages.
 
 unchanged: of words in the vocabulary. rare: of those whose probability in the text of ``--rare_by``
 is below 1e-4. accuracy: of a TF-IDF and logistic regression that learns from released documents and
@@ -33,6 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dxbeam.analysis import public_parameters
 from dxbeam.documents import Document
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.language.sentences import sentence_ends
@@ -50,8 +53,8 @@ KEY = hashlib.sha256(b"dxbeam benchmarks/decoding 1").digest()
 """A published key: these releases protect nobody."""
 
 SETTINGS = (
-    "laplace=10 laplace=8 laplace=12 laplace=15 laplace=6 "
-    "santext=2 santext=2.5 santext=1.5 santext=3"
+    "laplace@10 laplace@8 laplace@12 laplace@15 laplace@6 "
+    "santext@2 santext@2.5 santext@1.5 santext@3"
 )
 READERS = "nearest prior context context_distance rank_c"
 RANK_C = 0.02
@@ -166,8 +169,11 @@ class Bench:
 
     def sanitizer(self, mechanism: str, epsilon: float, reader: str) -> Sanitizer:
         """The release path of a row."""
-        model = self.model if mechanism == "fluent" else None
-        made = make_mechanism(mechanism, epsilon=epsilon, model=model)
+        name, *pairs = mechanism.split(":")
+        parameters = public_parameters.read(dict(pair.split("=", 1) for pair in pairs))
+        model = {"model": self.model} if name == "fluent" else {}
+        public = public_parameters.arguments(parameters.items())
+        made = make_mechanism(name, epsilon=epsilon, **public, **model)
         if reader in ("nearest", "rank_c"):
             resampling = RankResampling(RANK_C) if reader == "rank_c" else None
             return Sanitizer(self.search, Configuration(made, resampling), KEY)
@@ -304,7 +310,7 @@ def main() -> None:
     wanted = [("originals", 0.0, "none")] + [
         (name, float(epsilon), reader)
         for reader in given.readers
-        for name, _, epsilon in (setting.partition("=") for setting in given.settings)
+        for name, _, epsilon in (setting.partition("@") for setting in given.settings)
     ]
     for one in wanted:
         key = bench.key(*one)

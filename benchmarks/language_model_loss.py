@@ -1,4 +1,4 @@
-"""What a language model loses by learning from sanitized text (docs/reference/trlaplace.md).
+"""What a language model loses by learning from sanitized text (docs/results/trlaplace.md).
 
     python -m benchmarks.language_model_loss --vocabulary vocabularies/glove --texts mr.jsonl.gz
 

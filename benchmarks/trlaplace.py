@@ -1,4 +1,4 @@
-"""The exact delta of TrLaplace's two calibrations, and their noise: docs/reference/trlaplace.md.
+"""The exact delta of TrLaplace's two calibrations, and their noise: docs/results/trlaplace.md.
 
     python -m benchmarks.trlaplace --vocabulary vocabularies/glove
 

@@ -11,7 +11,7 @@ able to read and write --output. Their time grows with the square of the number 
 starts, the command says about how long it will take, and meanwhile how much of that is left.
 
     --max_words 100000            keep the first words of the file, usually the most frequent;
-                                  docs/results/performance.md says how many are enough
+                                  docs/guides/vocabulary-size.md says how many are enough
     --index_factory IVF256,Flat --index_parameters nprobe=32
                                   search approximately; see the recall in the manifest
     --vector_dtype float16        half the size

@@ -14,7 +14,7 @@ own release.json, which names that of the first by its digest; dxbeam verify und
 What santext, tem, custext, cluster_response, diffractor and diffractor_tem release is read by their
 known probabilities; of other mechanisms by probabilities that are estimated on public words, and
 release.json calls these approximate. Where noise is added, dxbeam sanitize --decode reads more than
-the release shows, so it gives better text; docs/guides/decoding.md compares the two.
+the release shows, so it gives better text; docs/guides/decoding-a-release.md compares the two.
 
 Refused: releases that are damaged, of vectors or bags, decoded, repaired or truecased already, of
 fluent, or whose epsilon depends on a field that was not kept.

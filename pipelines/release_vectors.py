@@ -43,6 +43,7 @@ from dxbeam.commands.options import (
     require,
 )
 from dxbeam.commands.request import release_request
+from dxbeam.commands.table_options import table_settings
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
@@ -119,6 +120,8 @@ def corpus_format(options: PipelineOptions, dimensions: int) -> CorpusFormat:
         document_per=shared_flags.document_per,
         largest_document=shared_flags.largest_document,
         vector_dimensions=dimensions if takes_vectors else None,
+        encoding=shared_flags.encoding,
+        table=table_settings(shared_flags),
     )
 
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -41,7 +41,7 @@ from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.options import CommonOptions, SanitizeOptions, parse, require
 from dxbeam.commands.request import corpus_format, release_request
-from dxbeam.corpus.files import text_bytes
+from dxbeam.corpus.files import CorpusFile, text_bytes
 from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
@@ -55,6 +55,7 @@ from dxbeam.release import plan, usefulness
 from dxbeam.release.context import Pair, as_dicts, in_context
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import METRICS, Run
+from dxbeam.release.unknown_words import cause_in_corpus
 from dxbeam.space import artifact
 from dxbeam.space.artifact import VocabularyHandle
 from dxbeam.space.neighbors import NeighborSearch
@@ -316,10 +317,17 @@ def sanitize(argv: Sequence[str]) -> None:
         if required_digest := run.enter(account):
             pipeline = build(job, run.name, required_digest, context)
         launch.run(pipeline)
-    _say(run, time.monotonic() - started, remarked)
+    seconds = time.monotonic() - started
+    _say(run, seconds, remarked, lambda: _cause(job, files))
 
 
-def _say(run: Run, seconds: float, remarked: Sequence[str]) -> None:
+def _cause(job: SanitizeJob, files: Sequence[CorpusFile]) -> str:
+    """Why words of the corpus are not in the vocabulary."""
+    vocabulary = artifact.open_vocabulary(job.vocabulary)
+    return cause_in_corpus(files, job.request.corpus_format, vocabulary)
+
+
+def _say(run: Run, seconds: float, remarked: Sequence[str], cause: Callable[[], str]) -> None:
     """Prints what was released, and where."""
     release = run.release
     warnings = "".join(f"Warning: {remark}\n" for remark in remarked)
@@ -328,12 +336,12 @@ def _say(run: Run, seconds: float, remarked: Sequence[str]) -> None:
         f"{len(release['shards'])} files below {run.output} ({release['tokens'] / seconds:,.0f} "
         f"tokens per second); {release['dead_letters']:,} dead letters"
         f"{describe_left_out(release['unreadable_files'])}. Metrics: {run.metrics_output}\n"
-        f"{_unchanged(run)}{warnings}{_repairs(release)}{run.noted}\n"
+        f"{_unchanged(run, cause)}{warnings}{_repairs(release)}{run.noted}\n"
         f"{release['guarantee']['sentence']}"
     )
 
 
-def _unchanged(run: Run) -> str:
+def _unchanged(run: Run, cause: Callable[[], str]) -> str:
     """Lines on how many words came out unchanged, if there were any; from the metrics only."""
     path = storage.join(run.metrics_output, METRICS)
     try:
@@ -351,7 +359,7 @@ def _unchanged(run: Run) -> str:
     lines = [
         f"{usefulness.unknown_and_unchanged(counts, kind)}{repaired}: computed from the raw text "
         f"and not covered by the guarantee, as is all of {path}",
-        *usefulness.warnings(counts),
+        *usefulness.warnings(counts, "" if usefulness.are_mostly_known(counts) else cause()),
     ]
     return "".join(f"{line}\n" for line in lines)
 

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 import dxbeam
+from benchmarks import tables
 from tests import test_architecture as architecture
 
 ROOT = Path(__file__).parent.parent
@@ -122,6 +123,12 @@ def with_the_house_as_it_is(text: str) -> str:
 def test_the_house_is_drawn_as_it_is() -> None:
     text = CONTRIBUTING.read_text("utf-8")
     assert text == with_the_house_as_it_is(text), "draw it again: python -m tests.test_docs"
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "results").glob("*.md")), ids=name)
+def test_tables_are_drawn_from_what_was_measured(path: Path) -> None:
+    page = path.read_text("utf-8")
+    assert tables.redrawn(page) == page, "run python -m benchmarks.tables"
 
 
 def test_the_citation_is_of_this_version() -> None:

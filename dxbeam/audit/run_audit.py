@@ -3,8 +3,8 @@
 ``audit`` runs a battery on a configuration as the release path runs it: through ``Sanitizer``, its
 keys and its random numbers. Distributions that are declared in reference_distributions.py are
 tested exactly; the claimed privacy loss, independence of batches, of documents and texts,
-repeatability and unknown words are tested for every mechanism. docs/reference/audit.md says what
-each test can find and what not.
+repeatability and unknown words are tested for every mechanism. docs/reference/audit-parts.md says
+what each test can find and what not.
 
 The tests of one audit together raise a false alarm with probability ALPHA at most. Random numbers
 come from the operating system, so each audit is a new one.

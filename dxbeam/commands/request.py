@@ -5,6 +5,7 @@ from __future__ import annotations
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.options import CommonOptions, LedgerOptions, SanitizeOptions
+from dxbeam.commands.table_options import table_settings
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.release import places
 from dxbeam.release.request import ReleaseRequest
@@ -69,4 +70,6 @@ def corpus_format(
         flags.document_per,
         flags.largest_document,
         epsilon_by=epsilon_by,
+        encoding=flags.encoding,
+        table=table_settings(flags),
     )

@@ -10,6 +10,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from dxbeam.commands import flag_groups
 from dxbeam.commands.arguments import count, number, size
 from dxbeam.commands.flag_groups import flag_group
+from dxbeam.commands.table_options import add_column_types, add_table
 from dxbeam.corpus.formats import FORMATS
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.mechanisms.exact_constant import WORST_CASE
@@ -24,6 +25,10 @@ TEXTS = (
     "--document_per",
     "--text_field",
     "--id_field",
+    "--encoding",
+    "--delimiter",
+    "--quotes",
+    "--columns",
     "--largest_document",
     "--allow_unreadable_files",
 )
@@ -85,14 +90,16 @@ def _add_corpus(group: argparse._ArgumentGroup) -> None:
         "named FILE:NUMBER, by the number of its line or row. Ids are released; all documents "
         "whose id occurs more than once go to the dead letters",
     )
+    add_table(group)
     group.add_argument(
         "--keep_fields",
         default="",
         metavar="A,B",
         help="further fields to release as they are, unprotected, separated by commas. From "
-        "Parquet to Parquet columns keep their types; from JSON to Parquet they become strings "
-        "(default: none)",
+        "Parquet to Parquet columns keep their types; from JSON to Parquet they become strings; of "
+        "CSV they are strings, or what --column_types says (default: none)",
     )
+    add_column_types(group)
     group.add_argument(
         "--group_by",
         metavar="FIELD",

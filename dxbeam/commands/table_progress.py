@@ -64,8 +64,8 @@ class TableEstimate(NamedTuple):
         )
         return (
             f"{told}. The first words of the file may serve, and take less: {each}; "
-            "docs/results/performance.md says how much of a text they cover. With --table_pieces a "
-            "build that is stopped goes on where it was"
+            "docs/guides/vocabulary-size.md says how much of a text they cover. With "
+            "--table_pieces a build that is stopped goes on where it was"
         )
 
 

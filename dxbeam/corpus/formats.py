@@ -15,11 +15,14 @@ from typing import Protocol
 import pyarrow as pa
 
 from dxbeam.corpus import jsonl, parquet, plain_text
+from dxbeam.corpus.column_types import TYPES
+from dxbeam.corpus.csv_rows import Dialect
+from dxbeam.corpus.delimited import CSV, TSV
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import CorpusFile
-from dxbeam.corpus.other_formats import FROM_CSV
-from dxbeam.corpus.settings import UNITS, ReadSettings
+from dxbeam.corpus.settings import UNITS, ReadSettings, TableSettings
 from dxbeam.corpus.splits import Split
+from dxbeam.corpus.text_encodings import UTF_8, check_encoding
 from dxbeam.documents import Document, Rejected, check_fields
 from dxbeam.errors import ConfigurationError
 
@@ -38,6 +41,10 @@ class Format(Protocol):
     @property
     def HAS_FIELDS(self) -> bool:  # noqa: N802
         """Whether records have named fields; where they have none, a file can be a document."""
+
+    @property
+    def TAKES(self) -> tuple[str, ...]:  # noqa: N802
+        """Which of the settings "encoding" and "table" it takes."""
 
     def check_first_records(
         self, files: Sequence[CorpusFile], settings: ReadSettings, allow_unreadable: bool, /
@@ -88,6 +95,8 @@ class Format(Protocol):
 FORMATS: dict[str, Format] = {
     "jsonl": jsonl,
     "parquet": parquet,
+    "csv": CSV,
+    "tsv": TSV,
     "text": plain_text,
 }
 """Every format, by the name that --input_format and --output_format give it."""
@@ -105,7 +114,6 @@ class CorpusFormat(ReadSettings):
         if self.name not in FORMATS:
             raise ConfigurationError(
                 f"`input_format` is one of {', '.join(FORMATS)}, not {self.name!r}"
-                + (f"; {FROM_CSV}" if str(self.name).lower() in ("csv", "tsv") else "")
             )
         if self.document_per not in UNITS:
             raise ConfigurationError(
@@ -121,6 +129,8 @@ class CorpusFormat(ReadSettings):
                 f"`largest_document` must be a positive number of bytes, as "
                 f"{self.largest_document} is not"
             )
+        self._check_encoding()
+        self._check_table()
         if not self.format.HAS_FIELDS:
             self._check_plain_text()
         check_fields(self.text_field, self.id_field, self.keep_fields, self.group_by)
@@ -129,6 +139,35 @@ class CorpusFormat(ReadSettings):
                 f"`epsilon_by` names {self.epsilon_by!r}, the field that is sanitized: epsilon "
                 "must depend on a public field; choose another"
             )
+
+    def _check_encoding(self) -> None:
+        check_encoding(self.encoding)
+        if self.encoding != UTF_8 and "encoding" not in self.format.TAKES:
+            raise ConfigurationError(
+                f"`encoding` is for files of text, and `input_format` {self.name} says its own; "
+                "leave it out"
+            )
+
+    def _check_table(self) -> None:
+        table = self.table
+        if table != TableSettings() and "table" not in self.format.TAKES:
+            raise ConfigurationError(
+                "`delimiter`, `quotes`, `columns` and `column_types` are for `input_format` csv or "
+                f"tsv, and this is {self.name}; leave them out"
+            )
+        if table.delimiter is not None:
+            Dialect(table.delimiter)  # refuses what is no delimiter
+        if len(set(table.columns)) < len(table.columns):
+            raise ConfigurationError("`columns` names a column twice; give each its own name")
+        typed = [name for name, _ in table.types]
+        for name in typed:
+            if name not in self.keep_fields or typed.count(name) > 1:
+                raise ConfigurationError(
+                    f"`column_types` names {name!r}, which `keep_fields` does not name, or twice; "
+                    "kept columns can have a type, each one"
+                )
+        if not {kind for _, kind in table.types} <= set(TYPES):
+            raise ConfigurationError(f"`column_types` are of {', '.join(TYPES)}")
 
     def _check_plain_text(self) -> None:
         if self.vector_dimensions:

@@ -13,16 +13,18 @@ import pyarrow as pa
 
 from dxbeam.corpus import lines
 from dxbeam.corpus.encoding import Encoding
-from dxbeam.corpus.files import DAMAGE, CorpusFile, is_compressed
+from dxbeam.corpus.files import DAMAGE, CorpusFile
 from dxbeam.corpus.other_formats import other_format
 from dxbeam.corpus.records import document_of, id_of, wrong_kind
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
+from dxbeam.corpus.text_encodings import starts_only
 from dxbeam.documents import Document, Rejected, position_id
 from dxbeam.errors import CorpusError
 
 SUFFIXES = (".jsonl", ".ndjson", ".json")
 HAS_FIELDS = True
+TAKES: tuple[str, ...] = ("encoding",)
 
 _FIRST_LINES = 1000  # among which every field that the settings name must be found
 _BLANK = " \t\n\r\v\f"
@@ -44,10 +46,11 @@ def check_first_records(
     if not files:
         return
     file, missing = files[0], dict.fromkeys(settings.needed_fields, "")
-    first = Split(file.path, file.name, 0, 1 if is_compressed(file.path) else file.size)
+    whole = starts_only(file.path, settings.encoding)
+    first = Split(file.path, file.name, 0, 1 if whole else file.size)
     looked_at, found = b"", False
     with contextlib.suppress(*DAMAGE):  # counting the records says it
-        numbered = lines.numbered_lines(first, settings.largest_document)
+        numbered = lines.numbered_lines(first, settings.largest_document, settings.encoding)
         for _, line in itertools.islice(numbered, _FIRST_LINES):
             looked_at = looked_at or (line or b"").strip()
             record = _object_in(line)
@@ -72,24 +75,24 @@ def check_first_records(
         )
 
 
-def splits(file: CorpusFile, _settings: ReadSettings) -> Iterator[Split]:
+def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
     """Divides a file among workers."""
-    return lines.splits(file)
+    return lines.splits(file, settings.encoding)
 
 
 def share_of_file(file: CorpusFile, settings: ReadSettings, records: int) -> float:
     """Which share of a file its first records are, by bytes."""
-    return lines.share_of_file(file, records, settings.largest_document)
+    return lines.share_of_file(file, records, settings.largest_document, settings.encoding)
 
 
-def count_records(split: Split, _settings: ReadSettings) -> int:
+def count_records(split: Split, settings: ReadSettings) -> int:
     """Reads a split to its end and counts its lines, blank ones too, as they are numbered too."""
-    return lines.count_records(split)
+    return lines.count_records(split, settings.encoding)
 
 
 def ids(split: Split, settings: ReadSettings) -> Iterator[str]:
     """The ids of all lines that are JSON objects."""
-    for number, line in lines.numbered_lines(split, settings.largest_document):
+    for number, line in lines.numbered_lines(split, settings.largest_document, settings.encoding):
         record = _object_in(line)
         if record is not None:
             name = id_of(record, position_id(split.name, number), settings)
@@ -99,7 +102,7 @@ def ids(split: Split, settings: ReadSettings) -> Iterator[str]:
 
 def records(split: Split, settings: ReadSettings) -> Iterator[tuple[str, Document | Rejected]]:
     """``FILE:NUMBER`` and document of each line that is not blank."""
-    for where, text in lines.texts(split, settings.largest_document):
+    for where, text in lines.texts(split, settings.largest_document, settings.encoding):
         if isinstance(text, Rejected):
             yield where, text
         elif text.strip(_BLANK):

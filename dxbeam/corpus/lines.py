@@ -1,8 +1,8 @@
 """Files of lines, plain or compressed: what JSON Lines and plain text have in common.
 
-A plain file is divided into ranges of bytes. A compressed file can only be read from its start, so
-up to 16 workers decompress it, and each keeps every k-th run of lines: decompressing a mebibyte
-takes milliseconds, sanitizing it tens of seconds.
+A plain file in UTF-8 is divided into ranges of bytes. A file that is compressed or in another
+encoding can only be read from its start, so up to 16 workers read all of it, and each keeps every
+k-th run of lines: reading a mebibyte takes milliseconds, sanitizing it tens of seconds.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any, BinaryIO
 
 from dxbeam import storage
 from dxbeam.corpus.encoding import Encoding
-from dxbeam.corpus.files import (
-    CorpusFile,
-    damage_as_corpus_error,
-    decompressed,
-    is_compressed,
-    open_decompressed,
-)
-from dxbeam.corpus.other_formats import LATIN_1
+from dxbeam.corpus.files import CorpusFile, damage_as_corpus_error
 from dxbeam.corpus.splits import Split
+from dxbeam.corpus.text_encodings import (
+    UTF_8,
+    as_utf_8,
+    open_as_utf_8,
+    starts_only,
+    why_invalid,
+)
 from dxbeam.documents import Rejected, position_id
 from dxbeam.errors import ConfigurationError
 
@@ -30,6 +30,9 @@ COMPRESSIONS = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
+_Reader = Callable[[BinaryIO], Iterator[tuple[bytes | None, int]]]
+"""An open file -> the content of each record, None if it is too long, and its size in bytes."""
+
 _SPLIT_BYTES = 1 << 20
 _MOST_SHARES = 16  # of one compressed file, each of which decompresses all of it
 _LINES_PER_RUN = 8
@@ -37,35 +40,52 @@ _BLOCK = 1 << 20
 _BYTES_TO_JUDGE_BY = 16 << 20  # by which it is judged how far a compressed file shrinks
 
 
-def splits(file: CorpusFile) -> Iterator[Split]:
-    """Divides a file among workers, by bytes or, if it is compressed, by runs of lines."""
+def splits(file: CorpusFile, encoding: str = UTF_8) -> Iterator[Split]:
+    """Divides a file among workers, by bytes or else by runs of lines."""
     path, name, size = file
-    if is_compressed(path):
-        shares = min(_MOST_SHARES, 1 + 3 * size // _SPLIT_BYTES)  # text shrinks about 3 times
-        for share in range(shares):
-            yield Split(path, name, share, shares)
+    if starts_only(path, encoding):
+        yield from shares(file)
     else:
         for start in range(0, size, _SPLIT_BYTES):
             yield Split(path, name, start, min(size, start + _SPLIT_BYTES))
 
 
-def share_of_file(file: CorpusFile, records: int, limit: int) -> float:
-    """Which share of a file its first lines are, by bytes, blank lines left out.
+def shares(file: CorpusFile) -> Iterator[Split]:
+    """Shares of a file that is read from its start by every worker."""
+    path, name, size = file
+    most = min(_MOST_SHARES, 1 + 3 * size // _SPLIT_BYTES)  # text shrinks about 3 times
+    for share in range(most):
+        yield Split(path, name, share, most)
+
+
+def is_in_share(split: Split, number: int) -> bool:
+    """Whether a record of a file that is read from its start belongs to this share of it."""
+    return (number - 1) // _LINES_PER_RUN % split.stop == split.start
+
+
+def share_of_file(
+    file: CorpusFile, records: int, limit: int, encoding: str = UTF_8, read: _Reader | None = None
+) -> float:
+    """Which share of a file its first records are, by bytes, blank lines left out.
 
     Args:
       file: plain or compressed; how far a compressed one shrinks is found by reading on a while.
-      records: how many lines that are not blank.
+      records: how many that are not blank.
       limit: longer lines are skipped without being held.
+      encoding: of the file.
+      read: how records are read; by default every line is one.
     """
     with damage_as_corpus_error(), storage.open_read(file.path) as raw:
-        content, taken = decompressed(raw, file.path), 0
-        while records > 0:
-            line, size = _read_line(content, limit)
-            if not size:
-                return 1.0
+        content, taken = as_utf_8(raw, file.path, encoding), 0
+        following = read(content) if read else iter(lambda: _read_line(content, limit), (b"", 0))
+        for record, size in following:
             taken += size
-            records -= line is None or bool(line.strip())
-        if not is_compressed(file.path):
+            records -= record is None or bool(record.strip())
+            if records <= 0:
+                break
+        else:
+            return 1.0
+        if not starts_only(file.path, encoding):
             return taken / max(taken, file.size)
         whole = taken
         while whole < _BYTES_TO_JUDGE_BY:
@@ -76,15 +96,15 @@ def share_of_file(file: CorpusFile, records: int, limit: int) -> float:
         return taken / whole * min(1.0, raw.tell() / file.size)
 
 
-def count_records(split: Split) -> int:
+def count_records(split: Split, encoding: str = UTF_8) -> int:
     """Reads a split to its end, and counts the lines that start in it.
 
     Of the shares of a compressed file the first alone is read, to find damage. Its lines are not
     counted: every share is read from the start of the file, which numbers the lines as it goes.
     """
-    if is_compressed(split.path):
-        return 0 if split.start else read_to_the_end(split.path)
-    with open_decompressed(split.path) as file:
+    if starts_only(split.path, encoding):
+        return 0 if split.start else read_to_the_end(split.path, encoding)
+    with storage.open_read(split.path) as file:
         # A line starts at the start of the file and after each line end.
         file.seek(max(0, split.start - 1))
         unread = split.stop - 1 - file.tell()
@@ -95,32 +115,34 @@ def count_records(split: Split) -> int:
         return lines
 
 
-def read_to_the_end(path: str) -> int:
+def read_to_the_end(path: str, encoding: str = UTF_8) -> int:
     """Finds damage anywhere in a file. Returns 0, as no record is counted."""
-    with open_decompressed(path) as file:
+    with open_as_utf_8(path, encoding) as file:
         while file.read(_BLOCK):
             pass
     return 0
 
 
-def numbered_lines(split: Split, limit: int) -> Iterator[tuple[int, bytes | None]]:
+def numbered_lines(
+    split: Split, limit: int, encoding: str = UTF_8
+) -> Iterator[tuple[int, bytes | None]]:
     """Number in its file and content of each line of a split; None for one of over ``limit`` bytes.
 
-    Lines come without their ends.
+    Lines come in UTF-8 and without their ends.
     """
-    compressed = is_compressed(split.path)
-    with open_decompressed(split.path) as file:
+    whole = starts_only(split.path, encoding)
+    with open_as_utf_8(split.path, encoding) as file:
         position = 0
-        if not compressed and split.start:
+        if not whole and split.start:
             file.seek(split.start - 1)  # so that a line that starts right at the split is seen
             position = split.start - 1 + _skip_line(file)
         for number in itertools.count(split.first_record):
-            if not compressed and position >= split.stop:
+            if not whole and position >= split.stop:
                 return
             line, size = _read_line(file, limit)
             if not size:
                 return
-            if not compressed or (number - 1) // _LINES_PER_RUN % split.stop == split.start:
+            if not whole or is_in_share(split, number):
                 yield number, line
             position += size
 
@@ -143,12 +165,12 @@ def _skip_line(file: BinaryIO) -> int:
     return skipped
 
 
-def texts(split: Split, limit: int) -> Iterator[tuple[str, str | Rejected]]:
+def texts(split: Split, limit: int, encoding: str = UTF_8) -> Iterator[tuple[str, str | Rejected]]:
     """``FILE:NUMBER`` and text of each line of a split, or why it has none.
 
     A byte order mark at the start of the file is no part of its first line.
     """
-    for number, line in numbered_lines(split, limit):
+    for number, line in numbered_lines(split, limit, encoding):
         where = position_id(split.name, number)
         if line is None:
             yield where, Rejected(where, f"the record is longer than {limit:,} bytes")
@@ -158,8 +180,7 @@ def texts(split: Split, limit: int) -> Iterator[tuple[str, str | Rejected]]:
         try:
             text: str | Rejected = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            place = f"not valid UTF-8 at byte {error.start} of the record"
-            text = Rejected(where, f"{place}; {LATIN_1}")
+            text = Rejected(where, why_invalid(error, encoding))
         yield where, text
 
 
@@ -174,23 +195,36 @@ def encoding(suffix: str, encode: Callable[[Any], bytes], compression: str) -> E
     Raises:
       ConfigurationError: there is no such compression.
     """
+    return Encoding(with_compression(suffix, compression), encode, LineFile, _count_lines)
+
+
+def with_compression(suffix: str, compression: str) -> str:
+    """How the names of files of lines end that are compressed so.
+
+    Raises:
+      ConfigurationError: there is no such compression.
+    """
     if compression not in COMPRESSIONS:
         raise ConfigurationError(
             f"`compression` is one of {', '.join(COMPRESSIONS)}, not {compression!r}"
         )
-    return Encoding(suffix + COMPRESSIONS[compression], encode, _LineFile, _count_lines)
+    return suffix + COMPRESSIONS[compression]
 
 
-class _LineFile:
-    """A new file of lines, compressed as its suffix says."""
+class LineFile:
+    """A new file of lines, compressed as its suffix says, which may begin with a header."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, header: bytes | None = None):
         self._file = storage.open_write(path, compress=True)
+        if header is not None:
+            self.write(header)
 
     def write(self, line: bytes, /) -> None:
+        """Adds a line, which has no end yet."""
         self._file.write(line + b"\n")
 
     def close(self) -> None:
+        """Completes the file."""
         self._file.close()
 
 

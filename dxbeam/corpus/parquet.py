@@ -26,6 +26,7 @@ from dxbeam.errors import ConfigurationError, CorpusError
 
 SUFFIXES = (".parquet",)
 HAS_FIELDS = True
+TAKES: tuple[str, ...] = ()
 
 _MAGIC = b"PAR1"
 _ROWS_PER_BATCH = 64  # of reading, as texts may be long
@@ -65,7 +66,7 @@ def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
     with damage_as_corpus_error(), storage.open_read(file.path) as raw:
         if raw.read(len(_MAGIC)) != _MAGIC:
             raise CorpusError(
-                "it is not a Parquet file; use another `input_format`, such as jsonl or text"
+                "it is not a Parquet file; use another `input_format`, such as jsonl, csv or text"
             )
     with (
         damage_as_corpus_error(),

@@ -12,15 +12,17 @@ import pyarrow as pa
 from dxbeam.corpus import lines
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import DAMAGE, CorpusFile, open_decompressed
-from dxbeam.corpus.other_formats import LATIN_1, binary_format
+from dxbeam.corpus.other_formats import binary_format
 from dxbeam.corpus.records import checked
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
+from dxbeam.corpus.text_encodings import is_utf_8, open_as_utf_8, what_to_do
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import CorpusError
 
 SUFFIXES = (".txt",)
 HAS_FIELDS = False
+TAKES: tuple[str, ...] = ("encoding",)
 
 _REPLACEMENT = "\ufffd"
 _BYTES_FOR_EACH_DAMAGED = 1000  # with more damage than this a file is not taken for UTF-8
@@ -29,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def check_first_records(
-    files: Sequence[CorpusFile], _settings: ReadSettings, _allow_unreadable: bool
+    files: Sequence[CorpusFile], settings: ReadSettings, _allow_unreadable: bool
 ) -> None:
     """Refuses a corpus whose first file is known to be something else by its first bytes.
 
@@ -38,7 +40,7 @@ def check_first_records(
     """
     for file in files[:1]:
         with contextlib.suppress(*DAMAGE), open_decompressed(file.path) as content:
-            if hint := binary_format(content.read(4)):
+            if hint := binary_format(content.read(4), settings.encoding):
                 raise CorpusError(f"{file.path} is not plain text: {hint}")
 
 
@@ -46,21 +48,21 @@ def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
     """Divides a file among workers, unless it is one document."""
     if settings.document_per == "file":
         return iter([Split(file.path, file.name, 0, 1)])
-    return lines.splits(file)
+    return lines.splits(file, settings.encoding)
 
 
 def share_of_file(file: CorpusFile, settings: ReadSettings, records: int) -> float:
     """Which share of a file its first records are, by bytes; all of it, where it is one."""
     if settings.document_per == "file":
         return 1.0
-    return lines.share_of_file(file, records, settings.largest_document)
+    return lines.share_of_file(file, records, settings.largest_document, settings.encoding)
 
 
 def count_records(split: Split, settings: ReadSettings) -> int:
     """Reads a split to its end and counts its lines; a file that is a document has no number."""
     if settings.document_per == "file":
-        return lines.read_to_the_end(split.path)
-    return lines.count_records(split)
+        return lines.read_to_the_end(split.path, settings.encoding)
+    return lines.count_records(split, settings.encoding)
 
 
 def ids(_split: Split, _settings: ReadSettings) -> Iterator[str]:
@@ -73,7 +75,7 @@ def records(split: Split, settings: ReadSettings) -> Iterator[tuple[str, Documen
     if settings.document_per == "file":
         yield split.name, _document_of_file(split, settings)
         return
-    for where, text in lines.texts(split, settings.largest_document):
+    for where, text in lines.texts(split, settings.largest_document, settings.encoding):
         if isinstance(text, Rejected):
             yield where, text
         else:
@@ -81,7 +83,7 @@ def records(split: Split, settings: ReadSettings) -> Iterator[tuple[str, Documen
 
 
 def _document_of_file(split: Split, settings: ReadSettings) -> Document | Rejected:
-    with open_decompressed(split.path) as file:
+    with open_as_utf_8(split.path, settings.encoding) as file:
         content = file.read(settings.largest_document + 1)
     if len(content) > settings.largest_document:
         return Rejected(split.name, f"longer than {settings.largest_document:,} bytes")
@@ -93,10 +95,13 @@ def _document_of_file(split: Split, settings: ReadSettings) -> Document | Reject
         text = content.decode("utf-8-sig", "replace")
         damaged = text.count(_REPLACEMENT) - content.count(_REPLACEMENT.encode())
         if damaged > max(1, len(content) // _BYTES_FOR_EACH_DAMAGED):
-            place = f"not valid UTF-8 at byte {error.start} and {damaged - 1:,} further places"
-            return Rejected(split.name, f"{place}; {LATIN_1}")
+            more = damaged - 1
+            reason = f"not valid UTF-8 at byte {error.start} and {more:,} further places"
+            if not is_utf_8(settings.encoding):
+                reason = f"not valid in the encoding {settings.encoding} in several places"
+            return Rejected(split.name, f"{reason}; {what_to_do(settings.encoding)}")
         _LOG.warning(
-            "%s: %d bytes are not valid UTF-8, the first at %d; each is read as U+FFFD",
+            "%s: %d bytes are not valid, the first at %d; each is read as U+FFFD",
             split.name,
             damaged,
             error.start,

@@ -9,6 +9,25 @@ UNITS = ("line", "file")
 
 
 @dataclass(frozen=True)
+class TableSettings:
+    """How files of delimited text, CSV and TSV, are divided into columns.
+
+    Attributes:
+      delimiter: one ASCII character; None for the usual one of the format.
+      quotes: whether double quotes enclose fields.
+      columns: the names of the columns, for files without a header; () where the first row of each
+        file names them.
+      types: the types of kept columns, by their names in ``column_types.TYPES``; a kept column that
+        is not named here holds strings.
+    """
+
+    delimiter: str | None = None
+    quotes: bool = True
+    columns: tuple[str, ...] = ()
+    types: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class ReadSettings:
     """Settings that the files of a format are read with; ``formats.CorpusFormat`` checks them.
 
@@ -24,6 +43,8 @@ class ReadSettings:
       vector_dimensions: n, where ``text_field`` holds a vector of n numbers and no text; it is
         passed on as text, see given_vectors.py.
       epsilon_by: the public field that decides which epsilon a document has, or None.
+      encoding: of files of text, as Python names it.
+      table: how files of delimited text are divided into columns.
     """
 
     name: str
@@ -35,6 +56,8 @@ class ReadSettings:
     largest_document: int = 256 << 20
     vector_dimensions: int | None = None
     epsilon_by: str | None = None
+    encoding: str = "utf-8"
+    table: TableSettings = TableSettings()
 
     @property
     def needed_fields(self) -> tuple[str, ...]:

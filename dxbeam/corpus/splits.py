@@ -13,11 +13,14 @@ class Split(NamedTuple):
       path: the file.
       name: its path below the corpus.
       start, stop: bytes [start, stop) of an uncompressed file of lines, for the lines that start
-        there; the row group ``start`` of a Parquet file; or share ``start`` of ``stop`` shares of a
-        compressed file, both counted from 0.
+        there, or of whole rows of a file of delimited text; the row group ``start`` of a Parquet
+        file; or share ``start`` of ``stop`` shares of a file that can only be read from its start
+        (compressed, or not in UTF-8), both counted from 0.
       first_record: the number in its file, from 1, of the first record of the range or row group;
-        1 for every share of a compressed file, as each reads the file from its start.
+        1 for every share of a file that can only be read from its start, as each does so.
       size: about how many bytes of the file that is, for the share of the corpus that is done.
+      first_line: the number in its file, from 1, of the line at ``start``, for dead letters, where
+        records may span several lines.
     """
 
     path: str
@@ -26,6 +29,7 @@ class Split(NamedTuple):
     stop: int
     first_record: int = 1
     size: int = 0
+    first_line: int = 1
 
 
 def number_splits(counted: Iterable[tuple[Split, int]]) -> Iterator[Split]:

@@ -10,7 +10,7 @@ have at y the log ratio g(w') |y - w'| - g(w) |y - w| + n ln(g(w) / g(w')), whic
 without an end: what is released far away was w. Taking the nearest word does not help, as the
 farthest words come out with the probabilities of the tails: three words on a line at 0, 0.1 and F,
 with g = 1 and 2, lose (F + 0.1) / 2 - 0.2 nats where max(g) d is 0.2. Near w' the log ratio is -n
-ln(g(w') / g(w)) the other way. docs/guides/budgets-per-word.md has the figures, and what
+ln(g(w') / g(w)) the other way. docs/reference/unequal-budgets.md has the figures, and what
 holds instead. Kept for comparison, and run with --allow_unsound only.
 """
 

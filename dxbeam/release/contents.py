@@ -8,6 +8,7 @@ import json
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dxbeam import storage
+from dxbeam.corpus.delimited import CSV, TSV, DelimitedText, released_rows
 from dxbeam.corpus.files import DAMAGE, open_decompressed, without_compression_suffix
 from dxbeam.corpus.formats import FORMATS
 from dxbeam.errors import OutputError
@@ -137,8 +139,14 @@ def _rows(path: str) -> Iterator[dict[str, Any]]:
             yield from batch.to_pylist()
 
 
+def _table(form: DelimitedText, path: str) -> Iterator[dict[str, Any]]:
+    yield from released_rows(path, form.delimiter)
+
+
 _READERS: dict[str, Callable[[str], Iterator[dict[str, Any]]]] = {
     "jsonl": _objects,
     "parquet": _rows,
+    "csv": partial(_table, CSV),
+    "tsv": partial(_table, TSV),
     "text": _lines,
 }

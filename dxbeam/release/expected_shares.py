@@ -116,13 +116,14 @@ def interval(count: int, whole: int) -> tuple[float, float]:
     return max(0.0, low), min(1.0, high)
 
 
-def sentences(sample: Tally, bags: bool) -> list[str]:
+def sentences(sample: Tally, bags: bool, cause: str = "") -> list[str]:
     """The expected shares as a person reads them, a line each; never a word of the sample.
 
     Args:
       sample: counts of the sample. Words that fill up bags are no words of the corpus, so shares
         are of all others.
       bags: whether documents are released as bags of words.
+      cause: why words are unknown, where many are.
     """
     known = sample.original + sample.close + sample.distant
     whole = sample.tokens - sample.fillers
@@ -146,7 +147,7 @@ def sentences(sample: Tally, bags: bool) -> list[str]:
         ),
         "In brackets are 95 % intervals, approximate, as other texts of the corpus may differ.",
         "Shares are computed from the raw text; the guarantee does not cover them.",
-        *usefulness.warnings(sample),
+        *usefulness.warnings(sample, cause),
     ]
 
 

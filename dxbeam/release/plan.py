@@ -18,6 +18,7 @@ from dxbeam.language.model import LanguageModel
 from dxbeam.release import expected_shares
 from dxbeam.release.context import Pair
 from dxbeam.release.manifest import unprotected
+from dxbeam.release.unknown_words import likely_cause
 from dxbeam.space.choose_backend import AUTO
 from dxbeam.space.neighbors import Ids, NeighborSearch
 from dxbeam.space.remarks import remarks
@@ -42,6 +43,7 @@ class Estimate(NamedTuple):
       sample: what became of the words of a sample that was sanitized.
       problem: why no record of it could be used, if none could.
       example: a public sentence, drawn and decoded.
+      cause: why words of the sample are unknown, where many are.
     """
 
     tokens: int
@@ -49,6 +51,7 @@ class Estimate(NamedTuple):
     sample: Tally = Tally()
     problem: str = ""
     example: tuple[str, ...] = ()
+    cause: str = ""
 
     @property
     def core_seconds(self) -> float:
@@ -95,7 +98,8 @@ def estimate(
     sanitizer.release(run, ids, breaks)
     tokens_per_second = len(ids) / (time.perf_counter() - start)
     example = expected_shares.decoded_example(search, configuration, language_model)
-    return Estimate(int(total), tokens_per_second, sample, problem, example)
+    cause = likely_cause((document.text for document in documents), vocabulary)
+    return Estimate(int(total), tokens_per_second, sample, problem, example, cause)
 
 
 def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> tuple[list[Document], float, str]:
@@ -163,7 +167,9 @@ def describe(
         **({"repair": _listed(repair.as_dict())} if repair else {}),
         "write": f"{output} (metrics and dead letters: {metrics_output})",
     }
-    shares = expected_shares.sentences(forecast.sample, configuration.bag is not None)
+    shares = expected_shares.sentences(
+        forecast.sample, configuration.bag is not None, forecast.cause
+    )
     lines = [
         "Plan",
         *(f"  {name:<11} {value}" for name, value in planned.items()),

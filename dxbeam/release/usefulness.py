@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dxbeam.text.tally import Tally
 
-MOST_UNKNOWN, MOST_UNCHANGED, MOST_DISTANT = 0.25, 0.8, 0.95
-"""Shares from which there is a warning."""
+MOST_UNKNOWN, MOST_UNCHANGED, MOST_DISTANT = 0.2, 0.8, 0.95
+"""Shares from which there is a warning; of unknown words, above which."""
 
 
 def unknown_and_unchanged(counts: Tally, kind: str) -> str:
@@ -22,15 +22,24 @@ def unknown_and_unchanged(counts: Tally, kind: str) -> str:
     )
 
 
-def warnings(counts: Tally) -> list[str]:
-    """What of these counts says that a release is of little use or protects little; a line each."""
+def are_mostly_known(counts: Tally) -> bool:
+    """Whether so many words are in the vocabulary that there is no warning of the others."""
+    return counts.unknown <= MOST_UNKNOWN * (counts.tokens - counts.fillers)
+
+
+def warnings(counts: Tally, cause: str) -> list[str]:
+    """What of these counts says that a release is of little use or protects little; a line each.
+
+    Args:
+      counts: of the release.
+      cause: why words are unknown, as ``unknown_words.likely_cause`` says it.
+    """
     words, found = counts.tokens - counts.fillers, []
     known = counts.original + counts.close + counts.distant
-    if counts.unknown >= MOST_UNKNOWN * words > 0:
+    if not are_mostly_known(counts):
         found.append(
             f"{_percent(counts.unknown, words)} of the words are not in the vocabulary, and what "
-            "is released for them says nothing of what they were. Does the vocabulary lack "
-            "--lowercase, is it of another language, or has it too few words?"
+            f"is released for them says nothing of what they were. {cause}"
         )
     if counts.unchanged >= MOST_UNCHANGED * words > 0:
         found.append(

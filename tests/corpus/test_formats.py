@@ -22,6 +22,7 @@ from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import FORMATS, CorpusFormat
 from dxbeam.corpus.given_vectors import decode
 from dxbeam.corpus.lines import COMPRESSIONS
+from dxbeam.corpus.settings import TableSettings
 from dxbeam.corpus.splits import Split, number_splits
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError, CorpusError
@@ -84,6 +85,7 @@ def _cut_small(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Divides files among as many workers as can be."""
     monkeypatch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
     monkeypatch.setattr("dxbeam.corpus.lines._LINES_PER_RUN", 1 + size % 3)
+    monkeypatch.setattr("dxbeam.corpus.delimited._SPLIT_BYTES", size)
     monkeypatch.setattr("dxbeam.corpus.parquet._ROW_GROUP", size)  # when it is written
     monkeypatch.setattr("dxbeam.corpus.parquet._ROWS_PER_BATCH", 1 + size % 3)
 
@@ -266,7 +268,19 @@ def test_only_a_file_without_fields_can_be_a_document(name: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"name": "csv"}, "`input_format` is one of"),
+        ({"name": "orc"}, "`input_format` is one of"),
+        ({"name": "csv", "encoding": "rot13"}, "`encoding` 'rot13' is not known"),
+        ({"name": "csv", "encoding": "utf-99"}, "`encoding` 'utf-99' is not known"),
+        ({"name": "parquet", "encoding": "latin-1"}, "`encoding` is for files of text"),
+        ({"name": "jsonl", "table": TableSettings(";")}, "are for `input_format` csv or tsv"),
+        ({"name": "csv", "table": TableSettings("ab")}, "`delimiter` is one ASCII character"),
+        ({"name": "csv", "table": TableSettings('"')}, "`delimiter` is one ASCII character"),
+        ({"name": "csv", "table": TableSettings(columns=("a", "a"))}, "names a column twice"),
+        ({"name": "csv", "table": TableSettings(types=(("a", "int64"),))}, "does not name"),
+        (
+            {"name": "csv", "keep_fields": ("a",), "table": TableSettings(types=(("a", "int"),))},
+            "`column_types` are of string, int64",
+        ),
         ({"name": "text", "document_per": "page"}, "`document_per` is one of"),
         ({"name": "text", "keep_fields": ("a",)}, "plain text has no fields"),
         ({"name": "text", "group_by": "a"}, "plain text has no fields"),

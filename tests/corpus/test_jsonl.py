@@ -60,7 +60,8 @@ def test_any_division_reads_each_json_record_where_it_stands(
     ("name", "content", "hint"),
     [
         ("a.txt", b"Some text.\nMore text.\n", "use `input_format` text"),
-        ("a.csv", b"note;author\nSome text;me\n", "looks like CSV.* convert .*to Parquet: python"),
+        ("a.csv", b"note;author\nSome text;me\n", "looks like CSV; use `input_format` csv"),
+        ("a.tsv", b"note\tauthor\nSome text\tme\n", "looks like TSV; use `input_format` tsv"),
         ("a", b'"id","text"\n1,Some text\n', "looks like CSV"),
         ("a", b"\n\n[\n", r"JSON array.*jq -c '.\[\]'"),
         ("a", b'{\n "text": "a"\n}\n', "each on one line: jq"),

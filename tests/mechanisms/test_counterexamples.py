@@ -1,6 +1,6 @@
 """What published forms lose, computed exactly or drawn; each once as coded elsewhere, once as here.
 
-The figures are in docs/guides/budgets-per-word.md and docs/results/peers.md. Drawn figures have
+The figures are in docs/reference/unequal-budgets.md and docs/results/peers.md. Drawn figures have
 fixed seeds.
 """
 

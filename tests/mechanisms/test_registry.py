@@ -66,17 +66,17 @@ def test_what_a_new_mechanism_lacks_is_named_with_its_place(folder: Path) -> Non
     (folder / "made_up.py").write_text(MADE_UP)
     assert missing(find_mechanisms()["made_up"]) == [
         "mechanism made_up: no row in the first table of docs/reference/mechanisms.md",
-        "mechanism made_up: no section '### `made_up`' in docs/reference/mechanisms.md",
+        "mechanism made_up: no section '## `made_up`' in docs/reference/mechanism-parameters.md",
         "mechanism made_up: no parameter `half_life` with its default (2.0) in its section of "
-        "docs/reference/mechanisms.md",
+        "docs/reference/mechanism-parameters.md",
         "mechanism made_up: no public name in dxbeam/__init__.py (__all__, and the import for "
         "type checkers)",
         "mechanism made_up: no sentence in docs/guides/choosing-a-mechanism.md",
         "mechanism made_up: no reference distribution in dxbeam/audit/references.py",
         "mechanism made_up: no flag in templates/dataflow/sanitize_metadata.json (run "
         "templates/dataflow/metadata.py)",
-        "mechanism made_up: no digest in tests/mechanisms/test_noise_rule.py",
-        "mechanism made_up: no case in tests/release/test_promised_losses.py",
+        "mechanism made_up: no digest in tests/support/noise_digests.py",
+        "mechanism made_up: no case in tests/support/promised_cases.py",
     ]
 
 

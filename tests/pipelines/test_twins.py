@@ -28,6 +28,7 @@ twins tell.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import itertools
 import json
@@ -46,7 +47,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.transforms import environments
 
-from dxbeam.corpus import lines, reading
+from dxbeam.corpus import delimited, lines, reading
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.splits import Split
 from dxbeam.errors import DxbeamError
@@ -144,6 +145,7 @@ MODES = {
     "ordered, several files": Mode(ORDERED, "--mechanism=mahalanobis" + KEPT, "files", "made"),
     "ordered, repeated ids": Mode(ORDERED, "--mechanism=santext", ids="repeated"),
     "ordered, Parquet": Mode(ORDERED, "--mechanism=tem" + KEPT, "parquet", "made"),
+    "ordered, CSV": Mode(ORDERED, "--mechanism=tem" + KEPT, "csv", "made"),
     "ordered, plain text": Mode(
         ORDERED, "--mechanism=gaussian --parameters=delta=1e-6", "text", "made"
     ),
@@ -164,6 +166,7 @@ MODES = {
     "ordered, drop": Mode(UNKNOWNS, "--unknown_words=drop --allow_unsound", ids="repeated"),
     "ordered, keep": Mode(UNKNOWNS, "--unknown_words=keep --allow_unsound", "parquet"),
     "bags": Mode(NOTHING, BAG + " --rank_c=0.1" + KEPT, "files", "made", more=True),
+    "bags, CSV, large": Mode(NOTHING, BAG + KEPT, "csv", "made", large=True),
     "bags, repeated ids": Mode(NOTHING, BAG, "gz", "repeated", fresh=True),
     "bags, large": Mode(NOTHING, BAG, ids="made", large=True),
     "bags, large and packed, several shards": Mode(
@@ -215,6 +218,11 @@ def _write(folder: Path, mode: Mode, word: Any) -> None:
     if mode.files == "parquet":
         table = pa.Table.from_pylist(records)
         pq.write_table(table, folder / "a", row_group_size=4)
+    elif mode.files == "csv":
+        with (folder / "a").open("w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, ["text", "label", "stars"])
+            table.writeheader()
+            table.writerows(records)
     elif mode.files == "folder":
         for number, record in enumerate(records):
             (folder / str(number)).write_text(record["text"])
@@ -256,7 +264,13 @@ class Job:
         self._input, self._output = folder / "in", folder / "out"
         (folder / "key").write_text(tiny.KEY.hex())
         (folder / "key").chmod(0o600)
-        kind = {"parquet": "parquet", "text": "text", "text.gz": "text", "folder": "text"}
+        kind = {
+            "parquet": "parquet",
+            "csv": "csv",
+            "text": "text",
+            "text.gz": "text",
+            "folder": "text",
+        }
         self.arguments = [
             f"--input={self._input}/*",
             f"--output={self._output}",
@@ -333,6 +347,9 @@ def _records_of(path: Path, mode: Mode) -> list[str]:
     if path.suffix == ".parquet":
         table = pq.read_table(path)
         rows: list[Any] = [{**row, "schema": str(table.schema)} for row in table.to_pylist()]
+    elif path.suffix == ".csv":
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
     else:
         content = path.read_bytes()
         lines = (gzip.decompress(content) if path.suffix == ".gz" else content).decode().split("\n")
@@ -356,6 +373,7 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
 def _cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large corpora have more splits than workers, and are released as several files."""
     monkeypatch.setattr(lines, "_SPLIT_BYTES", 150)
+    monkeypatch.setattr(delimited, "_SPLIT_BYTES", 150)
     monkeypatch.setattr(shards, "DOCUMENTS_PER_FILE", 16)
 
 
@@ -405,9 +423,9 @@ def _ids_by_offset(monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents are named by the byte at which they start."""
     numbered_lines = lines.numbered_lines
 
-    def at_offset(split: Split, limit: int) -> Iterator[tuple[int, bytes | None]]:
+    def at_offset(split: Split, limit: int, encoding: str) -> Iterator[tuple[int, bytes | None]]:
         offset = 0
-        for _, line in numbered_lines(split, limit):
+        for _, line in numbered_lines(split, limit, encoding):
             yield offset, line
             offset += len(line or b"") + 1
 

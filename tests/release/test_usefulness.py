@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dxbeam.release.unknown_words import likely_cause
 from dxbeam.release.usefulness import unknown_and_unchanged, warnings
+from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.text.tally import Tally
 from tests.support import tiny
 
@@ -20,6 +24,8 @@ def _tally(original: int = 0, close: int = 0, distant: int = 0, unknown: int = 0
     ("tally", "said"),
     [
         (_tally(20, 50, 25, 5), []),
+        (_tally(20, 50, 10, 20), []),
+        (_tally(20, 50, 9, 21), ["21.0 % of the words are not in the vocabulary, and what"]),
         (_tally(1, 3, 2, 94), ["94.0 % of the words are not in the vocabulary"]),
         (_tally(100), ["100.0 % of the words came out unchanged"]),
         (_tally(1, 2, 96, 1), ["97.0 % of the words of the vocabulary came out as distant"]),
@@ -31,7 +37,7 @@ def _tally(original: int = 0, close: int = 0, distant: int = 0, unknown: int = 0
     ],
 )
 def test_a_release_that_is_of_no_use_is_called_so(tally: Tally, said: list[str]) -> None:
-    found = warnings(tally)
+    found = warnings(tally, "Because.")
     assert len(found) == len(said)
     for sentence, begun in zip(found, said, strict=True):
         assert sentence.startswith(f"Warning: {begun}")
@@ -66,3 +72,21 @@ def test_a_dry_run_and_the_run_itself_say_it(
     with pytest.raises(FileNotFoundError):  # a dry run writes no manifest
         tiny.run(uri, corpus, tmp_path / "dry", f"--epsilon={epsilon}", "--dry_run")
     assert f"  Warning: {said}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["The House is on the Hill", "A Red Hill 7"], "with another casing: build it with --low"),
+        (["user_4711 a8f3c2 10.0.0.1", "the 2024"], "are numbers or codes.* --text_field?"),
+        (["すべての人間は", "人人生而自由", "the"], "a script that puts no spaces between words"),
+        (["Alle Menschen sind frei", "und gleich"], "another language than the vocabulary, or"),
+        ([], "another language than the vocabulary, or"),
+    ],
+)
+def test_the_likely_cause_is_named(texts: list[str], said: str) -> None:
+    words = ["the", "house", "is", "on", "hill", "a", "red"]
+    vectors = np.arange(14, dtype=np.float32).reshape(7, 2)
+    cause = likely_cause(texts, Vocabulary(words, vectors, lowercase=False))
+    assert re.search(said, cause)
+    assert cause.endswith((".", "?"))

@@ -10,8 +10,7 @@ from typing import Any
 
 import dxbeam
 from dxbeam.audit.references import REFERENCES
-from tests.mechanisms import test_noise_rule
-from tests.release import test_promised_losses
+from tests.support import noise_digests, promised_cases
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -21,15 +20,20 @@ def missing(mechanism: type[Any]) -> list[str]:
     name = mechanism.name
     fields = [field for field in dataclasses.fields(mechanism) if field.name != "epsilon"]
     page = (ROOT / "docs/reference/mechanisms.md").read_text("utf-8")
+    parameters = (ROOT / "docs/reference/mechanism-parameters.md").read_text("utf-8")
     choosing = (ROOT / "docs/guides/choosing-a-mechanism.md").read_text("utf-8")
     flags = json.loads((ROOT / "templates/dataflow/sanitize_metadata.json").read_text("utf-8"))
     [flag] = [each for each in flags["parameters"] if each["name"] == "mechanism"]
     wanted = {
         "row in the first table of docs/reference/mechanisms.md": f"\n| `{name}` |" in page,
-        f"section '### `{name}`' in docs/reference/mechanisms.md": f"\n### `{name}`\n" in page,
+        f"section '## `{name}`' in docs/reference/mechanism-parameters.md": (
+            f"\n## `{name}`\n" in parameters
+        ),
         **{
             f"parameter `{field.name}` with its default ({field.default}) in its section of "
-            "docs/reference/mechanisms.md": _states_default(_section(page, name), field)
+            "docs/reference/mechanism-parameters.md": _states_default(
+                _section(parameters, name), field
+            )
             for field in fields
         },
         "public name in dxbeam/__init__.py (__all__, and the import for type checkers)": (
@@ -40,11 +44,11 @@ def missing(mechanism: type[Any]) -> list[str]:
         "flag in templates/dataflow/sanitize_metadata.json (run templates/dataflow/metadata.py)": (
             re.search(rf"\b{name}\b", json.dumps(flag)) is not None
         ),
-        "digest in tests/mechanisms/test_noise_rule.py": any(
-            name in digests for digests in test_noise_rule.DIGESTS.values()
+        "digest in tests/support/noise_digests.py": any(
+            name in digests for digests in noise_digests.DIGESTS.values()
         ),
-        "case in tests/release/test_promised_losses.py": any(
-            name == case[0] for case in test_promised_losses.PARAMETERS
+        "case in tests/support/promised_cases.py": any(
+            name == case[0] for case in promised_cases.PARAMETERS
         ),
     }
     return [f"mechanism {name}: no {what}" for what, there in wanted.items() if not there]
@@ -52,7 +56,7 @@ def missing(mechanism: type[Any]) -> list[str]:
 
 def _section(page: str, name: str) -> str:
     """The section of a mechanism, up to the next heading."""
-    return page.partition(f"\n### `{name}`\n")[2].partition("\n#")[0]
+    return page.partition(f"\n## `{name}`\n")[2].partition("\n#")[0]
 
 
 def _states_default(section: str, field: dataclasses.Field[Any]) -> bool:
