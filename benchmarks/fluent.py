@@ -25,7 +25,7 @@ os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 import dxbeam
 from dxbeam.documents import Document
 from dxbeam.mechanisms import Mechanism
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.batch import Sanitized
 
 UNCAPPED = 1e6

@@ -11,8 +11,8 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.mechanisms.near_words import ascending, drawn
-from dxbeam.space.neighbors import Floats
+from dxbeam.mechanisms.sampling.near_words import ascending, drawn
+from dxbeam.space.search.neighbors import Floats
 
 _MOST = 4 << 20
 """Words of all lists together, 12 bytes each: 50 MB."""

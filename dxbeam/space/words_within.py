@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.space.float32_search import Float32Search
-from dxbeam.space.search_backend import Floats, Ids
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances, distances_to_words
+from dxbeam.space.search.backends.backend import Floats, Ids
+from dxbeam.space.search.backends.float32_search import Float32Search
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary, distances, distances_to_words
 
 _DEPTHS = (8, 32, 128, 512)
 """How much of a row of the table is looked at, if it suffices; then all of it."""

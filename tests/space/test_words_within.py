@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN, distances
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, distances
 from tests.support import tiny
 
 WORDS = tiny.vocabulary(300)
