@@ -5,11 +5,11 @@ the words of the largest prior(x) Pr[x -> z]. For santext and tem,
 
     Pr[x -> z] = q(z) exp(-epsilon min(d(x, z), gamma) / 2) / Z(x)
 
-with gamma infinite for santext, a public base measure q or 1 (dxbeam/mechanisms/public/base_measure.py),
-and where x is not z times exp(-(rho(x) + rho(z)) / 2) where words have public weights rho
-(dxbeam/mechanisms/public/importance.py): one row of distances a released word, and once for all the sums
-Z(x) over the whole vocabulary. No attacker that sees the released word alone
-is right more often in expectation over words that are drawn from that prior.
+with gamma infinite for santext, a public base measure q or 1
+(dxbeam/mechanisms/public/base_measure.py), and where x is not z times exp(-(rho(x) + rho(z)) / 2)
+where words have public weights rho (dxbeam/mechanisms/public/importance.py): one row of distances a
+released word, and once for all the sums Z(x) over the whole vocabulary. No attacker that sees only
+the released word is right more often in expectation over words that are drawn from that prior.
 
 Distances come of float32 products: with vectors of length 7 they are off by some 1e-5, and so the
 exponents by epsilon / 2 times as much.
