@@ -18,10 +18,9 @@ import pytest
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.language.uniform import uniform_model
-from dxbeam.mechanisms import kept_lists
 from dxbeam.mechanisms.fluent import LARGEST_GAMMA, Fluent
 from dxbeam.mechanisms.public.public_model import public_model
-from dxbeam.mechanisms.sampling import near_words, stored_near
+from dxbeam.mechanisms.sampling import kept_lists, near_words, stored_near
 from dxbeam.mechanisms.sampling.near_words import NearWords
 from dxbeam.mechanisms.sampling.released_before import STARTS, in_steps, known_word, places_after
 from dxbeam.space.search.neighbors import NeighborSearch

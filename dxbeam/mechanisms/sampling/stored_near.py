@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.language.sparse_rows import SparseRows
-from dxbeam.mechanisms.kept_lists import KeptList, KeptLists
+from dxbeam.mechanisms.sampling.kept_lists import KeptList, KeptLists
 from dxbeam.mechanisms.sampling.near_words import Near, ascending, drawn, ragged
 from dxbeam.mechanisms.sampling.place_table import PlaceTables
 from dxbeam.space.search.neighbors import Floats, Ids

@@ -21,8 +21,8 @@ from dxbeam.space.search.backends.choose_backend import AUTO
 from dxbeam.space.search.backends.float32_search import Float32Search
 from dxbeam.space.search.backends.score_bounds import BoundingBackend
 from dxbeam.space.search.table_search import TableSearch
+from dxbeam.space.search.words_within import WordsWithin
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary, distances_to_words
-from dxbeam.space.words_within import WordsWithin
 
 CLOSE_RANK = 100
 """A released word is close if it is among the first 100 neighbours of the original."""
