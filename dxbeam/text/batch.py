@@ -21,8 +21,8 @@ from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.candidates import Candidate, written
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.pieces import CUT, FOLLOWS, OVERLAP, Breaks
 from dxbeam.text.decoding.reader import Window, breaks_of, windows
-from dxbeam.text.decoding.reading import CUT, FOLLOWS, OVERLAP, Breaks
 from dxbeam.text.tally import Tally
 from dxbeam.text.tokenization import parts
 from dxbeam.text.tokenization import words as words_in

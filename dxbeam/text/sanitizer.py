@@ -31,8 +31,9 @@ from dxbeam.text.batch import Batch, Sanitized
 from dxbeam.text.candidates import Candidate, candidates_of
 from dxbeam.text.configuration import Configuration, as_configuration
 from dxbeam.text.decoding.decoder import CONTEXT
+from dxbeam.text.decoding.likelihoods import Posterior
+from dxbeam.text.decoding.pieces import Breaks
 from dxbeam.text.decoding.reader import Reader, breaks_of_runs, chosen
-from dxbeam.text.decoding.reading import Breaks, Posterior
 from dxbeam.text.public.public_model import with_model
 from dxbeam.text.truecase import truecased
 
