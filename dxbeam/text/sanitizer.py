@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -197,7 +198,7 @@ class Sanitizer:
         """Whether words are decoded together with those around them."""
         return self._reader is not None and self._reader.decoder.kind == CONTEXT
 
-    @property
+    @cached_property
     def reads_released(self) -> bool:
         """Whether words are drawn after reading the ones released before them."""
         return isinstance(self.configuration.mechanism, ReadsReleased)
