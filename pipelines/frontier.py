@@ -104,7 +104,7 @@ class FrontierJob(NamedTuple):
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     """The frontier that the flags ask for.
 
-    Of files it reads the vocabulary's manifest and the weights of words alone.
+    Of files it reads the vocabulary's manifest and the weights of words only.
 
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
@@ -225,7 +225,7 @@ def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocumen
 
 @launch.naming_flags
 def measure_frontier(argv: Sequence[str]) -> None:
-    """Checks the flags, measures, and says where the page lies."""
+    """Checks the flags, measures, and says where the page is."""
     options = parse(argv, FrontierOptions, __doc__ or "")
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
     output = options.view_as(CommonOptions).output

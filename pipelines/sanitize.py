@@ -174,7 +174,7 @@ def _public_files(settings: Configuration) -> dict[str, Any]:
 
 
 def read_options(options: PipelineOptions) -> SanitizeJob:
-    """The job that the flags ask for; of files it reads the vocabulary's manifest alone.
+    """The job that the flags ask for; of files it reads the vocabulary's manifest only.
 
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.

@@ -231,7 +231,7 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
 
 
 def use_processes(options: PipelineOptions, number: int) -> None:
-    """Makes a run on this machine use so many worker processes; one is the launcher's own."""
+    """Makes a run on this machine use this many worker processes; one is the launcher's own."""
     local = options.view_as(DirectOptions)
     options.view_as(CommonOptions).local_processes = local.direct_num_workers = number
     local.direct_running_mode = "multi_processing" if number > 1 else "in_memory"

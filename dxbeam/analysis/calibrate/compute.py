@@ -37,7 +37,7 @@ RANK_CS = (
 MARGIN = 2.0
 """How many half-widths of its interval a share must keep from its target to be chosen.
 
-One would leave the second half an even chance to confirm it: its share lies lower or higher by
+One would leave the second half an even chance to confirm it: its share is lower or higher by
 about as much as that of the first half. At two it is confirmed in 95 of 100 cases.
 """
 

@@ -52,7 +52,7 @@ class Question(NamedTuple):
       name: what metrics begin with, such as "task".
       flag: the parameter that names the field.
       field: the field that holds the class.
-      models: kinds of features, of ``text_features.KINDS``, each for a model of its own.
+      models: kinds of features, of ``text_features.KINDS``, each for a separate model.
       trials: pairs of what is trained on and what is tested on.
     """
 

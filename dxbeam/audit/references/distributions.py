@@ -5,7 +5,7 @@ so that a mistake must be made twice to go unseen. table.py has an entry for eac
 
 The noise's distribution is given as a map that turns it into independent standard normal numbers,
 so that the same tests serve every distribution. The distribution of the released word is exact on
-words that lie on a line, where the noise's part along the line alone decides.
+words that lie on a line, where only the noise's part along the line decides.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ is at most epsilon times the largest number of steps over all orders for what is
 each probability is a mean over the orders.
 
 Floating point, u = 2^-53 being the unit roundoff. A uniform number is relatively exact down to
-2^-960 (noise.py). Its logarithm, up to 667, and the few operations beside it move the border
+2^-960 (noise.py). Its logarithm, up to 667, and the few operations next to it move the border
 between two places by a share of 2^-43 of the probability beyond the border, which is at most
 1 / (1 - exp(-epsilon / 2)) <= 2001 times that of the place itself: by a share of 2^-32 of it.
 """

@@ -86,7 +86,7 @@ class StoredWords(Sequence[str]):
         """All words, one after the other; "" if one is empty.
 
         Raises:
-          ValueError: they are no text, or the index is none of so many words.
+          ValueError: they are no text, or the index is not of this many words.
         """
         self._words.validate(full=True)
         index, size = self._index, len(self._index)

@@ -1,7 +1,7 @@
 """Which search backends there are, and which one finds the nearest words.
 
     int8, int7   integer_search.py   integer products of onnxruntime, where this processor
-                                     multiplies integers of so many bits exactly
+                                     multiplies integers of this many bits exactly
     float32      float32_search.py   matrix products in float32, everywhere
     faiss        faiss_search.py     FAISS's flat search, for whoever trusts it more
     torch        torch_search.py     integer products on a GPU (the extra "gpu")
