@@ -101,7 +101,7 @@ def estimate(
 
 
 def words_done(pieces: str, words: int, depth: int) -> int:
-    """Of how many of N words the pieces of the table lie in this folder."""
+    """Of how many of N words the pieces of the table are in this folder."""
     try:
         return sum(piece.rows for piece in whole_pieces(pieces, words, depth).values())
     except Exception:  # a place that cannot be listed just now

@@ -105,7 +105,7 @@ class SanitizeDocuments(beam.PTransform):
 
     Noise is keyed by a row's id and text, so two rows with one id would come out equal if their
     texts are, which would show it. So rows of bounded input in the global window are first compared
-    by their ids, and all whose id stands more than once are rejected. In a stream, and in other
+    by their ids, and all with a duplicate id are rejected. In a stream, and in other
     windows, there is no moment when all ids are known: there, make sure that they are unique.
 
     Args:

@@ -42,7 +42,7 @@ from dxbeam.transforms.sanitize import SanitizeDocuments
 class SanitizeRows(beam.PTransform):
     """Sanitizes rows with an id and a text.
 
-    Of bounded input, all rows whose id stands more than once are rejected.
+    Of bounded input, all rows with a duplicate id are rejected.
 
     Outputs: documents (rows of id, sanitized text and kept fields), rejected (rows of where and
     reason, never the text) and tallies (a row of counts for each document, with a note that says

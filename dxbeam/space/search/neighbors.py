@@ -187,7 +187,7 @@ class NeighborSearch:
         return np.where(unknown, self.nearest_neighbors(np.array([UNKNOWN]), 1)[0, 0], ids)
 
     def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
-        """At which rank around a word others stand, where that is no deeper than of interest.
+        """At which rank around a word others are, where that is no deeper than of interest.
 
         The neighbour table answers as deep as it is; beyond, each word takes a row of products with
         the whole vocabulary.
