@@ -48,7 +48,8 @@ MOST_FILES = 16
 """In a folder, without its ``__init__.py``: what one can look over."""
 
 DOORS = ("", "__main__", "beam", "published")
-"""``dxbeam``, ``dxbeam.beam``, ``dxbeam.published`` and the command: they import from the rooms and hold no code."""
+"""``dxbeam``, ``dxbeam.beam``, ``dxbeam.published`` and the command: they import from the rooms and
+hold no code."""
 
 
 @cache
