@@ -12,8 +12,8 @@ import numpy.typing as npt
 from dxbeam.errors import ConfigurationError
 from dxbeam.space.search.neighbors import Ids, is_known
 from dxbeam.space.vocabulary.words import Vocabulary
+from dxbeam.text.decoding.pieces import Breaks
 from dxbeam.text.decoding.reader import breaks_of
-from dxbeam.text.decoding.reading import Breaks
 from dxbeam.text.tokenization import split
 
 MOST_WORDS = 200
@@ -26,7 +26,7 @@ class Sample(NamedTuple):
     """The words of a page.
 
     Attributes:
-      gaps: what stands before each word, and last what stands behind the last one.
+      gaps: what is before each word, and last what stands behind the last one.
       words: as they were written.
       ids: int64 [T], UNKNOWN for those outside the vocabulary.
       breaks: int8 [T], where sentences start.

@@ -25,7 +25,7 @@ from dxbeam.space.search.exact_arithmetic import log
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.search.offset_search import NOTHING, OffsetSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text.decoding.reading import Likelihoods
+from dxbeam.text.decoding.likelihoods import Likelihoods
 
 _STEPS_PER_DEVIATION = 16
 _WORDS_PER_BLOCK = 256
@@ -125,7 +125,7 @@ class NoisyVectors:
 
         Returns:
           int64 [T]; NOTHING where only ``likelihoods`` can tell: where a search for one word is no
-          faster, where rounding decides between two words, and where all may be so unlikely beside
+          faster, where rounding decides between two words, and where all may be so unlikely against
           the unknown word that their posteriors come out as 0.
         """
         density = self.density
