@@ -12,7 +12,7 @@ import pytest
 from dxbeam.commands.options import AuditOptions, parse
 from dxbeam.errors import ConfigurationError, DxbeamError
 from dxbeam.mechanisms import MECHANISMS
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from pipelines.audit import audit, chosen_targets
 from tests.support.broken_mechanisms import SanTextDoubled
 

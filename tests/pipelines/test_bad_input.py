@@ -22,7 +22,7 @@ import pytest
 import zstandard
 
 from dxbeam import storage
-from dxbeam.corpus import lines
+from dxbeam.corpus.parsing import lines
 from dxbeam.errors import DxbeamError, RunError
 from tests.support import tiny
 
