@@ -10,7 +10,7 @@ target it says which comes closest and what it misses, and exits with 1.
 
     --input 'corpus/*.jsonl'      words as frequent as in these texts, instead
     --mechanism gaussian --parameters delta=1e-6,distance=5
-    --epsilons 10:20              a range of your own; by default where the mechanism does anything
+    --epsilons 10:20              another range; by default where the mechanism does anything
     --epsilons 12                 only c is asked for
     --rank_cs none                only epsilon is asked for
     --words 20000                 narrower intervals
@@ -88,7 +88,7 @@ class CalibrateJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
-    """The calibration that the flags ask for; of files it reads the vocabulary's manifest alone.
+    """The calibration that the flags ask for; of files it reads the vocabulary's manifest only.
 
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.

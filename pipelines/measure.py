@@ -9,7 +9,7 @@ words.parquet (single words) and geometry.parquet. No text is read and none is r
 the public vocabulary are tried, each as likely as any other.
 
     --input 'corpus/*.jsonl'      words as frequent as in these texts, instead
-    --epsilons 1:70               a grid of your own; by default each mechanism gets its own
+    --epsilons 1:70               another grid; by default each mechanism gets a separate one
     --words 5000                  how many words are tried
     --mechanisms gaussian:delta=1e-6:distance=5    parameters of a mechanism
     --mechanisms santext,tem --importance stop_words    public weights of words
@@ -83,7 +83,7 @@ class MeasureJob(NamedTuple):
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
     """The measurement that the flags ask for.
 
-    Of files it reads the vocabulary's manifest and the weights of words alone.
+    Of files it reads the vocabulary's manifest and the weights of words only.
 
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
@@ -139,7 +139,7 @@ def _again(planned: Plan) -> Iterator[Task]:
 
 @launch.naming_flags
 def measure_settings(argv: Sequence[str]) -> None:
-    """Checks the flags, measures, and says where the report lies."""
+    """Checks the flags, measures, and says where the report is."""
     options = parse(argv, MeasureOptions, __doc__ or "")
     shared, output = options.view_as(SanitizeOptions), options.view_as(CommonOptions).output
     job = read_options(options, argv)

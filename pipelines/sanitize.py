@@ -81,10 +81,10 @@ def configuration(options: SanitizeOptions) -> Configuration:
     """The settings of the release; refuses what ``Configuration`` refuses."""
     parameters = parse_parameters(options.parameters)
     if "epsilon" in parameters:
-        raise ConfigurationError("--parameters: epsilon has a flag of its own, --epsilon")
+        raise ConfigurationError("--parameters: epsilon has a separate flag, --epsilon")
     for name in ("importance", "base", "constant"):
         if name in parameters:
-            raise ConfigurationError(f"--parameters: {name} has a flag of its own, --{name}")
+            raise ConfigurationError(f"--parameters: {name} has a separate flag, --{name}")
     public = PublicSettings(
         options.importance,
         options.base,
@@ -99,7 +99,7 @@ def configuration(options: SanitizeOptions) -> Configuration:
         options.mechanism, epsilon=epsilon, model=model, **public, **parameters
     )
     if options.stop_words and options.bag_of_words is None:
-        raise ConfigurationError("--stop_words is of use with --bag_of_words alone; leave it out")
+        raise ConfigurationError("--stop_words is only of use with --bag_of_words; leave it out")
     return Configuration(
         mechanism,
         RankResampling(options.rank_c) if options.rank_c is not None else None,
@@ -174,7 +174,7 @@ def _public_files(settings: Configuration) -> dict[str, Any]:
 
 
 def read_options(options: PipelineOptions) -> SanitizeJob:
-    """The job that the flags ask for; of files it reads the vocabulary's manifest alone.
+    """The job that the flags ask for; of files it reads the vocabulary's manifest only.
 
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.

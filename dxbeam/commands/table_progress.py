@@ -19,7 +19,7 @@ from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.transforms.progress import FOUND, Progress
 
 FEW_WORDS = 20_000
-"""The table of so many words takes seconds, which is not worth an estimate."""
+"""The table of this many words takes seconds, which is not worth an estimate."""
 
 SMALLER = (50_000, 100_000, 400_000)
 """Sizes that may serve as well, where the table of all words takes long."""
@@ -33,7 +33,7 @@ WORDS = "words"
 
 
 class TableEstimate(NamedTuple):
-    """What the table of so many words takes: the search for each word grows with their number.
+    """What the table of this many words takes: the search for each word grows with their number.
 
     Attributes:
       words: N.
@@ -81,7 +81,7 @@ def estimate(
     """Searches a few hundred words of a draft, and concludes what all of them will take.
 
     Args:
-      uri: where the draft lies.
+      uri: where the draft is.
       shape: its N and n.
       depth: neighbours per word.
       threads: of a search.

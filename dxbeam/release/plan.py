@@ -24,7 +24,7 @@ from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.remarks import remarks
 from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
-from dxbeam.text.decoding.reading import FOLLOWS, STARTS
+from dxbeam.text.decoding.pieces import FOLLOWS, STARTS
 from dxbeam.text.repair import Repair
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally
@@ -144,7 +144,7 @@ def describe(
       output: where the release goes.
       metrics_output: where metrics and dead letters go.
       repair: the language model that rewrites the sanitized text, or None.
-      kept_fields: names of the fields that are released beside id and text.
+      kept_fields: names of the fields that are released besides id and text.
     """
     guarantee = configuration.guarantee().with_caveats(*(repair.caveats if repair else ()))
     parameters = configuration.as_dict()

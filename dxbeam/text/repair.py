@@ -83,7 +83,7 @@ class Repair:
 
     Raises:
       ConfigurationError: an endpoint that is no plain http(s) URL or would send a key in the clear,
-        a name that is none, or an unknown rule for failures.
+        an invalid name, or an unknown rule for failures.
     """
 
     model: str
@@ -114,7 +114,7 @@ class Repair:
                 )
             if url.scheme == "http" and url.hostname not in _LOCAL:
                 raise ConfigurationError(
-                    "`repair_endpoint`: a key is sent over https alone, or to this machine"
+                    "`repair_endpoint`: a key is sent only over https, or to this machine"
                 )
         if self.failures not in FAILURES:
             raise ConfigurationError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -30,8 +31,9 @@ from dxbeam.text.batch import Batch, Sanitized
 from dxbeam.text.candidates import Candidate, candidates_of
 from dxbeam.text.configuration import Configuration, as_configuration
 from dxbeam.text.decoding.decoder import CONTEXT
+from dxbeam.text.decoding.likelihoods import Posterior
+from dxbeam.text.decoding.pieces import Breaks
 from dxbeam.text.decoding.reader import Reader, breaks_of_runs, chosen
-from dxbeam.text.decoding.reading import Breaks, Posterior
 from dxbeam.text.public.public_model import with_model
 from dxbeam.text.truecase import truecased
 
@@ -44,14 +46,14 @@ class Sanitizer:
     Args:
       vocabulary: the public words and vectors, from ``open_vocabulary``; or a NeighborSearch over
         them, to share it between sanitizers or to choose its threads.
-      configuration: the settings of the release; a mechanism alone stands for
+      configuration: the settings of the release; a mechanism by itself stands for
         ``Configuration(mechanism)``.
       secret_key: 32 bytes from a cryptographic source, to draw the same noise again. By default a
         new key that is forgotten with this object.
       language_model: the public model that the configuration's decoder reads with and truecase
         knows capitals from, made for this vocabulary; None where there is neither. It must not be
         made from the private corpus: that voids the guarantee.
-      candidates: how many candidates of each word are shown beside a decoded text, see
+      candidates: how many candidates of each word are shown next to a decoded text, see
         candidates.py; 0 for none.
 
     Raises:
@@ -92,7 +94,7 @@ class Sanitizer:
     def sanitize_text(self, text: str, document_id: str | int | None = None) -> str:
         """Sanitizes one text.
 
-        Each call without an id is a release of its own: whoever sees two releases of one text
+        Each call without an id is a separate release: whoever sees two releases of one text
         learns from both, and their epsilons add up.
 
         Args:
@@ -128,7 +130,7 @@ class Sanitizer:
 
         Noise is keyed by a document's id and text. Documents are not compared with one another, so
         equal texts with one id come out equal, which shows that they were equal: give each document
-        an id of its own. A plain string gets a new random id, so no two strings share noise, and a
+        a separate id. A plain string gets a new random id, so no two strings share noise, and a
         kept secret key cannot draw their noise again: sanitizing a string once more is another
         release of it.
 
@@ -196,7 +198,7 @@ class Sanitizer:
         """Whether words are decoded together with those around them."""
         return self._reader is not None and self._reader.decoder.kind == CONTEXT
 
-    @property
+    @cached_property
     def reads_released(self) -> bool:
         """Whether words are drawn after reading the ones released before them."""
         return isinstance(self.configuration.mechanism, ReadsReleased)

@@ -34,7 +34,7 @@ from dxbeam.space.search.neighbors import NeighborSearch
 
 
 class WriteNeighborTable(beam.PTransform):
-    """Writes neighbors.npy and close_radius.npy beside the words and vectors at a prefix.
+    """Writes neighbors.npy and close_radius.npy next to the words and vectors at a prefix.
 
     PBegin -> PCollection[int], one element: the number of words, once both files are complete.
 

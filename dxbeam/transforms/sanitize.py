@@ -65,7 +65,7 @@ from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_
 _LOG = logging.getLogger(__name__)
 
 TALLIES = "tallies"
-"""Tag of the counts of each document beside a transform's main output."""
+"""Tag of the counts of each document next to a transform's main output."""
 
 _MOST_CHARACTERS = 1 << 22
 """Of texts that wait for one of another level before they are handed on in order."""
@@ -111,7 +111,7 @@ class SanitizeDocuments(beam.PTransform):
     Args:
       configuration: mechanism, rank resampling and the treatment of unknown words.
       vocabulary: URI or handle of a vocabulary artifact that every worker can read, or ``"demo"``.
-      key_uri: where the secret key lies (see ``keys.read_key``); by default a new key is
+      key_uri: where the secret key is (see ``keys.read_key``); by default a new key is
         drawn inside the job, broadcast, and forgotten.
       keep_fields: further attributes of the rows to pass on as they are.
       group_by: an attribute by whose values the counts are grouped, or None.
@@ -420,7 +420,7 @@ class _SanitizeDoFn(beam.DoFn):
         handle: VocabularyHandle,
         model: LanguageModelHandle | None,
     ) -> _Waiting:
-        """Where rows of a level wait; each epsilon has a sanitizer of its own."""
+        """Where rows of a level wait; each epsilon has a separate sanitizer."""
         if self._sanitizer is None:
             search = self._open(handle)
             opened = self._open_model(model, search) if model else None

@@ -67,7 +67,7 @@ class SanitizeRows(beam.PTransform):
       constant_scan: with exact, the file that dxbeam scan-constant wrote.
       rank_c: decay of rank resampling; none where it is left out.
       unknown_words: noise, mask, drop or keep.
-      key_uri: where the secret key lies; by default a new one is drawn and forgotten.
+      key_uri: where the secret key is; by default a new one is drawn and forgotten.
       keep_fields: further fields of the rows to release as they are, separated by commas.
       allow_unsound: consent to settings that guarantee nothing, or leave words unprotected.
       search: how nearest words are found exactly, auto, int8, int7, float32, faiss or torch; the

@@ -52,7 +52,7 @@ class Question(NamedTuple):
       name: what metrics begin with, such as "task".
       flag: the parameter that names the field.
       field: the field that holds the class.
-      models: kinds of features, of ``text_features.KINDS``, each for a model of its own.
+      models: kinds of features, of ``text_features.KINDS``, each for a separate model.
       trials: pairs of what is trained on and what is tested on.
     """
 
@@ -226,7 +226,7 @@ def check_classes(documents: int, classes: int, question: Question) -> None:
             f"this field, and a classifier needs at least {LEAST_DOCUMENTS}; leave it out"
         )
     if classes < 2:
-        raise CorpusError(f"{which}: all documents have the same value, so nothing can be told")
+        raise CorpusError(f"{which}: all documents have the same value, so nothing can be learnt")
     if classes > documents / 2:
         raise CorpusError(
             f"{which}: {classes:,} different values in {documents:,} documents are no classes; "

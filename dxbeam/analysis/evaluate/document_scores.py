@@ -241,7 +241,7 @@ def no_documents() -> Sums:
 
 
 def scores_of(sums: Sums, with_vocabulary: bool) -> Iterator[Score]:
-    """All scores that can be told from sums.
+    """All scores that follow from sums.
 
     Args:
       sums: over documents, at least one.

@@ -3,7 +3,7 @@
 The model is a judge here and reads what is released anyway. Perplexity is exp of the mean of
 -ln p(word | the words before it in its sentence), of the vocabulary and the unknown word; a model
 that also decoded the text finds it likelier than others do. It is gamed by text that says nothing
-("the the the"), so it stands beside shares of words that came back.
+("the the the"), so it is next to shares of words that came back.
 """
 
 from __future__ import annotations

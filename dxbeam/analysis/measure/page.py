@@ -1,4 +1,4 @@
-"""What a measurement found, as files: tables, and a page that needs nothing from elsewhere."""
+"""What a measurement found, as files: tables, and a self-contained page."""
 
 from __future__ import annotations
 
@@ -186,13 +186,13 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
     if words:
         further.append(
             figure(
-                "Words differ: each word has an epsilon of its own",
+                "Words differ: each word has a separate epsilon",
                 figures.words_figure(words),
                 figures.words_in_words(words),
             )
         )
     middle = next((row for row in plain if row["original"] >= 0.5), None)
-    covered = guarantee.sound and not guarantee.unprotected  # others need a consent of their own
+    covered = guarantee.sound and not guarantee.unprotected  # others need a separate consent
     return {
         "mechanism": setting.mechanism,
         "parameters": setting.parameters_text,

@@ -103,7 +103,7 @@ def epsilons_of(
 
     Args:
       parameters: of the mechanism.
-      asked: the same for all mechanisms; None where each has epsilons of its own.
+      asked: the same for all mechanisms; None where each has separate epsilons.
 
     Raises:
       ConfigurationError: the scan solved for none of those that are asked for.

@@ -197,7 +197,7 @@ def bounds_in_words(rows: Sequence[Row]) -> str:
     bound, share = "bound on the share released", "share released"
     return (
         f"Means over {rows[0]['words']} words. At epsilon = {middle:g} a word can come out as "
-        f"itself in at most {at[bound, 'w', middle]:.0%} of releases, as one neighbour alone "
+        f"itself in at most {at[bound, 'w', middle]:.0%} of releases, as only one neighbour "
         f"allows, and does in {at[share, 'w', middle]:.0%}, as all the others stand in its way "
         f"too; its nearest neighbour comes out in at most {at[bound, 'x1', middle]:.0%}, and does "
         f"in {at[share, 'x1', middle]:.1%}"
@@ -223,7 +223,7 @@ def shares_in_words(rows: Sequence[Row]) -> str:
 
 
 def as_svg(figure: Figure, axes: Any, *, legend_columns: int = 0) -> str:
-    """A plot as SVG text for the middle of a page: no ground of its own, in the page's ink.
+    """A plot as SVG text for the middle of a page: no background, in the page's ink.
 
     Args:
       figure: the plot.
@@ -257,5 +257,5 @@ def as_svg(figure: Figure, axes: Any, *, legend_columns: int = 0) -> str:
             buffer, format="svg", dpi=_DOTS_PER_INCH, metadata={"Date": None, "Creator": None}
         )
     text = buffer.getvalue().replace(INK, "currentColor")
-    # What it shows is told by the words around it; its single labels would be noise to a reader.
+    # What it shows is said by the words around it; its single labels would be noise to a reader.
     return text[text.index("<svg") :].replace("<svg", '<svg aria-hidden="true"', 1)

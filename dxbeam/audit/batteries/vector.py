@@ -25,7 +25,7 @@ from dxbeam.vectors.release import VectorReleaser
 from dxbeam.vectors.sensitivity import Sensitivity, exact, published, spectral
 
 NAME = "released_vectors"
-"""How vector releases are called beside mechanisms."""
+"""How vector releases are called next to mechanisms."""
 
 _WORDS, _LENGTH, _ATTACKED = 2000, 6.6, 20
 _COORDINATES = 8

@@ -1,6 +1,6 @@
 """Flags as they are given, on a command line or in a YAML file, before anything is parsed.
 
-argparse alone takes the last of two values and ignores a word after a switch, and Beam's own
+argparse by itself takes the last of two values and ignores a word after a switch, and Beam's own
 parsers read the same text differently. Here every flag is brought into one spelling, or refused in
 a sentence. What a flag may be follows from its declaration.
 """
@@ -143,7 +143,7 @@ def without_contradictions(given: list[GivenFlag], known: KnownFlags) -> list[Gi
         switch = _is_switch(action)
         if switch and _switch_value(flag.value) is None:
             raise ConfigurationError(
-                f"{flag.where}{flag.name} is a switch: it is given alone, or with true or false"
+                f"{flag.where}{flag.name} is a switch: write only its name, or add true or false"
             )
         meaning: object = (flag.name, _switch_value(flag.value)) if switch else flag.value
         if not _may_be_repeated(action) and before.setdefault(action.dest, meaning) != meaning:

@@ -1,7 +1,7 @@
 """log Z(x) of every string, Z(x) = sum over y of q(y) exp(-h(x, y)).
 
 h is symmetric, so a block of exponentials serves rows and columns: half of all pairs are enough.
-Words that cannot be released have no term of their own in Z, which may therefore be small beyond
+Words that cannot be released have no term in Z, which may therefore be small beyond
 float64; their rows are added up from the largest term.
 """
 

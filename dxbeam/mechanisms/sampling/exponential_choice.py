@@ -10,7 +10,7 @@ words around it, at exact distances, and D the distance of the last of them,
 
     e(w) = exp(-rate * min(d(w), cap))  for these words,   exp(-rate * min(D, cap))  for all words,
 
-added up, is nowhere below the distribution wanted, as every other word lies at D or beyond. A word
+added up, is nowhere below the distribution wanted, as every other word is at D or beyond. A word
 is drawn in proportion to e; one that came of the second part is accepted with probability
 exp(-rate * (min(d, cap) - min(D, cap))) unless it belongs to the first, and after a rejection all
 starts anew. What is accepted has exactly the distribution wanted. A word has random numbers for a
@@ -41,20 +41,21 @@ to 2^20 words and rate * distance up to 2^17:
   rate * E / distance is above 2^-36, the vectors' difference is taken instead.
 - A rejection is what is not accepted, so by the same shares it changes all words' probabilities
   alike. Rounds share the tails of their uniform numbers, one tail for what is proposed and one for
-  whether it is accepted. Two rounds are not independent only where the earlier one's number lies in
+  whether it is accepted. Two rounds are not independent only where the earlier one's number is in
   the very part of 2^-64 that holds one of the 131 borders it is compared with: a share of
   64 * 131 * 2^-64 < 2^-50 of any word's probability.
 - A base measure is divided by its largest value, so its factors are at most 1, and at least
   exp(-600) or 0. It is proposed by the same table as the weights are.
 - With public weights, of at most 100, the first words and all words together are sorted by weight
-  before they are added up, and so are the N factors, so the same holds. These numbers have a tail
-  of their own; the N borders that they are compared with add a share of 64 N 2^-64 <= 2^-38.
+  before they are added up, and so are the N factors, so the same holds. These numbers have a
+  separate tail; the N borders that they are compared with add a share of 64 N 2^-64 <= 2^-38.
 
 Words that are rarer than 2^-900 may never come, all in all with a probability of N 2^-900.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -92,14 +93,15 @@ ROUNDED_CHOICE = (
 """What a guarantee says of computed choices; the derivation stands above."""
 
 ROWS_PER_PRODUCT = 64
-"""Words are multiplied so many at a time, or fewer where N is large, the last ones filled up with
+"""Words are multiplied this many at a time, or fewer where N is large, the last ones filled up with
 zeros: BLAS may sum in another order for a matrix of another shape, and what is released for a word
-must not depend on the words beside it."""
+must not depend on the words next to it."""
 
 _AROUND = 129  # measured: 45 to 110 us a word at any epsilon; with 65 it is 24 to 280
-_DISTRIBUTIONS = 4  # whose envelopes are kept: one for each epsilon of a run, up to so many
+_DISTRIBUTIONS = 4  # whose envelopes are kept: one for each epsilon of a run, up to this many
 _WORDS_PER_BLOCK = 4096
 _DISTANCES_AT_ONCE = 1 << 23  # float64: 64 MiB
+_KEPT_PRODUCTS = 1 << 22  # float64: 32 MiB
 _ROUNDOFF = 2.0**-53
 _LARGEST_ERROR = 2.0**-36
 """Of an exponent, where a distance comes of matrix products."""
@@ -115,7 +117,7 @@ def choose(ids: Ids, random: Random, distribution: WordDistribution, search: Nei
       search: the vocabulary; with a neighbour table it is fast.
 
     Returns:
-      int64 [B]; row i depends on row i of ``ids`` and ``random`` alone.
+      int64 [B]; row i depends only on row i of ``ids`` and ``random``.
     """
     around = min(_AROUND, len(search.vocabulary))
     kept = search.computed_once("envelopes", lambda _: lru_cache(_DISTRIBUTIONS)(KeptEnvelopes))
@@ -201,10 +203,8 @@ def _by_all_distances(
     public = public_factors(distribution, search)
     drawn = np.empty(len(rows), np.int64)
     size = min(ROWS_PER_PRODUCT, max(4, _DISTANCES_AT_ONCE // len(squares)))
-    padded = np.zeros((size, vectors.shape[1]))
     for block in np.split(np.arange(len(words)), range(size, len(words), size)):
-        padded[: len(block)] = vectors[block]
-        products = _products(padded, search.vocabulary, distribution.first)[: len(block)]
+        products = _products_of(words[block], vectors[block], size, distribution.first, search)
         for row, product in zip(block, products, strict=True):
             apart = _distances_from_products(
                 product, vectors[row], squares, distribution, search.vocabulary
@@ -253,6 +253,27 @@ def _distances_from_products(
 
 def _blocks(ids: Ids) -> list[Ids]:
     return np.split(ids, range(_WORDS_PER_BLOCK, len(ids), _WORDS_PER_BLOCK))
+
+
+def _products_of(
+    words: Ids, vectors: Floats, size: int, first: int, search: NeighborSearch
+) -> Sequence[Floats]:
+    """Products of each word's vector with those from ``first`` on, float64 [N - first] each.
+
+    A word of which all rounds were rejected at one epsilon may have the same fate at the next, so
+    those of the first such words are kept.
+    """
+    kept: dict[int, Floats] = search.computed_once(("products", first), lambda _: {})
+    numbers = words.tolist()
+    if all(number in kept for number in numbers):
+        return [kept[number] for number in numbers]
+    padded = np.zeros((size, vectors.shape[1]))
+    padded[: len(words)] = vectors
+    products = _products(padded, search.vocabulary, first)
+    for number, product in zip(numbers, products, strict=False):
+        if number not in kept and (1 + len(kept)) * product.size <= _KEPT_PRODUCTS:
+            kept[number] = product.copy()
+    return list(products[: len(words)])
 
 
 def _products(queries: Floats, vocabulary: Vocabulary, first: int) -> Floats:

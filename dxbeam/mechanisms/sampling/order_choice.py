@@ -1,16 +1,16 @@
 """What mechanisms that draw a word by its place in a public order have in common.
 
-Orders are chains of words (dxbeam/space/vocabulary/word_order.py), made of the public vocabulary alone. Of
-several orders each word draws one, with random numbers of its own and whatever the word is. Words
-outside the vocabulary are treated as the word nearest to the public unknown word's vector, so what
-holds for that word holds for every such string.
+Orders are chains of words (dxbeam/space/vocabulary/word_order.py), made of the public vocabulary
+only. Of several orders each word draws one, with separate random numbers and whatever the word is.
+Words outside the vocabulary are treated as the word nearest to the public unknown word's vector, so
+what holds for that word holds for every such string.
 
 Several orders. In each of them the loss is at most epsilon times the number of steps there, so it
 is at most epsilon times the largest number of steps over all orders for what is released, of which
 each probability is a mean over the orders.
 
 Floating point, u = 2^-53 being the unit roundoff. A uniform number is relatively exact down to
-2^-960 (noise.py). Its logarithm, up to 667, and the few operations beside it move the border
+2^-960 (noise.py). Its logarithm, up to 667, and the few operations next to it move the border
 between two places by a share of 2^-43 of the probability beyond the border, which is at most
 1 / (1 - exp(-epsilon / 2)) <= 2001 times that of the place itself: by a share of 2^-32 of it.
 """

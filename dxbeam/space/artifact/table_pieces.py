@@ -4,7 +4,7 @@
     FIRST-ATTEMPT-radii.npy        float64 [rows]
 
 They lie in a folder that is named by the words' vectors and K, so whoever finds a whole piece there
-need not compute it again. Each attempt has a name of its own: a bundle may run twice at one time.
+need not compute it again. Each attempt has a separate name: a bundle may run twice at one time.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class EmbeddingFile:
         """Raises ``EmbeddingFileError``: what is wrong, in the line or word of this number."""
         where = f"{self.unit} {self.number if number is None else number}"
         raise EmbeddingFileError(
-            f"{self.name}, {where}: {what}; mend the file, or name its format if it is another one"
+            f"{self.name}, {where}: {what}; fix the file, or name its format if it is another one"
         )
 
 
@@ -132,7 +132,7 @@ def open_embedding_file(path: str) -> Iterator[EmbeddingFile]:
 
 
 def _open_raw(path: str) -> tuple[BinaryIO, int]:
-    """The file as it lies there, and its size in bytes."""
+    """The file as it is there, and its size in bytes."""
     try:
         if storage.exists(path):
             raw = storage.open_read(path)
@@ -197,7 +197,7 @@ def checked_dimensions(n: int, file: EmbeddingFile) -> int:
     """The n that the file says.
 
     Raises:
-      EmbeddingFileError: vectors cannot have so many values.
+      EmbeddingFileError: vectors cannot have this many values.
     """
     if not 1 <= n <= LONGEST_VECTOR:
         file.fail(f"vectors of {n} values where 1 to {LONGEST_VECTOR} are possible", 1)

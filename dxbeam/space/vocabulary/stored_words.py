@@ -63,8 +63,13 @@ class StoredWords(Sequence[str]):
 
     def of(self, ids: npt.NDArray[np.integer[Any]]) -> list[str]:
         """The words of these ids, int64 [B]."""
-        found: list[str] = self._words.take(ids).to_pylist()
-        return found
+        import pyarrow as pa
+
+        # An array of numpy's would have pyarrow import pandas, half a second, only to look at it.
+        numbers = np.ascontiguousarray(ids, np.int64)
+        places = pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+        words: list[str] = self._words.take(places).to_pylist()
+        return words
 
     def find(self, word: str) -> int:
         """The id of a word; -1 if it is none of them."""
@@ -81,7 +86,7 @@ class StoredWords(Sequence[str]):
         """All words, one after the other; "" if one is empty.
 
         Raises:
-          ValueError: they are no text, or the index is none of so many words.
+          ValueError: they are no text, or the index is not of this many words.
         """
         self._words.validate(full=True)
         index, size = self._index, len(self._index)

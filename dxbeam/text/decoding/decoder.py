@@ -36,7 +36,7 @@ Floating point. The argument of mechanisms/noise.py is about one snap to the nea
 noisy vectors of a document are read, so they are rounded to a public grid first, as released
 vectors are (vectors/release.py), whose step is a sixteenth to a thirty-second of the smallest
 deviation of a coordinate. A coordinate of the noise errs by a share of 2^-47 at most. It comes out
-on another grid point than exact noise would where the exact sum lies as near as that error to a
+on another grid point than exact noise would where the exact sum is as near as that error to a
 border between grid points: with probability at most 2 * 2^-47 * 9.42 (32 + 0.4) < 2^-36. What is
 read of T words in n dimensions is therefore within T n 2^-36 in total variation of what exact noise
 gives, and so is what is released. Stretched noise (mahalanobis) is a product with a matrix, whose n
@@ -62,14 +62,15 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, at_most
 from dxbeam.mechanisms.parameters import checked_choice, checked_positive, checked_whole
 from dxbeam.text.decoding.losses import LOSSES, WORD
-from dxbeam.text.decoding.reading import OVERLAP, PIECE
+from dxbeam.text.decoding.pieces import OVERLAP, PIECE
+from dxbeam.text.decoding.triples import KEPT
 
 NEAREST, PRIOR, CONTEXT = CHOICES = ("nearest", "prior", "context")
 KINDS = (PRIOR, CONTEXT)
 
 CANDIDATES, WIDTH = 32, 14.0
 WINDOW = 512
-RULE = "decoding-1"
+RULE = "decoding-2"
 """The name of the rule in manifests; it changes whenever decoding would release other words."""
 
 _LARGEST_CANDIDATES = 4096
@@ -123,7 +124,9 @@ class Decoder:
     def as_dict(self) -> dict[str, Any]:
         """Everything that decides which words are released, ready for JSON."""
         windows = (
-            {"window": WINDOW, "piece": PIECE, "overlap": OVERLAP} if self.kind == CONTEXT else {}
+            {"window": WINDOW, "piece": PIECE, "overlap": OVERLAP, "read_by_triples": KEPT}
+            if self.kind == CONTEXT
+            else {}
         )
         return {
             "decode": self.kind,

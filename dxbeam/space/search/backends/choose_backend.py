@@ -1,7 +1,7 @@
 """Which search backend finds the nearest words: the one place where that is decided.
 
     int8, int7   integer_search.py   integer products of onnxruntime, where this processor
-                                     multiplies integers of so many bits exactly
+                                     multiplies integers of this many bits exactly
     float32      float32_search.py   matrix products in float32, everywhere
     faiss        faiss_search.py     FAISS's flat search, for whoever trusts it more
     torch        torch_search.py     integer products on a GPU (the extra "gpu")
@@ -70,7 +70,7 @@ def _log_once(message: str) -> None:
 
 
 def check_name(search: str) -> None:
-    """Refuses a name that is none of SEARCHES.
+    """Refuses a name that is not in SEARCHES.
 
     Raises:
       ConfigurationError: so it is.
