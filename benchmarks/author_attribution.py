@@ -4,7 +4,7 @@
         --speeches state_union.jsonl.gz
 
 Speeches, of a field ``author``, are cut into chunks of 200 words. The attacker learns from chunks
-of other speeches, as they were or treated as those that are to be told, and says for each chunk who
+of other speeches, as they were or treated like those under attack, and says for each chunk who
 wrote it. What a bag of words leaves out, stop words and order, is also left out by itself, without
 noise: that is what it would hide for free.
 """

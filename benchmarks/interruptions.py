@@ -1,4 +1,4 @@
-"""How long a run takes to end when it is told to stop, at moments spread over the run, under load.
+"""How long a run takes to end when it has to stop, at moments spread over the run, under load.
 
     python -m benchmarks.interruptions --runs 150 --busy 2
 

@@ -9,7 +9,7 @@ seconds, processor seconds, the memory of the largest process, and the figures n
 "d_X-Privacy for Text and the Curse of Dimensionality" for GloVe-Wiki (400,000 x 300).
 
 The words that are added are means, nearly half and half, of two of a few thousand words, with
-jitter: so each has some hundred others that lie about as far away as its nearest neighbour. The
+jitter: so each has some hundred others that are about as far away as its nearest neighbour. The
 constants were searched for until the three thresholds of the paper's Table 2 came out, for the
 33,849 GloVe words that the tests use; other words need others, and the lines on z tell.
 """

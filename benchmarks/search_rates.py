@@ -32,7 +32,7 @@ from benchmarks.neighbor_table import vocabulary_of
 from benchmarks.searches import noisy_words
 from dxbeam.analysis.pages.figures import INK, as_svg
 from dxbeam.space.search.backends.choose_backend import (
-    EXACT_BACKENDS,
+    BACKENDS,
     FLOAT32,
     TORCH,
     is_exact_here,
@@ -89,7 +89,7 @@ def seconds(work: Callable[[], Any], clock: Callable[[], float] = time.process_t
 def rates(vocabulary: Vocabulary, epsilon: float, queries: int, turns: int) -> dict[str, float]:
     """Queries a second of one core, by every search and by only the products."""
     words = len(vocabulary)
-    here = [name for name in EXACT_BACKENDS if is_exact_here(name)]
+    here = [name for name in BACKENDS if is_exact_here(name)]
     if not gpu_is_there():
         here = [name for name in here if name != TORCH]
     searches = {name: NeighborSearch(vocabulary, 1, name) for name in here}

@@ -47,7 +47,7 @@ def texts(paths: list[str]) -> Iterator[list[str]]:
 
 
 def neighbours(documents: list[list[str]], numbers: dict[str, int]) -> Any:
-    """How often two words stand at most five places apart: sparse float64 [N, N]."""
+    """How often two words are at most five places apart: sparse float64 [N, N]."""
     pairs = []
     for document in documents:
         ids = np.array([numbers.get(word, -1) for word in document])

@@ -68,7 +68,7 @@ class Guarantee:
       unit: what is protected.
       composition: how the guarantees of many units add up.
       evidence: "proved", "measured" or "published" (claimed in a paper, not verified by us).
-      citation: where the proof or the claim stands.
+      citation: where the proof or the claim is.
       caveats: what the guarantee does not cover, one sentence each.
       euclidean_epsilon: the factor of the Euclidean distance between word vectors that the
         exponent never exceeds, whatever the metric; for a bag of words the factor of the same sum

@@ -142,7 +142,7 @@ def build(job: CalibrateJob) -> beam.Pipeline:
         measure.seed,
         launch.search_threads(job.options),
         left_out,
-        launch.search(job.options),
+        launch.backend(job.options),
     )
     return pipeline
 

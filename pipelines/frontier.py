@@ -172,7 +172,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
         read_as, allowed = corpus_format(shared), shared.allow_unreadable_files
         return CountWords(pattern, read_as, allowed, job.vocabulary)
 
-    search = SharedSearch(job.vocabulary, launch.search(job.options))
+    search = SharedSearch(job.vocabulary, launch.backend(job.options))
     counting = counted(shared.input) if shared.input else None
     sample, _ = pipeline | "SampleWords" >> SampleWords(
         own.attacked_words, job.vocabulary.words, seed, counting

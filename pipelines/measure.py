@@ -117,7 +117,7 @@ def build(job: MeasureJob) -> beam.Pipeline:
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
         own.words, job.vocabulary.words, own.seed, counting
     )
-    search = SharedSearch(job.vocabulary, launch.search(job.options))
+    search = SharedSearch(job.vocabulary, launch.backend(job.options))
     planned = sample | "PlanMeasurement" >> PlanMeasurement(job.question, search)
     noise = search, own.seed, launch.search_threads(job.options)
     sums = planned | "Batches" >> beam.FlatMap(_once) | "MeasureShares" >> MeasureShares(*noise)

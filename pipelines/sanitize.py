@@ -224,7 +224,7 @@ def build(
         search_threads=launch.search_threads(job.options),
         digest_corpus=True,
         unique_ids=True,
-        search=launch.search(job.options),
+        backend=launch.backend(job.options),
         level="level",
         language_model=job.language_model,
         candidates=job.repair.candidates if job.repair else 0,
@@ -265,7 +265,7 @@ def build(
             job.repair,
             in_context=as_dicts(context),
             **_public_files(job.configuration),
-            **launch.recorded_search(job.options),
+            **launch.recorded_backend(job.options),
         ),
         Counted(
             tallies=tallies,
@@ -303,7 +303,7 @@ def sanitize(argv: Sequence[str]) -> None:
     pipeline = build(job, run.name, context=context)  # whatever is wrong with the flags shows here
     if options.view_as(TestOptions).dry_run:
         forecast = plan.estimate(
-            files, request.corpus_format, vocabulary, settings, launch.search(options), model
+            files, request.corpus_format, vocabulary, settings, launch.backend(options), model
         )
         places = (request.output, request.metrics_output)
         kept = request.corpus_format.keep_fields

@@ -79,15 +79,15 @@ def search_threads(options: PipelineOptions) -> int:
     return 1 if workers is None else max(1, cores() // workers)
 
 
-def search(options: PipelineOptions) -> str:
-    """How nearest words are to be found exactly, one of ``choose_backend.SEARCHES``."""
+def backend(options: PipelineOptions) -> str:
+    """How nearest words are to be found exactly, one of ``choose_backend.NAMES``."""
     return str(options.view_as(CommonOptions).search)
 
 
-def recorded_search(options: PipelineOptions) -> dict[str, str]:
+def recorded_backend(options: PipelineOptions) -> dict[str, str]:
     """What the description of a release says of it: nothing where no flag asks for any."""
-    asked = search(options)
-    return {} if asked == AUTO else {"search_asked_for": asked}
+    name = backend(options)
+    return {} if name == AUTO else {"search_asked_for": name}
 
 
 def refuse_quoting(options: PipelineOptions) -> None:

@@ -75,7 +75,7 @@ def estimate(
     depth: int,
     threads: int,
     workers: int | None,
-    asked: str = AUTO,
+    backend: str = AUTO,
     found: int = 0,
 ) -> TableEstimate:
     """Searches a few hundred words of a draft, and concludes what all of them will take.
@@ -86,10 +86,10 @@ def estimate(
       depth: neighbours per word.
       threads: of a search.
       workers: processes on this machine that search at once; None on a cluster.
-      asked: how they search, one of ``choose_backend.SEARCHES``.
+      backend: how they search, one of ``choose_backend.NAMES``.
       found: of how many words the neighbours are there already.
     """
-    search = NeighborSearch(artifact.open_draft(uri, shape.digest), threads, asked)
+    search = NeighborSearch(artifact.open_draft(uri, shape.digest), threads, backend)
     rows = np.unique(np.linspace(0, shape.words - 1, _ROWS).astype(np.int64))
     started = time.perf_counter()
     search.neighbor_table(rows[:: len(rows) // 64 or 1], depth)
@@ -101,7 +101,7 @@ def estimate(
 
 
 def words_done(pieces: str, words: int, depth: int) -> int:
-    """Of how many of N words the pieces of the table lie in this folder."""
+    """Of how many of N words the pieces of the table are in this folder."""
     try:
         return sum(piece.rows for piece in whole_pieces(pieces, words, depth).values())
     except Exception:  # a place that cannot be listed just now

@@ -207,7 +207,7 @@ class DelimitedText:
             return self._header(content, settings)[0]
 
     def _header(self, content: BinaryIO, settings: ReadSettings) -> tuple[list[str], int]:
-        """The columns of a file, and the number of the line that follows; the file stands there.
+        """The columns of a file, and the number of the line that follows; the file is at it.
 
         Raises:
           CorpusError: it is no such table, or lacks a column that the settings name.

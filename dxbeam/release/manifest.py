@@ -107,7 +107,7 @@ class ReleaseJob:
       vocabulary: with what words; None for given vectors that need none.
       key_kept: whether the key is kept outside the job, so that the noise can be drawn again.
       source: what is read, and
-      dead_letters: where they lie after a failure, both for sentences that say why a run failed.
+      dead_letters: where they are after a failure, both for sentences that say why a run failed.
       facts: further entries of the manifest.
       repair: the language model that rewrites the sanitized text, or None.
       dead_letter_cap: with more dead letters nothing is released; None for no cap.

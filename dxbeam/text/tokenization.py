@@ -1,4 +1,4 @@
-"""Splits text into words, and what stands between them.
+"""Splits text into words, and what is between them.
 
 White space and punctuation, a fixed public list of characters, are released as they are. A word is
 a longest run of characters that are not in the list. So letters and digits of every script, emoji,
@@ -29,7 +29,7 @@ _CHARACTERS_AT_ONCE = 1 << 16
 
 
 def split(text: str) -> tuple[list[str], list[str]]:
-    """What stands before, between and behind the words, and the words: n + 1 gaps, n words.
+    """What is before, between and behind the words, and the words: n + 1 gaps, n words.
 
     Taken in turns, they are the text again.
     """

@@ -60,7 +60,7 @@ class ReleasedVectors(NamedTuple):
 class ReleaseVectors(beam.PTransform):
     """Releases a noisy vector for each Document.
 
-    Documents whose id stands more than once are rejected, as by ``SanitizeDocuments``.
+    Documents with a duplicate id are rejected, as by ``SanitizeDocuments``.
 
     Args:
       configuration: what is released, and how.

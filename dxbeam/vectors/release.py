@@ -8,10 +8,10 @@ exp(-(epsilon / s) |z|)), and s is the projection's sensitivity.
 Proof. By the triangle inequality the densities of the noisy vectors of x and x' differ by a factor
 of at most exp((epsilon / s) |P x - P x'|) <= exp(epsilon |x - x'|); rounding is post-processing.
 
-Why a grid. Floating-point sums P x + noise lie on a lattice that depends on P x. Of the words of a
+Why a grid. Floating-point sums P x + noise are on a lattice that depends on P x. Of the words of a
 vocabulary, only one, the true one, could have produced a released float32 vector at epsilon >= 5.
 The grid's step is a power of two, a sixteenth to a thirty-second of the noise's standard deviation
-per coordinate: between two grid points lie so many floating-point numbers that every word reaches
+per coordinate: between two grid points are so many floating-point numbers that every word reaches
 every grid point, and the rounding adds 0.02 % to the noise.
 
 How far float64 noise is from real noise. A coordinate of the noise is s G, G = L cos(angle) a

@@ -27,7 +27,7 @@ def is_rare(model: LanguageModel, ids: Ids) -> npt.NDArray[np.bool_]:
 
 
 def sentence_begins(gaps: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Where sentences begin: what stands before, between and behind T words -> bool [T]."""
+    """Where sentences begin: what is before, between and behind T words -> bool [T]."""
     begins = np.array([sentence_ends(gap) for gap in gaps[:-1]], bool)
     begins[:1] = True
     return begins

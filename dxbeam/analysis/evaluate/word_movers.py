@@ -6,7 +6,7 @@ mass from word to word costs the mass times the Euclidean distance of the words'
 a mean over words, not a sum, and the order of words plays no part.
 
 Kusner et al. 2015; Definition 2 of Fernandes, Dras, McIver 2019, "Generalised differential privacy
-for text document processing". Words outside the vocabulary lie, as for the mechanisms, at the
+for text document processing". Words outside the vocabulary are, as for the mechanisms, at the
 unknown word's vector.
 """
 
@@ -53,7 +53,7 @@ class Movement(NamedTuple):
 
 
 class PlacedWords(NamedTuple):
-    """The words of a text, and where they lie.
+    """The words of a text, and where they are.
 
     Attributes:
       ids: int64 [k], the different ones in increasing order.

@@ -4,7 +4,7 @@
     santext:constant_scan=scan.json             --constant exact, with this scan
 
 So one table holds a mechanism with and without them. The weights of --importance are a flag for
-all, and stand in a table's column of parameters in the same way.
+all, and are in a table's column of parameters in the same way.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import AddsNoise
 from dxbeam.space.search.backends.approximate_index import build_index
-from dxbeam.space.search.backends.choose_backend import EXACT_BACKENDS
+from dxbeam.space.search.backends.choose_backend import BACKENDS
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 
@@ -227,8 +227,8 @@ def audit_searches(subject: Subject, n: int) -> Iterator[Finding]:
 
 def searches(subject: Subject, vocabulary: Vocabulary) -> Iterator[tuple[str, NeighborSearch]]:
     """Every way of this machine to find the word nearest to a vector."""
-    for name in EXACT_BACKENDS:
-        search = subject.search(vocabulary, search=name)
+    for name in BACKENDS:
+        search = subject.search(vocabulary, backend=name)
         with suppress(ConfigurationError):  # this processor gets such products wrong
             yield f"by {search.exact_backend.name}", search
     index = build_index(vocabulary, "Flat")

@@ -127,7 +127,7 @@ def _of_repetition(
 def _of_distribution(
     released: Floats, centre: Floats, settings: VectorConfiguration, scale: float
 ) -> Iterator[tuple[str, Evidence]]:
-    """Counts of a coordinate in cells whose borders lie between grid points, against exact ones.
+    """Counts of a coordinate in cells whose borders are between grid points, against exact ones.
 
     Args:
       released: float64 [B, m].

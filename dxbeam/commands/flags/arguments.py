@@ -77,7 +77,7 @@ def _whole(text: str, largest: int, also: str = "") -> int:
 
 
 class GivenFlag(NamedTuple):
-    """A flag as somebody gave it: its name with dashes, its value if any, and where it stands."""
+    """A flag as somebody gave it: its name with dashes, its value if any, and where it is."""
 
     name: str
     value: str | None

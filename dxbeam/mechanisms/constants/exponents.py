@@ -37,7 +37,7 @@ _PAIRS_AT_ONCE = 4096
 class Exponents:
     """The exponents between all strings and all words that can be released.
 
-    The M sources stand in the order: words that can be released, words that cannot (q = 0), the
+    The M sources are in the order: words that can be released, words that cannot (q = 0), the
     unknown word. ``make`` orders them.
 
     Attributes:

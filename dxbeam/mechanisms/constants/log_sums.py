@@ -27,7 +27,7 @@ def partial_sums(exponents: Exponents, rows: slice, base: Floats | None = None) 
     Args:
       exponents: of the mechanism.
       rows: a range of the K words that can be released.
-      base: float64 [K], what stands in place of q, or None for q.
+      base: float64 [K], what is in place of q, or None for q.
 
     Returns:
       float64 [K - rows.start], for the words from the first row on.

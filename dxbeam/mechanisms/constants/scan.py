@@ -32,7 +32,7 @@ _MOST_DIFFERENCES = 4096
 
 _PRODUCTS, _FEW = 4, 1 << 16
 """Pairs whose word with the smaller Z cannot be released are settled for this many times the number
-of words, or for this many. Of others the plain bound stands, which is true and may be loose."""
+of words, or for this many. Of others the plain bound remains, which is true and may be loose."""
 
 
 class ScannedConstant(NamedTuple):

@@ -28,7 +28,7 @@ How near to the distribution floating point comes, u = 2^-53 being the unit roun
 probability is within a factor 1 +- 2^-28 of the exact one, down to probabilities of 2^-900, for up
 to 2^20 words and rate * distance up to 2^17:
 
-- A uniform number is relatively exact down to 2^-960 (noise.py), and rare words lie where it is
+- A uniform number is relatively exact down to 2^-960 (noise.py), and rare words are where it is
   small: sums run from the far words, all of them together, to the nearest one, so what was
   added up before a word is at most N + 129 times its own weight. The borders of its part of (0, 1]
   are off by a share of 3 u of themselves (the number, its product with the sum), and its length by
@@ -90,7 +90,7 @@ ROUNDED_CHOICE = (
     "within a factor of 1 +- 4e-9 of the exact one, down to probabilities of 2^-900 (for up to a "
     "million words, and epsilon times distances up to 250,000)."
 )
-"""What a guarantee says of computed choices; the derivation stands above."""
+"""What a guarantee says of computed choices; the derivation is above."""
 
 ROWS_PER_PRODUCT = 64
 """Words are multiplied this many at a time, or fewer where N is large, the last ones filled up with

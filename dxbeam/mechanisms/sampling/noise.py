@@ -5,12 +5,12 @@ depends only on that row's numbers.
 
 Tails without an end. A uint64 number says in which of 2^64 equal parts of (0, 1] a uniform number
 is. Where that part is among the first ones, more numbers say where in it: the tail numbers, 14
-that lie at the end of the row, which give u its full relative precision down to 2^-960. So -ln u,
+that are at the end of the row, which give u its full relative precision down to 2^-960. So -ln u,
 of which all noise here is made, is cut off nowhere above a probability of 2^-900.
 
 The tail numbers are shared by the draws of a row that have one role (the radii of the Gaussians,
 the exponentials, the sizes of coordinates). Each draw by itself keeps its distribution, and two
-draws differ from independent ones only in where they lie within their parts. That moves both by
+draws differ from independent ones only in where they are within their parts. That moves both by
 less than rounding does (2^-53) unless the numbers of both are below 2^11: for k draws per row a
 probability of k^2 2^-106, and in the tail, where both are 0, k^2 2^-128.
 
@@ -55,7 +55,7 @@ ROUNDED_NOISE = (
     "where vectors lie closer together. Words closer than 2^-46 of the noise may not be told "
     "apart, and then the first of them is mostly released."
 )
-"""What a guarantee says of computed noise; the derivation stands above."""
+"""What a guarantee says of computed noise; the derivation is above."""
 
 TAIL_DRAWS = 14
 """Further numbers for those draws of a row whose own number is small."""

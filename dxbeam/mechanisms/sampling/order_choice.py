@@ -50,7 +50,7 @@ ROUNDED_PLACE = (
     "within a factor of 1 +- 4e-9 of the exact one, down to probabilities of 2^-900 (for up to a "
     "million words)."
 )
-"""What a guarantee says of computed places; the derivation stands above."""
+"""What a guarantee says of computed places; the derivation is above."""
 
 
 class Orders(NamedTuple):
@@ -138,7 +138,7 @@ def by_steps(
       orders: of how many orders.
       ring: whether the last word is followed by the first.
       limit: of the steps that count, or None.
-      citation: where the proof stands.
+      citation: where the proof is.
     """
     which = (
         "the public order of the words"

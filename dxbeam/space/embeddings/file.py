@@ -30,7 +30,7 @@ _HEADER = re.compile(rb"([+-]?\d{1,18}) ([+-]?\d{1,18})")  # N n
 _ZIP = re.compile(r"(?i)(.+?\.zip)(?:!(.+))?")
 
 Entries: TypeAlias = tuple[list[bytes], npt.NDArray[np.float32]]
-"""Words as they stand in a file, and their vectors, float32 [B, n]."""
+"""Words as they are in a file, and their vectors, float32 [B, n]."""
 
 
 class Reader(Protocol):

@@ -43,7 +43,7 @@ _WORDS_PER_TILE = 512  # measured, as is the sample
 _LEAST_SAMPLE, _MOST_SAMPLE = 1 << 10, 1 << 15
 _SAMPLE_EVERY = 16  # one of this many words is in the sample, where that is not too few or too many
 _GROUP = 8
-_GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less whole numbers, lie evenly and in no period
+_GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less whole numbers, are spread evenly, with no period
 _SURVIVORS = 32  # times as many words as are asked for: with more, the bounds are too wide
 
 Table = tuple[npt.NDArray[np.int32], Floats]

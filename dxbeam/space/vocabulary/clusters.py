@@ -1,4 +1,4 @@
-"""A public partition of the vocabulary into clusters of words that lie close together.
+"""A public partition of the vocabulary into clusters of words that are close together.
 
 Seeds are taken in the order of the file, each with the nearest words that no cluster has yet, by
 (float64 distance, id). That depends only on words and vectors, so it is as public as they are, and

@@ -212,9 +212,9 @@ class Float32Search:
         return near
 
     def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
-        """At which rank around a word others stand, by (float64 distance, id).
+        """At which rank around a word others are, by (float64 distance, id).
 
-        Scores are counted and not sorted: mostly so many lie below those of all others that nothing
+        Scores are counted and not sorted: mostly so many are below those of all others that nothing
         is left to find out.
 
         Args:
