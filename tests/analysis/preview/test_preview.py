@@ -237,7 +237,7 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(uri: str, tmp_path: Path)
         (tmp_path / "there.html", text, OutputError, "exists already"),
         (tmp_path / "nowhere/page.html", text, OutputError, "there is no folder"),
         (page, "--text=Nothing known.", ConfigurationError, "no word of the vocabulary"),
-        (page, f"--input={tmp_path}/binary", CorpusError, "is no text"),
+        (page, f"--input={tmp_path}/binary", CorpusError, "is not text"),
         (page, "--text_field=a", ConfigurationError, "one of the two"),
         (page, "--mechanisms=trlaplace_published", ConfigurationError, "promises nothing"),
     ):
