@@ -145,6 +145,7 @@ MODES = {
     "ordered, several files": Mode(ORDERED, "--mechanism=mahalanobis" + KEPT, "files", "made"),
     "ordered, repeated ids": Mode(ORDERED, "--mechanism=santext", ids="repeated"),
     "ordered, Parquet": Mode(ORDERED, "--mechanism=tem" + KEPT, "parquet", "made"),
+    "ordered, cut into characters": Mode(ORDERED, "--segmenter=graphemes", ids="made"),
     "ordered, CSV": Mode(ORDERED, "--mechanism=tem" + KEPT, "csv", "made"),
     "ordered, plain text": Mode(
         ORDERED, "--mechanism=gaussian --parameters=delta=1e-6", "text", "made"
@@ -166,6 +167,7 @@ MODES = {
     "ordered, drop": Mode(UNKNOWNS, "--unknown_words=drop --allow_unsound", ids="repeated"),
     "ordered, keep": Mode(UNKNOWNS, "--unknown_words=keep --allow_unsound", "parquet"),
     "bags": Mode(NOTHING, BAG + " --rank_c=0.1" + KEPT, "files", "made", more=True),
+    "bags, cut into words": Mode(NOTHING, BAG + " --segmenter=longest_match"),
     "bags, CSV, large": Mode(NOTHING, BAG + KEPT, "csv", "made", large=True),
     "bags, repeated ids": Mode(NOTHING, BAG, "gz", "repeated", fresh=True),
     "bags, large": Mode(NOTHING, BAG, ids="made", large=True),
