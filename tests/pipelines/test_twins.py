@@ -70,7 +70,8 @@ UNKNOWN = {"unknown and long": "日本語" * 60}
 MORE = {"shorter": "ox", "unknown": "qwyjibo"}
 THREE_CHARACTERS = {"Japanese": "日本語", "Thai": "ไม่ดี", "emoji": "👍🏽🇩🇪👩\u200d💻"}
 OTHER_NUMBERS = {"two words": "house ox", "no word": ""}
-"""What stands in the one place (THREE_CHARACTERS where their number is visible), by the name of the twin; MORE of them for one mode of a kind."""
+"""What stands in the one place, by the name of the twin; MORE of them for one mode of a kind, and
+THREE_CHARACTERS where the number of characters is visible."""
 
 VECTORS: dict[str, Any] = {
     "base": [0.5, 1.0],
