@@ -49,6 +49,7 @@ DOORS = ("", "__main__", "beam")
 """``dxbeam``, ``dxbeam.beam`` and the command: they import from the rooms and hold no code."""
 
 
+@cache
 def _modules() -> dict[str, Path]:
     """Every file by its dotted name below ``dxbeam``; a folder's ``__init__`` by the folder's."""
     modules = {}
@@ -91,6 +92,7 @@ def _room(module: str) -> str:
     return module.split(".")[0]
 
 
+@cache
 def _arrows() -> set[tuple[str, str]]:
     """Pairs of rooms of which the first imports from the second."""
     pairs = {

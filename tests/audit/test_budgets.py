@@ -14,8 +14,8 @@ from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.text.configuration import Configuration
-from tests.audit.test_run_audit import failures
 from tests.support import broken_budgets
+from tests.support.audits import failures
 
 
 @pytest.mark.slow

@@ -22,9 +22,7 @@ from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.text.configuration import Configuration
 from tests.support import broken_choices, broken_places, broken_promises, broken_releases
 from tests.support import broken_mechanisms as broken
-
-MIDDLE = Size(20_000, 6_000, 5_000, 6_000)
-"""At which the mistakes of smaller parts show."""
+from tests.support.audits import MIDDLE, failures
 
 PROMISES: list[tuple[str, dict[str, Any]]] = [
     ("mahalanobis", {"covariance_weight": 0.6}),
@@ -53,18 +51,6 @@ OFTEN = ("laplace", "santext", "custext", "trlaplace", "diffractor", "scaled_noi
 """Mechanisms whose whole audit is run by make test: one a kind of guarantee."""
 
 PART_SIZES = {"noise": Size(40_000, 30_000, 20_000, 6_000)}
-
-
-def failures(subject: Subject, wanted: set[str] | None = None) -> list[Finding]:
-    """What an audit of some of its parts finds, the shortest parts first, until something fails."""
-    found: list[Finding] = []
-    for part in reversed(parts(subject)):
-        if wanted is None or part.name in wanted:
-            found += run(subject, part)
-            failed = judge(found).failures
-            if failed:
-                return failed
-    return []
 
 
 @pytest.mark.parametrize(

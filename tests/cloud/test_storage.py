@@ -11,7 +11,7 @@ from dxbeam.errors import OutputError
 from dxbeam.release import ledger
 from tests.cloud.conftest import names, put
 from tests.cloud.front import BUCKET, Front
-from tests.release.test_ledger import entry
+from tests.support.ledgers import entry
 
 ONCE = f"gs://{BUCKET}/once"
 

@@ -13,8 +13,8 @@ from dxbeam.release.verification import verify_release
 from pipelines.ledger import show_ledger
 from tests.cloud.conftest import client, put
 from tests.cloud.front import BUCKET, Front
-from tests.release.test_ledger import released
 from tests.support import tiny
+from tests.support.ledgers import released
 
 
 @pytest.mark.parametrize("flag", ["--output_format=parquet", "--compression=zstd"])

@@ -23,9 +23,8 @@ from dxbeam.mechanisms.truncated_gumbel import candidate_counts
 from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
-from tests.mechanisms.test_contract import vocabulary
 from tests.support.distributions import ALPHA, random_numbers
-from tests.support.vocabularies import of
+from tests.support.vocabularies import of, with_neighbors
 
 
 def gaussian_delta(sigma: float, distance: float, epsilon: float) -> float:
@@ -122,7 +121,7 @@ def test_clipping_is_part_of_the_mechanism() -> None:
 
 
 def test_the_covariance_is_scaled_and_regularized() -> None:
-    words = vocabulary(500, 6)
+    words = with_neighbors(500, 6)
     vectors = words.vectors.astype(np.float64)
     covariance = np.cov(vectors, rowvar=False)
     expected = 0.3 * covariance * 6 / covariance.trace() + 0.7 * np.eye(6)
@@ -133,7 +132,7 @@ def test_the_covariance_is_scaled_and_regularized() -> None:
 
 
 def test_stretched_noise_has_a_gamma_length_once_it_is_unstretched() -> None:
-    words = vocabulary(500, 6)
+    words = with_neighbors(500, 6)
     mechanism, search = Mahalanobis(3.0, 0.6), NeighborSearch(words)
     noise = mechanism.noise(random_numbers(20_000, mechanism.draws(6), seed=9), search)
     inverse = np.linalg.inv(shape_of(words, 0.6))
@@ -168,7 +167,7 @@ def test_vickrey_takes_the_second_word_as_often_as_its_distance_says() -> None:
 
 
 def test_vickrey_at_its_ends() -> None:
-    search = NeighborSearch(vocabulary())
+    search = NeighborSearch(with_neighbors())
     ids = np.arange(300)
     random = random_numbers(300, Vickrey(2.0).draws(7), seed=1)
     laplace = make_mechanism("laplace", epsilon=2.0).release(ids, random, search)

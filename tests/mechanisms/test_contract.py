@@ -28,6 +28,7 @@ from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
 from tests.support.distributions import random_numbers
+from tests.support.vocabularies import with_neighbors
 
 PARAMETERS = {"trlaplace_published": {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}}
 """Where an epsilon of 2 and the defaults will not do, as in few dimensions."""
@@ -60,19 +61,10 @@ def mechanism(request: pytest.FixtureRequest) -> Mechanism:
     return made(request.param)
 
 
-def vocabulary(words: int = 300, n: int = 7, neighbors: int = 150) -> Vocabulary:
-    vectors = np.random.default_rng(words).normal(size=(words, n)).astype(np.float32)
-    names = [f"w{i}" for i in range(words)]
-    table, radii = NeighborSearch(Vocabulary(names, vectors)).neighbor_table(
-        np.arange(words), min(neighbors, words - 1)
-    )
-    return Vocabulary(names, vectors, neighbor_ids=table, close_radius=radii)
-
-
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_a_word_depends_on_its_own_random_numbers_alone(mechanism: Mechanism, n: int) -> None:
     """Whatever batch it is in, wherever it stands there, with or without a neighbour table."""
-    words = vocabulary(n=n)
+    words = with_neighbors(n=n)
     search = NeighborSearch(words)
     ids = np.random.default_rng(0).integers(UNKNOWN, 300, 700)
     random = random_numbers(len(ids), mechanism.draws(n), seed=n)
@@ -98,7 +90,7 @@ def test_a_word_depends_on_its_own_random_numbers_alone(mechanism: Mechanism, n:
 
 
 def test_it_is_a_value_that_pickles_and_holds_no_state(mechanism: Mechanism) -> None:
-    search = NeighborSearch(vocabulary())
+    search = NeighborSearch(with_neighbors())
     random = random_numbers(50, mechanism.draws(7), seed=5)
     before = pickle.dumps(mechanism)
     first = mechanism.release(np.arange(50), random, search)
@@ -143,7 +135,7 @@ def test_the_guarantee_is_stated(mechanism: Mechanism) -> None:
 def test_unknown_words_are_covered(mechanism: Mechanism) -> None:
     """Two of them are treated alike, and never let through."""
     settings = Configuration(mechanism, RankResampling(0.05), allow_unsound=True)
-    sanitizer = Sanitizer(vocabulary(), settings, bytes(range(32)))
+    sanitizer = Sanitizer(with_neighbors(), settings, bytes(range(32)))
     texts = [" ".join([word] * 400) for word in ("Zanzibar", "xyzzy")]
     released = []
     for text in texts:
@@ -181,7 +173,7 @@ def test_parameters_are_all_in_the_manifest(mechanism: Mechanism) -> None:
 
 def test_a_vocabulary_of_one_or_two_words_will_do(mechanism: Mechanism) -> None:
     for words in (1, 2):
-        search = NeighborSearch(vocabulary(words, 2, words - 1))
+        search = NeighborSearch(with_neighbors(words, 2, words - 1))
         ids = np.array([0, UNKNOWN, words - 1] * 20)
         released = mechanism.release(ids, random_numbers(60, mechanism.draws(2), seed=3), search)
         assert set(np.unique(released)) <= set(range(words))
@@ -190,7 +182,7 @@ def test_a_vocabulary_of_one_or_two_words_will_do(mechanism: Mechanism) -> None:
 def test_noise_is_what_release_adds(mechanism: Mechanism) -> None:
     if not isinstance(mechanism, AddsNoise):
         pytest.skip("this mechanism adds no noise to vectors")
-    search = NeighborSearch(vocabulary())
+    search = NeighborSearch(with_neighbors())
     random = random_numbers(300, mechanism.draws(7), seed=8)
     noise = mechanism.noise(random, search)
     assert noise.shape == (300, 7)
@@ -201,7 +193,7 @@ def test_noise_is_what_release_adds(mechanism: Mechanism) -> None:
 
 def test_what_is_kept_of_one_epsilon_is_not_taken_for_another(mechanism: Mechanism) -> None:
     """Levels share a search, and with it what a mechanism keeps there: the lower first and last."""
-    words, random = vocabulary(), random_numbers(300, mechanism.draws(7), seed=9)
+    words, random = with_neighbors(), random_numbers(300, mechanism.draws(7), seed=9)
     lower: Mechanism = dataclasses.replace(mechanism, epsilon=0.6 * mechanism.epsilon)  # type: ignore[type-var]
     search, ids = NeighborSearch(words), np.arange(300)
     alone = {each: each.release(ids, random, NeighborSearch(words)) for each in (lower, mechanism)}

@@ -22,7 +22,6 @@ from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.space import artifact
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-from tests.mechanisms.test_contract import vocabulary
 from tests.support import vocabularies
 from tests.support.distributions import (
     ALPHA,
@@ -34,6 +33,7 @@ from tests.support.distributions import (
     judge,
     random_numbers,
 )
+from tests.support.vocabularies import with_neighbors
 
 pytestmark = pytest.mark.slow
 
@@ -127,7 +127,7 @@ def check_mechanism(mechanism: Mechanism, words: Vocabulary, name: str) -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
 @pytest.mark.parametrize("name", sorted(DISTRIBUTIONS))
 def test_released_words_have_the_enumerated_distribution(name: str, epsilon: float) -> None:
-    check_mechanism(make_mechanism(name, epsilon=epsilon), vocabulary(WORDS, 3), name)
+    check_mechanism(make_mechanism(name, epsilon=epsilon), with_neighbors(WORDS, 3), name)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_rejection_has_no_influence_on_the_distribution(
     """With few words around, nearly all are drawn of the envelope; with few rounds, by all N."""
     monkeypatch.setattr(exponential_choice, "_AROUND", around)
     monkeypatch.setattr(exponential_choice, "ROUNDS", rounds)
-    check_mechanism(make_mechanism(name, epsilon=2.0), vocabulary(WORDS, 3), name)
+    check_mechanism(make_mechanism(name, epsilon=2.0), with_neighbors(WORDS, 3), name)
 
 
 @pytest.mark.parametrize("rounds", [0, 1])
@@ -150,7 +150,7 @@ def test_rejection_has_no_influence_on_the_distribution_of_the_first_neighbours(
 ) -> None:
     monkeypatch.setattr(truncated_gumbel_file, "ROUNDS", rounds)
     mechanism = make_mechanism("truncated_gumbel", epsilon=epsilon)
-    check_mechanism(mechanism, vocabulary(WORDS, 3), "truncated_gumbel")
+    check_mechanism(mechanism, with_neighbors(WORDS, 3), "truncated_gumbel")
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 64])
@@ -161,7 +161,10 @@ def test_batches_have_no_influence_however_a_word_is_drawn(
     monkeypatch.setattr(exponential_choice, "ROUNDS", rounds)
     monkeypatch.setattr(exponential_choice, "_AROUND", 5)
     monkeypatch.setattr(truncated_gumbel_file, "ROUNDS", min(rounds, 8))
-    mechanism, search = make_mechanism(name, epsilon=1.0), NeighborSearch(vocabulary(5000, 50))
+    mechanism, search = (
+        make_mechanism(name, epsilon=1.0),
+        NeighborSearch(with_neighbors(5000, 50)),
+    )
     ids = np.random.default_rng(0).integers(UNKNOWN, 5000, 1000)
     random = random_numbers(1000, mechanism.draws(50), seed=3)
     whole = mechanism.release(ids, random, search)
@@ -188,7 +191,7 @@ def test_batches_have_no_influence_however_a_word_is_drawn(
 def test_extreme_distributions_release_words_that_may_be_released(
     distribution: WordDistribution,
 ) -> None:
-    search = NeighborSearch(vocabulary(WORDS, 3))
+    search = NeighborSearch(with_neighbors(WORDS, 3))
     ids = np.array([0, 59, 60, UNKNOWN] * 200)
     chosen = choose(ids, random_numbers(800, DRAWS, seed=1), distribution, search)
     assert chosen.min() >= distribution.first
@@ -338,7 +341,7 @@ class Broken:
 
 @pytest.mark.parametrize("mistake", ["squares", "twice", "10 %"])
 def test_the_check_finds_a_wrong_distribution(mistake: str) -> None:
-    words = vocabulary(WORDS, 3)
+    words = with_neighbors(WORDS, 3)
     distribution: Any = Broken(mistake, 2.5)
     with pytest.raises(AssertionError, match="p ="):
         check(
@@ -353,7 +356,7 @@ def test_the_check_finds_rejection_that_keeps_what_it_should_reject(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(exponential_choice, "_AROUND", 5)
-    words = vocabulary(WORDS, 3)
+    words = with_neighbors(WORDS, 3)
 
     def never_rejects(ids: Ids, random: Any, search: NeighborSearch) -> Ids:
         random[:, 2 : PROPOSAL_TAIL.start - 1 : 3] = 0  # the numbers that decide on acceptance
@@ -365,7 +368,7 @@ def test_the_check_finds_rejection_that_keeps_what_it_should_reject(
 
 def test_the_check_finds_the_published_share_of_far_words_in_tem() -> None:
     """ln(N / (N - k)) in place of ln k. A large beta, so that far words are released at all."""
-    words, epsilon, beta = vocabulary(WORDS, 3), 4.0, 0.4
+    words, epsilon, beta = with_neighbors(WORDS, 3), 4.0, 0.4
 
     def published(original: int) -> Floats:
         apart = gaps(words, original)

@@ -75,8 +75,8 @@ def test_what_a_new_mechanism_lacks_is_named_with_its_place(folder: Path) -> Non
         "mechanism made_up: no reference distribution in dxbeam/audit/references.py",
         "mechanism made_up: no flag in templates/dataflow/sanitize_metadata.json (run "
         "templates/dataflow/metadata.py)",
-        "mechanism made_up: no digest in tests/mechanisms/test_noise_rule.py",
-        "mechanism made_up: no case in tests/release/test_promised_losses.py",
+        "mechanism made_up: no digest in tests/support/noise_digests.py",
+        "mechanism made_up: no case in tests/support/promised_cases.py",
     ]
 
 

@@ -15,7 +15,7 @@ from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.tally import Tally
 from tests.support import tiny
-from tests.text.decoding.test_decoded_text import language_model, vocabulary
+from tests.support.decoded import language_model, vocabulary
 
 SEARCH = NeighborSearch(tiny.vocabulary(5, 3))
 PLAIN = Configuration(Laplace(5.0))

@@ -15,23 +15,8 @@ from hypothesis import strategies as st
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.release import ledger
 from dxbeam.release.accounts import accounts
-from dxbeam.release.ledger import Entry
+from tests.support.ledgers import entry, released
 from tests.support.tiny import KEY
-
-
-def entry(run: str, **changes: object) -> Entry:
-    begun = Entry(
-        "begun", run, "2026-01-01T00:00:00+00:00", "notes", "out", 10.0, 0.0, "d", "laplace", "c1",
-        "v1", "k1",
-    )  # fmt: skip
-    return dataclasses.replace(begun, **changes)
-
-
-def released(path: str, run: str, digest: str, **changes: object) -> Entry:
-    begun = entry(run, **changes)
-    ledger.begin(path, begun, None)
-    ledger.end(path, begun, digest, 7)
-    return begun
 
 
 @pytest.fixture

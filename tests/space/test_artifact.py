@@ -16,12 +16,9 @@ from dxbeam.errors import ArtifactError, OutputError
 from dxbeam.space import artifact
 from dxbeam.space.artifact import WordsAndVectors
 from dxbeam.space.artifact_manifest import (
-    CLOSE_RADIUS,
-    LAYOUTS,
     MANIFEST,
     NEIGHBORS,
     PIECES,
-    UNKNOWN_VECTOR,
     VECTORS,
     digest_of,
 )
@@ -30,28 +27,16 @@ from dxbeam.space.rounded_vectors import BOUNDS, INTEGERS, SCALES
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.space.word_files import WORD_INDEX, WORDS
 from tests.support import tiny
+from tests.support.artifacts import FILES, WRITE, every_version, open_artifact
 
-FILES = (
-    *(WORDS, WORD_INDEX, VECTORS, UNKNOWN_VECTOR),
-    *(CLOSE_RADIUS, NEIGHBORS),
-    *(INTEGERS, SCALES, BOUNDS),
-)
 SHAPE = WordsAndVectors(300, 8, "", 12.5)
-WRITE = {1: tiny.write_version_1, 2: tiny.write_artifact}
 DEMO_DIGEST = "98caa87f95137a2bed8fafc5bb1dadbe319defcbfe2edd7e8820e24ad285f923"
-
-every_version = pytest.mark.parametrize("version", LAYOUTS)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An artifact of 300 words."""
     return Path(tiny.write_artifact(tmp_path / "vocabulary"))
-
-
-def open_artifact(folder: Path) -> Vocabulary:
-    """Opens what lies in a folder, as a job does."""
-    return artifact.open_vocabulary(artifact.handle(str(folder)))
 
 
 def _complete_again(folder: Path) -> None:

@@ -15,7 +15,7 @@ from dxbeam.space.choose_backend import EXACT_BACKENDS
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.rounded_words import RoundedWords
 from dxbeam.space.vocabulary import Vocabulary
-from tests.space.test_integer_search import plain, saturating
+from tests.support.products import plain, saturating
 from tests.support.vocabularies import of
 
 

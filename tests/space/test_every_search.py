@@ -18,7 +18,7 @@ from dxbeam.space.float32_search import Float32Search
 from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.rounded_words import RoundedQueries
 from dxbeam.space.vocabulary import distances
-from tests.space.test_integer_search import plain
+from tests.support.products import plain
 from tests.support.vocabularies import adversarial, of
 
 ROUNDOFF = 2.0**-24

@@ -14,8 +14,8 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.rounded_vectors import open_rounded, round_vectors, write_rounded
 from dxbeam.space.rounded_words import RoundedWords
 from dxbeam.space.vocabulary import Vocabulary
-from tests.space.test_integer_search import BITS, plain
 from tests.support import tiny
+from tests.support.products import BITS, plain
 
 
 def _vocabulary(words: int, dimensions: int, seed: int = 0) -> Vocabulary:

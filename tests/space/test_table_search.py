@@ -18,7 +18,7 @@ from dxbeam.space.rounded_words import RoundedQueries, RoundedWords
 from dxbeam.space.score_bounds import ScoreBounds
 from dxbeam.space.table_search import TableSearch
 from dxbeam.space.torch_product import TorchProduct
-from tests.space.test_integer_search import plain
+from tests.support.products import plain
 from tests.support.vocabularies import adversarial, of
 
 Vectors = np.ndarray

@@ -15,8 +15,8 @@ import pytest
 from dxbeam.errors import ArtifactError
 from dxbeam.space import artifact, artifact_contents, this_host
 from dxbeam.space.artifact_manifest import MANIFEST, VECTORS
-from tests.space.test_artifact import FILES, WRITE, every_version, open_artifact
 from tests.support import elsewhere, tiny
+from tests.support.artifacts import FILES, WRITE, every_version, open_artifact
 
 
 @pytest.fixture

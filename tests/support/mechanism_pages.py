@@ -10,8 +10,7 @@ from typing import Any
 
 import dxbeam
 from dxbeam.audit.references import REFERENCES
-from tests.mechanisms import test_noise_rule
-from tests.release import test_promised_losses
+from tests.support import noise_digests, promised_cases
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -45,11 +44,11 @@ def missing(mechanism: type[Any]) -> list[str]:
         "flag in templates/dataflow/sanitize_metadata.json (run templates/dataflow/metadata.py)": (
             re.search(rf"\b{name}\b", json.dumps(flag)) is not None
         ),
-        "digest in tests/mechanisms/test_noise_rule.py": any(
-            name in digests for digests in test_noise_rule.DIGESTS.values()
+        "digest in tests/support/noise_digests.py": any(
+            name in digests for digests in noise_digests.DIGESTS.values()
         ),
-        "case in tests/release/test_promised_losses.py": any(
-            name == case[0] for case in test_promised_losses.PARAMETERS
+        "case in tests/support/promised_cases.py": any(
+            name == case[0] for case in promised_cases.PARAMETERS
         ),
     }
     return [f"mechanism {name}: no {what}" for what, there in wanted.items() if not there]

@@ -24,6 +24,9 @@ from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 from dxbeam.space.word_files import open_words
 from pipelines.sanitize import sanitize
+from tests.support import beam_signatures
+
+beam_signatures.remember()
 
 KEY = bytes(range(32))
 

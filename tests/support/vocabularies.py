@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from dxbeam.space.neighbors import NeighborSearch
 from dxbeam.space.vocabulary import Vocabulary
 
 
@@ -30,6 +31,13 @@ def grid_vocabulary(side: int = 5, n: int = 2) -> Vocabulary:
 def random_vocabulary(words: int = 200, n: int = 8, seed: int = 0) -> Vocabulary:
     """Words around the origin, a few units apart."""
     return of(np.random.default_rng(seed).normal(0, 2, (words, n)))
+
+
+def with_neighbors(words: int = 300, n: int = 7, neighbors: int = 150) -> Vocabulary:
+    """Normal vectors, with their table of neighbors and the radius within which words are close."""
+    plain = of(np.random.default_rng(words).normal(size=(words, n)))
+    table, radii = NeighborSearch(plain).neighbor_table(np.arange(words), min(neighbors, words - 1))
+    return Vocabulary(plain.words, plain.vectors, neighbor_ids=table, close_radius=radii)
 
 
 def adversarial() -> Iterator[tuple[str, np.ndarray]]:

@@ -10,13 +10,11 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import cache
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-from scipy import optimize, stats
+from scipy import stats
 
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
@@ -33,92 +31,11 @@ from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.function_words import ENGLISH
 from dxbeam.text.sanitizer import Sanitizer
+from tests.support import exact_bags as exact
 from tests.support import tiny
 
-EPSILON = 1.5
-POSITIONS = np.array([-3.0, -1.0, 0.0, 0.5, 4.0])
-PAD = len(POSITIONS)  # the unknown word, at the mean of all
-PLACES = np.append(POSITIONS, POSITIONS.mean())
-LARGEST = float(np.ptp(PLACES))
 
-Bag = tuple[int, ...]
-Distribution = dict[Bag, float]
-
-
-def _words() -> npt.NDArray[np.float64]:
-    """P(output | word), [6, 5]: the mass of Laplace noise on each word's cell of the line."""
-    edges = np.concatenate([[-np.inf], (POSITIONS[1:] + POSITIONS[:-1]) / 2, [np.inf]])
-    return np.diff(stats.laplace.cdf(edges[None] - PLACES[:, None], scale=1 / EPSILON))
-
-
-WORDS = _words()
-
-
-def _filled(document: Bag, n: int) -> Bag:
-    return document + (PAD,) * (n - len(document))
-
-
-@cache
-def _noised(bag: Bag) -> Distribution:
-    """The distribution of the sorted outputs of the words of a bag."""
-    distribution: Counter[Bag] = Counter()
-    for outputs in itertools.product(range(5), repeat=len(bag)):
-        distribution[tuple(sorted(outputs))] += math.prod(
-            WORDS[word, output] for word, output in zip(bag, outputs, strict=True)
-        )
-    return distribution
-
-
-def _mixed(draws: Iterable[Bag]) -> Distribution:
-    distribution: Counter[Bag] = Counter()
-    draws = list(draws)
-    for draw in draws:
-        for output, probability in _noised(tuple(sorted(draw))).items():
-            distribution[output] += probability / len(draws)
-    return distribution
-
-
-@cache
-def _without_replacement(document: Bag, n: int) -> Distribution:
-    return _mixed(itertools.combinations(_filled(document, n), n))
-
-
-@cache
-def _with_replacement(document: Bag, n: int) -> Distribution:
-    return _mixed(itertools.product(document, repeat=n))
-
-
-def _loss(first: Distribution, second: Distribution) -> float:
-    return max(abs(math.log(first[output] / second[output])) for output in first)
-
-
-def _distance(x: Bag, y: Bag, n: int) -> float:
-    """d_n by trying every matching."""
-    shorter, longer = sorted((_filled(x, n), _filled(y, n)), key=len)
-    alone = [LARGEST] * (len(longer) - len(shorter))
-    return min(
-        sum(sorted([*abs(PLACES[list(shorter)] - PLACES[list(chosen)]), *alone])[-n:])
-        for chosen in itertools.permutations(longer, len(shorter))
-    )
-
-
-def _movers(x: Bag, y: Bag) -> tuple[float, float]:
-    """Word Mover's Distance, and its worst-case sibling W-infinity, between documents."""
-    copies = math.lcm(len(x), len(y))
-    costs = abs(
-        np.repeat(PLACES[list(x)], copies // len(x))[:, None]
-        - np.repeat(PLACES[list(y)], copies // len(y))[None]
-    )
-    rows, columns = optimize.linear_sum_assignment(costs)
-    # On a line the matching in order is best for both.
-    ordered = abs(
-        np.sort(np.repeat(PLACES[list(x)], copies // len(x)))
-        - np.sort(np.repeat(PLACES[list(y)], copies // len(y)))
-    )
-    return float(costs[rows, columns].mean()), float(ordered.max())
-
-
-def _pairs(longest: int, shortest: int = 0) -> Iterable[tuple[Bag, Bag]]:
+def _pairs(longest: int, shortest: int = 0) -> Iterable[tuple[exact.Bag, exact.Bag]]:
     documents = [
         bag
         for length in range(shortest, longest + 1)
@@ -131,10 +48,10 @@ def _pairs(longest: int, shortest: int = 0) -> Iterable[tuple[Bag, Bag]]:
 def test_the_theorem_holds_for_every_pair_of_documents(n: int, longest: int) -> None:
     tightest = 0.0
     for x, y in _pairs(longest):
-        loss = _loss(_without_replacement(x, n), _without_replacement(y, n))
-        bound = EPSILON * _distance(x, y, n)
+        loss = exact.loss(exact.without_replacement(x, n), exact.without_replacement(y, n))
+        bound = exact.EPSILON * exact.distance(x, y, n)
         assert loss <= bound + 1e-9, (x, y)
-        assert bound <= EPSILON * n * LARGEST + 1e-9
+        assert bound <= exact.EPSILON * n * exact.LARGEST + 1e-9
         tightest = max(tightest, loss / bound if bound else 0.0)
     assert tightest > 0.99, "and no smaller factor would do"
 
@@ -143,91 +60,98 @@ def test_longer_documents_too() -> None:
     generator = np.random.default_rng(0)
     for _ in range(300):
         x, y = (tuple(generator.integers(5, size=generator.integers(7))) for _ in range(2))
-        loss = _loss(_without_replacement(x, 2), _without_replacement(y, 2))
-        assert loss <= EPSILON * _distance(x, y, 2) + 1e-9, (x, y)
+        loss = exact.loss(exact.without_replacement(x, 2), exact.without_replacement(y, 2))
+        assert loss <= exact.EPSILON * exact.distance(x, y, 2) + 1e-9, (x, y)
 
 
 def test_one_changed_word_costs_what_it_costs_without_a_bag() -> None:
     for rest in itertools.combinations_with_replacement(range(5), 3):
         for before, after in itertools.combinations(range(5), 2):
             x, y = (before, *rest), (after, *rest)
-            bound = EPSILON * abs(PLACES[before] - PLACES[after])
-            assert _loss(_without_replacement(x, 2), _without_replacement(y, 2)) <= bound + 1e-9
+            bound = exact.EPSILON * abs(exact.PLACES[before] - exact.PLACES[after])
+            assert (
+                exact.loss(exact.without_replacement(x, 2), exact.without_replacement(y, 2))
+                <= bound + 1e-9
+            )
 
 
 def test_one_word_more_costs_no_more_than_the_largest_distance() -> None:
     for x in itertools.combinations_with_replacement(range(5), 3):
         for word in range(5):
             for n in (1, 2, 3, 4):
-                loss = _loss(_without_replacement(x, n), _without_replacement((*x, word), n))
-                assert loss <= EPSILON * LARGEST + 1e-9
+                loss = exact.loss(
+                    exact.without_replacement(x, n), exact.without_replacement((*x, word), n)
+                )
+                assert loss <= exact.EPSILON * exact.LARGEST + 1e-9
 
 
 def test_documents_that_fit_the_bag_have_the_papers_theorem() -> None:
     for x, y in _pairs(3):
-        movers = _movers(_filled(x, 3), _filled(y, 3))[0]
-        assert _distance(x, y, 3) == pytest.approx(3 * movers)
-        assert _loss(_without_replacement(x, 3), _without_replacement(y, 3)) <= (
-            EPSILON * 3 * movers + 1e-9
+        movers = exact.movers(exact.filled(x, 3), exact.filled(y, 3))[0]
+        assert exact.distance(x, y, 3) == pytest.approx(3 * movers)
+        assert exact.loss(exact.without_replacement(x, 3), exact.without_replacement(y, 3)) <= (
+            exact.EPSILON * 3 * movers + 1e-9
         )
 
 
-@pytest.mark.parametrize("sampled", [_without_replacement, _with_replacement])
+@pytest.mark.parametrize("sampled", [exact.without_replacement, exact.with_replacement])
 def test_the_papers_theorem_is_false_for_documents_that_are_sampled(
-    sampled: Callable[[Bag, int], Distribution],
+    sampled: Callable[[exact.Bag, int], exact.Distribution],
 ) -> None:
     x, y = (0, 0, 0, 0, 0, 4), (0, 0, 0, 0, 0, 0)
-    claimed = EPSILON * 2 * _movers(x, y)[0]
-    assert _loss(sampled(x, 2), sampled(y, 2)) > 2 * claimed
+    claimed = exact.EPSILON * 2 * exact.movers(x, y)[0]
+    assert exact.loss(sampled(x, 2), sampled(y, 2)) > 2 * claimed
     for a, b in _pairs(4, 4):
-        holds = EPSILON * 4 * _movers(a, b)[0]  # the document's length in place of the bag's
-        assert _loss(_without_replacement(a, 2), _without_replacement(b, 2)) <= holds + 1e-9
+        # The document's length in place of the bag's.
+        holds = exact.EPSILON * 4 * exact.movers(a, b)[0]
+        assert (
+            exact.loss(exact.without_replacement(a, 2), exact.without_replacement(b, 2))
+            <= holds + 1e-9
+        )
 
 
 def test_draws_with_replacement_keep_two_other_bounds_and_cost_more_for_one_word() -> None:
     ratios = []
     for x, y in _pairs(3, 1):
-        movers, worst = _movers(x, y)
-        loss = _loss(_with_replacement(x, 2), _with_replacement(y, 2))
-        slope = math.log1p(EPSILON * math.exp(EPSILON * LARGEST) * movers)
-        assert loss <= 2 * min(EPSILON * worst, slope) + 1e-9
+        movers, worst = exact.movers(x, y)
+        loss = exact.loss(exact.with_replacement(x, 2), exact.with_replacement(y, 2))
+        slope = math.log1p(exact.EPSILON * math.exp(exact.EPSILON * exact.LARGEST) * movers)
+        assert loss <= 2 * min(exact.EPSILON * worst, slope) + 1e-9
     for rest in itertools.combinations_with_replacement(range(5), 2):
         for before, after in itertools.combinations(range(5), 2):
             x, y = (before, *rest), (after, *rest)
-            bound = EPSILON * abs(PLACES[before] - PLACES[after])
-            ratios.append(_loss(_with_replacement(x, 2), _with_replacement(y, 2)) / bound)
+            bound = exact.EPSILON * abs(exact.PLACES[before] - exact.PLACES[after])
+            ratios.append(
+                exact.loss(exact.with_replacement(x, 2), exact.with_replacement(y, 2)) / bound
+            )
     assert max(ratios) > 1.8, "nearly twice, as the word may be drawn twice"
 
 
 # What the sanitizer does ------------------------------------------------------------------------
 
 
-def _line() -> Vocabulary:
-    return Vocabulary([f"w{i}" for i in range(5)], POSITIONS.astype(np.float32)[:, None])
-
-
 def _released(
-    documents: Iterable[Document], bag: BagOfWords, epsilon: float = EPSILON, **options: str
+    documents: Iterable[Document], bag: BagOfWords, epsilon: float = exact.EPSILON, **options: str
 ) -> list[Sanitized]:
     settings = Configuration(Laplace(epsilon), bag=bag, **options)  # type: ignore[arg-type]
-    made = Sanitizer(_line(), settings, tiny.KEY)
+    made = Sanitizer(exact.line(), settings, tiny.KEY)
     results = list(made.sanitize(documents))
     assert all(isinstance(result, Sanitized) for result in results)
     return results  # type: ignore[return-value]
 
 
-DISTRIBUTIONS: list[tuple[str, Bag]] = [
-    ("w0 w4, w4; w2 the W9", (0, 4, 4, 2, PAD, PAD)),
+DISTRIBUTIONS: list[tuple[str, exact.Bag]] = [
+    ("w0 w4, w4; w2 the W9", (0, 4, 4, 2, exact.PAD, exact.PAD)),
     ("w3", (3,)),
 ]
 
 
-def _p_value(text: str, document: Bag) -> float:
+def _p_value(text: str, document: exact.Bag) -> float:
     """Chi-squared test of 20,000 released bags of two words against the exact distribution."""
     count = 20_000
     documents = [Document(str(number), text) for number in range(count)]
     found = Counter(r.document.text for r in _released(documents, BagOfWords(2, frozenset())))
-    distribution = _without_replacement(document, 2)
+    distribution = exact.without_replacement(document, 2)
     expected = {" ".join(f"w{word}" for word in bag): p * count for bag, p in distribution.items()}
     assert set(found) <= set(expected)
     rare = [text for text, number in expected.items() if number < 5]
@@ -240,7 +164,7 @@ def _p_value(text: str, document: Bag) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "document"), DISTRIBUTIONS)
-def test_released_bags_follow_the_enumerated_law(text: str, document: Bag) -> None:
+def test_released_bags_follow_the_enumerated_law(text: str, document: exact.Bag) -> None:
     """False alarms: 1e-6 each; the documents' noise is fixed by the key, so never on a whim."""
     assert _p_value(text, document) > 1e-6
 
@@ -282,7 +206,7 @@ def test_every_document_has_the_same_number_of_sorted_words() -> None:
         released = result.document.text.split(" ")
         assert len(released) == 4
         assert released == sorted(released)
-        assert set(released) <= set(_line().words)
+        assert set(released) <= set(exact.line().words)
         assert result.tally.tokens == 4
 
 

@@ -1,7 +1,7 @@
 """The published draw, with replacement: exact losses beside the theorem's, and its refusal.
 
 Losses are enumerated over all pairs of documents of n of five words on a line; see
-test_bag_of_words.py, whose distributions are used.
+tests/support/exact_bags.py.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.recorded_configuration import rebuilt
+from tests.support import exact_bags as exact
 from tests.support import tiny
-from tests.text import test_bag_of_words as exact
 
 Draw = Callable[[exact.Bag, int], exact.Distribution]
 
@@ -28,7 +28,7 @@ def _largest_ratio(draw: Draw, n: int) -> float:
     """Of loss and epsilon WMD (Definition 2, masses 1 / n), over all pairs of n words."""
     documents = list(itertools.combinations_with_replacement(range(5), n))
     return max(
-        exact._loss(draw(x, n), draw(y, n)) / (exact.EPSILON * exact._movers(x, y)[0])
+        exact.loss(draw(x, n), draw(y, n)) / (exact.EPSILON * exact.movers(x, y)[0])
         for x, y in itertools.combinations(documents, 2)
     )
 
@@ -40,8 +40,8 @@ def test_losses_are_those_of_the_page(n: int, as_published: float) -> None:
     Without replacement the loss is n WMD, the sum of all distances, and no more. The bound of the
     theorem is WMD. A sum in place of the mean, as in its proof, saves the one, not the other.
     """
-    assert _largest_ratio(exact._without_replacement, n) == pytest.approx(n)
-    assert _largest_ratio(exact._with_replacement, n) == pytest.approx(as_published, abs=5e-4)
+    assert _largest_ratio(exact.without_replacement, n) == pytest.approx(n)
+    assert _largest_ratio(exact.with_replacement, n) == pytest.approx(as_published, abs=5e-4)
 
 
 def _bag(n: int) -> BagOfWordsPublished:
@@ -50,7 +50,7 @@ def _bag(n: int) -> BagOfWordsPublished:
 
 def _released(documents: list[Document], n: int, epsilon: float) -> list[Sanitized]:
     settings = Configuration(Laplace(epsilon), bag=_bag(n), allow_unsound=True)
-    results = list(Sanitizer(exact._line(), settings, tiny.KEY).sanitize(documents))
+    results = list(Sanitizer(exact.line(), settings, tiny.KEY).sanitize(documents))
     return [result for result in results if isinstance(result, Sanitized)]
 
 
@@ -61,7 +61,7 @@ def test_released_bags_follow_the_enumerated_law(document: exact.Bag) -> None:
     count, text = 10_000, " ".join(f"w{word}" for word in document)
     documents = [Document(str(number), text) for number in range(count)]
     found = Counter(r.document.text for r in _released(documents, 2, exact.EPSILON))
-    law = exact._with_replacement(document, 2)
+    law = exact.with_replacement(document, 2)
     expected = {" ".join(f"w{word}" for word in bag): p * count for bag, p in law.items()}
     assert set(found) <= set(expected)
     rare = [text for text, number in expected.items() if number < 5]

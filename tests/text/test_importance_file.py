@@ -19,7 +19,7 @@ from dxbeam.text.function_words import CLASSES, ENGLISH
 from dxbeam.text.importance_file import LISTS, read_importance
 from dxbeam.text.recorded_configuration import rebuilt
 from dxbeam.text.sanitizer import Sanitizer
-from tests.mechanisms.test_contract import vocabulary
+from tests.support.vocabularies import with_neighbors
 
 WORDS = {"the": 10.0, "of": 2.5, 'a "quoted", word': 1.0, "#": 3.0}
 
@@ -111,7 +111,7 @@ def test_a_configuration_is_made_again_of_named_weights_alone() -> None:
 
 def test_the_sanitizer_keeps_words_with_a_weight() -> None:
     weights = WordWeights({f"w{i}": 15.0 for i in range(50)})
-    sanitizer = Sanitizer(vocabulary(), SanText(1.0, importance=weights), bytes(range(32)))
+    sanitizer = Sanitizer(with_neighbors(), SanText(1.0, importance=weights), bytes(range(32)))
     # A new id each time would give fewer than 48 in 13 % of all runs; a kept key and id draw alike.
     [result] = sanitizer.sanitize([Document("a", " ".join(f"w{i}" for i in range(100)))])
     assert isinstance(result, Sanitized)

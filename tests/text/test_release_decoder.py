@@ -22,7 +22,7 @@ from dxbeam.text.release_decoder import ReleaseDecoder, taken_apart
 from dxbeam.text.release_decoding import ReleaseDecoding, why_not_decoded_again
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.truecase import Truecase
-from tests.text.decoding.test_decoded_text import KEY, language_model, texts, vocabulary
+from tests.support.decoded import KEY, language_model, texts, vocabulary
 
 DIGEST = "0" * 64
 

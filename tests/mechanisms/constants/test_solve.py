@@ -28,8 +28,8 @@ from dxbeam.text.constant_file import read_constant
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.public_settings import PublicSettings
 from dxbeam.text.recorded_configuration import rebuilt
-from tests.mechanisms.constants.test_scan import true_losses
 from tests.support import vocabularies
+from tests.support.exact_losses import true_losses
 
 MECHANISMS = [
     SanText(1.5),

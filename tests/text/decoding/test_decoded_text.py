@@ -12,7 +12,7 @@ import pytest
 
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
-from dxbeam.language.model import LanguageModel, language_model_of
+from dxbeam.language.model import language_model_of
 from dxbeam.mechanisms import MECHANISMS, ChoosesWords, DescribesNoise, Mechanism, make_mechanism
 from dxbeam.mechanisms.base_measure import ListedBase
 from dxbeam.mechanisms.gaussian import Gaussian
@@ -30,24 +30,9 @@ from dxbeam.text.decoding.reading import OVERLAP
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.sanitizer import Sanitizer
 from tests.support import tiny
+from tests.support.decoded import KEY, WORDS, language_model, texts, vocabulary
 
-WORDS = 60
-KEY = bytes(range(32))
 MECHANISM: Mechanism = Laplace(1.5)
-
-
-def vocabulary() -> Vocabulary:
-    return tiny.vocabulary(WORDS, 6)
-
-
-def language_model(made: Vocabulary, order: int = 2) -> LanguageModel:
-    """Words mostly follow their number: w3 after w2; a few are outside the vocabulary."""
-    rng = np.random.default_rng(8)
-    starts = rng.integers(0, WORDS, 300)
-    sentences = [(start + np.arange(rng.integers(2, 12))) % WORDS for start in starts]
-    for sentence in sentences[::7]:
-        sentence[0] = -1
-    return language_model_of(sentences, made, order)
 
 
 def sanitizer(
@@ -57,17 +42,6 @@ def sanitizer(
     decoder = decoder or Decoder("context")
     configuration = Configuration(mechanism, decoder=decoder, **settings)
     return Sanitizer(made, configuration, KEY, language_model(made))
-
-
-def texts(count: int = 40) -> list[Document]:
-    rng = np.random.default_rng(1)
-    made = []
-    for number in range(count):
-        start, length = rng.integers(0, WORDS), rng.integers(0, 30)
-        words = [f"w{(start + i) % WORDS}" for i in range(length)]
-        gaps = rng.choice([" ", ", ", ". ", " - "], length)
-        made.append(Document(f"d{number}", "".join(map("".join, zip(gaps, words, strict=True)))))
-    return made
 
 
 def released(sanitizer: Sanitizer, documents: list[Document]) -> list[str]:

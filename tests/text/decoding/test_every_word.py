@@ -16,8 +16,7 @@ from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.decoding.reader import Reader, observations, why_not_decoded
 from dxbeam.text.decoding.reading import FOLLOWS, STARTS
 from tests.support import every_word
-
-WORDS, N, TEXT = 50, 3, 6
+from tests.text.decoding.conftest import TEXT, WORDS, N
 
 MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "laplace": ("laplace", {"epsilon": 2.0}),
@@ -39,23 +38,6 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "diffractor_tem, a line": ("diffractor_tem", {"epsilon": 0.6, "gamma": 8, "shape": "line"}),
     "diffractor_tem, all": ("diffractor_tem", {"epsilon": 0.6, "gamma": 40, "orders": 3}),
 }
-
-
-@pytest.fixture(scope="module")
-def vocabulary() -> Vocabulary:
-    generator = np.random.default_rng(0)
-    vectors = generator.normal(0, 1.5, (WORDS + 1, N)).astype(np.float32)
-    names = [f"w{i}" for i in range(WORDS)]
-    return Vocabulary(names, vectors[:-1], unknown_vector=vectors[-1])
-
-
-@pytest.fixture(scope="module")
-def model(vocabulary: Vocabulary) -> LanguageModel:
-    generator = np.random.default_rng(1)
-    sentences = [
-        (generator.zipf(1.4, generator.integers(1, 12)) * 7) % (WORDS + 1) - 1 for _ in range(300)
-    ]
-    return language_model_of(sentences, vocabulary)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

@@ -29,9 +29,7 @@ from dxbeam.text.decoding.released_channel import (
     word_shares,
 )
 from tests.support import every_word, tiny
-from tests.text.decoding.test_every_word import TEXT, WORDS, N, model, vocabulary
-
-__all__ = ["model", "vocabulary"]  # fixtures
+from tests.text.decoding.conftest import TEXT, WORDS, N
 
 CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "santext": ("santext", {"epsilon": 2.0}),

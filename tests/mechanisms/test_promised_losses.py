@@ -22,10 +22,10 @@ from dxbeam.audit.references import REFERENCES
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
-from dxbeam.mechanisms.importance import FrequencyWeights, WordWeights
 from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
+from tests.support.promised_cases import PARAMETERS
 
 Floats = npt.NDArray[np.float64]
 Document = tuple[int, ...]
@@ -39,40 +39,6 @@ ORDERS = {1: [(0, 1, 2, 3)], 3: [(0, 1, 2, 3), (2, 0, 1, 3), (2, 1, 0, 3)]}
 """Places of the words in the chains from so many words."""
 TOLERANCE = 1e-6
 
-PARAMETERS: list[tuple[str, dict[str, Any]]] = [
-    ("laplace", {}),
-    ("mahalanobis", {"covariance_weight": 0.6}),
-    ("vickrey", {"t": 0.5}),
-    ("vickrey", {"t": 0.3, "noise_of": "gaussian", "delta": 0.01, "clip": 0.6}),
-    ("custext", {"cluster_size": 2}),
-    ("cluster_response", {"cluster_size": 2}),
-    ("diffractor", {}),
-    ("diffractor", {"orders": 3}),
-    ("diffractor_tem", {"gamma": 2}),
-    ("diffractor_tem", {"gamma": 2, "shape": "line"}),
-    ("santext", {}),
-    ("tem", {"beta": 0.4}),
-    ("fluent", {"gamma": 0.7}),
-    ("santext", {"importance": FrequencyWeights(3.0)}),
-    ("tem", {"beta": 0.4, "importance": WordWeights({"w1": 2.0, "w3": 0.5})}),
-    ("gaussian", {"delta": 0.01, "distance": 2.0}),
-    ("gaussian", {"delta": 0.01, "distance": 9.0}),
-    ("gaussian", {"delta": 0.4, "distance": 9.0}),
-    ("gaussian", {"delta": 0.01, "clip": 0.6}),
-    ("gaussian", {"delta": 0.4, "clip": 0.6}),
-    ("coordinate_laplace", {}),
-    ("coordinate_laplace", {"clip": 0.6}),
-    ("trlaplace", {"delta": 0.01, "clip": 0.6}),
-    ("santext_plus", {"p": 0.3, "sensitive": 0.5}),
-    ("santext_plus", {"p": 1.0, "sensitive": 0.5}),
-    ("santext_plus", {"p": 0.3, "sensitive": 1.0}),
-    ("trlaplace_published", {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}),
-    ("truncated_gumbel", {}),
-    ("custext_published", {"k": 2}),
-    ("tem_published", {"beta": 0.4}),
-    ("mahalanobis_published", {}),
-    ("scaled_noise_published", {"frequent": 0.5}),
-]
 ORDERED_ONLY = ("fluent",)
 """Mechanisms that read words in their order, and go with no bag."""
 

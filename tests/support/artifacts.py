@@ -1,0 +1,34 @@
+"""Vocabulary artifacts of every version, and which files they consist of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dxbeam.space import artifact
+from dxbeam.space.artifact_manifest import (
+    CLOSE_RADIUS,
+    LAYOUTS,
+    NEIGHBORS,
+    UNKNOWN_VECTOR,
+    VECTORS,
+)
+from dxbeam.space.rounded_vectors import BOUNDS, INTEGERS, SCALES
+from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.word_files import WORD_INDEX, WORDS
+from tests.support import tiny
+
+FILES = (
+    *(WORDS, WORD_INDEX, VECTORS, UNKNOWN_VECTOR),
+    *(CLOSE_RADIUS, NEIGHBORS),
+    *(INTEGERS, SCALES, BOUNDS),
+)
+WRITE = {1: tiny.write_version_1, 2: tiny.write_artifact}
+
+every_version = pytest.mark.parametrize("version", LAYOUTS)
+
+
+def open_artifact(folder: Path) -> Vocabulary:
+    """Opens what lies in a folder, as a job does."""
+    return artifact.open_vocabulary(artifact.handle(str(folder)))

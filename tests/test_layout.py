@@ -1,0 +1,72 @@
+"""Where tests are: a room's tests in the folder of its name, and no test imports another.
+
+``tests/ROOM/`` and its folders are those of ``dxbeam/ROOM/``; each test there imports something of
+the folder it is in. What is tested of several rooms at once has a folder in ``WITHOUT_A_ROOM``, and
+what is tested of the whole project is a file in ``tests/``. Tools that tests share are in
+``tests/support``, fixtures in a ``conftest.py``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+
+WITHOUT_A_ROOM = {
+    "": "the whole project, and the files of dxbeam/ that are in no room",
+    "pipelines": "whole commands",
+    "templates": "deployments",
+    "examples": "the examples",
+    "benchmarks": "what is compared with other programs",
+    "cloud": "runs on Cloud Storage, which a process plays",
+    "engines": "runs on Flink, Spark and Prism",
+    "statistical": "samples of what is released against its distribution",
+    "support": "tools",
+}
+
+
+def _folder(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT / "tests").parent.parts)
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_folders_of_tests_are_those_of_rooms() -> None:
+    for folder in {_folder(path) for path in TESTS} - WITHOUT_A_ROOM.keys():
+        assert (ROOT / "dxbeam").joinpath(*folder.split(".")).is_dir(), f"tests/{folder}: of what?"
+
+
+def test_a_folder_is_without_a_room_or_in_one() -> None:
+    for folder in WITHOUT_A_ROOM:
+        assert not folder or not (ROOT / "dxbeam" / folder).exists()
+
+
+def test_tests_are_in_the_folder_of_what_they_test() -> None:
+    """Some import it in a program that they run."""
+    for path in TESTS:
+        if (folder := _folder(path)) not in WITHOUT_A_ROOM:
+            name = re.compile(rf"\bdxbeam\.{re.escape(folder)}\b")
+            parent, _, last = f"dxbeam.{folder}".rpartition(".")
+            imported = f"from {parent} import {last}"
+            text = path.read_text("utf-8")
+            assert name.search(text) or imported in text, f"{path.relative_to(ROOT)}: of what room?"
+
+
+def test_no_test_imports_another() -> None:
+    """But the page of the house is drawn from what the test of the house knows."""
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in TESTS}
+    modules.remove("tests.test_architecture")
+    for path in (*TESTS, *(ROOT / "tests" / "support").glob("*.py")):
+        imported = modules & set(_imported(path))
+        assert not imported, f"{path.relative_to(ROOT)}: what tests share is in tests/support"
