@@ -30,8 +30,8 @@ from dxbeam.analysis.attackers.single_words import attack_all
 from dxbeam.analysis.attackers.success import Success
 from dxbeam.analysis.attackers.word_pairs import learn_pairs
 from dxbeam.mechanisms import Mechanism, make_mechanism
-from dxbeam.space import artifact
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.artifact import artifact
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.tokenization import words
 
 SETTINGS = (("laplace", 10), ("laplace", 15), ("laplace", 20), ("santext", 2), ("santext", 3))

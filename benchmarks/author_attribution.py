@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from dxbeam import BagOfWords, Configuration, Laplace, Sanitizer, open_vocabulary
-from dxbeam.analysis.classification import (
+from dxbeam.analysis.evaluate.classification import (
     MAJORITY,
     ORIGINAL,
     RELEASED,
@@ -29,9 +29,9 @@ from dxbeam.analysis.classification import (
     Question,
     classify,
 )
-from dxbeam.analysis.text_features import STYLE, WORDS, FeatureMaker
+from dxbeam.analysis.evaluate.text_features import STYLE, WORDS, FeatureMaker
 from dxbeam.documents import Document
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import ENGLISH
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.tokenization import split, words

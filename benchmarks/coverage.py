@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dxbeam.space.embeddings import read_embeddings
+from dxbeam.space.embeddings.reader import read_embeddings
 from dxbeam.text import tokenization
 
 SIZES = (5_000, 10_000, 20_000, 50_000, 100_000, 400_000)

@@ -24,8 +24,8 @@ import threadpoolctl
 from dxbeam.documents import Document
 from dxbeam.language.artifact import open_language_model
 from dxbeam.mechanisms import make_mechanism
-from dxbeam.space.artifact import open_vocabulary
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.artifact.artifact import open_vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import CHOICES, CONTEXT, NEAREST, decoder_of

@@ -35,14 +35,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dxbeam.analysis import public_parameters
+from dxbeam.analysis.measure import public_parameters
 from dxbeam.documents import Document
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.language.sentences import sentence_ends
 from dxbeam.mechanisms import make_mechanism
-from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.space.artifact import open_vocabulary
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.space.artifact.artifact import open_vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder

@@ -21,7 +21,7 @@ from dxbeam.language.artifact import open_language_model, write_language_model
 from dxbeam.language.kneser_ney import Smoothed
 from dxbeam.language.model import LanguageModel
 from dxbeam.language.sparse_rows import sparse_rows
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 
 _OPENINGS = 4
 

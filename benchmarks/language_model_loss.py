@@ -24,7 +24,7 @@ from dxbeam import Configuration, Sanitizer, make_mechanism, open_vocabulary
 from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
 from dxbeam.documents import Document
 from dxbeam.mechanisms import Mechanism
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.tokenization import words
 

@@ -31,8 +31,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
-from dxbeam.space import artifact, artifact_manifest
-from dxbeam.space.embeddings import read_embeddings
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact import manifest as artifact_manifest
+from dxbeam.space.embeddings.reader import read_embeddings
 
 Vectors = npt.NDArray[np.float32]
 

@@ -25,10 +25,10 @@ import threadpoolctl
 
 from benchmarks.large_vocabulary import enlarged, given_words
 from dxbeam.errors import ConfigurationError
-from dxbeam.space.choose_backend import FLOAT32, QUERY_BITS
-from dxbeam.space.float32_search import Float32Search
-from dxbeam.space.neighbors import CLOSE_RANK, NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.backends.choose_backend import FLOAT32, QUERY_BITS
+from dxbeam.space.search.backends.float32_search import Float32Search
+from dxbeam.space.search.neighbors import CLOSE_RANK, NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 
 SIZES = (50_000, 100_000, 200_000, 400_000)
 GLOVE_840B = 2_196_017

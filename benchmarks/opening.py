@@ -35,13 +35,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dxbeam.space import artifact, artifact_manifest
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact import manifest as artifact_manifest
 from dxbeam.text import tokenization
 
 OPENED = """
 import sys, time
 from dxbeam.space import artifact
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 started = time.perf_counter()
 vocabulary = artifact.open_vocabulary(sys.argv[1])
 opened = time.perf_counter()
@@ -69,7 +70,7 @@ WORKER = """
 import sys, time
 import numpy as np
 from dxbeam.space import artifact
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 vocabulary = artifact.open_vocabulary(sys.argv[1])
 words = sys.stdin.readline().split(" ")
 search = NeighborSearch(vocabulary, 1)

@@ -36,10 +36,10 @@ import threadpoolctl
 from benchmarks.sizing import enlarged
 from dxbeam.documents import Document
 from dxbeam.mechanisms import AddsNoise, Mechanism, make_mechanism
-from dxbeam.mechanisms.index_recall import measure_recall
-from dxbeam.space.approximate_index import build_index
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.mechanisms.sampling.index_recall import measure_recall
+from dxbeam.space.search.backends.approximate_index import build_index
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
 

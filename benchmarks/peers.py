@@ -37,10 +37,10 @@ from benchmarks.peer import ours, with_tables
 from benchmarks.times_of_diffractor import EMBEDDINGS
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
-from dxbeam.space.artifact import open_vocabulary
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
-from dxbeam.text.function_words import ENGLISH
+from dxbeam.space.artifact.artifact import open_vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
+from dxbeam.text.public.function_words import ENGLISH
 from dxbeam.text.tokenization import words as words_of
 
 PYPANTERA = {

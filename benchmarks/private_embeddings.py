@@ -28,15 +28,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from dxbeam.analysis.private_embeddings import (
+from benchmarks.privemb import (
     PrivateEmbedding,
     distance_bound,
     inner_product_bound,
     pair_errors,
     projected_dimensions,
 )
-from dxbeam.space import artifact
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.artifact import artifact
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.tokenization import words
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.projections import DEFAULT_SEED, make_projection

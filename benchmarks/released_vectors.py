@@ -13,9 +13,9 @@ import time
 
 import numpy as np
 
-from dxbeam.analysis.attacks import add, add_on_grid, words_left
-from dxbeam.space import artifact
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.audit.reachability import add, add_on_grid, words_left
+from dxbeam.space.artifact import artifact
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import make_projection

@@ -30,12 +30,17 @@ from matplotlib.figure import Figure
 from benchmarks.large_vocabulary import given_words
 from benchmarks.neighbor_table import vocabulary_of
 from benchmarks.searches import noisy_words
-from dxbeam.analysis.figures import INK, as_svg
-from dxbeam.space.choose_backend import EXACT_BACKENDS, FLOAT32, TORCH, is_exact_here
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.score_bounds import WORDS_PER_BLOCK, ScoreBounds
-from dxbeam.space.torch_product import gpu_is_there
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.analysis.pages.figures import INK, as_svg
+from dxbeam.space.search.backends.choose_backend import (
+    EXACT_BACKENDS,
+    FLOAT32,
+    TORCH,
+    is_exact_here,
+)
+from dxbeam.space.search.backends.score_bounds import WORDS_PER_BLOCK, ScoreBounds
+from dxbeam.space.search.backends.torch_product import gpu_is_there
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 
 SIZES = (33_849, 100_000, 400_000, 1_000_000)
 RAW_FAISS = "faiss.IndexFlatL2 alone"

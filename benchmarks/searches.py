@@ -23,10 +23,10 @@ import numpy.typing as npt
 import threadpoolctl
 
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.space import artifact
-from dxbeam.space.choose_backend import EXACT_BACKENDS, is_exact_here
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary, distances
+from dxbeam.space.artifact import artifact
+from dxbeam.space.search.backends.choose_backend import EXACT_BACKENDS, is_exact_here
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary, distances
 
 EPSILONS = (5.0, 10.0, 20.0)
 QUERIES_AT_ONCE = 4096

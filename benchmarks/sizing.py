@@ -19,9 +19,9 @@ import numpy as np
 
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.space import artifact
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.artifact import artifact
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.sanitizer import Sanitizer
 
 WORDS_A_DOCUMENT = 200

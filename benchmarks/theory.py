@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dxbeam.analysis.noisy_dot_product import cdf, survival
+from dxbeam.analysis.theory.noisy_dot_product import cdf, survival
 
 VALUES = 100_000
 

@@ -39,7 +39,7 @@ LIMIT = """
 import sys, time
 import faiss, numpy as np
 from dxbeam import open_vocabulary
-from dxbeam.mechanisms.noise import laplace, laplace_draws
+from dxbeam.mechanisms.sampling.noise import laplace, laplace_draws
 vocabulary = open_vocabulary(sys.argv[1])
 epsilon, seconds = float(sys.argv[2]), float(sys.argv[3])
 generator = np.random.default_rng(0)

@@ -26,7 +26,7 @@ from scipy import sparse, stats
 from sklearn.utils.extmath import randomized_svd
 
 from benchmarks.private_embeddings import DELTA, listed, svm_scores, tell
-from dxbeam.analysis.private_embeddings import PrivateEmbedding
+from benchmarks.privemb import PrivateEmbedding
 from dxbeam.text.tokenization import words
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.projections import make_projection

@@ -14,10 +14,10 @@ import math
 import numpy as np
 
 from dxbeam.mechanisms.gaussian import Gaussian
+from dxbeam.mechanisms.published.trlaplace_published import TrLaplacePublished
 from dxbeam.mechanisms.trlaplace import TrLaplace, exact_delta
-from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
-from dxbeam.space import artifact
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.artifact import artifact
+from dxbeam.space.search.neighbors import NeighborSearch
 
 DELTA = 1e-5
 _RANDOM, _PAIRS = 1000, 2000

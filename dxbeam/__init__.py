@@ -22,41 +22,41 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.language.artifact import open_language_model
     from dxbeam.language.model import LanguageModel, language_model_of
     from dxbeam.mechanisms import make_mechanism
-    from dxbeam.mechanisms.base_measure import FrequencyBase, ListedBase
     from dxbeam.mechanisms.cluster_response import ClusterResponse
     from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
     from dxbeam.mechanisms.custext import CusText
-    from dxbeam.mechanisms.custext_published import CusTextPublished
     from dxbeam.mechanisms.diffractor import Diffractor
     from dxbeam.mechanisms.diffractor_tem import DiffractorTEM
     from dxbeam.mechanisms.fluent import Fluent
     from dxbeam.mechanisms.gaussian import Gaussian
-    from dxbeam.mechanisms.importance import FrequencyWeights, WordWeights
     from dxbeam.mechanisms.laplace import Laplace
     from dxbeam.mechanisms.mahalanobis import Mahalanobis
-    from dxbeam.mechanisms.mahalanobis_published import MahalanobisPublished
-    from dxbeam.mechanisms.resampling import RankResampling
+    from dxbeam.mechanisms.public.base_measure import FrequencyBase, ListedBase
+    from dxbeam.mechanisms.public.importance import FrequencyWeights, WordWeights
+    from dxbeam.mechanisms.published.custext_published import CusTextPublished
+    from dxbeam.mechanisms.published.mahalanobis_published import MahalanobisPublished
+    from dxbeam.mechanisms.published.scaled_noise_published import ScaledNoisePublished
+    from dxbeam.mechanisms.published.tem_published import TEMPublished
+    from dxbeam.mechanisms.published.trlaplace_published import TrLaplacePublished
+    from dxbeam.mechanisms.published.truncated_gumbel import TruncatedGumbel
+    from dxbeam.mechanisms.sampling.resampling import RankResampling
     from dxbeam.mechanisms.santext import SanText
     from dxbeam.mechanisms.santext_plus import SanTextPlus
-    from dxbeam.mechanisms.scaled_noise_published import ScaledNoisePublished
     from dxbeam.mechanisms.tem import TEM
-    from dxbeam.mechanisms.tem_published import TEMPublished
     from dxbeam.mechanisms.trlaplace import TrLaplace
-    from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
-    from dxbeam.mechanisms.truncated_gumbel import TruncatedGumbel
     from dxbeam.mechanisms.vickrey import Vickrey
-    from dxbeam.release.verification import VerifiedRelease, verify_release
-    from dxbeam.space.artifact import open_vocabulary
-    from dxbeam.space.vocabulary import Vocabulary
+    from dxbeam.release.verification.verify import VerifiedRelease, verify_release
+    from dxbeam.space.artifact.artifact import open_vocabulary
+    from dxbeam.space.vocabulary.words import Vocabulary
     from dxbeam.text.bag_of_words import BagOfWords
     from dxbeam.text.bag_of_words_published import BagOfWordsPublished
-    from dxbeam.text.base_file import read_base
     from dxbeam.text.batch import Sanitized
     from dxbeam.text.configuration import Configuration
-    from dxbeam.text.constant_file import read_constant
     from dxbeam.text.decoding.decoder import Decoder
     from dxbeam.text.epsilon_by_field import EpsilonByField
-    from dxbeam.text.importance_file import read_importance
+    from dxbeam.text.public.base_file import read_base
+    from dxbeam.text.public.constant_file import read_constant
+    from dxbeam.text.public.importance_file import read_importance
     from dxbeam.text.sanitizer import Sanitizer
     from dxbeam.text.tally import Tally
     from dxbeam.text.word_rule import WordRule
@@ -130,22 +130,22 @@ _MODULES = {
     "language.artifact": ("open_language_model",),
     "language.model": ("LanguageModel", "language_model_of"),
     "mechanisms": ("make_mechanism",),
-    "mechanisms.base_measure": ("FrequencyBase", "ListedBase"),
-    "mechanisms.importance": ("FrequencyWeights", "WordWeights"),
-    "mechanisms.resampling": ("RankResampling",),
-    "release.verification": ("VerifiedRelease", "verify_release"),
-    "space.artifact": ("open_vocabulary",),
-    "space.vocabulary": ("Vocabulary",),
+    "mechanisms.public.base_measure": ("FrequencyBase", "ListedBase"),
+    "mechanisms.public.importance": ("FrequencyWeights", "WordWeights"),
+    "mechanisms.sampling.resampling": ("RankResampling",),
+    "release.verification.verify": ("VerifiedRelease", "verify_release"),
+    "space.artifact.artifact": ("open_vocabulary",),
+    "space.vocabulary.words": ("Vocabulary",),
     "text.tally": ("Tally",),
     "text.word_rule": ("WordRule",),
     "text.bag_of_words": ("BagOfWords",),
     "text.bag_of_words_published": ("BagOfWordsPublished",),
-    "text.base_file": ("read_base",),
-    "text.constant_file": ("read_constant",),
+    "text.public.base_file": ("read_base",),
+    "text.public.constant_file": ("read_constant",),
     "text.configuration": ("Configuration",),
     "text.decoding.decoder": ("Decoder",),
     "text.epsilon_by_field": ("EpsilonByField",),
-    "text.importance_file": ("read_importance",),
+    "text.public.importance_file": ("read_importance",),
     "text.sanitizer": ("Sanitized", "Sanitizer"),
     "vectors.configuration": ("VectorConfiguration",),
     "vectors.release": ("ReleasedVector", "VectorReleaser"),

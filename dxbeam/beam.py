@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.transforms.metrics import CombineTallies, TallyGroups
+from dxbeam.transforms.reading.sources import ReadDocuments
 from dxbeam.transforms.repair import RepairGrammar
 from dxbeam.transforms.sanitize import SanitizeDocuments
-from dxbeam.transforms.sources import ReadDocuments
 from dxbeam.transforms.vectors import ReleaseVectors
 
 __all__ = [

@@ -38,14 +38,14 @@ from dxbeam.commands import launch
 from dxbeam.commands.options import AuditOptions, SanitizeOptions, parse
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import parse_parameters
-from dxbeam.mechanisms.base_measure import FREQUENCY as BASE_BY_FREQUENCY
-from dxbeam.mechanisms.base_measure import FrequencyBase
-from dxbeam.mechanisms.exact_constant import CONSTANTS, EXACT
-from dxbeam.mechanisms.importance import FREQUENCY, FrequencyWeights
+from dxbeam.mechanisms.constants.exact_constant import CONSTANTS, EXACT
 from dxbeam.mechanisms.parameters import checked_choice
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.public.base_measure import FREQUENCY as BASE_BY_FREQUENCY
+from dxbeam.mechanisms.public.base_measure import FrequencyBase
+from dxbeam.mechanisms.public.importance import FREQUENCY, FrequencyWeights
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.text.decoding.decoder import decoder_of
-from dxbeam.text.importance_file import read_importance
+from dxbeam.text.public.importance_file import read_importance
 from dxbeam.transforms.expected import Expected
 from dxbeam.transforms.progress import Progress
 

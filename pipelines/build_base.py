@@ -22,13 +22,13 @@ import pyarrow.parquet as pq
 
 from dxbeam import storage
 from dxbeam.commands import program
-from dxbeam.commands.arguments import count, number
+from dxbeam.commands.flags.arguments import count, number
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.language.artifact import open_language_model
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.constants.optimal_base import optimal_base
 from dxbeam.mechanisms.constants.solve import exponents_of
-from dxbeam.space import artifact
+from dxbeam.space.artifact import artifact
 
 
 def _arguments() -> program.Arguments:

@@ -51,11 +51,11 @@ from dxbeam.language.perplexity import perplexity
 from dxbeam.language.sentences import RULE as SENTENCES
 from dxbeam.language.sources import described_files
 from dxbeam.release import claim
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text import tokenization
-from dxbeam.transforms.count_ngrams import (
+from dxbeam.transforms.reading.count_ngrams import (
     HELD_OUT,
     TRAINING,
     WriteNgramCounts,
@@ -63,7 +63,7 @@ from dxbeam.transforms.count_ngrams import (
     read_counts,
     read_documents,
 )
-from dxbeam.transforms.sources import ReadDocuments
+from dxbeam.transforms.reading.sources import ReadDocuments
 
 _COUNTS = "counts"
 """The folder of what the workers count; deleted once the model is complete."""

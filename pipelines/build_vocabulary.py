@@ -40,17 +40,18 @@ from dxbeam import stopping, storage
 from dxbeam.commands import launch, table_progress
 from dxbeam.commands.options import BuildVocabularyOptions, CommonOptions, parse, require
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms.cluster_choice import checked_cluster_size
-from dxbeam.mechanisms.index_recall import measure_recall
-from dxbeam.mechanisms.order_choice import checked_orders
+from dxbeam.mechanisms.sampling.cluster_choice import checked_cluster_size
+from dxbeam.mechanisms.sampling.index_recall import measure_recall
+from dxbeam.mechanisms.sampling.order_choice import checked_orders
 from dxbeam.release import claim
-from dxbeam.space import artifact, artifact_manifest, table_pieces
-from dxbeam.space.approximate_index import EXACT, build_index, check_index
-from dxbeam.space.artifact import WordsAndVectors
-from dxbeam.space.clusters import clusters
-from dxbeam.space.embeddings import ReadingReport, read_embeddings
-from dxbeam.space.remarks import remarks
-from dxbeam.space.word_order import word_orders
+from dxbeam.space.artifact import artifact, table_pieces
+from dxbeam.space.artifact import manifest as artifact_manifest
+from dxbeam.space.artifact.artifact import WordsAndVectors
+from dxbeam.space.embeddings.reader import ReadingReport, read_embeddings
+from dxbeam.space.search.backends.approximate_index import EXACT, build_index, check_index
+from dxbeam.space.vocabulary.clusters import clusters
+from dxbeam.space.vocabulary.remarks import remarks
+from dxbeam.space.vocabulary.word_order import word_orders
 from dxbeam.transforms.neighbor_table import WriteNeighborTable
 
 

@@ -45,21 +45,23 @@ from dxbeam.errors import ConfigurationError, RunError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.release import claim
 from dxbeam.release.context import in_context
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
-from dxbeam.transforms.count_words import CountWords
+from dxbeam.transforms.reading.count_words import CountWords
 
 try:
-    from dxbeam.analysis import calibration, grids, measurement
-    from dxbeam.analysis.calibrate import Grid, MeasureCurve, read_curve
-    from dxbeam.analysis.calibration import RANK_CS, Answer, Target
-    from dxbeam.analysis.calibration_report import Calibrated, Release, in_short, page
-    from dxbeam.analysis.measurement import Named, Setting
-    from dxbeam.analysis.pages import REPORT, Heading, flags, heading
-    from dxbeam.analysis.sample_words import SampleWords
-    from dxbeam.analysis.word_sample import UNIFORM, uniform_sample
+    from dxbeam.analysis.calibrate import compute as calibration
+    from dxbeam.analysis.calibrate.compute import RANK_CS, Answer, Target
+    from dxbeam.analysis.calibrate.page import Calibrated, Release, in_short, page
+    from dxbeam.analysis.calibrate.transform import Grid, MeasureCurve, read_curve
+    from dxbeam.analysis.measure import grids
+    from dxbeam.analysis.measure import plan as measurement
+    from dxbeam.analysis.measure.plan import Named, Setting
+    from dxbeam.analysis.measure.sample_words import SampleWords
+    from dxbeam.analysis.measure.word_sample import UNIFORM, uniform_sample
+    from dxbeam.analysis.pages.page import REPORT, Heading, flags, heading
 except ImportError:
     sys.exit(
         "dxbeam: calibrating needs scipy, matplotlib and jinja2; install them with: "

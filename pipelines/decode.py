@@ -47,16 +47,16 @@ from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.release import claim, decoded, manifest
 from dxbeam.release.context import as_dicts, in_context
 from dxbeam.release.decoded import FirstRelease
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.decoding.decoder import CONTEXT, decoder_of
-from dxbeam.text.public_model import NO_CAPITALS
-from dxbeam.text.release_decoding import ReleaseDecoding
+from dxbeam.text.decoding.release_decoding import ReleaseDecoding
+from dxbeam.text.public.public_model import NO_CAPITALS
 from dxbeam.text.truecase import Truecase
 from dxbeam.transforms.decode import DecodeDocuments, WriteDecodedManifest
+from dxbeam.transforms.reading.sources import ReadDocuments
 from dxbeam.transforms.shards import WriteShards
-from dxbeam.transforms.sources import ReadDocuments
 
 
 class DecodeJob(NamedTuple):

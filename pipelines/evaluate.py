@@ -50,25 +50,25 @@ from dxbeam.language.artifact import check_vocabulary, language_model_handle
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.release import claim, places
 from dxbeam.release.text_release import TextRelease, named_releases, open_text_release
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.text.function_words import ENGLISH
-from dxbeam.transforms.corpus_digest import CompareCorpus
-from dxbeam.transforms.paired_release import PairWithReleases
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.text.public.function_words import ENGLISH
+from dxbeam.transforms.reading.corpus_digest import CompareCorpus
+from dxbeam.transforms.reading.paired_release import PairWithReleases
 
 try:
-    from dxbeam.analysis import classification
-    from dxbeam.analysis.classification import Question
-    from dxbeam.analysis.evaluate import Classify, ScoreDocuments
-    from dxbeam.analysis.evaluation_page import (
+    from dxbeam.analysis.evaluate import classification
+    from dxbeam.analysis.evaluate.classification import Question
+    from dxbeam.analysis.evaluate.page import (
         FROM_RAW_TEXT,
         PROBLEM,
         Heading,
         ReleaseHeading,
         WriteEvaluation,
     )
-    from dxbeam.analysis.pages import REPORT
-    from dxbeam.analysis.text_features import MEAN_VECTOR, STYLE, WORDS
+    from dxbeam.analysis.evaluate.text_features import MEAN_VECTOR, STYLE, WORDS
+    from dxbeam.analysis.evaluate.transform import Classify, ScoreDocuments
+    from dxbeam.analysis.pages.page import REPORT
 except ImportError:
     sys.exit(
         "dxbeam: evaluating needs sacrebleu, rouge-score, scikit-learn and what measuring needs; "

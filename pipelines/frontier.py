@@ -51,19 +51,18 @@ from dxbeam.corpus.files import matching_files
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.release import claim
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.text.importance_file import read_importance
-from dxbeam.transforms.count_words import CountWords
-from dxbeam.transforms.labelled_documents import KnownRuns, LabelledDocuments
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.text.public.importance_file import read_importance
+from dxbeam.transforms.reading.count_words import CountWords
+from dxbeam.transforms.reading.labelled_documents import KnownRuns, LabelledDocuments
 
 try:
-    from dxbeam.analysis import frontier, grids, measurement
-    from dxbeam.analysis.frontier_cost import expected_seconds
-    from dxbeam.analysis.frontier_report import LEFT_OUT_BECAUSE, PAGE, Asked, WriteFrontier
-    from dxbeam.analysis.measure import SharedSearch
-    from dxbeam.analysis.measure_frontier import (
+    from dxbeam.analysis.frontier import compute as frontier
+    from dxbeam.analysis.frontier.cost import expected_seconds
+    from dxbeam.analysis.frontier.page import LEFT_OUT_BECAUSE, PAGE, Asked, WriteFrontier
+    from dxbeam.analysis.frontier.transform import (
         Context,
         LearnFollowing,
         MeasureFrontier,
@@ -71,10 +70,13 @@ try:
         followed,
         planned,
     )
-    from dxbeam.analysis.measurement import NamedWeights, Question
-    from dxbeam.analysis.pages import heading
-    from dxbeam.analysis.sample_words import SampleWords
-    from dxbeam.analysis.word_sample import uniform_sample
+    from dxbeam.analysis.measure import grids
+    from dxbeam.analysis.measure import plan as measurement
+    from dxbeam.analysis.measure.plan import NamedWeights, Question
+    from dxbeam.analysis.measure.sample_words import SampleWords
+    from dxbeam.analysis.measure.transform import SharedSearch
+    from dxbeam.analysis.measure.word_sample import uniform_sample
+    from dxbeam.analysis.pages.page import heading
     from dxbeam.release.plan import duration
 except ImportError:
     sys.exit(
@@ -151,7 +153,7 @@ def _classifiers() -> Any:
       ConfigurationError: what it needs is not installed.
     """
     try:
-        return importlib.import_module("dxbeam.analysis.measure_documents")
+        return importlib.import_module("dxbeam.analysis.frontier.transform_documents")
     except ImportError:
         raise ConfigurationError(
             "`task` needs scikit-learn; install it with: pip install 'dxbeam[evaluate]'"

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from dxbeam import storage
 from dxbeam.commands import program
-from dxbeam.commands.arguments import number
+from dxbeam.commands.flags.arguments import number
 from dxbeam.errors import OutputError
 from dxbeam.release import accounts, ledger
 

@@ -35,15 +35,19 @@ from dxbeam.commands.request import corpus_format
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
 from dxbeam.release import claim
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.text.importance_file import read_importance
-from dxbeam.transforms.count_words import CountWords
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.text.public.importance_file import read_importance
+from dxbeam.transforms.reading.count_words import CountWords
 
 try:
-    from dxbeam.analysis import grids, measurement
-    from dxbeam.analysis.measure import (
+    from dxbeam.analysis.measure import grids
+    from dxbeam.analysis.measure import plan as measurement
+    from dxbeam.analysis.measure.page import WriteReport
+    from dxbeam.analysis.measure.plan import NamedWeights, Plan, Question, plan
+    from dxbeam.analysis.measure.sample_words import SampleWords
+    from dxbeam.analysis.measure.transform import (
         MeasureShares,
         PlanMeasurement,
         RepeatWords,
@@ -51,11 +55,8 @@ try:
         Task,
         tasks,
     )
-    from dxbeam.analysis.measurement import NamedWeights, Plan, Question, plan
-    from dxbeam.analysis.pages import REPORT, Heading, heading
-    from dxbeam.analysis.report import WriteReport
-    from dxbeam.analysis.sample_words import SampleWords
-    from dxbeam.analysis.word_sample import uniform_sample
+    from dxbeam.analysis.measure.word_sample import uniform_sample
+    from dxbeam.analysis.pages.page import REPORT, Heading, heading
 except ImportError:
     sys.exit(
         "dxbeam: measuring needs scipy, matplotlib and jinja2; install them with: "

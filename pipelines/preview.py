@@ -27,8 +27,8 @@ from dxbeam.commands import program
 from dxbeam.commands.preview_files import check_page_place, read_texts, write_page
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import open_language_model
-from dxbeam.space.artifact import open_vocabulary
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.artifact.artifact import open_vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
 
 
 def preview(argv: Sequence[str]) -> int:
@@ -44,7 +44,7 @@ def preview(argv: Sequence[str]) -> int:
         raise ConfigurationError(
             "a preview needs scipy and jinja2; install them with: pip install 'dxbeam[report]'"
         )
-    from dxbeam.analysis.measurement import named_mechanisms
+    from dxbeam.analysis.measure.plan import named_mechanisms
     from dxbeam.analysis.preview.model import MECHANISMS
     from dxbeam.analysis.preview.page import Places, page
     from dxbeam.analysis.preview.sample import sample_of

@@ -35,6 +35,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
+from dxbeam.commands.flags.table import table_settings
 from dxbeam.commands.options import (
     CommonOptions,
     ReleaseVectorsOptions,
@@ -43,7 +44,6 @@ from dxbeam.commands.options import (
     require,
 )
 from dxbeam.commands.request import release_request
-from dxbeam.commands.table_options import table_settings
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
@@ -53,13 +53,13 @@ from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import PROJECTION, SENSITIVITY
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import Run
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteDeadLetters
+from dxbeam.transforms.reading.sources import ReadDocuments
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
-from dxbeam.transforms.sources import ReadDocuments
 from dxbeam.transforms.vectors import ReleaseVectors, WriteVectorShards
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.configuration import UNITS, VectorConfiguration, check_lengths

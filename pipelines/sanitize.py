@@ -50,32 +50,32 @@ from dxbeam.language.artifact_manifest import read_manifest
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.sources import refuse_the_corpus
 from dxbeam.mechanisms import check_vocabulary, make_mechanism, parse_parameters
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release import plan, usefulness
 from dxbeam.release.context import Pair, as_dicts, in_context
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import METRICS, Run
 from dxbeam.release.unknown_words import cause_in_corpus
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.remarks import remarks
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.remarks import remarks
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.candidates import PROMPT as PROMPT_WITH_CANDIDATES
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import NEAREST, decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
-from dxbeam.text.mechanism_model import model_of_mechanism
-from dxbeam.text.public_settings import PublicSettings
+from dxbeam.text.public.mechanism_model import model_of_mechanism
+from dxbeam.text.public.public_settings import PublicSettings
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
 from dxbeam.text.truecase import Truecase
 from dxbeam.text.word_rule import word_rule_of
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
+from dxbeam.transforms.reading.sources import ReadDocuments
 from dxbeam.transforms.sanitize import SanitizeDocuments, with_language_model
 from dxbeam.transforms.shards import WriteShards
-from dxbeam.transforms.sources import ReadDocuments
 
 
 def configuration(options: SanitizeOptions) -> Configuration:

@@ -32,12 +32,12 @@ from dxbeam.mechanisms.constants.record import record_of
 from dxbeam.mechanisms.constants.scan import scan
 from dxbeam.mechanisms.constants.solve import Level, exponents_of, solve
 from dxbeam.mechanisms.parameters import checked_epsilon, recorded_settings
-from dxbeam.space import artifact
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
-from dxbeam.text.base_file import read_base
-from dxbeam.text.constant_file import StoppedScans, read_record
-from dxbeam.text.importance_file import read_importance
+from dxbeam.space.artifact import artifact
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
+from dxbeam.text.public.base_file import read_base
+from dxbeam.text.public.constant_file import StoppedScans, read_record
+from dxbeam.text.public.importance_file import read_importance
 
 _OTHER_METRICS = ("mahalanobis", "coordinate_laplace")
 """Of which to say what their epsilon is per unit of Euclidean distance."""

@@ -29,7 +29,7 @@ from dxbeam.commands import program
 from dxbeam.errors import ConfigurationError, DamagedReleaseError, OutputError
 from dxbeam.release import places
 from dxbeam.release.card import card
-from dxbeam.release.verification import VerifiedRelease, verify_release
+from dxbeam.release.verification.verify import VerifiedRelease, verify_release
 
 
 def verify(argv: Sequence[str]) -> int:
@@ -98,7 +98,7 @@ def _check_place(place: str, release: str) -> None:
 
 def _write_card(place: str, verified: VerifiedRelease) -> None:
     """Writes the card. jinja2 is loaded here only: nothing else that verifies needs it."""
-    from dxbeam.analysis.pages import render
+    from dxbeam.analysis.pages.page import render
 
     storage.create_once(place, render("card.html.jinja", card=card(verified)).encode())
     print(f"Card: {place}")

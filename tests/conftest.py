@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam.space.choose_backend import EXACT_BACKENDS
+from dxbeam.space.search.backends.choose_backend import EXACT_BACKENDS
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 

@@ -26,20 +26,20 @@ WITHOUT_RELEASES = ("analysis", "audit")
 """What a release never loads, so that scipy and the like stay in extras."""
 
 MAY_SEED = {
-    ("mechanisms.index_recall", "measure_recall"),
-    ("analysis.grids", "_tried"),
-    ("analysis.measure", "_Noisy"),
-    ("analysis.measure_frontier", "_MeasureFrontier"),
-    ("analysis.frontier_cost", "expected_seconds"),
-    ("analysis.measure_documents", "_MeasureDocuments"),
-    ("analysis.word_sample", "uniform_sample"),
-    ("analysis.word_sample", "sample_by_frequency"),
-    ("analysis.noise_shape", "draw"),
-    ("analysis.one_dimension", "drawn_shares"),
-    ("analysis.private_embeddings", "PrivateEmbedding"),
-    ("analysis.private_embeddings", "pair_errors"),
-    ("analysis.classification", "classify"),
-    ("analysis.document_scores", "DocumentScorer"),
+    ("mechanisms.sampling.index_recall", "measure_recall"),
+    ("analysis.measure.grids", "_tried"),
+    ("analysis.measure.transform", "_Noisy"),
+    ("analysis.frontier.transform", "_MeasureFrontier"),
+    ("analysis.frontier.cost", "expected_seconds"),
+    ("analysis.frontier.transform_documents", "_MeasureDocuments"),
+    ("analysis.measure.word_sample", "uniform_sample"),
+    ("analysis.measure.word_sample", "sample_by_frequency"),
+    ("analysis.theory.noise_shape", "draw"),
+    ("analysis.theory.one_dimension", "drawn_shares"),
+    ("benchmarks.privemb", "PrivateEmbedding"),
+    ("benchmarks.privemb", "pair_errors"),
+    ("analysis.evaluate.classification", "classify"),
+    ("analysis.evaluate.document_scores", "DocumentScorer"),
 }
 """Measurements, which release nothing. demo.train_vectors is no part of a run."""
 
@@ -180,7 +180,7 @@ def test_no_noise_comes_from_a_seeded_generator() -> None:
     found = {
         (name, getattr(statement, "name", "the module itself"))
         for name, path in _modules().items()
-        if name != "demo.train_vectors"
+        if name != "benchmarks.train_demo_vectors"
         for statement in _tree(path).body
         if any(map(_names_a_seeded_generator, ast.walk(statement)))
     }

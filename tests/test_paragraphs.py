@@ -22,9 +22,9 @@ from dxbeam.documents import Document
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.language.sentences import sentence_ends
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.space.embeddings import read_embeddings
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.space.embeddings.reader import read_embeddings
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder

@@ -13,7 +13,7 @@ import pytest
 
 import dxbeam
 from dxbeam.mechanisms import MECHANISMS
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 from tests.support import tiny
 
 MOST_SECONDS = 1.0
@@ -78,7 +78,8 @@ def test_type_checkers_and_editors_see_the_public_names() -> None:
 
 def test_the_transforms_have_one_name_each() -> None:
     from dxbeam import beam
-    from dxbeam.transforms import sanitize, sources, yaml
+    from dxbeam.transforms import sanitize, yaml
+    from dxbeam.transforms.reading import sources
 
     for name in beam.__all__:
         assert getattr(beam, name).__name__ == name

@@ -83,8 +83,8 @@ def test_it_holds_launchers_demo_data_and_types_and_no_name_but_dxbeam(wheel: Pa
     launchers = {f"dxbeam/pipelines/{path.name}" for path in (ROOT / "pipelines").glob("*.py")}
     demo = {"dxbeam/py.typed", "dxbeam/demo/sample_corpus.jsonl"}
     pages = ("figure", "page", "report", "calibration", "evaluation", "card", "preview")
-    demo |= {f"dxbeam/analysis/{name}.html.jinja" for name in pages}
-    demo.add("dxbeam/analysis/preview.js")
+    demo |= {f"dxbeam/analysis/pages/{name}.html.jinja" for name in pages}
+    demo.add("dxbeam/analysis/pages/preview.js")
     demo |= {
         f"dxbeam/demo/vocabulary/{path.name}"
         for path in (ROOT / "dxbeam" / "demo" / "vocabulary").iterdir()

@@ -6,18 +6,18 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dxbeam.audit.references import REFERENCES, UNLISTED
+from dxbeam.audit.batteries.vector import NAME as VECTORS
+from dxbeam.audit.batteries.vector import audit_projections, audit_vectors
+from dxbeam.audit.references.table import REFERENCES, UNLISTED
 from dxbeam.audit.run_audit import ALPHA, DIMENSIONS, Part, judge, parts, run
 from dxbeam.audit.subject import Finding, Size, Subject
-from dxbeam.audit.vector_battery import NAME as VECTORS
-from dxbeam.audit.vector_battery import audit_projections, audit_vectors
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
-from dxbeam.mechanisms.base_measure import FrequencyBase
 from dxbeam.mechanisms.constants.solve import WeighsWords
-from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.public.base_measure import FrequencyBase
+from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release.manifest import versions
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder

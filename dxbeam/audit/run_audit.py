@@ -17,30 +17,30 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from dxbeam.audit.bag_battery import audit_bags
-from dxbeam.audit.decoded_battery import audit_decoded
-from dxbeam.audit.decoded_samples import audit_decoded_samples
-from dxbeam.audit.default_battery import (
+from dxbeam.audit.batteries.bag import audit_bags
+from dxbeam.audit.batteries.decoded import audit_decoded
+from dxbeam.audit.batteries.decoded_samples import audit_decoded_samples
+from dxbeam.audit.batteries.default import (
     audit_clipping,
     audit_levels,
     audit_lists,
     audit_long_text,
     audit_usual_clusters,
 )
-from dxbeam.audit.delta_battery import audit_delta
-from dxbeam.audit.evidence import holm_shares
-from dxbeam.audit.large_vocabulary_battery import (
+from dxbeam.audit.batteries.delta import audit_delta
+from dxbeam.audit.batteries.large_vocabulary import (
     audit_cluster,
     audit_long_vectors,
     audit_searches,
     audit_shared_vectors,
     audit_thousands,
 )
-from dxbeam.audit.noise_battery import audit_noise
-from dxbeam.audit.promise_battery import audit_promises
+from dxbeam.audit.batteries.noise import audit_noise
+from dxbeam.audit.batteries.promise import audit_promises
+from dxbeam.audit.batteries.text import audit_texts
+from dxbeam.audit.batteries.word import audit_batches, audit_line, audit_plane, audit_twins
+from dxbeam.audit.evidence import holm_shares
 from dxbeam.audit.subject import Finding, Subject
-from dxbeam.audit.text_battery import audit_texts
-from dxbeam.audit.word_battery import audit_batches, audit_line, audit_plane, audit_twins
 from dxbeam.mechanisms import AddsNoise, ReadsReleased
 
 ALPHA = 1e-6

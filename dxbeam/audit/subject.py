@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.audit.evidence import Evidence, Floats
-from dxbeam.audit.reference_distributions import Reference
-from dxbeam.audit.references import REFERENCES, UNLISTED, Entry, after_resampling
+from dxbeam.audit.references.distributions import Reference
+from dxbeam.audit.references.table import REFERENCES, UNLISTED, Entry, after_resampling
+from dxbeam.mechanisms.constants.exact_constant import constant_of
 from dxbeam.mechanisms.constants.record import record_of
 from dxbeam.mechanisms.constants.solve import solve
-from dxbeam.mechanisms.exact_constant import constant_of
-from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from dxbeam.commands.flag_groups import HEADINGS, RUN
+from dxbeam.commands.flags.flag_groups import HEADINGS, RUN
 from dxbeam.mechanisms import MECHANISMS, Mechanism
 
 _WIDTH = 100

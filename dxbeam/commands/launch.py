@@ -31,7 +31,7 @@ from dxbeam.commands.options import (
 )
 from dxbeam.commands.progress_line import ProgressLine
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
-from dxbeam.space.choose_backend import AUTO
+from dxbeam.space.search.backends.choose_backend import AUTO
 
 Launcher = Callable[[Sequence[str]], None]
 """A program: its arguments, without its own name -> nothing; what goes wrong is a DxbeamError."""

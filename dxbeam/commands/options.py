@@ -24,8 +24,9 @@ from apache_beam.runners.runner import create_runner
 from apache_beam.transforms.resources import resource_hints_from_options
 
 from dxbeam import storage
-from dxbeam.commands import command_help, flag_groups
-from dxbeam.commands.arguments import (
+from dxbeam.commands import command_help
+from dxbeam.commands.flags import flag_groups
+from dxbeam.commands.flags.arguments import (
     GivenFlag,
     KnownFlags,
     as_argument,
@@ -34,20 +35,20 @@ from dxbeam.commands.arguments import (
     count,
     without_contradictions,
 )
-from dxbeam.commands.audit_options import AuditOptions
-from dxbeam.commands.build_language_model_options import BuildLanguageModelOptions
-from dxbeam.commands.build_vocabulary_options import BuildVocabularyOptions
-from dxbeam.commands.calibrate_options import CalibrateOptions
-from dxbeam.commands.decode_options import DecodeOptions
-from dxbeam.commands.evaluate_options import EvaluateOptions
-from dxbeam.commands.flag_groups import flag_group
-from dxbeam.commands.frontier_options import FrontierOptions
-from dxbeam.commands.measure_options import MeasureOptions
-from dxbeam.commands.release_vectors_options import ReleaseVectorsOptions
+from dxbeam.commands.flags.audit import AuditOptions
+from dxbeam.commands.flags.build_language_model import BuildLanguageModelOptions
+from dxbeam.commands.flags.build_vocabulary import BuildVocabularyOptions
+from dxbeam.commands.flags.calibrate import CalibrateOptions
+from dxbeam.commands.flags.decode import DecodeOptions
+from dxbeam.commands.flags.evaluate import EvaluateOptions
+from dxbeam.commands.flags.flag_groups import flag_group
+from dxbeam.commands.flags.frontier import FrontierOptions
+from dxbeam.commands.flags.measure import MeasureOptions
+from dxbeam.commands.flags.release_vectors import ReleaseVectorsOptions
+from dxbeam.commands.flags.sanitize import LedgerOptions, SanitizeOptions
 from dxbeam.commands.run_options import RunOptions
-from dxbeam.commands.sanitize_options import LedgerOptions, SanitizeOptions
 from dxbeam.errors import ConfigurationError
-from dxbeam.space.choose_backend import AUTO, SEARCHES
+from dxbeam.space.search.backends.choose_backend import AUTO, SEARCHES
 
 __all__ = [
     "LARGE_CORPUS",

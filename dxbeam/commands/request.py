@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from dxbeam.commands.flags.table import table_settings
 from dxbeam.commands.options import CommonOptions, LedgerOptions, SanitizeOptions
-from dxbeam.commands.table_options import table_settings
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.release import places
 from dxbeam.release.request import ReleaseRequest

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dxbeam.release.plan import duration
-from dxbeam.space import artifact
-from dxbeam.space.artifact import WordsAndVectors
-from dxbeam.space.choose_backend import AUTO
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.table_pieces import whole_pieces
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import WordsAndVectors
+from dxbeam.space.artifact.table_pieces import whole_pieces
+from dxbeam.space.search.backends.choose_backend import AUTO
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.transforms.progress import FOUND, Progress
 
 FEW_WORDS = 20_000

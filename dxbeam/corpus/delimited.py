@@ -18,16 +18,16 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from dxbeam.corpus import csv_rows, lines
-from dxbeam.corpus.column_types import TYPES, as_text, typed
-from dxbeam.corpus.csv_rows import Dialect, Row
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import CorpusFile, damage_as_corpus_error, open_decompressed
-from dxbeam.corpus.other_formats import not_csv
-from dxbeam.corpus.records import document_of, id_of
+from dxbeam.corpus.parsing import csv_rows, lines
+from dxbeam.corpus.parsing.column_types import TYPES, as_text, typed
+from dxbeam.corpus.parsing.csv_rows import Dialect, Row
+from dxbeam.corpus.parsing.other_formats import not_csv
+from dxbeam.corpus.parsing.records import document_of, id_of
+from dxbeam.corpus.parsing.text_encodings import UTF_8, open_as_utf_8, starts_only, why_invalid
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
-from dxbeam.corpus.text_encodings import UTF_8, open_as_utf_8, starts_only, why_invalid
 from dxbeam.documents import Document, Rejected, position_id
 from dxbeam.errors import CorpusError
 

@@ -15,14 +15,14 @@ from typing import Protocol
 import pyarrow as pa
 
 from dxbeam.corpus import jsonl, parquet, plain_text
-from dxbeam.corpus.column_types import TYPES
-from dxbeam.corpus.csv_rows import Dialect
 from dxbeam.corpus.delimited import CSV, TSV
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import CorpusFile
+from dxbeam.corpus.parsing.column_types import TYPES
+from dxbeam.corpus.parsing.csv_rows import Dialect
+from dxbeam.corpus.parsing.text_encodings import UTF_8, check_encoding
 from dxbeam.corpus.settings import UNITS, ReadSettings, TableSettings
 from dxbeam.corpus.splits import Split
-from dxbeam.corpus.text_encodings import UTF_8, check_encoding
 from dxbeam.documents import Document, Rejected, check_fields
 from dxbeam.errors import ConfigurationError
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from dxbeam.corpus import lines
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import DAMAGE, CorpusFile
-from dxbeam.corpus.other_formats import other_format
-from dxbeam.corpus.records import document_of, id_of, wrong_kind
+from dxbeam.corpus.parsing import lines
+from dxbeam.corpus.parsing.other_formats import other_format
+from dxbeam.corpus.parsing.records import document_of, id_of, wrong_kind
+from dxbeam.corpus.parsing.text_encodings import starts_only
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
-from dxbeam.corpus.text_encodings import starts_only
 from dxbeam.documents import Document, Rejected, position_id
 from dxbeam.errors import CorpusError
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from dxbeam import storage
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import CorpusFile, damage_as_corpus_error, matching_files
-from dxbeam.corpus.records import document_of, id_of
+from dxbeam.corpus.parsing.records import document_of, id_of
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
 from dxbeam.documents import Document, Rejected, position_id

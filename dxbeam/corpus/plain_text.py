@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from dxbeam.corpus import lines
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import DAMAGE, CorpusFile, open_decompressed
-from dxbeam.corpus.other_formats import binary_format
-from dxbeam.corpus.records import checked
+from dxbeam.corpus.parsing import lines
+from dxbeam.corpus.parsing.other_formats import binary_format
+from dxbeam.corpus.parsing.records import checked
+from dxbeam.corpus.parsing.text_encodings import is_utf_8, open_as_utf_8, what_to_do
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
-from dxbeam.corpus.text_encodings import is_utf_8, open_as_utf_8, what_to_do
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import CorpusError
 

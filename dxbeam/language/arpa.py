@@ -31,7 +31,7 @@ from dxbeam.language.counts import summed
 from dxbeam.language.kneser_ney import Smoothed
 from dxbeam.language.model import LanguageModel
 from dxbeam.language.sparse_rows import Floats, Ids, SparseRows, sparse_rows
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 
 _START, _END, _UNKNOWN_WORDS = "<s>", "</s>", ("<unk>", "<UNK>")
 

@@ -32,9 +32,9 @@ from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.kneser_ney import Smoothed
 from dxbeam.language.model import TABLE_PARTS, LanguageModel, arrays
 from dxbeam.language.sparse_rows import SparseRows
-from dxbeam.space.artifact_manifest import digest_of
-from dxbeam.space.this_host import checked_once, copy_here
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.artifact.manifest import digest_of
+from dxbeam.space.artifact.this_host import checked_once, copy_here
+from dxbeam.space.vocabulary.words import Vocabulary
 
 
 def write_language_model(

@@ -18,7 +18,7 @@ from dxbeam import storage
 from dxbeam.errors import ArtifactError
 from dxbeam.language.counts import ORDERS
 from dxbeam.language.model import TABLE_PARTS
-from dxbeam.space.artifact_manifest import digest_of
+from dxbeam.space.artifact.manifest import digest_of
 
 DEMO = "demo"
 """The place of the small model that goes with the bundled vocabulary."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 
 FORMS_KEPT = 4
 """Of a word."""

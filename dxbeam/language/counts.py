@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.errors import ConfigurationError, described
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.vocabulary.words import UNKNOWN
 
 Ids = npt.NDArray[np.int64]
 

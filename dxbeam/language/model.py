@@ -30,7 +30,7 @@ from dxbeam.language.counts import count_sentences
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.kneser_ney import Smoothed, smooth
 from dxbeam.language.sparse_rows import Floats, Ids
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:  # it imports pyarrow, which mechanisms do not need
     from dxbeam.language.casings import Casings

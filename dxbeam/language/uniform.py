@@ -7,7 +7,7 @@ import numpy as np
 from dxbeam.language.kneser_ney import Smoothed
 from dxbeam.language.model import LanguageModel
 from dxbeam.language.sparse_rows import sparse_rows
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 
 
 def uniform_model(vocabulary: Vocabulary) -> LanguageModel:

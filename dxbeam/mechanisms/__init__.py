@@ -17,13 +17,13 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import Guarantee
-from dxbeam.mechanisms.noise import Floats
-from dxbeam.mechanisms.noise_density import NoiseDensity
+from dxbeam.mechanisms.channels.noise_density import NoiseDensity
+from dxbeam.mechanisms.channels.word_channel import WordChannel
 from dxbeam.mechanisms.parameters import choices_of
-from dxbeam.mechanisms.word_channel import WordChannel
+from dxbeam.mechanisms.sampling.noise import Floats
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 
 
 class Mechanism(Protocol):

@@ -21,8 +21,10 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.guarantees import Guarantee
-from dxbeam.mechanisms.cluster_channel import ClusterChannel
-from dxbeam.mechanisms.cluster_choice import (
+from dxbeam.mechanisms.channels.cluster_channel import ClusterChannel
+from dxbeam.mechanisms.channels.word_channel import WordChannel
+from dxbeam.mechanisms.parameters import checked_epsilon
+from dxbeam.mechanisms.sampling.cluster_choice import (
     DEFAULT_SIZE,
     NUMBERS,
     checked_cluster_size,
@@ -30,10 +32,8 @@ from dxbeam.mechanisms.cluster_choice import (
     partition_of,
     within_clusters,
 )
-from dxbeam.mechanisms.parameters import checked_epsilon
-from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
 _LARGEST_EXPONENT = 64.0  # e^64 is above 2^62: each of the others has one number
 _SAFE = 1 + 2.0**-48  # more than the rounding of exp, of the sum and of the quotient

@@ -17,17 +17,17 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee, Metric, pure
-from dxbeam.mechanisms.clipping import clipped
-from dxbeam.mechanisms.noise import (
+from dxbeam.mechanisms.channels.noise_density import NoiseDensity
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_positive
+from dxbeam.mechanisms.sampling.clipping import clipped
+from dxbeam.mechanisms.sampling.noise import (
     ROUNDED_NOISE,
     Floats,
     coordinate_laplace,
     coordinate_laplace_draws,
 )
-from dxbeam.mechanisms.noise_density import NoiseDensity
-from dxbeam.mechanisms.parameters import checked_epsilon, checked_positive
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
 
 def checked_clip(clip: float) -> float:

@@ -23,8 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee
-from dxbeam.mechanisms.cluster_channel import ClusterChannel
-from dxbeam.mechanisms.cluster_choice import (
+from dxbeam.mechanisms.channels.cluster_channel import ClusterChannel
+from dxbeam.mechanisms.channels.word_channel import WordChannel
+from dxbeam.mechanisms.parameters import checked_choice, checked_epsilon, choice
+from dxbeam.mechanisms.sampling.cluster_choice import (
     DEFAULT_SIZE,
     NUMBERS,
     checked_cluster_size,
@@ -32,12 +34,10 @@ from dxbeam.mechanisms.cluster_choice import (
     partition_of,
     within_clusters,
 )
-from dxbeam.mechanisms.parameters import checked_choice, checked_epsilon, choice
-from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.randomness import Random
-from dxbeam.space.clusters import Partition
-from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary, distances
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.vocabulary.clusters import Partition
+from dxbeam.space.vocabulary.words import Vocabulary, distances
 
 CALIBRATED, PUBLISHED = SCALES = ("calibrated", "published")
 

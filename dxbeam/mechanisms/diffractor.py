@@ -22,9 +22,11 @@ from typing import ClassVar
 import numpy as np
 
 from dxbeam.guarantees import Guarantee
-from dxbeam.mechanisms.noise import uniform
-from dxbeam.mechanisms.order_channel import OrderChannel
-from dxbeam.mechanisms.order_choice import (
+from dxbeam.mechanisms.channels.order_channel import OrderChannel
+from dxbeam.mechanisms.channels.word_channel import WordChannel
+from dxbeam.mechanisms.parameters import checked_epsilon
+from dxbeam.mechanisms.sampling.noise import uniform
+from dxbeam.mechanisms.sampling.order_choice import (
     DRAWS,
     SIZE_BITS,
     by_steps,
@@ -32,10 +34,8 @@ from dxbeam.mechanisms.order_choice import (
     drawn,
     orders_of,
 )
-from dxbeam.mechanisms.parameters import checked_epsilon
-from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
 
 @dataclass(frozen=True)

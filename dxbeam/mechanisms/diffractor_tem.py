@@ -20,9 +20,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from dxbeam.guarantees import Guarantee
-from dxbeam.mechanisms.noise import uniform
-from dxbeam.mechanisms.order_channel import OrderChannel
-from dxbeam.mechanisms.order_choice import (
+from dxbeam.mechanisms.channels.order_channel import OrderChannel
+from dxbeam.mechanisms.channels.word_channel import WordChannel
+from dxbeam.mechanisms.parameters import checked_choice, checked_epsilon, checked_whole, choice
+from dxbeam.mechanisms.sampling.noise import uniform
+from dxbeam.mechanisms.sampling.order_choice import (
     DRAWS,
     SIZE_BITS,
     below,
@@ -31,11 +33,9 @@ from dxbeam.mechanisms.order_choice import (
     drawn,
     orders_of,
 )
-from dxbeam.mechanisms.parameters import checked_choice, checked_epsilon, checked_whole, choice
-from dxbeam.mechanisms.word_channel import WordChannel
 from dxbeam.randomness import Random
-from dxbeam.space.exact_arithmetic import log
-from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.search.exact_arithmetic import log
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
 RING, LINE = SHAPES = ("ring", "line")
 

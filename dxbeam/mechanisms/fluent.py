@@ -37,15 +37,15 @@ import numpy as np
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, pure
 from dxbeam.language.uniform import uniform_model
-from dxbeam.mechanisms.exponential_choice import ROUNDED_CHOICE
-from dxbeam.mechanisms.fluent_choice import DRAWS, AllWords, choose_fluently, numbers_of
-from dxbeam.mechanisms.near_words import NearWords
 from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_positive
-from dxbeam.mechanisms.public_model import PublicModel, public_model
-from dxbeam.mechanisms.released_before import STARTS, in_steps, words_before
+from dxbeam.mechanisms.public.public_model import PublicModel, public_model
+from dxbeam.mechanisms.sampling.exponential_choice import ROUNDED_CHOICE
+from dxbeam.mechanisms.sampling.fluent_choice import DRAWS, AllWords, choose_fluently, numbers_of
+from dxbeam.mechanisms.sampling.near_words import NearWords
+from dxbeam.mechanisms.sampling.released_before import STARTS, in_steps, words_before
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 
 MODEL_MUST_BE_PUBLIC = (
     "The language model must be public; one made from the private corpus voids the guarantee."

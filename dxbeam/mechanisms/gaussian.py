@@ -32,18 +32,18 @@ from typing import ClassVar
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, approximate
-from dxbeam.mechanisms.clipping import clipped
+from dxbeam.mechanisms.channels.noise_density import NoiseDensity
 from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped_euclidean
-from dxbeam.mechanisms.noise import ROUNDED_NOISE, Floats, gaussian, gaussian_draws
-from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import (
     ADDED_LATER,
     checked_delta,
     checked_epsilon,
     checked_positive,
 )
+from dxbeam.mechanisms.sampling.clipping import clipped
+from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, gaussian, gaussian_draws
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
 DISTANCE = 10.0
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.mechanisms.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
-from dxbeam.mechanisms.noise_density import NoiseDensity
+from dxbeam.mechanisms.channels.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import checked_epsilon
+from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
 
 @dataclass(frozen=True)

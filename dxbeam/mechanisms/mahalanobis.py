@@ -23,12 +23,12 @@ import numpy as np
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, Metric, pure
-from dxbeam.mechanisms.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
-from dxbeam.mechanisms.noise_density import NoiseDensity
+from dxbeam.mechanisms.channels.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
+from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 
 LARGEST_WEIGHT = 0.999999
 """Leaves every direction a variance well above the rounding of S, whose eigenvalues reach n."""

@@ -15,16 +15,20 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.mechanisms.base_measure import BaseMeasure, checked_base, with_base
-from dxbeam.mechanisms.exact_constant import ExactConstant, checked_constant, with_constant
-from dxbeam.mechanisms.exponential_choice import ROUNDED_CHOICE, choose, draws_of
-from dxbeam.mechanisms.importance import Importance, checked_importance, with_importance
+from dxbeam.mechanisms.channels.word_channel import FallingChannel, WordChannel
+from dxbeam.mechanisms.constants.exact_constant import (
+    ExactConstant,
+    checked_constant,
+    with_constant,
+)
 from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, recorded_settings
-from dxbeam.mechanisms.word_channel import FallingChannel, WordChannel
-from dxbeam.mechanisms.word_distribution import WordDistribution
+from dxbeam.mechanisms.public.base_measure import BaseMeasure, checked_base, with_base
+from dxbeam.mechanisms.public.importance import Importance, checked_importance, with_importance
+from dxbeam.mechanisms.sampling.exponential_choice import ROUNDED_CHOICE, choose, draws_of
+from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 
 
 @dataclass(frozen=True)

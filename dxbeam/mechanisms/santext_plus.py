@@ -21,18 +21,18 @@ import numpy as np
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, pure
-from dxbeam.mechanisms.exponential_choice import (
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
+from dxbeam.mechanisms.sampling.exponential_choice import (
     DRAWS,
     PROPOSAL_TAIL,
     ROUNDED_CHOICE,
     choose,
 )
-from dxbeam.mechanisms.noise import uniform
-from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
-from dxbeam.mechanisms.word_distribution import WordDistribution
+from dxbeam.mechanisms.sampling.noise import uniform
+from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN
 
 
 @dataclass(frozen=True)

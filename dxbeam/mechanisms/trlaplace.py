@@ -36,18 +36,18 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee, approximate
-from dxbeam.mechanisms.clipping import clipped
+from dxbeam.mechanisms.channels.noise_density import NoiseDensity
 from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped_euclidean
-from dxbeam.mechanisms.noise import (
+from dxbeam.mechanisms.parameters import checked_delta, checked_epsilon
+from dxbeam.mechanisms.sampling.clipping import clipped
+from dxbeam.mechanisms.sampling.noise import (
     ROUNDED_NOISE,
     Floats,
     coordinate_laplace,
     coordinate_laplace_draws,
 )
-from dxbeam.mechanisms.noise_density import NoiseDensity
-from dxbeam.mechanisms.parameters import checked_delta, checked_epsilon
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
 _SAFETY = 1e-3  # of delta: covers the steps of the search below, and costs 0.001 / a in A
 _SHAPES = 4001

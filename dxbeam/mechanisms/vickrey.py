@@ -20,12 +20,11 @@ import numpy as np
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
+from dxbeam.mechanisms.channels.noise_density import NoiseDensity
 from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
-from dxbeam.mechanisms.noise import TAIL_DRAWS, Floats, uniform
-from dxbeam.mechanisms.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import (
     ADDED_LATER,
     checked_choice,
@@ -33,8 +32,9 @@ from dxbeam.mechanisms.parameters import (
     checked_share,
     choice,
 )
+from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, Floats, uniform
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
 Noise = Laplace | Mahalanobis | Gaussian | CoordinateLaplace
 

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from dxbeam import storage
 from dxbeam.release import manifest
-from dxbeam.release.contents import first_records
 from dxbeam.release.context import TYPICAL, Pair
-from dxbeam.release.recorded_contents import damaged
-from dxbeam.release.verification import VerifiedRelease
+from dxbeam.release.verification.contents import first_records
+from dxbeam.release.verification.recorded_contents import damaged
+from dxbeam.release.verification.verify import VerifiedRelease
 
 RECORDS = 3
 """So many released documents are shown."""

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee, at_most
-from dxbeam.space.neighbors import CLOSE_RANK, NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary, distances
+from dxbeam.space.search.neighbors import CLOSE_RANK, NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary, distances
 
 NEIGHBORS, TYPICAL, FARTHEST = "neighbours", "typical pair", "farthest pair seen"
 

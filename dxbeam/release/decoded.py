@@ -16,11 +16,11 @@ from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.release import manifest, places
 from dxbeam.release.manifest import DECODING, Shard
-from dxbeam.release.verification import verify_release
-from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.release.verification.verify import verify_release
+from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text import recorded_configuration as recorded
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.release_decoding import ReleaseDecoding, why_not_decoded_again
+from dxbeam.text.decoding.release_decoding import ReleaseDecoding, why_not_decoded_again
 
 
 @dataclass(frozen=True)

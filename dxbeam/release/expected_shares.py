@@ -12,8 +12,8 @@ from dxbeam.documents import Document
 from dxbeam.keys import given_or_new_key
 from dxbeam.language.model import LanguageModel
 from dxbeam.release import usefulness
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer

@@ -18,7 +18,7 @@ from dxbeam import storage
 from dxbeam.documents import DeadLetterCap, UnreadableFile
 from dxbeam.errors import CorpusError, OutputError, RunError
 from dxbeam.guarantees import Guarantee
-from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.repair import Repair
 from dxbeam.text.tally import Tally, total
 

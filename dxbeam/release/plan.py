@@ -19,10 +19,10 @@ from dxbeam.release import expected_shares
 from dxbeam.release.context import Pair
 from dxbeam.release.manifest import unprotected
 from dxbeam.release.unknown_words import likely_cause
-from dxbeam.space.choose_backend import AUTO
-from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.space.remarks import remarks
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.backends.choose_backend import AUTO
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary.remarks import remarks
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
 from dxbeam.text.decoding.reading import FOLLOWS, STARTS
 from dxbeam.text.repair import Repair

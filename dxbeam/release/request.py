@@ -14,7 +14,7 @@ from dxbeam.release import ledger
 from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import ReleaseJob, Settings, now
 from dxbeam.release.run import dead_letters_after_failure
-from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.repair import Repair
 
 

@@ -11,8 +11,8 @@ from dxbeam.corpus.formats import FORMATS, CorpusFormat
 from dxbeam.errors import OutputError
 from dxbeam.release.manifest import DECODING, RELEASE
 from dxbeam.release.places import comparable
-from dxbeam.release.recorded_contents import is_rewritten
-from dxbeam.release.verification import verify_release
+from dxbeam.release.verification.recorded_contents import is_rewritten
+from dxbeam.release.verification.verify import verify_release
 
 
 class TextRelease(NamedTuple):

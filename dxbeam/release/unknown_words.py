@@ -14,7 +14,7 @@ from dxbeam.corpus import reading
 from dxbeam.corpus.files import CorpusFile
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.errors import CorpusError
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.word_rule import FIRST_RULE, WordRule
 
 _SAMPLED_TEXTS = 200

@@ -62,9 +62,9 @@ from dxbeam import storage
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import SEVERAL, Guarantee, Metric, nothing
 from dxbeam.randomness import fill, sampling_key
-from dxbeam.space.neighbors import Ids
-from dxbeam.space.vocabulary import UNKNOWN
-from dxbeam.text.function_words import ENGLISH
+from dxbeam.space.search.neighbors import Ids
+from dxbeam.space.vocabulary.words import UNKNOWN
+from dxbeam.text.public.function_words import ENGLISH
 from dxbeam.text.tokenization import words
 
 LARGEST_LENGTH = 1 << 20

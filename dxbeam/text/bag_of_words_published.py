@@ -18,8 +18,8 @@ import numpy as np
 
 from dxbeam.guarantees import Guarantee, nothing
 from dxbeam.randomness import fill, sampling_key
-from dxbeam.space.neighbors import Ids
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.search.neighbors import Ids
+from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.bag_of_words import BagOfWords
 
 

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.documents import Document
-from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.search.neighbors import Ids, NeighborSearch, is_known
+from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.candidates import Candidate, written
 from dxbeam.text.configuration import Configuration

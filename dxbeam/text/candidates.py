@@ -10,8 +10,8 @@ import json
 
 import numpy as np
 
-from dxbeam.space.neighbors import Ids
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import Ids
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.decoding.reading import Posterior
 
 Candidate = tuple[str, float]

@@ -12,9 +12,9 @@ from typing import Any
 from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import LEFT_OUT, Guarantee
 from dxbeam.mechanisms import DescribesNoise, Mechanism, ReadsReleased
-from dxbeam.mechanisms.noise import NOISE_RULE
 from dxbeam.mechanisms.parameters import recorded
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.noise import NOISE_RULE
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.decoding.decoder import CONTEXT, Decoder
 from dxbeam.text.decoding.reader import why_not_decoded

@@ -7,18 +7,18 @@ from typing import Any
 
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism
-from dxbeam.mechanisms.base_measure import FREQUENCY, BaseMeasure, FrequencyBase
-from dxbeam.mechanisms.exact_constant import ExactConstant
-from dxbeam.mechanisms.importance import Importance
-from dxbeam.mechanisms.public_model import PublicModel
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.constants.exact_constant import ExactConstant
+from dxbeam.mechanisms.public.base_measure import FREQUENCY, BaseMeasure, FrequencyBase
+from dxbeam.mechanisms.public.importance import Importance
+from dxbeam.mechanisms.public.public_model import PublicModel
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.bag_of_words_published import BagOfWordsPublished
-from dxbeam.text.base_file import read_base
 from dxbeam.text.configuration import DECODER, TRUECASE, Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.epsilon_by_field import EpsilonByField
-from dxbeam.text.importance_file import NAMED, read_importance
+from dxbeam.text.public.base_file import read_base
+from dxbeam.text.public.importance_file import NAMED, read_importance
 from dxbeam.text.truecase import Truecase
 from dxbeam.text.word_rule import WordRule
 

@@ -20,19 +20,19 @@ from dxbeam.errors import ConfigurationError, CorpusError, described
 from dxbeam.keys import given_or_new_key
 from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import Mechanism, ReadsReleased
-from dxbeam.mechanisms.released_before import STARTS as STARTS_SENTENCE
-from dxbeam.mechanisms.released_before import places_after
+from dxbeam.mechanisms.sampling.released_before import STARTS as STARTS_SENTENCE
+from dxbeam.mechanisms.sampling.released_before import places_after
 from dxbeam.randomness import document_key, draws_a_word, fill
-from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.space.remarks import remarks
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary.remarks import remarks
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.batch import Batch, Sanitized
 from dxbeam.text.candidates import Candidate, candidates_of
 from dxbeam.text.configuration import Configuration, as_configuration
 from dxbeam.text.decoding.decoder import CONTEXT
 from dxbeam.text.decoding.reader import Reader, breaks_of_runs, chosen
 from dxbeam.text.decoding.reading import Breaks, Posterior
-from dxbeam.text.public_model import with_model
+from dxbeam.text.public.public_model import with_model
 from dxbeam.text.truecase import truecased
 
 _BEFORE = np.array([STARTS_SENTENCE, 0, UNKNOWN])  # what places_after calls STARTS, FOLLOWS, CUT

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text import tokenization
 from dxbeam.text.tokenization import RULE_2, Splitter
 from dxbeam.text.unicode_lists import EMOJI, IGNORED, MARKS, UNSPACED

@@ -27,13 +27,13 @@ from dxbeam.language.model import LanguageModel
 from dxbeam.release import claim, decoded, manifest
 from dxbeam.release.decoded import FirstRelease
 from dxbeam.release.manifest import Shard
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.space.choose_backend import AUTO, check_name
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.search.backends.choose_backend import AUTO, check_name
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.text.decoding.release_decoder import ReleaseDecoder, learnt_by_epsilon
+from dxbeam.text.decoding.release_decoding import ReleaseDecoding
 from dxbeam.text.decoding.released_channel import Learnt
-from dxbeam.text.release_decoder import ReleaseDecoder, learnt_by_epsilon
-from dxbeam.text.release_decoding import ReleaseDecoding
 from dxbeam.transforms.progress import Progress
 
 _LOG = logging.getLogger(__name__)

@@ -18,11 +18,10 @@ from apache_beam.metrics import Metrics
 from apache_beam.utils.shared import Shared
 
 from dxbeam import storage
-from dxbeam.space import artifact, artifact_manifest
-from dxbeam.space.artifact import WordsAndVectors
-from dxbeam.space.choose_backend import AUTO, check_name
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.table_pieces import (
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact import manifest as artifact_manifest
+from dxbeam.space.artifact.artifact import WordsAndVectors
+from dxbeam.space.artifact.table_pieces import (
     WORDS_PER_PIECE,
     Piece,
     read_array,
@@ -30,6 +29,8 @@ from dxbeam.space.table_pieces import (
     whole_pieces,
     write_piece,
 )
+from dxbeam.space.search.backends.choose_backend import AUTO, check_name
+from dxbeam.space.search.neighbors import NeighborSearch
 
 
 class WriteNeighborTable(beam.PTransform):

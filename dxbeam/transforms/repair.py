@@ -24,8 +24,8 @@ from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.text.candidates import CANDIDATES, message
 from dxbeam.text.repair import FAILURES, PatientModel, Repair, RepairError, usable
+from dxbeam.transforms.reading.sources import REJECTED
 from dxbeam.transforms.sanitize import is_sanitized
-from dxbeam.transforms.sources import REJECTED
 
 _OUTCOMES = "outcomes"
 REPAIRED, BLANK, KEPT, WITHHELD = "repaired", "blank", "kept", "withheld"

@@ -44,23 +44,23 @@ from dxbeam.language.artifact import (
 )
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.model import LanguageModel
-from dxbeam.mechanisms.public_model import PublicModel
+from dxbeam.mechanisms.public.public_model import PublicModel
 from dxbeam.randomness import NO_TAGS, add_tags, document_tag
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.space.choose_backend import AUTO, check_name
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.remarks import remarks
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.search.backends.choose_backend import AUTO, check_name
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.remarks import remarks
 from dxbeam.text.batch import Batch, Sanitized
 from dxbeam.text.candidates import CANDIDATES
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.public_model import with_model
+from dxbeam.text.public.public_model import with_model
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally
-from dxbeam.transforms.corpus_digest import AddTags
 from dxbeam.transforms.progress import Progress
+from dxbeam.transforms.reading.corpus_digest import AddTags
+from dxbeam.transforms.reading.sources import REJECTED, repeated_ids
 from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
-from dxbeam.transforms.sources import REJECTED, repeated_ids
 
 _LOG = logging.getLogger(__name__)
 

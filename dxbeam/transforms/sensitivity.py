@@ -14,9 +14,9 @@ from apache_beam import pvalue
 from apache_beam.utils.shared import Shared
 
 from dxbeam import storage
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.vectors.projections import Projection
 from dxbeam.vectors.sensitivity import ROWS_PER_BLOCK, LargestRatio, PairScan, sensitivity_of_scan
 

@@ -20,15 +20,15 @@ from apache_beam.utils.shared import Shared
 from dxbeam.corpus import parquet
 from dxbeam.documents import REPEATED_ID, Document, Rejected, printable_id, with_text_id
 from dxbeam.errors import ConfigurationError
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.tally import Tally
-from dxbeam.transforms.corpus_digest import DigestCorpus
 from dxbeam.transforms.progress import Progress
+from dxbeam.transforms.reading.corpus_digest import DigestCorpus
+from dxbeam.transforms.reading.sources import REJECTED, repeated_ids
 from dxbeam.transforms.sanitize import TALLIES
 from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
 from dxbeam.transforms.shards import WritePieces
-from dxbeam.transforms.sources import REJECTED, repeated_ids
 from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.release import VectorReleaser
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import apache_beam as beam
 from apache_beam.utils.shared import Shared
 
-from dxbeam.space import artifact
-from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
 
 
 class WithVocabulary(beam.DoFn):

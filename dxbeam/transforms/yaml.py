@@ -20,18 +20,19 @@ from dxbeam import storage
 from dxbeam.documents import field_names
 from dxbeam.errors import ArtifactError, ConfigurationError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
-from dxbeam.mechanisms.exact_constant import WORST_CASE
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.constants.exact_constant import WORST_CASE
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release import claim, places
-from dxbeam.space import artifact, artifact_manifest
-from dxbeam.space.choose_backend import AUTO, check_name
-from dxbeam.space.embeddings import ReadingReport, read_embeddings
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact import manifest as artifact_manifest
+from dxbeam.space.embeddings.reader import ReadingReport, read_embeddings
+from dxbeam.space.search.backends.choose_backend import AUTO, check_name
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import NEAREST, decoder_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
-from dxbeam.text.mechanism_model import model_of_mechanism
-from dxbeam.text.public_settings import PublicSettings
+from dxbeam.text.public.mechanism_model import model_of_mechanism
+from dxbeam.text.public.public_settings import PublicSettings
 from dxbeam.text.tally import Tally
 from dxbeam.text.truecase import Truecase
 from dxbeam.text.word_rule import word_rule_of

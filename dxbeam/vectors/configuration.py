@@ -10,9 +10,9 @@ from typing import Any
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, LEFT_OUT, Guarantee, Metric
-from dxbeam.mechanisms.noise import NOISE_RULE
 from dxbeam.mechanisms.parameters import checked_epsilon
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.mechanisms.sampling.noise import NOISE_RULE
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text import tokenization
 from dxbeam.vectors.projections import DEFAULT_SEED, Projection, make_projection
 from dxbeam.vectors.sensitivity import Sensitivity, exact, spectral

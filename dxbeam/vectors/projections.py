@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms.noise import normal_pairs
+from dxbeam.mechanisms.sampling.noise import normal_pairs
 from dxbeam.randomness import fill
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 
 KINDS = {
     "none": "no projection: the vectors as they are",

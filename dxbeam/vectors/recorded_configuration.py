@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.errors import DxbeamError
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import Projection
 from dxbeam.vectors.sensitivity import Sensitivity, exact, identity, published, spectral

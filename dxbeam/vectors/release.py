@@ -47,13 +47,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.corpus.given_vectors import decode, why_no_vector
+from dxbeam.corpus.parsing.given_vectors import decode, why_no_vector
 from dxbeam.documents import Document, Rejected, as_documents, document_problem, printable_id
 from dxbeam.errors import ConfigurationError, described
 from dxbeam.keys import given_or_new_key
-from dxbeam.mechanisms.noise import laplace, laplace_draws
+from dxbeam.mechanisms.sampling.noise import laplace, laplace_draws
 from dxbeam.randomness import document_key, draws_a_word, fill
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text import tokenization
 from dxbeam.vectors.configuration import LARGEST_STEP_COUNT, VectorConfiguration, check_lengths
 

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.vectors.projections import Projection
 
 METHODS = ("exact", "spectral", "published")

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dxbeam.commands.arguments import count, count_or_none, number, size
+from dxbeam.commands.flags.arguments import count, count_or_none, number, size
 from dxbeam.commands.options import BuildVocabularyOptions, SanitizeOptions, launcher_flags
 
 HERE = Path(__file__).parent

@@ -10,7 +10,7 @@ import pytest
 from dxbeam.audit.run_audit import audit
 from dxbeam.audit.subject import SMALL, Subject
 from dxbeam.mechanisms import Mechanism
-from dxbeam.mechanisms.importance import FrequencyWeights
+from dxbeam.mechanisms.public.importance import FrequencyWeights
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.text.configuration import Configuration

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from dxbeam.audit.decoded_battery import audit_decoded
-from dxbeam.audit.decoded_samples import audit_decoded_samples
-from dxbeam.audit.references import REFERENCES
+from dxbeam.audit.batteries.decoded import audit_decoded
+from dxbeam.audit.batteries.decoded_samples import audit_decoded_samples
+from dxbeam.audit.references.table import REFERENCES
 from dxbeam.audit.run_audit import judge
 from dxbeam.audit.subject import Size, Subject
 from dxbeam.mechanisms import make_mechanism
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.decoding.reader import why_not_decoded

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from dxbeam.audit import default_battery
-from dxbeam.audit.references import REFERENCES
+from dxbeam.audit.batteries import default as default_battery
+from dxbeam.audit.references.table import REFERENCES
 from dxbeam.audit.run_audit import judge, parts, run
 from dxbeam.audit.subject import SMALL, Finding, Size, Subject
 from dxbeam.mechanisms import MECHANISMS, make_mechanism

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from dxbeam.audit.bag_battery import bag_vocabulary
-from dxbeam.audit.default_battery import audit_levels
-from dxbeam.audit.promise_battery import audit_promises
+from dxbeam.audit.batteries.bag import bag_vocabulary
+from dxbeam.audit.batteries.default import audit_levels
+from dxbeam.audit.batteries.promise import audit_promises
 from dxbeam.audit.subject import Size, Subject
-from dxbeam.mechanisms.base_measure import FrequencyBase
+from dxbeam.mechanisms.constants.exact_constant import ExactConstant, constant_of
 from dxbeam.mechanisms.constants.record import record_of
 from dxbeam.mechanisms.constants.solve import solve
-from dxbeam.mechanisms.exact_constant import ExactConstant, constant_of
-from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.parameters import recorded_settings
+from dxbeam.mechanisms.public.base_measure import FrequencyBase
+from dxbeam.mechanisms.public.importance import FrequencyWeights
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.text.configuration import Configuration

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from dxbeam.audit.references import REFERENCES
+from dxbeam.audit.batteries.vector import audit_projections, audit_vectors
+from dxbeam.audit.references.table import REFERENCES
 from dxbeam.audit.run_audit import ALPHA, Part, audit, judge, parts, run
 from dxbeam.audit.subject import SMALL, Finding, Size, Subject
-from dxbeam.audit.vector_battery import audit_projections, audit_vectors
 from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.text.configuration import Configuration
 from tests.support import broken_choices, broken_places, broken_promises, broken_releases

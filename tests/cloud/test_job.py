@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from dxbeam import storage
 from dxbeam.errors import DxbeamError
 from dxbeam.release import ledger, manifest
-from dxbeam.space import artifact
+from dxbeam.space.artifact import artifact
 from pipelines.sanitize import sanitize
 from tests.cloud.conftest import names, put
 from tests.cloud.front import BUCKET, Front

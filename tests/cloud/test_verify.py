@@ -9,7 +9,7 @@ import pytest
 from dxbeam import storage
 from dxbeam.errors import DamagedReleaseError, OutputError
 from dxbeam.release import ledger
-from dxbeam.release.verification import verify_release
+from dxbeam.release.verification.verify import verify_release
 from pipelines.ledger import show_ledger
 from tests.cloud.conftest import client, put
 from tests.cloud.front import BUCKET, Front

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dxbeam.commands import command_help
-from dxbeam.commands.flag_groups import HEADINGS
+from dxbeam.commands.flags.flag_groups import HEADINGS
 from dxbeam.commands.options import (
     AuditOptions,
     BuildVocabularyOptions,

@@ -10,8 +10,8 @@ import pytest
 
 from dxbeam.commands import table_progress
 from dxbeam.commands.table_progress import TableEstimate
-from dxbeam.space import artifact
-from dxbeam.space.table_pieces import whole_pieces, write_piece
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.table_pieces import whole_pieces, write_piece
 
 
 def test_a_long_table_is_announced_with_sizes_that_may_serve() -> None:

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dxbeam.corpus import csv_rows, reading
-from dxbeam.corpus.csv_rows import Dialect
+from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.parsing import csv_rows
+from dxbeam.corpus.parsing.csv_rows import Dialect
 from dxbeam.corpus.settings import TableSettings
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import CorpusError
@@ -59,7 +60,7 @@ def test_rows_are_those_of_another_writer_however_they_are_divided(
     path.write_bytes(gzip.compress(content) if packed else content)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dxbeam.corpus.delimited._SPLIT_BYTES", size)
-        patch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
+        patch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
         found = corpora.read(path, CorpusFormat("csv", table=TableSettings(delimiter)))
     assert sorted(found) == sorted(
         (str(i), text, "{}", "", "") for i, (text, _) in enumerate(cells)

@@ -20,8 +20,8 @@ from dxbeam.corpus import reading
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import FORMATS, CorpusFormat
-from dxbeam.corpus.given_vectors import decode
-from dxbeam.corpus.lines import COMPRESSIONS
+from dxbeam.corpus.parsing.given_vectors import decode
+from dxbeam.corpus.parsing.lines import COMPRESSIONS
 from dxbeam.corpus.settings import TableSettings
 from dxbeam.corpus.splits import Split, number_splits
 from dxbeam.documents import Document, Rejected
@@ -83,8 +83,8 @@ def _splits(path: Path, read_as: CorpusFormat) -> list[Split]:
 
 def _cut_small(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Divides files among as many workers as can be."""
-    monkeypatch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
-    monkeypatch.setattr("dxbeam.corpus.lines._LINES_PER_RUN", 1 + size % 3)
+    monkeypatch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
+    monkeypatch.setattr("dxbeam.corpus.parsing.lines._LINES_PER_RUN", 1 + size % 3)
     monkeypatch.setattr("dxbeam.corpus.delimited._SPLIT_BYTES", size)
     monkeypatch.setattr("dxbeam.corpus.parquet._ROW_GROUP", size)  # when it is written
     monkeypatch.setattr("dxbeam.corpus.parquet._ROWS_PER_BATCH", 1 + size % 3)

@@ -45,7 +45,7 @@ def test_any_division_reads_each_json_record_where_it_stands(
     path.write_bytes(content.encode())
     whole = corpora.read(path, JSONL)
     with monkeypatch.context() as patch:
-        patch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
+        patch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
         assert corpora.read(path, JSONL) == whole
     assert len(whole) == len(texts)
     file_lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
@@ -109,7 +109,7 @@ def test_ids_say_nothing_about_the_lengths_of_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, packed: bool
 ) -> None:
     """Two corpora that differ in the length of every text have the same ids."""
-    monkeypatch.setattr("dxbeam.corpus.lines._SPLIT_BYTES", size)
+    monkeypatch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
     name = "c.jsonl.gz" if packed else "c.jsonl"
     found = []
     for number, texts in enumerate([["a", "b", "", "c"], ["a" * 99, "b" * 7, "x" * 300, "é"]]):

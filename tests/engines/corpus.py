@@ -14,8 +14,8 @@ import numpy as np
 from dxbeam.documents import Document
 from dxbeam.language.artifact import open_language_model
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.space import artifact
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.space.artifact import artifact
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder

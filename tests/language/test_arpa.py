@@ -13,7 +13,7 @@ import pytest
 from dxbeam.errors import ArtifactError
 from dxbeam.language.arpa import ReadArpa, read_arpa
 from dxbeam.language.model import LanguageModel
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 
 WORDS = ["a", "b", "c", "d"]
 VOCABULARY = Vocabulary(WORDS, np.eye(4, dtype=np.float32), lowercase=True)

@@ -21,7 +21,7 @@ from dxbeam.language.artifact import (
 )
 from dxbeam.language.model import LanguageModel, arrays, language_model_of
 from dxbeam.language.sources import described_files, refuse_the_corpus
-from dxbeam.space.artifact_manifest import digest_of
+from dxbeam.space.artifact.manifest import digest_of
 from tests.support import tiny
 
 VOCABULARY = tiny.vocabulary(40, 2)
@@ -77,7 +77,7 @@ def test_files_are_checked_once_on_a_host(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(
         artifact.storage, "sha256", lambda path: (read.append(path), hashed(path))[1]
     )
-    monkeypatch.setattr("dxbeam.space.this_host.SETTLED_SECONDS", -1.0)
+    monkeypatch.setattr("dxbeam.space.artifact.this_host.SETTLED_SECONDS", -1.0)
     open_language_model(tmp_path, VOCABULARY)
     first = len(read)
     open_language_model(tmp_path, VOCABULARY)

@@ -18,7 +18,7 @@ from dxbeam.language.kneser_ney import discounts
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.language.perplexity import perplexity
 from dxbeam.language.sparse_rows import sparse_rows
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from tests.support import tiny
 
 WORDS = 12

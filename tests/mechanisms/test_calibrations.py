@@ -12,17 +12,17 @@ from scipy import stats
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import make_mechanism
-from dxbeam.mechanisms.clipping import clipped
 from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.mahalanobis import Mahalanobis, shape_of
-from dxbeam.mechanisms.noise import coordinate_laplace, gaussian, gaussian_draws
+from dxbeam.mechanisms.published.truncated_gumbel import candidate_counts
+from dxbeam.mechanisms.sampling.clipping import clipped
+from dxbeam.mechanisms.sampling.noise import coordinate_laplace, gaussian, gaussian_draws
 from dxbeam.mechanisms.santext_plus import SanTextPlus
 from dxbeam.mechanisms.tem import TEM
-from dxbeam.mechanisms.truncated_gumbel import candidate_counts
 from dxbeam.mechanisms.vickrey import Vickrey
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 from tests.support.distributions import ALPHA, random_numbers
 from tests.support.vocabularies import of, with_neighbors
 

@@ -13,13 +13,13 @@ import pytest
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import make_mechanism
-from dxbeam.mechanisms.cluster_choice import NUMBERS
 from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.custext import CALIBRATED, PUBLISHED, CusText
-from dxbeam.mechanisms.custext_published import CusTextPublished
-from dxbeam.space.clusters import clusters
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.mechanisms.published.custext_published import CusTextPublished
+from dxbeam.mechanisms.sampling.cluster_choice import NUMBERS
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.clusters import clusters
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.configuration import Configuration
 from tests.support import vocabularies
 from tests.support.distributions import Floats, Ids, chi_square_p, judge, random_numbers

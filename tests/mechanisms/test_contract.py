@@ -14,16 +14,16 @@ import pytest
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, AddsNoise, Mechanism, make_mechanism
-from dxbeam.mechanisms.base_measure import FrequencyBase
-from dxbeam.mechanisms.exact_constant import ExactConstant
-from dxbeam.mechanisms.importance import FrequencyWeights
+from dxbeam.mechanisms.constants.exact_constant import ExactConstant
 from dxbeam.mechanisms.parameters import is_added_later, recorded_settings
-from dxbeam.mechanisms.public_model import PublicModel
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.public.base_measure import FrequencyBase
+from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.mechanisms.public.public_model import PublicModel
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer

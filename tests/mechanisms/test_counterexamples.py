@@ -14,13 +14,13 @@ import pytest
 
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms.importance import WordWeights
 from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.mechanisms.public.importance import WordWeights
+from dxbeam.mechanisms.published.scaled_noise_published import ScaledNoisePublished
+from dxbeam.mechanisms.published.trlaplace_published import TrLaplacePublished
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.mechanisms.scaled_noise_published import ScaledNoisePublished
-from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer

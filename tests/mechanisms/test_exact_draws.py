@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dxbeam.audit.references import REFERENCES
+from dxbeam.audit.references.table import REFERENCES
 from dxbeam.mechanisms import Mechanism, make_mechanism
 from dxbeam.mechanisms.custext import CusText
-from dxbeam.mechanisms.envelopes import FAR, computed
-from dxbeam.mechanisms.importance import WordWeights
+from dxbeam.mechanisms.public.importance import WordWeights
+from dxbeam.mechanisms.sampling.envelopes import FAR, computed
+from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.mechanisms.word_distribution import WordDistribution
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from tests.support.distributions import Floats, random_numbers
 from tests.support.vocabularies import random_vocabulary
 

@@ -17,13 +17,13 @@ import pytest
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.language.uniform import uniform_model
-from dxbeam.mechanisms import near_words
 from dxbeam.mechanisms.fluent import LARGEST_GAMMA, Fluent
-from dxbeam.mechanisms.near_words import NearWords
-from dxbeam.mechanisms.public_model import public_model
-from dxbeam.mechanisms.released_before import STARTS, in_steps, known_word, places_after
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.mechanisms.public.public_model import public_model
+from dxbeam.mechanisms.sampling import near_words
+from dxbeam.mechanisms.sampling.near_words import NearWords
+from dxbeam.mechanisms.sampling.released_before import STARTS, in_steps, known_word, places_after
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from tests.support import tiny
 from tests.support.distributions import ALPHA, Floats, Ids, chi_square_p, random_numbers
 from tests.support.vocabularies import line_vocabulary

@@ -13,18 +13,19 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dxbeam.corpus.given_vectors import encode
+from dxbeam.corpus.parsing.given_vectors import encode
 from dxbeam.documents import Document
-from dxbeam.mechanisms import MECHANISMS, exponential_choice, make_mechanism
-from dxbeam.mechanisms.exponential_choice import DRAWS, choose
-from dxbeam.mechanisms.importance import FrequencyWeights
-from dxbeam.mechanisms.noise import NOISE_RULE, coordinate_laplace, gaussian, laplace
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.mechanisms.sampling import exponential_choice
+from dxbeam.mechanisms.sampling.exponential_choice import DRAWS, choose
+from dxbeam.mechanisms.sampling.noise import NOISE_RULE, coordinate_laplace, gaussian, laplace
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import fill
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration

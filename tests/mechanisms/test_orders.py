@@ -17,11 +17,11 @@ import pytest
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.diffractor import Diffractor
 from dxbeam.mechanisms.diffractor_tem import DiffractorTEM
-from dxbeam.mechanisms.noise import TAIL_DRAWS
-from dxbeam.mechanisms.order_choice import DRAWS
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN
-from dxbeam.space.word_order import word_order
+from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS
+from dxbeam.mechanisms.sampling.order_choice import DRAWS
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.word_order import word_order
+from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
 from tests.support import vocabularies

@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dxbeam.audit.references import REFERENCES
+from dxbeam.audit.references.table import REFERENCES
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
 from tests.support.promised_cases import PARAMETERS

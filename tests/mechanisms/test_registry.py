@@ -72,7 +72,7 @@ def test_what_a_new_mechanism_lacks_is_named_with_its_place(folder: Path) -> Non
         "mechanism made_up: no public name in dxbeam/__init__.py (__all__, and the import for "
         "type checkers)",
         "mechanism made_up: no sentence in docs/guides/choosing-a-mechanism.md",
-        "mechanism made_up: no reference distribution in dxbeam/audit/references.py",
+        "mechanism made_up: no reference distribution in dxbeam/audit/references/table.py",
         "mechanism made_up: no flag in templates/dataflow/sanitize_metadata.json (run "
         "templates/dataflow/metadata.py)",
         "mechanism made_up: no digest in tests/support/noise_digests.py",

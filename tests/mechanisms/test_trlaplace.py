@@ -14,12 +14,12 @@ import pytest
 from scipy import optimize, stats
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms.clipping import clipped
-from dxbeam.mechanisms.noise import coordinate_laplace, coordinate_laplace_draws
+from dxbeam.mechanisms.published.trlaplace_published import TrLaplacePublished
+from dxbeam.mechanisms.sampling.clipping import clipped
+from dxbeam.mechanisms.sampling.noise import coordinate_laplace, coordinate_laplace_draws
 from dxbeam.mechanisms.trlaplace import TrLaplace, exact_delta, log_staying, worst_delta
-from dxbeam.mechanisms.trlaplace_published import TrLaplacePublished
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 from tests.support.distributions import border, exact_draw, random_numbers
 
 DELTA = 1e-5
@@ -156,6 +156,6 @@ def test_real_words_of_the_demo_vocabulary_have_the_claimed_delta(demo: Vocabula
 
 @pytest.fixture(scope="module")
 def demo() -> Vocabulary:
-    from dxbeam.space import artifact
+    from dxbeam.space.artifact import artifact
 
     return artifact.open_vocabulary(artifact.handle("demo"))

@@ -9,7 +9,7 @@ import pytest
 
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.vickrey import NOISES, Vickrey
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
 from tests.support import vocabularies
 from tests.support.distributions import random_numbers

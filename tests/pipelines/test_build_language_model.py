@@ -15,8 +15,8 @@ from dxbeam.errors import DxbeamError
 from dxbeam.language.artifact import open_language_model
 from dxbeam.language.model import LanguageModel, arrays, language_model_of
 from dxbeam.language.sentences import sentence_ends
-from dxbeam.space.artifact import open_vocabulary
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.artifact.artifact import open_vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.tokenization import split
 from pipelines.build_language_model import build_language_model
 from tests.support import tiny

@@ -15,14 +15,14 @@ from dxbeam import storage
 from dxbeam.errors import ArtifactError, DxbeamError
 from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.diffractor import Diffractor
-from dxbeam.space import artifact
-from dxbeam.space.artifact_manifest import digest_of
-from dxbeam.space.clusters import clusters
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.unused_words import UnusedWords
-from dxbeam.space.vocabulary import Vocabulary
-from dxbeam.space.word_files import write_words
-from dxbeam.space.word_order import word_orders
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.manifest import digest_of
+from dxbeam.space.artifact.word_files import write_words
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.clusters import clusters
+from dxbeam.space.vocabulary.unused_words import UnusedWords
+from dxbeam.space.vocabulary.word_order import word_orders
+from dxbeam.space.vocabulary.words import Vocabulary
 from pipelines import build_vocabulary as module
 from pipelines.build_vocabulary import build_vocabulary
 from tests.support import tiny

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.analysis.word_sample import BY_FREQUENCY, UNIFORM
+from dxbeam.analysis.measure.word_sample import BY_FREQUENCY, UNIFORM
 from dxbeam.errors import ConfigurationError, DxbeamError, RunError
-from dxbeam.space.artifact import open_vocabulary
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.artifact.artifact import open_vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
 from pipelines.calibrate import calibrate
 from pipelines.sanitize import sanitize
 from tests.support import tiny

@@ -13,7 +13,7 @@ from dxbeam.language.artifact import open_language_model
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release import ledger
 from dxbeam.release.accounts import accounts
-from dxbeam.space.artifact import open_vocabulary
+from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.sanitizer import Sanitizer

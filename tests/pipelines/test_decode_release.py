@@ -20,8 +20,8 @@ from dxbeam.language.artifact import write_language_model
 from dxbeam.language.model import language_model_of
 from dxbeam.release import claim, ledger
 from dxbeam.release.card import card
-from dxbeam.release.verification import VerifiedRelease, verify_release
-from dxbeam.space.artifact import open_vocabulary
+from dxbeam.release.verification.verify import VerifiedRelease, verify_release
+from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.text.repair import Repair
 from pipelines.decode import decode
 from pipelines.release_vectors import release_vectors

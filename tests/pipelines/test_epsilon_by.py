@@ -12,8 +12,8 @@ from apache_beam.testing import util
 from dxbeam.documents import Document
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.release.verification import verify_release
-from dxbeam.space import artifact
+from dxbeam.release.verification.verify import verify_release
+from dxbeam.space.artifact import artifact
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.epsilon_by_field import EpsilonByField

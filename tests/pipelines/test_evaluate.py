@@ -17,7 +17,7 @@ import pytest
 from dxbeam.errors import DxbeamError
 from dxbeam.language.artifact import write_language_model
 from dxbeam.language.model import language_model_of
-from dxbeam.space import artifact
+from dxbeam.space.artifact import artifact
 from pipelines.evaluate import evaluate_release
 from tests.support import releases, tiny
 from tests.support.releases import DOCUMENTS, SECRET

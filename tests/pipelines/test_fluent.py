@@ -9,7 +9,7 @@ import pytest
 import dxbeam
 from dxbeam.documents import Document
 from dxbeam.errors import DxbeamError
-from dxbeam.release.verification import verify_release
+from dxbeam.release.verification.verify import verify_release
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.analysis.public_parameters import taken_apart, written
+from dxbeam.analysis.measure.public_parameters import taken_apart, written
 from dxbeam.errors import DxbeamError
 from dxbeam.transforms import progress
 from dxbeam.transforms.progress import read_report

@@ -1,7 +1,7 @@
 """What is released under a kept key stays the same, byte for byte, as long as the noise rule does.
 
 A change of any digest here changes what a scheduled release repeats: it needs a new noise rule
-(``dxbeam.mechanisms.noise.NOISE_RULE``), so that old and new releases never share noise.
+(``dxbeam.mechanisms.sampling.noise.NOISE_RULE``), so that old and new releases never share noise.
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.analysis.exponential_shares import exponential_shares
-from dxbeam.analysis.word_sample import BY_FREQUENCY, UNIFORM
+from dxbeam.analysis.measure.word_sample import BY_FREQUENCY, UNIFORM
+from dxbeam.analysis.theory.exponential_shares import exponential_shares
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism
-from dxbeam.space.artifact import open_vocabulary
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.artifact.artifact import open_vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
 from pipelines.measure import measure_settings
 from tests.support import tiny
 

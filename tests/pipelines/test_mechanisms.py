@@ -10,14 +10,14 @@ import pytest
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.release import manifest
-from dxbeam.release.verification import verify_release
-from dxbeam.space import artifact
+from dxbeam.release.verification.verify import verify_release
+from dxbeam.space.artifact import artifact
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.importance_file import read_importance
+from dxbeam.text.public.importance_file import read_importance
 from dxbeam.text.sanitizer import Sanitizer
 from tests.support import tiny
 

@@ -24,13 +24,13 @@ from dxbeam.documents import Document
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.release.verification import verify_release
-from dxbeam.space import artifact
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.release.verification.verify import verify_release
+from dxbeam.space.artifact import artifact
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.importance_file import read_importance
+from dxbeam.text.public.importance_file import read_importance
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.transforms import yaml as declarative
 from dxbeam.transforms.sanitize import SanitizeDocuments

@@ -17,12 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.corpus.given_vectors import encode
+from dxbeam.corpus.parsing.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError, CorpusError, DxbeamError, RunError
 from dxbeam.release import manifest
-from dxbeam.space import artifact, artifact_contents, this_host
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.artifact import artifact, this_host
+from dxbeam.space.artifact import contents as artifact_contents
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.configuration import VectorConfiguration
 from dxbeam.vectors.projections import Projection, make_projection

@@ -21,7 +21,8 @@ from dxbeam.errors import CorpusError
 from dxbeam.keys import fingerprint
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release import manifest
-from dxbeam.space import artifact, artifact_contents, this_host
+from dxbeam.space.artifact import artifact, this_host
+from dxbeam.space.artifact import contents as artifact_contents
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.sanitizer import Sanitizer
 from pipelines.sanitize import sanitize

@@ -10,8 +10,8 @@ import pytest
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms.constants.solve import solve
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.release.verification import verify_release
-from dxbeam.text.constant_file import StoppedScans
+from dxbeam.release.verification.verify import verify_release
+from dxbeam.text.public.constant_file import StoppedScans
 from pipelines.sanitize import sanitize
 from pipelines.scan_constant import scan_constant
 from tests.support import tiny

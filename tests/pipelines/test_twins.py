@@ -47,13 +47,14 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.transforms import environments
 
-from dxbeam.corpus import delimited, lines, reading
+from dxbeam.corpus import delimited, reading
 from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.parsing import lines
 from dxbeam.corpus.splits import Split
 from dxbeam.errors import DxbeamError
 from dxbeam.release import manifest
-from dxbeam.space.vocabulary import UNKNOWN as UNKNOWN_ID
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN as UNKNOWN_ID
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.transforms import shards

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dxbeam.errors import ConfigurationError, DamagedReleaseError, OutputError
-from dxbeam.release.verification import verify_release
+from dxbeam.release.verification.verify import verify_release
 from pipelines.release_vectors import release_vectors
 from pipelines.sanitize import sanitize
 from pipelines.verify import verify

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from dxbeam.analysis.pages import render
+from dxbeam.analysis.pages.page import render
 from dxbeam.errors import ConfigurationError, DamagedReleaseError, OutputError
 from dxbeam.release.card import RECORDS, card
-from dxbeam.release.verification import VerifiedRelease
+from dxbeam.release.verification.verify import VerifiedRelease
 from pipelines.verify import verify
 from tests.support import tiny
 

@@ -9,7 +9,7 @@ from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release import expected_shares
 from dxbeam.release.expected_shares import MOST_WORDS
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder

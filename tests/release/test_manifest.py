@@ -13,10 +13,10 @@ from dxbeam import storage
 from dxbeam.documents import DeadLetterCap
 from dxbeam.errors import CorpusError, OutputError, RunError
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release import claim, manifest
 from dxbeam.release.manifest import ReleaseJob, RunOutcome, Shard
-from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.tally import Tally
 

@@ -14,7 +14,7 @@ import zstandard
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release import plan
 from dxbeam.release.plan import Estimate
 from dxbeam.text.bag_of_words import BagOfWords
@@ -44,7 +44,7 @@ def test_words_are_counted_in_a_sample(tmp_path: Path) -> None:
 def test_words_are_counted_in_every_format_whatever_stands_around_the_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr("dxbeam.corpus.lines._BYTES_TO_JUDGE_BY", 1 << 17)
+    monkeypatch.setattr("dxbeam.corpus.parsing.lines._BYTES_TO_JUDGE_BY", 1 << 17)
     path, source = tmp_path / f"c.{kind}", [f"https://example.org/{i * i}" for i in range(5000)]
     if kind == "parquet":
         pq.write_table(pa.table({"text": TEXTS, "source": source}), path, row_group_size=500)

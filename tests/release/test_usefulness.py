@@ -10,7 +10,7 @@ import pytest
 
 from dxbeam.release.unknown_words import likely_cause
 from dxbeam.release.usefulness import unknown_and_unchanged, warnings
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.tally import Tally
 from tests.support import tiny
 

@@ -18,8 +18,8 @@ from scipy import stats
 from dxbeam import randomness
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text import sanitizer
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dxbeam.mechanisms.noise import laplace, normal_pairs, uniform
+from dxbeam.mechanisms.sampling.noise import laplace, normal_pairs, uniform
 from tests.support.distributions import Floats, Sampler, check_noise, random_numbers
 
 pytestmark = pytest.mark.exhaustive

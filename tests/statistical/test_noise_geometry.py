@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dxbeam.mechanisms.noise import laplace, laplace_draws, normal_pairs, uniform
+from dxbeam.mechanisms.sampling.noise import laplace, laplace_draws, normal_pairs, uniform
 from tests.support.distributions import Floats, Sampler, judge, random_numbers
 
 pytestmark = pytest.mark.exhaustive

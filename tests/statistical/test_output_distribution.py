@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.noise import laplace
-from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.mechanisms.sampling.noise import laplace
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from tests.support.distributions import (
     Floats,
     Ids,

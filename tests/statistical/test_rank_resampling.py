@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.space.neighbors import Ids
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.space.search.neighbors import Ids
 from tests.support.distributions import rank_distribution
 
 pytestmark = pytest.mark.exhaustive

@@ -17,10 +17,10 @@ import pytest
 
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.noise import laplace
-from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.mechanisms.sampling.noise import laplace
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text import sanitizer as module
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration

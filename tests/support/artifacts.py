@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam.space import artifact
-from dxbeam.space.artifact_manifest import (
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.manifest import (
     CLOSE_RADIUS,
     LAYOUTS,
     NEIGHBORS,
     UNKNOWN_VECTOR,
     VECTORS,
 )
-from dxbeam.space.rounded_vectors import BOUNDS, INTEGERS, SCALES
-from dxbeam.space.vocabulary import Vocabulary
-from dxbeam.space.word_files import WORD_INDEX, WORDS
+from dxbeam.space.artifact.word_files import WORD_INDEX, WORDS
+from dxbeam.space.search.backends.rounded_vectors import BOUNDS, INTEGERS, SCALES
+from dxbeam.space.vocabulary.words import Vocabulary
 from tests.support import tiny
 
 FILES = (

@@ -12,8 +12,8 @@ from dxbeam.analysis.attackers.draws import Draws, draw, draws_needed
 from dxbeam.analysis.attackers.make_channel import make_channel, pair_draws
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.mechanisms import Mechanism
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 from tests.support.vocabularies import random_vocabulary
 
 

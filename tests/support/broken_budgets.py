@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from dxbeam.guarantees import Guarantee
-from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.noise import uniform
+from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.mechanisms.published.scaled_noise_published import ScaledNoisePublished
+from dxbeam.mechanisms.sampling.noise import uniform
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.mechanisms.scaled_noise_published import ScaledNoisePublished
 from dxbeam.mechanisms.tem import TEM
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN, distances
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, distances
 
 Floats = Any
 Ids = Any

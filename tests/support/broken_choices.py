@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.noise import uniform
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.noise import uniform
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.space.choose_backend import FLOAT32
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances
+from dxbeam.space.search.backends.choose_backend import FLOAT32
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary, distances
 
 Floats = Any
 Ids = Any

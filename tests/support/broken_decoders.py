@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dxbeam.documents import Document
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.sanitizer import Sanitizer
 

@@ -13,9 +13,9 @@ from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.coordinate_laplace import clipped
 from dxbeam.mechanisms.custext import CusText
-from dxbeam.mechanisms.importance import WordWeights
+from dxbeam.mechanisms.public.importance import WordWeights
 from dxbeam.mechanisms.trlaplace import TrLaplace
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.sanitizer import Sanitizer
 

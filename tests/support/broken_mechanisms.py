@@ -13,27 +13,27 @@ from typing import Any
 import numpy as np
 
 from dxbeam.documents import Document
-from dxbeam.mechanisms.exponential_choice import choose
 from dxbeam.mechanisms.gaussian import Gaussian, analytic_sigma
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
-from dxbeam.mechanisms.noise import (
+from dxbeam.mechanisms.sampling.exponential_choice import choose
+from dxbeam.mechanisms.sampling.noise import (
     coordinate_laplace,
     laplace,
     laplace_draws,
     normal_pairs,
     uniform,
 )
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.santext_plus import SanTextPlus
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.mechanisms.trlaplace import TrLaplace
 from dxbeam.mechanisms.vickrey import Vickrey
-from dxbeam.mechanisms.word_distribution import WordDistribution
 from dxbeam.randomness import document_key, draws_a_word, fill
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from dxbeam.guarantees import Guarantee
-from dxbeam.mechanisms.cluster_choice import partition_of
 from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.custext import CusText
-from dxbeam.mechanisms.custext_published import CusTextPublished
 from dxbeam.mechanisms.diffractor import Diffractor
 from dxbeam.mechanisms.diffractor_tem import LINE, DiffractorTEM
-from dxbeam.mechanisms.noise import uniform
-from dxbeam.mechanisms.order_choice import orders_of
+from dxbeam.mechanisms.published.custext_published import CusTextPublished
+from dxbeam.mechanisms.published.tem_published import TEMPublished
+from dxbeam.mechanisms.sampling.cluster_choice import partition_of
+from dxbeam.mechanisms.sampling.noise import uniform
+from dxbeam.mechanisms.sampling.order_choice import orders_of
 from dxbeam.mechanisms.tem import TEM
-from dxbeam.mechanisms.tem_published import TEMPublished
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN
 
 Floats = Any
 Ids = Any

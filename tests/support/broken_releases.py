@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dxbeam.documents import Document
-from dxbeam.mechanisms.noise import laplace, laplace_draws
+from dxbeam.mechanisms.sampling.noise import laplace, laplace_draws
 from dxbeam.randomness import document_key, draws_a_word, fill, sampling_key
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.batch import Sanitized

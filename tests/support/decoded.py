@@ -6,7 +6,7 @@ import numpy as np
 
 from dxbeam.documents import Document
 from dxbeam.language.model import LanguageModel, language_model_of
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 from tests.support import tiny
 
 WORDS = 60

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from dxbeam.mechanisms.noise import TAIL_DRAWS
+from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS
 
 ALPHA = 1e-6
 
@@ -73,7 +73,7 @@ def direction_p(cosines: Floats, n: int) -> float:
 
 def check_noise(sampler: Sampler, n: int, epsilon: float = 3.0, rows: int = 30_000) -> None:
     """Length ~ Gamma(n, 1/epsilon), direction uniform, rows independent, numbers float64."""
-    from dxbeam.mechanisms.noise import laplace_draws
+    from dxbeam.mechanisms.sampling.noise import laplace_draws
 
     noise = sampler(random_numbers(rows, laplace_draws(n), seed=n), n, epsilon)
     lengths = np.linalg.norm(noise, axis=1)

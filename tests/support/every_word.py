@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from dxbeam.audit.references import REFERENCES
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.audit.references.table import REFERENCES
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

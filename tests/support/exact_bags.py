@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, stats
 
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 
 EPSILON = 1.5
 POSITIONS = np.array([-3.0, -1.0, 0.0, 0.5, 4.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dxbeam.mechanisms.constants.exponents import Exponents
-from dxbeam.mechanisms.noise import Floats
+from dxbeam.mechanisms.sampling.noise import Floats
 
 
 def every_exponent(exponents: Exponents) -> Floats:

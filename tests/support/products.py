@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dxbeam.space.integer_products import LARGEST_QUERY
+from dxbeam.space.search.backends.integer_products import LARGEST_QUERY
 
 BITS = tuple(LARGEST_QUERY)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dxbeam.mechanisms.importance import FrequencyWeights, WordWeights
+from dxbeam.mechanisms.public.importance import FrequencyWeights, WordWeights
 
 PARAMETERS: list[tuple[str, dict[str, Any]]] = [
     ("laplace", {}),

@@ -18,11 +18,12 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline
 
 from dxbeam import storage
-from dxbeam.release.verification import VerifiedRelease, verify_release
-from dxbeam.space import artifact, artifact_manifest
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
-from dxbeam.space.word_files import open_words
+from dxbeam.release.verification.verify import VerifiedRelease, verify_release
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact import manifest as artifact_manifest
+from dxbeam.space.artifact.word_files import open_words
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 from pipelines.sanitize import sanitize
 from tests.support import beam_signatures
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dxbeam.space import artifact
+from dxbeam.space.artifact import artifact
 from dxbeam.transforms.metrics import NOT_COVERED
 from tests.support import tiny
 

@@ -22,14 +22,14 @@ from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.randomness import document_key, sampling_key
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text import bag_of_words as module
 from dxbeam.text import batch as batch_module
 from dxbeam.text import sanitizer as sanitizer_module
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.function_words import ENGLISH
+from dxbeam.text.public.function_words import ENGLISH
 from dxbeam.text.sanitizer import Sanitizer
 from tests.support import exact_bags as exact
 from tests.support import tiny

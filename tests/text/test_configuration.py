@@ -14,11 +14,11 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, make_mechanism, parse_parameters
 from dxbeam.mechanisms.custext import CusText
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.noise import NOISE_RULE
 from dxbeam.mechanisms.parameters import LARGEST_EPSILON, SMALLEST_EPSILON
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.noise import NOISE_RULE
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.santext_plus import SanTextPlus
-from dxbeam.space.clusters import clusters
+from dxbeam.space.vocabulary.clusters import clusters
 from dxbeam.text import configuration as configuration_file
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords

@@ -8,7 +8,7 @@ from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import language_model_of
 from dxbeam.mechanisms.fluent import Fluent
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration

@@ -17,7 +17,7 @@ from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.text import batch as module
 from dxbeam.text.batch import MASK, Sanitized
 from dxbeam.text.configuration import Configuration

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dxbeam import Configuration, Document, Laplace, Sanitizer
 from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text import tokenization, unicode_lists
 from dxbeam.text.recorded_configuration import rebuilt
 from dxbeam.text.word_rule import SEGMENTERS, WordRule, word_rule_of

@@ -16,18 +16,18 @@ import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.util import assert_that, equal_to
 
-from dxbeam.corpus import lines
+from dxbeam.corpus.parsing import lines
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import open_language_model, write_language_model
 from dxbeam.language.model import language_model_of
-from dxbeam.mechanisms.base_measure import ListedBase
 from dxbeam.mechanisms.fluent import Fluent
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.public.base_measure import ListedBase
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.space import artifact
-from dxbeam.space.choose_backend import is_exact_here
+from dxbeam.space.artifact import artifact
+from dxbeam.space.search.backends.choose_backend import is_exact_here
 from dxbeam.text import batch
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.batch import Sanitized

@@ -23,7 +23,7 @@ from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.randomness import layout_order
 from dxbeam.release import manifest
 from dxbeam.release.manifest import ReleaseJob, Shard
-from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.tally import Tally
 from dxbeam.transforms import shards

@@ -20,9 +20,9 @@ from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError, RunError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.text.configuration import Configuration
+from dxbeam.transforms.reading.sources import ReadDocuments
 from dxbeam.transforms.repair import RepairGrammar
 from dxbeam.transforms.sanitize import SanitizeDocuments
-from dxbeam.transforms.sources import ReadDocuments
 from tests.support import chat_stub, tiny
 
 RECORDS = [

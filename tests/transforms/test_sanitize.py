@@ -23,7 +23,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.keys import fingerprint
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release.manifest import Shard
-from dxbeam.space.artifact import VocabularyHandle
+from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from apache_beam.testing.util import assert_that, equal_to
 
-from dxbeam.analysis.measure import SharedSearch
+from dxbeam.analysis.measure.transform import SharedSearch
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.space import artifact, choose_backend
-from dxbeam.space.artifact import WordsAndVectors
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import WordsAndVectors
+from dxbeam.space.search.backends import choose_backend
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
 from dxbeam.transforms.neighbor_table import WriteNeighborTable
 from dxbeam.transforms.sanitize import SanitizeDocuments

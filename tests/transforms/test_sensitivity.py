@@ -9,7 +9,7 @@ import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from dxbeam.space import artifact
+from dxbeam.space.artifact import artifact
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.projections import make_projection

@@ -11,7 +11,7 @@ from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
 
 from dxbeam.documents import Document
-from dxbeam.space import artifact
+from dxbeam.space.artifact import artifact
 from dxbeam.transforms.vectors import ReleaseVectors
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.configuration import VectorConfiguration

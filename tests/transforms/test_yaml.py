@@ -9,9 +9,9 @@ import pytest
 
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, EmbeddingFileError, OutputError
-from dxbeam.mechanisms.importance import FrequencyWeights
+from dxbeam.mechanisms.public.importance import FrequencyWeights
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.space import artifact
+from dxbeam.space.artifact import artifact
 from dxbeam.transforms.yaml import BuildVocabulary, SanitizeRows
 from tests.support import tiny
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dxbeam.analysis import noisy_dot_product as theory
-from dxbeam.corpus.given_vectors import encode
+from dxbeam.analysis.theory import noisy_dot_product as theory
+from dxbeam.corpus.parsing.given_vectors import encode
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms.noise import TAIL_DRAWS, laplace, laplace_draws
+from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, laplace, laplace_draws
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.configuration import LARGEST_STEP_COUNT, UNITS, VectorConfiguration
 from dxbeam.vectors.projections import Projection, make_projection

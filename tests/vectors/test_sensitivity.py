@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.projections import Projection, make_projection
 from dxbeam.vectors.sensitivity import LargestRatio, PairScan

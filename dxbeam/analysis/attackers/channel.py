@@ -5,9 +5,9 @@ the words of the largest prior(x) Pr[x -> z]. For santext and tem,
 
     Pr[x -> z] = q(z) exp(-epsilon min(d(x, z), gamma) / 2) / Z(x)
 
-with gamma infinite for santext, a public base measure q or 1 (dxbeam/mechanisms/base_measure.py),
+with gamma infinite for santext, a public base measure q or 1 (dxbeam/mechanisms/public/base_measure.py),
 and where x is not z times exp(-(rho(x) + rho(z)) / 2) where words have public weights rho
-(dxbeam/mechanisms/importance.py): one row of distances a released word, and once for all the sums
+(dxbeam/mechanisms/public/importance.py): one row of distances a released word, and once for all the sums
 Z(x) over the whole vocabulary. No attacker that sees the released word alone
 is right more often in expectation over words that are drawn from that prior.
 
@@ -28,9 +28,9 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import Mechanism
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
-from dxbeam.space.distance_rows import Singles, distance_rows
-from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.distance_rows import Singles, distance_rows
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 
 
 class Channel(Protocol):

@@ -29,12 +29,12 @@ import numpy.typing as npt
 
 from dxbeam.analysis.attackers.channel import Channel, most_probable
 from dxbeam.analysis.attackers.word_pairs import WordPairs
-from dxbeam.analysis.intervals import (
+from dxbeam.analysis.theory.intervals import (
     TextSums,
     difference_interval,
     share_of_words_interval,
 )
-from dxbeam.space.neighbors import Floats, Ids
+from dxbeam.space.search.neighbors import Floats, Ids
 
 CANDIDATES = 50
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from dxbeam.analysis.attackers.noisy_vector import has_noise_density, noise_density
 from dxbeam.mechanisms import AddsNoise, Mechanism
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
 
 class Draws(NamedTuple):

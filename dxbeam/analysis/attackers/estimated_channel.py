@@ -1,6 +1,6 @@
 """Bayes on the released word, for mechanisms whose channel is no formula: estimated from pairs.
 
-dxbeam/mechanisms/estimated_channel.py says how. What such an attacker gets on fresh draws is what
+dxbeam/mechanisms/channels/estimated_channel.py says how. What such an attacker gets on fresh draws is what
 an attacker can get: a lower bound on the optimum.
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dxbeam.analysis.attackers.prior import Prior
-from dxbeam.mechanisms.estimated_channel import Estimate, estimate
-from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.mechanisms.channels.estimated_channel import Estimate, estimate
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
 
 @dataclass(frozen=True, eq=False)

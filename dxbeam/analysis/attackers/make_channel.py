@@ -12,7 +12,7 @@ from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.attackers.resampled_channel import resampled_channel
 from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
 
 def pair_draws(mechanism: Mechanism, dimensions: int) -> int:

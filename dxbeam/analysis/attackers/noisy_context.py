@@ -17,7 +17,7 @@ from dxbeam.analysis.attackers.context import CANDIDATES, Candidates
 from dxbeam.analysis.attackers.noisy_vector import guess_from_vectors, noise_density
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.mechanisms import Mechanism
-from dxbeam.space.neighbors import Floats, NeighborSearch
+from dxbeam.space.search.neighbors import Floats, NeighborSearch
 
 
 def candidates_from_vectors(

@@ -28,15 +28,15 @@ from scipy.spatial.distance import cdist
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import Mechanism
-from dxbeam.mechanisms.clipping import clipped
 from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.mahalanobis import Mahalanobis, shape_of
+from dxbeam.mechanisms.sampling.clipping import clipped
 from dxbeam.mechanisms.trlaplace import TrLaplace
 from dxbeam.mechanisms.vickrey import Vickrey
-from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary, distances
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary, distances
 
 _UNIT_ROUNDOFF = 2.0**-24
 _SCORES_AT_ONCE = 1 << 22

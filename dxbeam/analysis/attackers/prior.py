@@ -8,7 +8,7 @@ import numpy as np
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Floats, Ids
+from dxbeam.space.search.neighbors import Floats, Ids
 
 UNSEEN = 0.5
 """What is added to every word's count, so that no word is impossible (Jeffreys' rule)."""

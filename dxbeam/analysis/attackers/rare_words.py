@@ -15,7 +15,7 @@ from dxbeam.analysis.attackers.single_words import attack_all
 from dxbeam.analysis.attackers.success import Success
 from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
 
 def rare_in(counts: Ids, most: int) -> Ids:

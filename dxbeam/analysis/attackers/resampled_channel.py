@@ -26,7 +26,7 @@ from dxbeam.analysis.attackers.channel import Channel
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.parameters import checked_rank_c
-from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
 LEFT_OUT = 1e-6
 """Of the probability of what becomes of one chosen word."""

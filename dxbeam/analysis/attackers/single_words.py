@@ -13,7 +13,7 @@ from dxbeam.analysis.attackers.success import (
     prior_alone,
 )
 from dxbeam.mechanisms import Mechanism
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 
 PRIOR, OUTPUT = "prior", "output"
 RELEASED_WORD, NOISY_VECTOR = "released_word", "noisy_vector"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dxbeam.analysis.attackers.prior import Prior
-from dxbeam.analysis.intervals import count_interval
-from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.analysis.theory.intervals import count_interval
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
 GUESSES = 10
 """Guesses an attacker makes where the vocabulary has as many words."""

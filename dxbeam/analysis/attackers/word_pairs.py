@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dxbeam.errors import CorpusError
-from dxbeam.space.neighbors import Floats, Ids
+from dxbeam.space.search.neighbors import Floats, Ids
 
 UNIFORM_SHARE = 0.01
 """Of the uniform distribution in Q."""

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.analysis import every_epsilon
 from dxbeam.analysis.attackers.noisy_vector import NoiseDensity, has_noise_density, noise_density
+from dxbeam.analysis.measure import every_epsilon
 from dxbeam.analysis.preview.draws import drawn, new_keys
 from dxbeam.analysis.preview.epsilons import COARSEST, at, coarse
 from dxbeam.mechanisms import Mechanism, ScalesNoise
-from dxbeam.mechanisms.noise import Floats
-from dxbeam.space.neighbors import Ids, NeighborSearch, is_known
+from dxbeam.mechanisms.sampling.noise import Floats
+from dxbeam.space.search.neighbors import Ids, NeighborSearch, is_known
 
 STAY_DRAWS, BELIEF_DRAWS = 16, 4
 """Draws of each word: for how likely it is to stay, and for what attackers believe."""

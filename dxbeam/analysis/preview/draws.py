@@ -7,7 +7,7 @@ import secrets
 import numpy as np
 
 from dxbeam.mechanisms import Mechanism
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.randomness import Random, draws_a_word, fill
 
 DRAWS = 8

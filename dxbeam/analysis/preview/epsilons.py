@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dxbeam.analysis import proportions
+from dxbeam.analysis.measure import proportions
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import Mechanism
-from dxbeam.mechanisms.noise import Floats
+from dxbeam.mechanisms.sampling.noise import Floats
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
 GRID, COARSE, COARSEST = 60, 20, 12
 """Values of a grid, and of two for what takes more room or time: every third or fifth of them."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dxbeam.analysis.measurement import named_mechanisms
+from dxbeam.analysis.measure.plan import named_mechanisms
 from dxbeam.analysis.preview.model import MECHANISMS
 from dxbeam.analysis.preview.page import Places, Preview, page
 from dxbeam.analysis.preview.sample import sample_of
 from dxbeam.errors import ConfigurationError, described
 from dxbeam.language.artifact import open_language_model
 from dxbeam.language.model import LanguageModel
-from dxbeam.space.artifact import open_vocabulary
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.artifact.artifact import open_vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 
 _IN_MEMORY = "VOCABULARY"
 

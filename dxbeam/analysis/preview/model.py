@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from dxbeam.analysis.language_scores import RARE
-from dxbeam.analysis.measurement import Named, made
-from dxbeam.analysis.measurement import promises as promises_something
+from dxbeam.analysis.evaluate.language_scores import RARE
+from dxbeam.analysis.measure.plan import Named, made
+from dxbeam.analysis.measure.plan import promises as promises_something
+from dxbeam.analysis.measure.public_parameters import Known
 from dxbeam.analysis.preview import chances as measured
 from dxbeam.analysis.preview.chances import Beliefs
 from dxbeam.analysis.preview.draws import DRAWS, new_keys
@@ -25,13 +26,12 @@ from dxbeam.analysis.preview.promise import promises
 from dxbeam.analysis.preview.readings import Drawn, Reading, draw, readings
 from dxbeam.analysis.preview.runs import lexicon_of, packed
 from dxbeam.analysis.preview.sample import Sample
-from dxbeam.analysis.public_parameters import Known
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import Mechanism, check_vocabulary
-from dxbeam.mechanisms.noise import Floats
-from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.text.mechanism_model import reads_model
+from dxbeam.mechanisms.sampling.noise import Floats
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.text.public.mechanism_model import reads_model
 
 MECHANISMS = "laplace,mahalanobis,santext,tem"
 """Those that a page shows unless others are named."""

@@ -11,14 +11,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from dxbeam.analysis import pages
-from dxbeam.analysis.measurement import Named
+from dxbeam.analysis.measure.plan import Named
+from dxbeam.analysis.pages import page as pages
 from dxbeam.analysis.preview.draws import DRAWS
 from dxbeam.analysis.preview.model import page_model
 from dxbeam.analysis.preview.sample import Sample
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 
 LARGEST = 2_000_000
 """Bytes that a page may have."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dxbeam.analysis.preview.epsilons import at
 from dxbeam.mechanisms import Mechanism
 from dxbeam.release.context import FARTHEST, exponent_at, in_context
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 
 _PROPORTIONAL = 1e-9
 

@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dxbeam.analysis import every_epsilon
+from dxbeam.analysis.measure import every_epsilon
+from dxbeam.analysis.measure.proportions import released_words
 from dxbeam.analysis.preview.draws import drawn
 from dxbeam.analysis.preview.epsilons import COARSE, at, coarse, grid, position, scales
 from dxbeam.analysis.preview.runs import Runs, joined, of_grid
 from dxbeam.analysis.preview.sample import Sample
-from dxbeam.analysis.proportions import released_words
 from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import DescribesNoise, Mechanism, ReadsReleased, ScalesNoise
-from dxbeam.mechanisms.released_before import STARTS, places_after
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.sampling.released_before import STARTS, places_after
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.decoding.decoder import CONTEXT, NEAREST, PRIOR, Decoder
 from dxbeam.text.decoding.losses import most_probable
 from dxbeam.text.decoding.reader import observations

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.space.neighbors import Ids
+from dxbeam.space.search.neighbors import Ids
 
 
 class Runs(NamedTuple):

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.space.neighbors import Ids, is_known
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import Ids, is_known
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.decoding.reader import breaks_of
 from dxbeam.text.decoding.reading import Breaks
 from dxbeam.text.tokenization import split

@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.space.neighbors import Floats, Ids
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances, squared_lengths
+from dxbeam.space.search.neighbors import Floats, Ids
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary, distances, squared_lengths
 
 ROUNDOFF = 2.0**-53
 ROWS, COLUMNS = 512, 512

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dxbeam.mechanisms.constants.exponents import COLUMNS, ROUNDOFF, ROWS, Exponents
-from dxbeam.space.neighbors import Floats
+from dxbeam.space.search.neighbors import Floats
 
 
 def error_of(exponents: Exponents) -> float:

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dxbeam.mechanisms.channels.noise_density import NoiseDensity
 from dxbeam.mechanisms.constants.exponents import ROUNDOFF
 from dxbeam.mechanisms.constants.scan import worker_threads
-from dxbeam.mechanisms.noise_density import NoiseDensity
-from dxbeam.space.neighbors import Floats, Ids
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, squared_lengths
+from dxbeam.space.search.neighbors import Floats, Ids
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary, squared_lengths
 
 _ROWS = 512
 _AT_ONCE = 4096

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dxbeam.mechanisms.constants.exponents import ROUNDOFF, Exponents
-from dxbeam.space.neighbors import Floats, Ids
+from dxbeam.space.search.neighbors import Floats, Ids
 
 _WORDS = 2048
 

@@ -22,7 +22,7 @@ import numpy as np
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.constants.exponents import Exponents
 from dxbeam.mechanisms.constants.scan import Say, all_sums, worker_threads
-from dxbeam.space.neighbors import Floats
+from dxbeam.space.search.neighbors import Floats
 
 _SMALLEST = 1e-12
 """Words whose share is smaller at the end are never released."""

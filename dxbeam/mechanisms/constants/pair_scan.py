@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dxbeam.mechanisms.constants.exponents import COLUMNS, ROWS, Exponents
-from dxbeam.space.neighbors import Floats, Ids
+from dxbeam.space.search.neighbors import Floats, Ids
 
 RESOLUTION = 1e-7
 """An excess below it is taken for it."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dxbeam.mechanisms.constants.exact_constant import FORMAT, VERSION
 from dxbeam.mechanisms.constants.solve import Level
-from dxbeam.mechanisms.exact_constant import FORMAT, VERSION
 from dxbeam.mechanisms.parameters import recorded_settings
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 
 
 def record_of(mechanism: Any, vocabulary: Vocabulary, levels: Sequence[Level]) -> dict[str, Any]:

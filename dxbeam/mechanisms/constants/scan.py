@@ -20,7 +20,7 @@ from dxbeam.mechanisms.constants.log_sums import error_of, other_log_sums, parti
 from dxbeam.mechanisms.constants.near_pairs import difference, largest_gaps
 from dxbeam.mechanisms.constants.pair_scan import Found, PairScan
 from dxbeam.mechanisms.constants.unfinished import Unfinished
-from dxbeam.space.neighbors import Floats, Ids
+from dxbeam.space.search.neighbors import Floats, Ids
 
 Say = Callable[[str], None]
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.constants.exponents import Exponents
 from dxbeam.mechanisms.constants.scan import Say, ScannedConstant, scan
-from dxbeam.mechanisms.word_distribution import WordDistribution
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
+from dxbeam.space.vocabulary.words import Vocabulary
 
 _TOLERANCE = 1e-4
 """Epsilon is used up to this share of itself."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dxbeam.mechanisms.constants.pair_scan import Found, Pairs
-from dxbeam.space.neighbors import Floats
+from dxbeam.space.search.neighbors import Floats
 
 Arrays = Mapping[str, Any]
 

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.mechanisms import ChoosesWords
-from dxbeam.mechanisms.word_channel import WordChannel
-from dxbeam.space.exact_arithmetic import log
-from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.space.offset_search import NOTHING
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.mechanisms.channels.word_channel import WordChannel
+from dxbeam.space.search.exact_arithmetic import log
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.search.offset_search import NOTHING
+from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.decoding.reading import Likelihoods
 
 _KEPT = 1 << 15

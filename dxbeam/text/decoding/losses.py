@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dxbeam.space.neighbors import Floats, Ids
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary, distances_to_words
+from dxbeam.space.search.neighbors import Floats, Ids
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary, distances_to_words
 from dxbeam.text.decoding.reading import Posterior
 
 WORD, DISTANCE = LOSSES = ("word", "distance")

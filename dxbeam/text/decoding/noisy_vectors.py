@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.mechanisms import DescribesNoise
-from dxbeam.space.exact_arithmetic import log
-from dxbeam.space.float32_bounds import Float32Bounds
-from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.space.offset_search import NOTHING, OffsetSearch
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.search.backends.float32_bounds import Float32Bounds
+from dxbeam.space.search.exact_arithmetic import log
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.search.offset_search import NOTHING, OffsetSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.decoding.reading import Likelihoods
 
 _STEPS_PER_DEVIATION = 16

@@ -12,9 +12,9 @@ from dxbeam.language.model import LanguageModel
 from dxbeam.language.sentences import sentence_ends
 from dxbeam.mechanisms import ChoosesWords, DescribesNoise, Mechanism
 from dxbeam.randomness import Random
-from dxbeam.space.neighbors import Ids, NeighborSearch
-from dxbeam.space.offset_search import NOTHING
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.offset_search import NOTHING
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.decoding.decoder import CONTEXT, PRIOR, WINDOW, Decoder
 from dxbeam.text.decoding.drawn_words import DrawnWords
 from dxbeam.text.decoding.losses import WORD, most_probable, nearest_to_mean

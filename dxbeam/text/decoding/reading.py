@@ -30,9 +30,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.language.model import LanguageModel
-from dxbeam.space.exact_arithmetic import exp
-from dxbeam.space.neighbors import Floats, Ids
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.search.exact_arithmetic import exp
+from dxbeam.space.search.neighbors import Floats, Ids
+from dxbeam.space.vocabulary.words import UNKNOWN
 
 STARTS, FOLLOWS, CUT = 0, 1, 2
 """What comes before a place: the start of a sentence, the place before, or a word that is not read

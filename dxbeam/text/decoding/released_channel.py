@@ -21,12 +21,12 @@ import numpy as np
 
 from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import ChoosesWords, Mechanism
-from dxbeam.mechanisms.estimated_channel import Estimate, EstimatedWordChannel, estimate
-from dxbeam.mechanisms.resampled_channel import ResampledWordChannel
-from dxbeam.mechanisms.resampling import RankResampling
-from dxbeam.mechanisms.word_channel import FallingChannel, LogSums, WordChannel
+from dxbeam.mechanisms.channels.estimated_channel import Estimate, EstimatedWordChannel, estimate
+from dxbeam.mechanisms.channels.resampled_channel import ResampledWordChannel
+from dxbeam.mechanisms.channels.word_channel import FallingChannel, LogSums, WordChannel
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.randomness import draws_a_word, fill
-from dxbeam.space.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
 EXACT, APPROXIMATE = "exact", "approximate"
 

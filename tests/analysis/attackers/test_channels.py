@@ -9,11 +9,11 @@ from dxbeam.analysis.attackers.channel import guess_from_words, known_channel
 from dxbeam.analysis.attackers.estimated_channel import estimated_channel
 from dxbeam.analysis.attackers.prior import Prior, uniform_prior
 from dxbeam.analysis.attackers.resampled_channel import MOST_RANKS, resampled_channel
-from dxbeam.audit import choice_references
+from dxbeam.audit.references import choice as choice_references
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import Mechanism, make_mechanism
-from dxbeam.mechanisms.importance import FrequencyWeights
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.space.search.neighbors import NeighborSearch
 from tests.support.attacked import channel_of, numbers, tabled, zipf
 from tests.support.vocabularies import line_vocabulary, of
 

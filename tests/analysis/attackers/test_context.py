@@ -23,7 +23,7 @@ from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
 from dxbeam.errors import CorpusError
 from dxbeam.mechanisms import make_mechanism
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from tests.support.attacked import channel_of, drawn, numbers, zipf
 from tests.support.vocabularies import random_vocabulary
 

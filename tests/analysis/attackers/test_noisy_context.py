@@ -10,7 +10,7 @@ from dxbeam.analysis.attackers.context import read_texts, share_right
 from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
 from dxbeam.analysis.attackers.word_pairs import learn_pairs
 from dxbeam.mechanisms import make_mechanism
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from tests.support.attacked import drawn, tabled, zipf
 from tests.support.every_word import log_emissions
 

@@ -11,9 +11,9 @@ from dxbeam.analysis.attackers.noisy_vector import guess_from_vectors, has_noise
 from dxbeam.analysis.attackers.prior import Prior, uniform_prior
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, AddsNoise, make_mechanism
-from dxbeam.mechanisms.clipping import clipped
 from dxbeam.mechanisms.mahalanobis import shape_of
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.mechanisms.sampling.clipping import clipped
+from dxbeam.space.search.neighbors import NeighborSearch
 from tests.support.attacked import drawn, tabled, zipf
 from tests.support.vocabularies import grid_vocabulary, of
 

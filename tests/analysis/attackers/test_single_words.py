@@ -21,7 +21,7 @@ from dxbeam.analysis.attackers.success import Success, chance, counted, prior_al
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from tests.support.attacked import channel_of, drawn, numbers, tabled, zipf
 
 WORDS, N = 300, 6

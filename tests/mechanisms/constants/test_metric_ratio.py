@@ -9,8 +9,8 @@ import pytest
 
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.constants.metric_ratio import metric_ratio
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN
 from tests.support import tiny
 
 

@@ -11,8 +11,8 @@ import pytest
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.constants.exponents import Exponents
 from dxbeam.mechanisms.constants.optimal_base import optimal_base
-from dxbeam.mechanisms.noise import Floats
-from dxbeam.text.base_file import read_base
+from dxbeam.mechanisms.sampling.noise import Floats
+from dxbeam.text.public.base_file import read_base
 from pipelines.build_base import build_base
 from tests.support import tiny, vocabularies
 

@@ -11,9 +11,9 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.constants.exponents import Exponents
 from dxbeam.mechanisms.constants.near_pairs import difference
 from dxbeam.mechanisms.constants.scan import scan
-from dxbeam.mechanisms.noise import Floats
-from dxbeam.space.artifact import open_vocabulary
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.mechanisms.sampling.noise import Floats
+from dxbeam.space.artifact.artifact import open_vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 from tests.support import vocabularies
 from tests.support.exact_losses import every_exponent, true_losses
 

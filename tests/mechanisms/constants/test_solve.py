@@ -12,21 +12,21 @@ import numpy as np
 import pytest
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms.base_measure import FrequencyBase
+from dxbeam.mechanisms.constants.exact_constant import ExactConstant, constant_of
 from dxbeam.mechanisms.constants.record import record_of
 from dxbeam.mechanisms.constants.solve import exponents_of, solve
-from dxbeam.mechanisms.exact_constant import ExactConstant, constant_of
-from dxbeam.mechanisms.importance import FrequencyWeights
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.public.base_measure import FrequencyBase
+from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.constant_file import read_constant
 from dxbeam.text.epsilon_by_field import EpsilonByField
-from dxbeam.text.public_settings import PublicSettings
+from dxbeam.text.public.constant_file import read_constant
+from dxbeam.text.public.public_settings import PublicSettings
 from dxbeam.text.recorded_configuration import rebuilt
 from tests.support import vocabularies
 from tests.support.exact_losses import true_losses

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dxbeam.language.model import LanguageModel, language_model_of
-from dxbeam.space.vocabulary import Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 
 WORDS, N, TEXT = 50, 3, 6
 """Words, dimensions, and words of a text."""

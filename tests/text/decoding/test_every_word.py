@@ -9,9 +9,9 @@ import pytest
 
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.mechanisms import DescribesNoise, make_mechanism
-from dxbeam.mechanisms.importance import FrequencyWeights
-from dxbeam.space.neighbors import NeighborSearch
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.decoding.reader import Reader, observations, why_not_decoded
 from dxbeam.text.decoding.reading import FOLLOWS, STARTS

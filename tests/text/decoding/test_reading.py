@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dxbeam.language.model import LanguageModel, language_model_of
-from dxbeam.space.neighbors import Floats
-from dxbeam.space.vocabulary import UNKNOWN, Vocabulary
+from dxbeam.space.search.neighbors import Floats
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.decoding.losses import most_probable, nearest_to_mean
 from dxbeam.text.decoding.reading import (
     CUT,

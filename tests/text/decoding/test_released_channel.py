@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms import make_mechanism, resampled_channel
-from dxbeam.mechanisms.importance import FrequencyWeights
+from dxbeam.mechanisms import make_mechanism
+from dxbeam.mechanisms.channels import resampled_channel
+from dxbeam.mechanisms.channels.resampled_channel import ResampledWordChannel
+from dxbeam.mechanisms.channels.word_channel import FallingChannel
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.resampled_channel import ResampledWordChannel
-from dxbeam.mechanisms.resampling import RankResampling
+from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.mechanisms.word_channel import FallingChannel
-from dxbeam.space.neighbors import NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.decoding.decoder import CONTEXT, Decoder
 from dxbeam.text.decoding.drawn_words import ReleasedWords
 from dxbeam.text.decoding.reader import posterior_of

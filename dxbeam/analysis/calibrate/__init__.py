@@ -1,0 +1,1 @@
+"""Which epsilon meets a target: measured by Beam, and shown."""

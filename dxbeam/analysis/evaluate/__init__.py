@@ -1,0 +1,1 @@
+"""A corpus against releases of it: scores, measured by Beam, and shown."""

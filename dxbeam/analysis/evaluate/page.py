@@ -1,0 +1,294 @@
+"""What an evaluation found, as a table and a page that needs nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import apache_beam as beam
+import pyarrow as pa
+from apache_beam import pvalue
+
+from dxbeam import storage
+from dxbeam.analysis.evaluate.classification import Classified
+from dxbeam.analysis.evaluate.document_scores import Sums, scores_of
+from dxbeam.analysis.evaluate.figures import columns, figures, found_by_release, without_release
+from dxbeam.analysis.evaluate.transform import Over, every_document
+from dxbeam.analysis.evaluate.word_movers import MOST_PAIRS, MOST_WORDS
+from dxbeam.analysis.measure.tables import Row, write_table
+from dxbeam.analysis.pages.page import REPORT, render
+
+SCORES = "scores.parquet"
+PROBLEM = "nothing-compared.txt"
+"""Written in place of the page where there is nothing to compare, for the launcher to tell."""
+
+COLUMNS = pa.schema(
+    [
+        ("release", pa.string()),
+        ("metric", pa.string()),
+        ("group", pa.string()),
+        ("model", pa.string()),
+        ("trained_on", pa.string()),
+        ("tested_on", pa.string()),
+        ("value", pa.float64()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        ("n", pa.int64()),
+        ("interval", pa.string()),
+    ]
+)
+"""Of scores.parquet. ``release`` is null for what is told of originals alone, ``group`` for all
+documents; ``model``, ``trained_on`` and ``tested_on`` are of classifiers."""
+
+FROM_RAW_TEXT = (
+    "Computed from the original text: these figures are not covered by the guarantee of the "
+    "release and do not belong with it. Keep them with the corpus."
+)
+
+
+class Unpaired(Protocol):
+    """What could not be compared.
+
+    Attributes:
+      rejected: how many records of the corpus are no documents.
+      only_original, only_released: for each release, how many documents one side alone has.
+    """
+
+    @property
+    def rejected(self) -> int: ...  # noqa: D102
+    @property
+    def only_original(self) -> Sequence[int]: ...  # noqa: D102
+    @property
+    def only_released(self) -> Sequence[int]: ...  # noqa: D102
+
+
+class ReleaseHeading(NamedTuple):
+    """What is known of a release.
+
+    Attributes:
+      place: where it lies.
+      promise: the sentence of its guarantee.
+      curve: what it was made with but for epsilon, in words.
+      epsilon: None where its mechanism has none.
+      own_vocabulary: whether it was made with the vocabulary that words were looked up in.
+      in_order: whether there is a released word in the place of each original word.
+    """
+
+    place: str
+    promise: str
+    curve: str
+    epsilon: float | None
+    own_vocabulary: bool
+    in_order: bool = False
+
+
+class Heading(NamedTuple):
+    """What is known before anything is compared.
+
+    Attributes:
+      corpus: the files of the originals.
+      releases: each release, in the order of their numbers.
+      vocabulary: the name of the vocabulary that words were looked up in; "" for none.
+      group_by: the field whose groups are told apart; "" for none.
+      command: by which it is made.
+    """
+
+    corpus: str
+    releases: tuple[ReleaseHeading, ...]
+    vocabulary: str
+    group_by: str
+    command: str
+
+
+class WriteEvaluation(beam.PTransform):
+    """Writes table and page: PCollection[Unpaired] of one -> PCollection[str], the page.
+
+    Args:
+      output: an empty directory or gs:// prefix.
+      heading: what is known before.
+      sums: PCollection[tuple[Over, Sums]].
+      classified: PCollection[tuple[int | None, Classified]], by the number of the release.
+      same_corpus: PCollection[tuple[int, bool]], whether the corpus has the digest that the release
+        recorded, by the number of the release, as far as that was looked at.
+    """
+
+    def __init__(
+        self,
+        output: str,
+        heading: Heading,
+        sums: pvalue.PCollection,
+        classified: pvalue.PCollection,
+        same_corpus: pvalue.PCollection,
+    ):
+        super().__init__()
+        self._output = output
+        self._heading = heading
+        self._sums = sums
+        self._classified = classified
+        self._same_corpus = same_corpus
+
+    def expand(self, unpaired: pvalue.PCollection) -> pvalue.PCollection:
+        """Writes when everything is there."""
+        return unpaired | "Write" >> beam.Map(
+            _write,
+            self._output,
+            self._heading,
+            pvalue.AsIter(self._sums),
+            pvalue.AsIter(self._classified),
+            pvalue.AsDict(self._same_corpus),
+        )
+
+
+def _write(
+    unpaired: Unpaired,
+    output: str,
+    heading: Heading,
+    sums: Iterable[tuple[Over, Sums]],
+    classified: Iterable[tuple[int | None, Classified]],
+    same_corpus: Mapping[int, bool],
+) -> str:
+    by_what = dict(sums)
+    for number, release in enumerate(heading.releases):
+        every = by_what.get(every_document(number))
+        problem = why_not_compared(release, every, same_corpus.get(number, True))
+        if problem is not None:
+            path = storage.join(output, PROBLEM)
+            storage.create_once(path, problem.encode())
+            return path
+    rows = score_rows(heading, by_what, classified)
+    write_table(storage.join(output, SCORES), rows, COLUMNS)
+    path = storage.join(output, REPORT)
+    storage.create_once(path, page(heading, by_what, unpaired, rows).encode())
+    return path
+
+
+def why_not_compared(release: ReleaseHeading, every: Sums | None, same_corpus: bool) -> str | None:
+    """Why a release is not of this corpus, as a sentence; None if it may be.
+
+    Args:
+      release: what is known of it.
+      every: the sums over all its documents; None where no id is in both.
+      same_corpus: False where the corpus has another digest than the release recorded.
+    """
+    if every is None:
+        return (
+            f"{release.place}: no document of `released` has the id of a document of `original`, "
+            "so nothing can be compared; check that the one was made from the other, and `id_field`"
+        )
+    if not same_corpus:
+        return (
+            f"{release.place}: `original` is not the corpus that was released, or was edited since "
+            "(its digest under this key is another one), so nothing is compared; name the corpus "
+            "as it was"
+        )
+    if release.in_order and 2 * every.aligned < every.documents:
+        others = every.documents - every.aligned
+        return (
+            f"{release.place}: of {every.documents:,} documents {others:,} have other "
+            "white space and punctuation in `released` than in `original`, so the one was not made "
+            "from the other though ids are the same; name the corpus that was released"
+        )
+    return None
+
+
+def score_rows(
+    heading: Heading,
+    sums: Mapping[Over, Sums],
+    classified: Iterable[tuple[int | None, Classified]],
+) -> list[Row]:
+    """The rows of scores.parquet.
+
+    First classifiers of originals alone; then of each release all documents, classifiers, and
+    groups in alphabetical order.
+    """
+    of: dict[int | None, list[Row]] = {}
+    for number, score in classified:
+        of.setdefault(number, []).append(score._asdict())
+    for own in of.values():
+        own.sort(key=lambda row: row["metric"].startswith("attack"))  # whichever came first
+    rows = of.get(None, [])
+    for number, release in enumerate(heading.releases):
+        for over in sorted(over for over in sums if over[0] == number):
+            _, is_group, name = over
+            added = [score._asdict() for score in scores_of(sums[over], bool(heading.vocabulary))]
+            added = [{"group": name if is_group else None, **row} for row in added]
+            if not is_group:
+                added += of.get(number, [])
+            rows += [{"release": release.place, **row} for row in added]
+    return [{name: row.get(name) for name in COLUMNS.names} for row in rows]
+
+
+def page(
+    heading: Heading, sums: Mapping[Over, Sums], unpaired: Unpaired, rows: Sequence[Row]
+) -> str:
+    """The page as HTML.
+
+    Args:
+      heading: what is compared.
+      sums: over all documents of each release, at least.
+      unpaired: how many documents could not be.
+      rows: of scores.parquet.
+    """
+    found = found_by_release(rows)
+    parts = [
+        _part(release, sums[every_document(number)], unpaired, number, rows)
+        for number, release in enumerate(heading.releases)
+    ]
+    several = len(parts) > 1
+    return render(
+        "evaluation.html.jinja",
+        heading=heading,
+        parts=parts,
+        rejected=unpaired.rejected,
+        columns=columns(found) if several else [],
+        found=found,
+        without_release=without_release(found),
+        figures=figures(found, heading.releases) if several else [],
+        most_words=MOST_WORDS,
+        most_pairs=MOST_PAIRS,
+        raw=FROM_RAW_TEXT,
+        explained=EXPLAINED,
+        scores_file=SCORES,
+    )
+
+
+def _part(
+    release: ReleaseHeading, every: Sums, unpaired: Unpaired, number: int, rows: Sequence[Row]
+) -> dict[str, Any]:
+    """What the page says of one release."""
+    own = [row for row in rows if row["release"] == release.place]
+    of_groups: dict[str, dict[str, Row]] = {}
+    for row in own:
+        if row["group"] is not None:
+            of_groups.setdefault(row["group"], {})[row["metric"]] = row
+    alone = [row for row in rows if row["release"] is None]
+    whole = [row for row in own if row["group"] is None]
+    return {
+        "release": release,
+        "every": every,
+        "only_original": unpaired.only_original[number],
+        "only_released": unpaired.only_released[number],
+        "scores": [row for row in whole if row["model"] is None],
+        "classifiers": alone + [row for row in whole if row["model"] is not None],
+        "groups": of_groups,
+    }
+
+
+EXPLAINED = {
+    "unchanged": "words that came out as they were, of all words",
+    "unchanged_known": "the same, of words in the vocabulary",
+    "out_of_vocabulary": "words of the originals that are not in the vocabulary",
+    "out_of_vocabulary_released": "words of the release that are not in the vocabulary",
+    "unchanged_rare": "the same, of words that the language model holds for rarer than 1 in 10,000",
+    "perplexity": "perplexity of the release under the language model",
+    "perplexity_original": "the same of the originals",
+    "bleu": "BLEU, 0 to 100, as sacrebleu computes it",
+    "chrf": "chrF, 0 to 100, as sacrebleu computes it",
+    "rouge1": "ROUGE-1, F measure, mean over documents",
+    "rouge2": "ROUGE-2, likewise",
+    "rougeL": "ROUGE-L, likewise",
+    "embedding_similarity": "cosine of the mean word vectors, mean over documents",
+    "wmd": "Word Mover's Distance, mean over documents, in units of the embedding",
+    "wmd_relaxed": "a lower bound of it, for documents of every length",
+}
+"""What the metrics are, for a reader of the page."""

@@ -1,0 +1,298 @@
+"""Compares a corpus with releases of it, as Beam transforms.
+
+What is computed of each document is computed by whichever worker takes it, and sums are added up.
+An original is looked at once, beside all that was released of it, and classifiers learn from the
+originals once. Classifiers alone need all documents of a release in one place: some 20 kilobytes
+each, of hashes and no text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import apache_beam as beam
+from apache_beam import pvalue
+from apache_beam.utils.shared import Shared
+from threadpoolctl import ThreadpoolController
+
+from dxbeam.analysis.evaluate import document_scores
+from dxbeam.analysis.evaluate.classification import (
+    MAJORITY,
+    ORIGINAL,
+    RELEASED,
+    Classified,
+    Example,
+    Question,
+    Trained,
+    classify,
+    train_on_originals,
+)
+from dxbeam.analysis.evaluate.document_scores import (
+    DocumentScorer,
+    DocumentScores,
+    Original,
+    Released,
+    Sums,
+)
+from dxbeam.analysis.evaluate.text_features import FeatureMaker
+from dxbeam.language.artifact import open_language_model
+from dxbeam.language.handle import LanguageModelHandle
+from dxbeam.language.model import LanguageModel
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.vocabulary.words import Vocabulary
+from dxbeam.transforms.expected import ExpectedInAll
+from dxbeam.transforms.progress import Progress
+
+DOCUMENTS = "documents"
+"""What progress is counted in."""
+
+
+class DocumentVersions(Original, Protocol):
+    """A document before and after, with what the corpus says about it.
+
+    Attributes:
+      id: of all its versions.
+      fields: the kept fields of the original, by name.
+      group: the group of the original.
+      released: by the number of the release, what was released of it.
+    """
+
+    @property
+    def id(self) -> str: ...  # noqa: D102
+    @property
+    def fields(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def group(self) -> str: ...  # noqa: D102
+    @property
+    def released(self) -> Mapping[int, Released]: ...  # noqa: D102
+
+
+Over = tuple[int, bool, str]
+"""What a sum is over: of which release, whether of a group, and of which."""
+
+
+def every_document(release: int) -> Over:
+    """All documents of a release, by its number."""
+    return release, False, ""
+
+
+class ScoreDocuments(beam.PTransform):
+    """Adds scores up: PCollection[DocumentVersions] -> PCollection[tuple[Over, Sums]].
+
+    One element for all documents of a release and, where groups are asked for, one for each group.
+
+    Args:
+      vocabulary: the handle of the artifact, or None.
+      by_group: whether to add up groups, too.
+      expected: how many documents there are, about; for the time left.
+      language_model: the handle of the model that says which words are rare and how likely texts
+        are; None leaves both out.
+    """
+
+    def __init__(
+        self,
+        vocabulary: VocabularyHandle | None,
+        by_group: bool,
+        expected: int,
+        language_model: LanguageModelHandle | None = None,
+    ):
+        super().__init__()
+        self._expected = expected
+        self._score = _Score(vocabulary, by_group, language_model)
+
+    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
+        """Scores each document and combines per key."""
+        _ = documents.pipeline | "Expected" >> ExpectedInAll(DOCUMENTS, self._expected)
+        scored = documents | "Score" >> beam.ParDo(self._score)
+        return scored | "AddUp" >> beam.CombinePerKey(_AddUp())
+
+
+class Classify(beam.PTransform):
+    """Trains and tests classifiers.
+
+    PCollection[DocumentVersions] -> PCollection[tuple[int | None, Classified]], each with the
+    number of the release, or None for what is told of originals alone. All documents of a release
+    come together on one worker, as features.
+
+    Args:
+      questions: what is classified.
+      vocabulary: the handle of the artifact, or None.
+      function_words: public words, for features of style.
+    """
+
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        vocabulary: VocabularyHandle | None,
+        function_words: Sequence[str],
+    ):
+        super().__init__()
+        self._questions = list(questions)
+        self._describe = _Describe(questions, vocabulary, function_words)
+
+    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
+        """Makes features everywhere, learns from originals, and then from each release."""
+        described = documents | "Describe" >> beam.ParDo(self._describe).with_outputs(
+            _OF_ORIGINALS, main="released"
+        )
+        asked = documents.pipeline | "Asked" >> beam.Create(
+            [(number, None) for number in range(len(self._questions))]
+        )
+        learnt = (
+            (described[_OF_ORIGINALS], asked)  # so that a question without documents is refused
+            | "OriginalsAndAsked" >> beam.Flatten()
+            | "AllOriginals" >> beam.GroupByKey()
+            | "Learn"
+            >> beam.FlatMap(_learnt, self._questions).with_outputs(_TRAINED, main="classified")
+        )
+        of_releases = (
+            described["released"]
+            | "EachRelease" >> beam.GroupByKey()
+            | "Classify"
+            >> beam.FlatMap(_classified, self._questions, pvalue.AsDict(learnt[_TRAINED]))
+        )
+        return (learnt["classified"], of_releases) | "AllClassified" >> beam.Flatten()
+
+
+_OF_ORIGINALS, _TRAINED = "of originals", "trained"
+
+_ALONE = (ORIGINAL, ORIGINAL)
+"""The trial that needs no release."""
+
+
+def _learnt(
+    asked: tuple[int, Iterable[Example | None]], questions: Sequence[Question]
+) -> Iterator[Any]:
+    number, examples = asked
+    question = Question(*questions[number])
+    listed = [example for example in examples if example is not None]
+    trained = train_on_originals(listed, question)
+    yield pvalue.TaggedOutput(_TRAINED, (number, trained))
+    for score in classify(listed, question._replace(trials=(_ALONE,)), trained):
+        yield None, score
+
+
+def _classified(
+    asked: tuple[tuple[int, int], Iterable[Example]],
+    questions: Sequence[Question],
+    trained: Mapping[int, Trained],
+) -> Iterator[tuple[int, Classified]]:
+    (number, release), examples = asked
+    question = Question(*questions[number])
+    trials = tuple(trial for trial in question.trials if trial != _ALONE)
+    for score in classify(
+        list(examples), question._replace(trials=trials), Trained(*trained[number])
+    ):
+        if score.model != MAJORITY:
+            yield release, score
+
+
+def hash_of(own_id: str) -> int:
+    """64 bits that follow from a document's id."""
+    return int.from_bytes(hashlib.sha256(own_id.encode()).digest()[:8], "big")
+
+
+class _WithVocabulary(beam.DoFn):
+    def __init__(self, vocabulary: VocabularyHandle | None):
+        self._handle = vocabulary
+        self._shared = Shared()  # made here, so that the threads of a process share one
+
+    def setup(self) -> None:
+        handle = self._handle
+        self._vocabulary: Vocabulary | None = handle and self._shared.acquire(
+            lambda: artifact.open_vocabulary(handle), tag=handle.digest
+        )
+
+
+class _Score(_WithVocabulary):
+    def __init__(
+        self,
+        vocabulary: VocabularyHandle | None,
+        by_group: bool,
+        language_model: LanguageModelHandle | None,
+    ):
+        super().__init__(vocabulary)
+        self._by_group = by_group
+        self._model_handle, self._models = language_model, Shared()
+
+    def setup(self) -> None:
+        super().setup()
+        handle, vocabulary = self._model_handle, self._vocabulary
+        self._model: LanguageModel | None = None
+        if handle is not None and vocabulary is not None:
+            self._model = self._models.acquire(
+                lambda: open_language_model(handle, vocabulary), tag=handle.digest
+            )
+        self._threads = ThreadpoolController()
+        self._progress = Progress()
+
+    def process(self, document: DocumentVersions) -> Iterator[tuple[Over, DocumentScores]]:
+        with self._threads.limit(limits=1):  # others would spin, at the cost of other workers
+            seed = hash_of(document.id)
+            scorer = DocumentScorer(document, seed, self._vocabulary, self._model)
+            scored = {
+                number: scorer.scores(released) for number, released in document.released.items()
+            }
+        self._progress.count(**{DOCUMENTS: 1})
+        for number, scores in scored.items():
+            yield every_document(number), scores
+            if self._by_group:
+                yield (number, True, document.group), scores
+
+
+class _AddUp(beam.CombineFn):
+    def create_accumulator(self) -> Sums:
+        return document_scores.no_documents()
+
+    def add_input(self, accumulator: Sums, scores: DocumentScores) -> Sums:
+        return accumulator.with_document(scores)
+
+    def merge_accumulators(self, accumulators: Iterable[Sums]) -> Sums:
+        merged = document_scores.no_documents()
+        for sums in accumulators:
+            merged = merged.plus(sums)
+        return merged
+
+    def extract_output(self, accumulator: Sums) -> Sums:
+        return accumulator
+
+
+class _Describe(_WithVocabulary):
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        vocabulary: VocabularyHandle | None,
+        function_words: Sequence[str],
+    ):
+        super().__init__(vocabulary)
+        self._questions = list(questions)
+        self._function_words = function_words
+
+    def setup(self) -> None:
+        super().setup()
+        kinds = dict.fromkeys(kind for question in self._questions for kind in question.models)
+        self._maker = FeatureMaker(list(kinds), self._vocabulary, self._function_words)
+
+    def process(self, document: DocumentVersions) -> Iterator[Any]:
+        labels = [document.fields.get(question.field) for question in self._questions]
+        if all(label is None for label in labels):
+            return
+        original = self._maker.features(document.original, document.words)
+        released = {
+            release: self._maker.features(text.text, text.words)
+            for release, text in document.released.items()
+        }
+        for number, (question, label) in enumerate(zip(self._questions, labels, strict=True)):
+            if label is None:
+                continue
+            before = {kind: original[kind] for kind in question.models}
+            example = Example(hash_of(document.id), str(label), {ORIGINAL: before})
+            yield pvalue.TaggedOutput(_OF_ORIGINALS, (number, example))
+            # Originals are tested by what is learnt from a release, and otherwise not looked at.
+            tested = {ORIGINAL: before} if (RELEASED, ORIGINAL) in question.trials else {}
+            for release, features in released.items():
+                after = {kind: features[kind] for kind in question.models}
+                yield (number, release), example._replace(texts={**tested, RELEASED: after})

@@ -1,0 +1,1 @@
+"""Utility against risk: computed, measured by Beam, and shown."""

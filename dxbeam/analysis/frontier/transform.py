@@ -1,0 +1,280 @@
+"""Measures the frontier as Beam transforms: one task for each mechanism and epsilon.
+
+An attacker learns a mechanism at one epsilon and attacks all words with what it learnt, without
+rank resampling and with each c, so that is what a worker does at a time. Random numbers follow from
+the seed and the task: however tasks are spread, the result is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import numpy as np
+from apache_beam import pvalue
+
+from dxbeam.analysis.attackers.channel import Channel
+from dxbeam.analysis.attackers.context import (
+    candidates_for,
+    read_texts,
+    share_right,
+)
+from dxbeam.analysis.attackers.draws import draw
+from dxbeam.analysis.attackers.make_channel import make_channel, pair_draws
+from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
+from dxbeam.analysis.attackers.prior import Prior, prior_from_counts, uniform_prior
+from dxbeam.analysis.attackers.resampled_channel import (
+    MOST_RANKS,
+    ranks_needed,
+    resampled_channel,
+)
+from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
+from dxbeam.analysis.evaluate.language_scores import RARE
+from dxbeam.analysis.frontier import compute as frontier
+from dxbeam.analysis.frontier.compute import READING, Estimate, Point
+from dxbeam.analysis.measure import grids
+from dxbeam.analysis.measure.plan import Question, Setting, made
+from dxbeam.analysis.measure.public_parameters import epsilons_of
+from dxbeam.analysis.measure.transform import Searching, SharedSearch
+from dxbeam.analysis.measure.word_sample import WordSample
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.transforms.expected import Expected
+from dxbeam.transforms.progress import Progress
+
+SETTINGS = "settings"
+"""What progress is counted in."""
+
+_PAIRS_AT_ONCE = 2_500
+
+_RELEASED, _LEARNT, _READ = (
+    0,
+    1,
+    3,
+)  # apart in the seed, so that what is attacked is not what was learnt
+
+
+class Task(NamedTuple):
+    """A mechanism at one epsilon, and the words it is tried on.
+
+    Attributes:
+      part: names the task, and its random numbers.
+      setting: of one epsilon.
+      ids: the words.
+    """
+
+    part: int
+    setting: Setting
+    ids: list[int]
+
+
+class Context(NamedTuple):
+    """What the attacker that reads on needs.
+
+    Attributes:
+      documents: PCollection of one list of documents, each with its ``ids``, none empty.
+      following: PCollection[WordPairs] of one, which words follow which in public text.
+    """
+
+    documents: pvalue.PCollection
+    following: pvalue.PCollection
+
+
+class LearnFollowing(beam.PTransform):
+    """Which words follow which: PCollection[int64 arrays] -> PCollection[WordPairs] of one.
+
+    Args:
+      words: N, of the vocabulary.
+    """
+
+    def __init__(self, words: int):
+        super().__init__()
+        self._words = words
+
+    def expand(self, texts: pvalue.PCollection) -> pvalue.PCollection:
+        """Counts in one place."""
+        one = texts.pipeline | "One" >> beam.Create([self._words])
+        return one | "Learn" >> beam.Map(
+            lambda words, texts: learn_pairs(texts, words), pvalue.AsIter(texts)
+        )
+
+
+class PlanFrontier(beam.PTransform):
+    """Gives every mechanism its epsilons: PCollection[WordSample] of one -> PCollection[Task].
+
+    Args:
+      question: what is asked; its repeats are of no use here.
+      points: values of epsilon of a mechanism where none are given.
+      search: of the vocabulary.
+    """
+
+    def __init__(self, question: Question, points: int, search: SharedSearch):
+        super().__init__()
+        self._plan = _PlanFrontier(question, points, search)
+
+    def expand(self, sample: pvalue.PCollection) -> pvalue.PCollection:
+        """Plans."""
+        return sample | "Plan" >> beam.ParDo(self._plan)
+
+
+class MeasureFrontier(beam.PTransform):
+    """Releases and attacks: PCollection[Task] -> PCollection[tuple[int, Point]].
+
+    A point for each task and each c, under the task's number.
+
+    Args:
+      counts: PCollection of one: int64 [N + 1], as ``CountWords`` counts words of public text; or
+        None for attackers that take all words for equally frequent.
+      search: of the vocabulary.
+      seed: of the noise. The words are not released to anyone.
+      pairs: how many words an attacker releases itself to learn a mechanism.
+      context: documents that are read with context; None for none.
+    """
+
+    def __init__(
+        self,
+        counts: pvalue.PCollection | None,
+        search: SharedSearch,
+        seed: int,
+        pairs: int,
+        context: Context | None = None,
+    ):
+        super().__init__()
+        self._counts = counts
+        self._context = context
+        self._measure = _MeasureFrontier(search, seed, pairs)
+
+    def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
+        """Spreads tasks over workers."""
+        known = [None if side is None else pvalue.AsSingleton(side) for side in self._sides()]
+        return (
+            tasks
+            | "Expected" >> Expected(SETTINGS)
+            | "Spread" >> beam.Reshuffle()
+            | "Attack" >> beam.ParDo(self._measure, *known)
+        )
+
+    def _sides(self) -> tuple[pvalue.PCollection | None, ...]:
+        return (self._counts, *(self._context or ()))
+
+
+class _PlanFrontier(Searching):
+    def __init__(self, question: Question, points: int, search: SharedSearch):
+        super().__init__(search)
+        self._question = question
+        self._points = points
+
+    def process(self, sample: WordSample) -> Iterator[Task]:
+        ids = WordSample(*sample).ids
+        settings = planned(self._question, self._points, ids, self._search)
+        for part, setting in enumerate(settings):
+            yield Task(part, setting, ids)
+
+
+def planned(
+    question: Question, points: int, ids: Sequence[int], search: NeighborSearch
+) -> list[Setting]:
+    """The settings of a frontier, of one epsilon each, mechanism by mechanism.
+
+    Args:
+      question: what is asked; its repeats are of no use here.
+      points: values of epsilon of a mechanism where none are given.
+      ids: the words that are attacked, in random order.
+      search: the vocabulary.
+    """
+    settings = []
+    for named in question.mechanisms:
+        mechanism = made(named, importance=question.importance)
+        epsilons = epsilons_of(named[1], question.epsilons) or grids.by_shares(
+            mechanism, np.array(ids, np.int64), search, points
+        )
+        settings += [
+            Setting(*named, (epsilon,), question.rank_cs, question.importance)
+            for epsilon in epsilons
+        ]
+    return settings
+
+
+def followed(rank_c: float, epsilon: float, words: int) -> bool:
+    """Whether the attacker can follow rank resampling with this c in N words."""
+    return ranks_needed(rank_c, epsilon, words) <= MOST_RANKS
+
+
+class _MeasureFrontier(Searching):
+    def __init__(self, search: SharedSearch, seed: int, pairs: int):
+        super().__init__(search)
+        self._seed = seed
+        self._pairs = pairs
+
+    def setup(self) -> None:
+        super().setup()
+        self._progress = Progress()
+
+    def process(
+        self,
+        task: Task,
+        counts: Any,
+        documents: Sequence[Any] = (),
+        following: WordPairs | None = None,
+    ) -> Iterator[tuple[int, Point]]:
+        with self._progress.counted(SETTINGS):
+            texts = [np.array(document.ids, np.int64) for document in documents]
+            known: dict[str, Any] = {}
+            for point, channel in self._points(task, counts):
+                if following is not None:
+                    point = self._read(task, point._replace(**known), channel, texts, following)
+                    known = {name: getattr(point, name) for name in READING[2:]}
+                yield task.part, point
+
+    def _points(self, task: Task, counts: Any) -> Iterator[tuple[Point, Channel]]:
+        setting, search = task.setting, self._search
+        mechanism, [epsilon] = setting.made(), setting.epsilons
+        words, n = len(search.vocabulary), search.vocabulary.dimensions
+        prior: Prior = uniform_prior(words)
+        if counts is not None:
+            prior = prior_from_counts("public text", counts[:-1])
+        learnt = self._numbers(task.part, _LEARNT, self._pairs, pair_draws(mechanism, n))
+        chosen = make_channel(mechanism, None, prior, learnt, search)
+        random = self._random(task, _RELEASED, len(task.ids))
+        ids, counted = np.array(task.ids, np.int64), None
+        for c in (None, *setting.rank_cs):
+            if c and not followed(c, epsilon, words):
+                continue
+            channel = resampled_channel(chosen, c, epsilon, search) if c else chosen
+            counted = frontier.measured(mechanism, c, ids, random, channel, search, counted)
+            yield frontier.point(mechanism, setting.parameters_text, c, counted), channel
+
+    def _read(
+        self, task: Task, point: Point, channel: Channel, texts: Sequence[Ids], following: WordPairs
+    ) -> Point:
+        """With what attackers get that read documents; noisy vectors are the same for all c."""
+        mechanism, ids = task.setting.made(), np.concatenate(texts)
+        random = self._random(task, _READ, len(ids))
+        drawn = draw(mechanism, point.rank_c, ids, random, self._search)
+        rare = channel.prior.shares < RARE
+        found = {"context": candidates_for(channel, drawn.released)}
+        if drawn.noisy is not None and point.noisy_context is None:
+            found["noisy_context"] = candidates_from_vectors(
+                mechanism, drawn.noisy, channel.prior, self._search
+            )
+        estimates: dict[str, Any] = {}
+        for name, candidates in found.items():
+            guesses = read_texts(candidates, texts, following)
+            estimates[name] = Estimate(*share_right(texts, guesses))
+            if rare[ids].any():
+                estimates[f"{name}_rare"] = Estimate(*share_right(texts, guesses, rare))
+        return point._replace(**estimates)
+
+    def _random(self, task: Task, kind: int, rows: int) -> Any:
+        draws = task.setting.made().draws(self._search.vocabulary.dimensions)
+        [random] = self._numbers(task.part, kind, rows, draws + RankResampling(1.0).draws(), rows)
+        return random
+
+    def _numbers(
+        self, part: int, kind: int, rows: int, columns: int, at_once: int = _PAIRS_AT_ONCE
+    ) -> Iterator[Any]:
+        generator = np.random.default_rng((self._seed, kind, part))
+        for start in range(0, rows, at_once):
+            shape = (min(at_once, rows - start), columns)
+            yield generator.integers(0, 2**64, shape, dtype=np.uint64)

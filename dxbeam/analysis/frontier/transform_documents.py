@@ -1,0 +1,118 @@
+"""Measures what settings leave of documents, as Beam transforms: one task as for the frontier.
+
+It stands beside measure_frontier.py because it needs scikit-learn, and is loaded only where
+documents are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import apache_beam as beam
+import numpy as np
+from apache_beam import pvalue
+
+from dxbeam.analysis.frontier.document_utility import (
+    DocumentUtility,
+    Labelled,
+    TaskBaseline,
+    document_utility,
+    task_baseline,
+)
+from dxbeam.analysis.frontier.transform import SETTINGS, Task
+from dxbeam.analysis.measure.transform import Searching, SharedSearch
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.transforms.expected import Expected
+from dxbeam.transforms.progress import Progress
+
+_WORDS_AT_ONCE = 2_500
+
+_DOCUMENTS = 2  # apart in the seed from the words that are attacked and the pairs that are learnt
+
+
+class MeasureDocuments(beam.PTransform):
+    """Releases documents: PCollection[Task] -> PCollection[tuple[tuple, DocumentUtility]].
+
+    An element for each task without rank resampling and with each c, under (task's number, c).
+
+    Args:
+      documents: PCollection of one: a list of ``Labelled``, in any order.
+      search: of the vocabulary.
+      seed: of the noise.
+    """
+
+    def __init__(self, documents: pvalue.PCollection, search: SharedSearch, seed: int):
+        super().__init__()
+        self._documents = documents
+        self._measure = _MeasureDocuments(search, seed)
+
+    def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
+        """Spreads tasks over workers."""
+        documents = pvalue.AsSingleton(self._documents)
+        return (
+            tasks
+            | "Expected" >> Expected(SETTINGS)
+            | "Spread" >> beam.Reshuffle()
+            | "Release" >> beam.ParDo(self._measure, documents)
+        )
+
+
+class MeasureBaseline(beam.PTransform):
+    """What is learnt without a release: PCollection[list[Labelled]] -> PCollection[TaskBaseline].
+
+    Args:
+      field: the field that holds the class.
+      words: N, of the vocabulary.
+    """
+
+    def __init__(self, field: str, words: int):
+        super().__init__()
+        self._field = field
+        self._words = words
+
+    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
+        """Of one list, one result."""
+        return documents | "Learn" >> beam.Map(_baseline, self._field, self._words)
+
+
+def _baseline(documents: Sequence[Labelled], field: str, words: int) -> TaskBaseline:
+    return task_baseline(field, documents, words)
+
+
+class _MeasureDocuments(Searching):
+    def __init__(self, search: SharedSearch, seed: int):
+        super().__init__(search)
+        self._seed = seed
+
+    def setup(self) -> None:
+        super().setup()
+        self._progress = Progress()
+
+    def process(
+        self, task: Task, documents: Sequence[Labelled]
+    ) -> Iterator[tuple[tuple[int, float | None], DocumentUtility]]:
+        with self._progress.counted(SETTINGS):
+            documents = sorted(documents, key=lambda document: document.order)
+            ids = np.concatenate([np.array(document.ids, np.int64) for document in documents])
+            mechanism, cs = task.setting.made(), (None, *task.setting.rank_cs)
+            n = self._search.vocabulary.dimensions
+            own, further = mechanism.draws(n), RankResampling(1.0).draws()
+            generator = np.random.default_rng((self._seed, _DOCUMENTS, task.part))
+            released: dict[float | None, list[Any]] = {c: [] for c in cs}
+            for start in range(0, len(ids), _WORDS_AT_ONCE):
+                part = ids[start : start + _WORDS_AT_ONCE]
+                shape = (len(part), own + further)
+                random = generator.integers(0, 2**64, shape, dtype=np.uint64)
+                chosen = mechanism.release(part, random[:, :own], self._search)
+                for c in cs:
+                    resampled = c and RankResampling(c).resample(
+                        chosen, random[:, own:], mechanism.epsilon, self._search
+                    )
+                    released[c].append(chosen if resampled is None else resampled)
+            for c in cs:
+                words = np.concatenate(released[c])
+                yield (
+                    (task.part, c),
+                    document_utility(documents, words, self._search.vocabulary),
+                )

@@ -1,0 +1,1 @@
+"""What settings do to words: planned, measured by Beam, and shown."""

@@ -1,0 +1,275 @@
+"""What a measurement found, as files: tables, and a page that needs nothing from elsewhere."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+from apache_beam import pvalue
+
+from dxbeam import storage
+from dxbeam.analysis.measure import noise_figures, tables
+from dxbeam.analysis.measure.plan import Plan, Setting
+from dxbeam.analysis.measure.plausible_deniability import Repeated
+from dxbeam.analysis.measure.proportions import Sums
+from dxbeam.analysis.measure.tables import Row
+from dxbeam.analysis.measure.word_sample import BY_FREQUENCY
+from dxbeam.analysis.pages import figures
+from dxbeam.analysis.pages.page import REPORT, Heading, figure, flags, render
+from dxbeam.analysis.theory import noise_shape, one_dimension
+
+_DRAWS = 10_000
+_NUMBERS = 3_000_000  # of noise that is drawn for one picture
+
+
+class WriteReport(beam.PTransform):
+    """Writes tables and page: PCollection[Plan] of one -> PCollection[str], the page's name.
+
+    Args:
+      output: an empty directory or gs:// prefix.
+      heading: what is known before.
+      sums: PCollection[tuple[int, Sums]]; the numbers are places in the plan's settings.
+      repeated: PCollection[tuple[int, Repeated]], likewise.
+      left_out: PCollection[int] of one, how many records of the corpus could not be read.
+    """
+
+    def __init__(
+        self,
+        output: str,
+        heading: Heading,
+        sums: pvalue.PCollection,
+        repeated: pvalue.PCollection,
+        left_out: pvalue.PCollection,
+    ):
+        super().__init__()
+        self._output = output
+        self._heading = heading
+        self._sums = sums
+        self._repeated = repeated
+        self._left_out = left_out
+
+    def expand(self, plan: pvalue.PCollection) -> pvalue.PCollection:
+        """Writes when everything is there."""
+        return plan | "Write" >> beam.Map(
+            _write,
+            self._output,
+            self._heading,
+            pvalue.AsIter(self._sums),
+            pvalue.AsIter(self._repeated),
+            pvalue.AsSingleton(self._left_out),
+        )
+
+
+class Found(NamedTuple):
+    """The rows of the tables.
+
+    Attributes:
+      proportions, ranks, words, geometry: of the table of that name.
+    """
+
+    proportions: list[Row]
+    ranks: list[Row]
+    words: list[Row]
+    geometry: list[Row]
+
+
+def _write(
+    plan: Plan,
+    output: str,
+    heading: Heading,
+    sums: Iterable[tuple[int, Sums]],
+    repeated: Iterable[tuple[int, Repeated]],
+    left_out: int,
+) -> str:
+    rows = found(plan, heading, dict(sums), sorted(repeated, key=lambda pair: pair[1].id))
+    for name, table in (
+        (tables.PROPORTIONS, rows.proportions),
+        (tables.RANKS, rows.ranks),
+        (tables.WORDS, rows.words),
+        (tables.GEOMETRY, rows.geometry),
+    ):
+        if table:
+            tables.write_table(storage.join(output, name), table)
+    path = storage.join(output, REPORT)
+    storage.create_once(path, page(plan, heading, rows, left_out).encode())
+    return path
+
+
+def found(
+    plan: Plan,
+    heading: Heading,
+    sums: dict[int, Sums],
+    repeated: Sequence[tuple[int, Repeated]],
+) -> Found:
+    """The rows of all tables."""
+    weighting, words = plan.sample.weighting, heading.vocabulary["words"]
+    with_noise = [word for part, word in repeated if plan.settings[part].mechanism == "laplace"]
+    settings = list(enumerate(plan.settings))
+    return Found(
+        [
+            row
+            for part, setting in settings
+            for row in tables.proportion_rows(setting, weighting, sums[part])
+        ],
+        [
+            row
+            for part, setting in settings
+            for row in tables.rank_rows(setting, weighting, sums[part], words)
+        ],
+        [row for part, word in repeated for row in tables.word_rows(plan.settings[part], word)],
+        list(tables.geometry_rows(plan.thresholds, plan.points, plan.bounds, with_noise)),
+    )
+
+
+def page(plan: Plan, heading: Heading, rows: Found, left_out: int) -> str:
+    """The page as HTML.
+
+    Args:
+      plan: what was measured.
+      heading: on what.
+      rows: what was found.
+      left_out: records of the corpus that could not be read.
+    """
+    return render(
+        "report.html.jinja",
+        heading=heading,
+        sample=plan.sample,
+        by_frequency=plan.sample.weighting == BY_FREQUENCY,
+        left_out=left_out,
+        parts=[_part(setting, heading, rows) for setting in plan.settings],
+        repeats=plan.repeats,
+        repeated=len(plan.repeated),
+        thresholds=plan.thresholds,
+        geometry_figures=_geometry_figures(plan, rows),
+        noise_figures=_noise_figures(plan, heading.vocabulary["dimensions"]),
+        files=[
+            name
+            for name, table in (
+                (tables.PROPORTIONS, rows.proportions),
+                (tables.RANKS, rows.ranks),
+                (tables.WORDS, rows.words),
+                (tables.GEOMETRY, rows.geometry),
+            )
+            if table
+        ],
+    )
+
+
+def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
+    guarantee = setting.made().guarantee()
+    shares = _own(setting, rows.proportions)
+    made = []
+    for c, group in itertools.groupby(shares, key=lambda row: row["rank_c"]):
+        shown = list(group)
+        title = "Without rank resampling" if c is None else f"With rank resampling, c = {c:g}"
+        made.append(
+            figure(title, figures.shares_figure(shown), figures.shares_in_words(shown), shown)
+        )
+    useful = [
+        (
+            shown["rows"][0]["rank_c"],
+            next((row for row in shown["rows"] if row["distant"] <= 0.5), None),
+        )
+        for shown in made
+    ]
+    plain = made[0]["rows"]
+    ranks, words = _own(setting, rows.ranks), _own(setting, rows.words)
+    further = [
+        figure(
+            "How far the released words are from the original",
+            figures.ranks_figure(plain, ranks),
+            figures.ranks_in_words(plain, ranks),
+        )
+    ]
+    if words:
+        further.append(
+            figure(
+                "Words differ: each word has an epsilon of its own",
+                figures.words_figure(words),
+                figures.words_in_words(words),
+            )
+        )
+    middle = next((row for row in plain if row["original"] >= 0.5), None)
+    covered = guarantee.sound and not guarantee.unprotected  # others need a consent of their own
+    return {
+        "mechanism": setting.mechanism,
+        "parameters": setting.parameters_text,
+        "promise": f"At epsilon = {setting.epsilons[0]:g}, for example: {guarantee.sentence}",
+        "unprotected": "; ".join(guarantee.unprotected),
+        "figures": made,
+        "useful": useful,
+        "further": further,
+        "flags": flags(
+            setting.mechanism,
+            setting.parameters_text,
+            heading.vocabulary["name"],
+            middle["epsilon"],
+            None,
+        )
+        if middle and covered
+        else "",
+    }
+
+
+def _own(setting: Setting, rows: Iterable[Row]) -> list[Row]:
+    own = setting.mechanism, setting.parameters_text
+    return [row for row in rows if (row["mechanism"], row["parameters"]) == own]
+
+
+def _geometry_figures(plan: Plan, rows: Found) -> list[dict[str, Any]]:
+    made = []
+    if plan.points:
+        made.append(
+            figure(
+                "Which of two words is nearer to the noisy vector",
+                figures.nearer_figure(plan.points),
+                "How probable it is, at each epsilon, that the nearer of two words wins: at the "
+                "mean threshold (solid, as the paper draws it) and as a mean over words (dotted)",
+            )
+        )
+    bounds = [row for row in rows.geometry if row["epsilon"] is not None]
+    bounds = [row for row in bounds if row["quantity"].endswith("share released")]
+    if bounds:
+        made.append(
+            figure(
+                "What the paper's bounds say, and what happens",
+                figures.bounds_figure(bounds),
+                figures.bounds_in_words(bounds),
+            )
+        )
+    return made
+
+
+def _noise_figures(plan: Plan, dimensions: int) -> list[dict[str, Any]]:
+    """The paper's Figures 1 and 4, where its mechanism is measured."""
+    laplace = next((s for s in plan.settings if s.mechanism == "laplace"), None)
+    if laplace is None:
+        return []
+    epsilon = laplace.epsilons[len(laplace.epsilons) // 2]
+    number = one_dimension.drawn_shares(one_dimension.EPSILONS, _DRAWS, seed=0)
+    plane = noise_shape.draw(2, 1.0, _DRAWS, seed=0)
+    here = noise_shape.draw(dimensions, epsilon, min(_DRAWS, _NUMBERS // dimensions), seed=0)
+    return [
+        figure(
+            "Noise on one number",
+            noise_figures.one_dimension_figure(number),
+            noise_figures.one_dimension_in_words(number),
+        ),
+        figure(
+            "Noise in two dimensions",
+            noise_figures.cloud_figure(plane),
+            noise_figures.cloud_in_words(plane),
+        ),
+        figure(
+            "Its directions",
+            noise_figures.directions_figure(plane),
+            noise_figures.directions_in_words(plane),
+        ),
+        figure(
+            f"Its length in {dimensions} dimensions",
+            noise_figures.lengths_figure(here),
+            noise_figures.lengths_in_words(here),
+        ),
+    ]

@@ -1,0 +1,194 @@
+"""How often a word comes out as itself, as a near neighbour, or as a distant word.
+
+The published remedy against the curse of dimensionality is judged by three shares: *original* (the
+word itself), *close* (one of its 100 nearest neighbours) and *distant* (any other). Here they are
+found for a mechanism, a grid of epsilon and any number of rank resampling's c at once:
+
+- noise that epsilon only scales: one draw of noise per word answers every epsilon
+  (every_epsilon.py);
+- santext and tem: nothing is drawn, the probabilities are sums over one row of distances;
+- any other mechanism: one released word per word and epsilon, by its own ``release``;
+- rank resampling: the distribution given the mechanism's output is known, so its expectation is
+  taken instead of a further draw (resampled_shares.py).
+
+Shares are over the words that were given: *uniform over the vocabulary* and *by corpus frequency*
+are different questions with different answers, so whoever asks says which it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dxbeam.analysis.measure import every_epsilon, rank_histogram
+from dxbeam.analysis.measure.every_epsilon import Floats, Ids
+from dxbeam.analysis.measure.resampled_shares import resampled_shares
+from dxbeam.analysis.theory.exponential_shares import exponential_shares, is_exact
+from dxbeam.analysis.theory.intervals import CONFIDENCE, count_interval, mean_interval
+from dxbeam.mechanisms import Mechanism, ScalesNoise
+from dxbeam.randomness import Random
+from dxbeam.space.search.neighbors import NeighborSearch
+
+_ORIGINAL, _CLOSE = 0, 1
+
+
+class Shares(NamedTuple):
+    """The three shares of one setting, each with its interval.
+
+    Attributes:
+      epsilon: of the mechanism.
+      rank_c: of rank resampling; None for none.
+      words: how many words they were measured on.
+      original, close, distant: (share, low, high), float.
+    """
+
+    epsilon: float
+    rank_c: float | None
+    words: int
+    original: tuple[float, float, float]
+    close: tuple[float, float, float]
+    distant: tuple[float, float, float]
+
+
+class Sums(NamedTuple):
+    """What is added up over words; sums over parts of the words can be added to one another.
+
+    Attributes:
+      words: how many.
+      totals: float64 [1 + C, E, 3]: original, close and distant words, or the sums of their
+        probabilities, without rank resampling and then with each c.
+      squares: float64 [1 + C, E, 3]: the sums of the squared probabilities.
+      ranks: float64 [E, bins]: how many released words have a rank in each bin, without rank
+        resampling (rank_histogram.py).
+    """
+
+    words: int
+    totals: Floats
+    squares: Floats
+    ranks: Floats
+
+    def plus(self, other: Sums) -> Sums:
+        """The sums over the words of both."""
+        return Sums(
+            self.words + other.words,
+            self.totals + other.totals,
+            self.squares + other.squares,
+            self.ranks + other.ranks,
+        )
+
+
+def measure(
+    mechanism: Mechanism,
+    epsilons: Sequence[float],
+    rank_cs: Sequence[float],
+    ids: Ids,
+    random: Random,
+    search: NeighborSearch,
+    threads: int = 2,
+) -> Sums:
+    """Adds up what becomes of words at each epsilon, without rank resampling and with each c.
+
+    Args:
+      mechanism: its own epsilon is replaced by those of the grid.
+      epsilons: the grid, E values in increasing order.
+      rank_cs: C values of c above 0; empty for none.
+      ids: int64 [B], words of the vocabulary.
+      random: uint64 [B, draws or more], as for ``Mechanism.release``; every epsilon uses the same.
+      search: the vocabulary.
+      threads: blocks of words that are computed side by side.
+    """
+    shares = np.empty((1 + len(rank_cs), len(ids), len(epsilons), 3))
+    exact = is_exact(mechanism)
+    if exact:
+        shares[0], ranks = exponential_shares(mechanism, epsilons, ids, search)
+    if rank_cs or not exact:
+        released = released_words(mechanism, epsilons, ids, random, search, threads)
+        if not exact:
+            kinds = outcomes(ids, released, search)
+            shares[0] = np.eye(3)[kinds]
+            ranks = rank_histogram.histogram(ids, released, kinds, search, threads)
+        grid = np.asarray(epsilons, np.float64)
+        shares[1:] = resampled_shares(ids, released, grid, rank_cs, search)
+    return Sums(len(ids), shares.sum(axis=1), np.square(shares).sum(axis=1), ranks)
+
+
+def shares_of(
+    sums: Sums,
+    mechanism: Mechanism,
+    epsilons: Sequence[float],
+    rank_cs: Sequence[float],
+    confidence: float = CONFIDENCE,
+) -> list[Shares]:
+    """Shares, each with an interval that holds with the given confidence (intervals.py)."""
+    made = []
+    for row, c in enumerate((None, *rank_cs)):
+        for column, epsilon in enumerate(epsilons):
+            cells = zip(sums.totals[row, column], sums.squares[row, column], strict=True)
+            counted = c is None and not is_exact(mechanism)
+            made.append(
+                Shares(
+                    epsilon,
+                    c,
+                    sums.words,
+                    *(
+                        count_interval(round(total), sums.words, confidence)
+                        if counted
+                        else mean_interval(total, square, sums.words, confidence)
+                        for total, square in cells
+                    ),
+                )
+            )
+    return made
+
+
+def _at(mechanism: Any, epsilon: float) -> Any:
+    """The same mechanism at another epsilon."""
+    return replace(mechanism, epsilon=epsilon)
+
+
+def released_words(
+    mechanism: Mechanism,
+    epsilons: Sequence[float],
+    ids: Ids,
+    random: Random,
+    search: NeighborSearch,
+    threads: int = 2,
+) -> Ids:
+    """A released word per word and epsilon, all epsilons from one draw: int64 [B, E]."""
+    settings: list[Any] = [_at(mechanism, epsilon) for epsilon in epsilons]
+    if isinstance(mechanism, ScalesNoise):
+        scales = np.array([setting.noise_scale for setting in settings])
+        order = np.argsort(scales)
+        noise = mechanism.noise(random, search) / mechanism.noise_scale
+        found = every_epsilon.released(
+            mechanism.noise_starts(ids, search),
+            noise,
+            scales[order],
+            search.computed_once("lines", lambda words: every_epsilon.lines(words.vectors)),
+            threads,
+        )
+        return found[:, np.argsort(order)]
+    return np.stack([setting.release(ids, random, search) for setting in settings], axis=1)
+
+
+def outcomes(ids: Ids, released: Ids, search: NeighborSearch) -> Ids:
+    """0 for original, 1 for close, 2 for distant: int64 [B, E] from [B] and [B, E]."""
+    kinds = np.full(released.shape, 2)
+    kinds[released == ids[:, None]] = _ORIGINAL
+    rows, columns = np.nonzero(kinds)
+    # A word comes out as the same few words at many epsilons: each pair is looked at once.
+    pairs, inverse = np.unique(
+        np.stack([ids[rows], released[rows, columns]]), axis=1, return_inverse=True
+    )
+    close = np.concatenate(
+        [np.zeros(0, bool)]
+        + [
+            search.is_close(pairs[0, start : start + 4096], pairs[1, start : start + 4096])
+            for start in range(0, pairs.shape[1], 4096)
+        ]
+    )
+    kinds[rows, columns] = np.where(close[inverse.ravel()], _CLOSE, 2)
+    return kinds

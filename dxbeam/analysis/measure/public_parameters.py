@@ -1,0 +1,143 @@
+"""What is public of words, as parameters of a mechanism in --mechanisms.
+
+    santext:base=frequency:base_exponent=0.5    --base and --base_exponent of dxbeam sanitize
+    santext:constant_scan=scan.json             --constant exact, with this scan
+
+So one table holds a mechanism with and without them. The weights of --importance are a flag for
+all, and stand in a table's column of parameters in the same way.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms.constants.exact_constant import ExactConstant
+from dxbeam.text.public.base_file import read_base
+from dxbeam.text.public.constant_file import read_constant
+
+BASE, EXPONENT, SCAN, IMPORTANCE = "base", "base_exponent", "constant_scan", "importance"
+_FLAGS = {
+    BASE: "--base",
+    EXPONENT: "--base_exponent",
+    SCAN: "--constant exact --constant_scan",
+    IMPORTANCE: "--importance",
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a parameter names, and how it was named.
+
+    Attributes:
+      source: as it was written.
+      value: a base measure, a constant, or None where another parameter holds what it says.
+    """
+
+    source: str
+    value: Any
+
+    def __str__(self) -> str:
+        return self.source
+
+
+Value = str | Known
+"""Of a parameter."""
+
+
+class Written(NamedTuple):
+    """A table's column of parameters, taken apart.
+
+    Attributes:
+      parameters: as --parameters takes them.
+      flags: further flags of dxbeam sanitize, with their values.
+    """
+
+    parameters: str
+    flags: str
+
+
+def read(parameters: dict[str, str]) -> dict[str, Value]:
+    """The parameters of a mechanism, those that are public knowledge read.
+
+    Raises:
+      ConfigurationError: a file cannot be read, or an exponent without a base measure.
+    """
+    found: dict[str, Value] = dict(parameters)
+    if EXPONENT in found and BASE not in found:
+        raise ConfigurationError("`mechanisms`: base_exponent goes with base; leave it out")
+    if BASE in parameters:
+        exponent = parameters.get(EXPONENT, "1")
+        try:
+            number = float(exponent)
+        except ValueError:
+            raise ConfigurationError(
+                f"`mechanisms`: base_exponent must be a number, not {exponent}"
+            ) from None
+        found[BASE] = Known(parameters[BASE], read_base(parameters[BASE], number))
+        if EXPONENT in parameters:
+            found[EXPONENT] = Known(exponent, None)
+    if SCAN in parameters:
+        found[SCAN] = Known(parameters[SCAN], read_constant(parameters[SCAN]))
+    return found
+
+
+def arguments(parameters: Iterable[tuple[str, Value]]) -> dict[str, Any]:
+    """What ``make_mechanism`` takes."""
+    made: dict[str, Any] = {}
+    for name, value in parameters:
+        if not isinstance(value, Known):
+            made[name] = value
+        elif value.value is not None:
+            made["constant" if name == SCAN else name] = value.value
+    return made
+
+
+def epsilons_of(
+    parameters: Iterable[tuple[str, Value]], asked: tuple[float, ...] | None
+) -> tuple[float, ...] | None:
+    """At which epsilons a mechanism is measured: with a scan those that it solved for.
+
+    Args:
+      parameters: of the mechanism.
+      asked: the same for all mechanisms; None where each has epsilons of its own.
+
+    Raises:
+      ConfigurationError: the scan solved for none of those that are asked for.
+    """
+    constant = arguments(parameters).get("constant")
+    if not isinstance(constant, ExactConstant):
+        return asked
+    solved = tuple(epsilon for epsilon, _ in constant.levels)
+    if asked is None:
+        return solved
+    both = tuple(epsilon for epsilon in asked if epsilon in solved)
+    if not both:
+        raise ConfigurationError(
+            f"`epsilons`: the scan of `mechanisms` solved for "
+            f"{', '.join(f'{epsilon:g}' for epsilon in solved)}, and for none of these"
+        )
+    return both
+
+
+def written(parameters: Iterable[tuple[str, Value]], importance: str = "") -> str:
+    """The column of a table: parameters as --parameters takes them, public knowledge last."""
+    pairs = sorted(parameters, key=lambda pair: (pair[0] in _FLAGS, pair[0]))
+    parts = [f"{name}={value}" for name, value in pairs]
+    return ",".join([*parts, *([f"{IMPORTANCE}={importance}"] if importance else [])])
+
+
+def taken_apart(text: str) -> Written:
+    """What ``written`` wrote, as flags; a source may hold a comma only where it is the last."""
+    flags: list[str] = []
+    for name in reversed(_FLAGS):
+        text, here, source = f",{text}".rpartition(f",{name}=")
+        if here:
+            flags.insert(0, f"{_FLAGS[name]} {shlex.quote(source)}")
+        else:
+            text = source
+        text = text.removeprefix(",")
+    return Written(text, " ".join(flags))

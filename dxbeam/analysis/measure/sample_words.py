@@ -1,0 +1,55 @@
+"""SampleWords: a vocabulary, or a corpus whose words are counted -> the words that are measured."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+from apache_beam import pvalue
+
+from dxbeam.analysis.measure.word_sample import sample_by_frequency, uniform_sample
+
+
+class SampledWords(NamedTuple):
+    """What ``SampleWords`` returns.
+
+    Attributes:
+      sample: PCollection[WordSample] of one.
+      left_out: PCollection[int] of one, how many records of the corpus could not be read.
+    """
+
+    sample: pvalue.PCollection
+    left_out: pvalue.PCollection
+
+
+class SampleWords(beam.PTransform):
+    """Draws the words that are measured: Pipeline -> SampledWords.
+
+    Args:
+      words: how many.
+      vocabulary: how many words the vocabulary has.
+      seed: of the draw.
+      counting: counts the words of a corpus, PBegin -> what has ``counts`` and ``left_out`` as
+        ``transforms.count_words.WordCounts`` has them; words are then drawn by frequency. None for
+        words of the vocabulary, all alike.
+    """
+
+    def __init__(
+        self, words: int, vocabulary: int, seed: int, counting: beam.PTransform | None = None
+    ):
+        super().__init__()
+        self._words = words
+        self._vocabulary = vocabulary
+        self._seed = seed
+        self._counting: Any = counting
+
+    def expand(self, begin: pvalue.PBegin) -> SampledWords:
+        """Counts where there is a corpus, and draws."""
+        if self._counting is None:
+            uniform = uniform_sample(self._words, self._vocabulary, self._seed)
+            return SampledWords(
+                begin | "Draw" >> beam.Create([uniform]), begin | "LeftOut" >> beam.Create([0])
+            )
+        counted = begin | "Count" >> self._counting
+        sample = counted.counts | "Draw" >> beam.Map(sample_by_frequency, self._words, self._seed)
+        return SampledWords(sample, counted.left_out)

@@ -1,0 +1,244 @@
+"""Measures what settings do to words, as Beam transforms.
+
+Words are dealt out in batches, each measured by whichever worker takes it, and the sums added up;
+so a cluster measures vocabularies of millions of words. Random numbers follow from the seed, the
+part and the number of the batch: however the work is divided, the result is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import numpy as np
+from apache_beam import pvalue
+from apache_beam.metrics import Metrics
+from apache_beam.utils.shared import Shared
+
+from dxbeam.analysis.measure import proportions
+from dxbeam.analysis.measure.plan import Plan, Question, Setting, plan
+from dxbeam.analysis.measure.plausible_deniability import Repeated, repeat
+from dxbeam.analysis.measure.proportions import Sums
+from dxbeam.analysis.measure.word_sample import WordSample
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.search.backends.choose_backend import AUTO, check_name
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.transforms.expected import Expected
+from dxbeam.transforms.progress import Progress
+
+BATCHES = "batches"
+"""What progress is counted in."""
+
+_RELEASES_PER_TASK = 256
+
+_ONCE, _AGAIN = 0, 1  # apart in the seed, so that no two measurements share noise
+
+
+class Task(NamedTuple):
+    """A batch of words to be measured under one setting.
+
+    Attributes:
+      part: a number under which results are added up.
+      batch: which batch of the part this is.
+      setting: what is measured.
+      ids: the words.
+      repeats: how often each word is released.
+    """
+
+    part: int
+    batch: int
+    setting: Setting
+    ids: list[int]
+    repeats: int
+
+
+def tasks(part: int, setting: Setting, ids: list[int], repeats: int = 1) -> Iterator[Task]:
+    """All batches of a part."""
+    step = max(1, _RELEASES_PER_TASK // repeats)
+    for batch, start in enumerate(range(0, len(ids), step)):
+        yield Task(part, batch, setting, ids[start : start + step], repeats)
+
+
+class SharedSearch:
+    """The search of a vocabulary, which all steps that are given it share in each process.
+
+    Args:
+      vocabulary: the handle of the artifact.
+      search: how nearest words are found exactly, one of ``choose_backend.SEARCHES``; figures do
+        not depend on it.
+    """
+
+    def __init__(self, vocabulary: VocabularyHandle, search: str = AUTO):
+        check_name(search)
+        self._vocabulary, self._search = vocabulary, search
+        self._shared = Shared()
+
+    def acquire(self) -> NeighborSearch:
+        """Opens the vocabulary, or takes what another step has opened."""
+        opened: NeighborSearch = self._shared.acquire(
+            lambda: NeighborSearch(artifact.open_vocabulary(self._vocabulary), search=self._search),
+            tag=self._vocabulary.digest,
+        )
+        return opened
+
+
+class PlanMeasurement(beam.PTransform):
+    """Decides what is measured: PCollection[WordSample] -> PCollection[Plan], of one each.
+
+    Args:
+      question: what is asked.
+      search: of the vocabulary.
+    """
+
+    def __init__(self, question: Question, search: SharedSearch):
+        super().__init__()
+        self._plan = _Plan(question, search)
+
+    def expand(self, sample: pvalue.PCollection) -> pvalue.PCollection:
+        """Plans."""
+        return sample | "Plan" >> beam.ParDo(self._plan)
+
+
+class MeasureShares(beam.PTransform):
+    """Adds up what becomes of words: PCollection[Task] -> PCollection[tuple[int, Sums]].
+
+    One element for each part, under its number.
+
+    Args:
+      search: of the vocabulary.
+      seed: of the noise. The figures are of words, and nothing is released.
+      threads: of one worker.
+    """
+
+    def __init__(self, search: SharedSearch, seed: int, threads: int = 1):
+        super().__init__()
+        self._measure = _MeasureShares(search, seed, threads)
+
+    def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
+        """Spreads the batches over workers and adds the sums up per part."""
+        return (
+            tasks
+            | "Expected" >> Expected(BATCHES)
+            | "Spread" >> beam.Reshuffle()
+            | "Measure" >> beam.ParDo(self._measure)
+            | "AddUp" >> beam.CombinePerKey(_AddUp())
+        )
+
+
+class RepeatWords(beam.PTransform):
+    """Releases words again and again: PCollection[Task] -> PCollection[tuple[int, Repeated]].
+
+    An element for each word of each part, under the part's number.
+
+    Args:
+      search: of the vocabulary.
+      seed: of the noise. The figures are of words, and nothing is released.
+      threads: of one worker.
+    """
+
+    def __init__(self, search: SharedSearch, seed: int, threads: int = 1):
+        super().__init__()
+        self._repeat = _RepeatWords(search, seed, threads)
+
+    def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
+        """Spreads the batches over workers."""
+        return (
+            tasks
+            | "Expected" >> Expected(BATCHES)
+            | "Spread" >> beam.Reshuffle()
+            | "Repeat" >> beam.ParDo(self._repeat)
+        )
+
+
+class Searching(beam.DoFn):
+    """A step that needs the vocabulary.
+
+    Args:
+      search: opens it.
+    """
+
+    def __init__(self, search: SharedSearch):
+        self._shared = search
+
+    def setup(self) -> None:  # noqa: D102
+        self._search = self._shared.acquire()
+
+
+class _Plan(Searching):
+    def __init__(self, question: Question, search: SharedSearch):
+        super().__init__(search)
+        self._question = question
+
+    def process(self, sample: WordSample) -> Iterator[Plan]:
+        yield plan(self._question, WordSample(*sample), self._search)
+
+
+class _Noisy(Searching):
+    def __init__(self, search: SharedSearch, seed: int, threads: int):
+        super().__init__(search)
+        self._seed = seed
+        self._threads = threads
+        self._words = Metrics.counter("dxbeam", "measured_words")
+
+    def setup(self) -> None:
+        super().setup()
+        self._progress = Progress()
+
+    def _random(self, task: Task, kind: int) -> Any:
+        draws = task.setting.made().draws(self._search.vocabulary.dimensions)
+        generator = np.random.default_rng((self._seed, kind, task.part, task.batch))
+        shape = (len(task.ids) * task.repeats, draws)
+        return generator.integers(0, 2**64, shape, dtype=np.uint64)
+
+
+class _MeasureShares(_Noisy):
+    def process(self, task: Task) -> Iterator[tuple[int, Sums]]:
+        self._words.inc(len(task.ids))
+        sums = proportions.measure(
+            task.setting.made(),
+            task.setting.epsilons,
+            task.setting.rank_cs,
+            np.array(task.ids, np.int64),
+            self._random(task, _ONCE),
+            self._search,
+            self._threads,
+        )
+        self._progress.count(**{BATCHES: 1})
+        yield task.part, sums
+
+
+class _RepeatWords(_Noisy):
+    def process(self, task: Task) -> Iterator[tuple[int, Repeated]]:
+        self._words.inc(len(task.ids))
+        repeated = repeat(
+            task.setting.made(),
+            task.setting.epsilons,
+            np.array(task.ids, np.int64),
+            task.repeats,
+            self._random(task, _AGAIN),
+            self._search,
+            self._threads,
+        )
+        self._progress.count(**{BATCHES: 1})
+        for word in repeated:
+            yield task.part, word
+
+
+class _AddUp(beam.CombineFn):
+    def create_accumulator(self) -> Sums | None:
+        return None
+
+    def add_input(self, accumulator: Sums | None, sums: Sums) -> Sums:
+        return sums if accumulator is None else accumulator.plus(sums)
+
+    def merge_accumulators(self, accumulators: Iterable[Sums | None]) -> Sums | None:
+        merged = None
+        for sums in accumulators:
+            if sums is not None:
+                merged = self.add_input(merged, sums)
+        return merged
+
+    def extract_output(self, accumulator: Sums | None) -> Sums | None:
+        return accumulator

@@ -1,0 +1,78 @@
+"""What all pages of measurements are made of."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from dxbeam.analysis.measure.public_parameters import taken_apart
+from dxbeam.analysis.measure.tables import Row
+from dxbeam.space.artifact.artifact import VocabularyHandle
+
+REPORT = "report.html"
+
+
+class Heading(NamedTuple):
+    """What is known before anything is measured.
+
+    Attributes:
+      vocabulary: its ``name``, ``words`` and ``dimensions``.
+      corpus: the files whose words were measured; "" for words of the vocabulary.
+      command: by which it is measured.
+    """
+
+    vocabulary: dict[str, Any]
+    corpus: str
+    command: str
+
+
+def heading(
+    name: str, vocabulary: VocabularyHandle, corpus: str | None, command: Sequence[str]
+) -> Heading:
+    """What a page begins with.
+
+    Args:
+      name: the vocabulary as it was given.
+      vocabulary: its handle.
+      corpus: the files whose words are measured, if any are.
+      command: its name and arguments, after "dxbeam".
+    """
+    described = {"name": name, "words": vocabulary.words, "dimensions": vocabulary.dimensions}
+    return Heading(described, corpus or "", shlex.join(["dxbeam", *command]))
+
+
+def render(template: str, **values: Any) -> str:
+    """A page from a template of this folder."""
+    environment = Environment(
+        loader=PackageLoader("dxbeam", "analysis/pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(version=metadata.version("dxbeam"), **values)
+
+
+def figure(title: str, svg: str, alternative: str, rows: Sequence[Row] = ()) -> dict[str, Any]:
+    """A picture, what it shows in words, and the rows behind it."""
+    return {"title": title, "svg": Markup(svg), "alt": alternative, "rows": rows}
+
+
+def flags(
+    mechanism: str, parameters: str, vocabulary: str, epsilon: float, rank_c: float | None
+) -> str:
+    """The flags of dxbeam sanitize that choose a setting; parameters are ``parameters_text``."""
+    chosen = (
+        f"--vocabulary {shlex.quote(vocabulary)} --mechanism {mechanism} --epsilon {epsilon:.12g}"
+    )
+    further = taken_apart(parameters)
+    if further.parameters:
+        chosen += f" --parameters {further.parameters}"
+    if further.flags:
+        chosen += f" {further.flags}"
+    return chosen if rank_c is None else f"{chosen} --rank_c {rank_c:.12g}"

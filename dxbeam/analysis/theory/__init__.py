@@ -1,0 +1,1 @@
+"""What can be computed of noise and of words without measuring anything."""

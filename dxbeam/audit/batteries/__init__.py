@@ -1,0 +1,1 @@
+"""Batteries of tests, one file for each kind of output."""

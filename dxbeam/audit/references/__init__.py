@@ -1,0 +1,1 @@
+"""What mechanisms should release, written a second time from the papers."""

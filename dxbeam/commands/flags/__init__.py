@@ -1,0 +1,1 @@
+"""The flags of each command, and how they are written."""

@@ -1,0 +1,1 @@
+"""What formats share: lines, rows, columns, encodings, records."""

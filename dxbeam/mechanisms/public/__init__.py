@@ -1,0 +1,1 @@
+"""What is public of words and enters a mechanism as a parameter."""

@@ -1,0 +1,305 @@
+"""Importance: public weights of words, by which harmless words stay unchanged more often.
+
+A budget epsilon for each word seems natural, more for harmless words and less for others. With
+noise of a scale that depends on the word there is no finite bound, and an exponential mechanism
+with an epsilon of its own for each word exceeds what its largest epsilon promises
+(docs/guides/budgets-per-word.md). What holds is a public weight rho(w) >= 0 for each word in the
+metric:
+
+    d'(w, w') = epsilon d(w, w') + rho(w) + rho(w')  for w != w',    d'(w, w) = 0,
+
+and the exponential mechanism, P(y | w) proportional to exp(-d'(w, y) / 2). Words without a weight
+keep epsilon d among themselves. A word with one is farther from all others, so it stays what it is
+more often, and others become it less often; the price is rho(w) more in the exponent.
+
+d' is a metric wherever d is one (a pseudometric where words share a vector). It is symmetric and
+nowhere negative, and d'(w, w') <= d'(w, z) + d'(z, w'): where z is w or w' both sides are equal;
+elsewhere the right side is at least epsilon d(w, w') + rho(w) + 2 rho(z) + rho(w') where w != w',
+and the left side is 0 where w = w'. The same with min(d, gamma), a metric too, for d.
+
+The bound. By the triangle inequality each weight exp(-d'(w, y) / 2) changes by a factor of at most
+exp(d'(w, w') / 2) when w is replaced by w', and so does their sum: P(y | w) <= exp(d'(w, w'))
+P(y | w'), McSherry and Talwar 2007, theorem 6.
+
+Words outside the vocabulary. Let pi be the identity on the vocabulary (where that is lower-case, pi
+lower-cases first, so every casing of a word has one weight) and send every other string to one
+further word u, at the public unknown vector and with rho(u) = 0. d' is a metric on the
+vocabulary and u together; u is never released, which is no matter for the bound, as outputs may be
+any subset. The mechanism sees pi(s) alone, so for all strings the bound holds with d'(pi(s),
+pi(s')): pulling a metric back along a fixed public function is how a guarantee survives
+pre-composition. Two unknown strings are at distance 0. A larger rho(u) would change no
+probability, as exp(-rho(u) / 2) cancels where u itself cannot be released, and so would promise
+less for nothing: hence 0.
+
+All of this needs rho to be public. Weights that were computed from the private corpus depend on
+what they should hide, and void the guarantee.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dxbeam.errors import ConfigurationError, described
+from dxbeam.guarantees import Guarantee, Metric, at_most
+from dxbeam.mechanisms.sampling.noise import uniform
+from dxbeam.randomness import Random
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
+
+LARGEST_WEIGHT = 100.0
+"""exp(-100 / 2) = 2e-22: with such a weight a word stays what it is for certain."""
+
+MOST_WORDS = 1 << 18
+"""Lists travel with the job, some 20 bytes a word."""
+
+FREQUENCY = "frequency"
+
+MUST_BE_PUBLIC = (
+    "The weights of importance must be public; weights computed from the private corpus void the "
+    "guarantee."
+)
+
+
+@dataclass(frozen=True)
+class WordWeights:
+    """Weights by a list of words; words that it does not name have none.
+
+    Attributes:
+      listed: the weights, from 0 to LARGEST_WEIGHT, by word.
+      kind: which list it is, for sentences and release.json.
+      file: where it was read, its name and the SHA-256 of its bytes; None for none.
+      largest: of the weights.
+      digest: SHA-256 of the words and their weights, in the order of the words.
+
+    Raises:
+      ConfigurationError: a weight that is none, no weight above 0, or too many words.
+    """
+
+    listed: Mapping[str, float] = field(repr=False, compare=False)
+    kind: str = "listed"
+    file: tuple[str, str] | None = field(default=None, compare=False)
+    largest: float = field(init=False)
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.listed, Mapping):
+            raise ConfigurationError(
+                "importance is a mapping of words to weights, such as {'the': 10.0}, and this is "
+                f"{described(self.listed)}"
+            )
+        weights = {word: checked_weight(weight) for word, weight in self.listed.items()}
+        kept = {word: weights[word] for word in sorted(weights) if weights[word]}
+        if not kept:
+            raise ConfigurationError("importance: no word has a weight above 0; leave it out")
+        if len(kept) > MOST_WORDS:
+            raise ConfigurationError(
+                f"importance: {len(kept):,} words have a weight, and a list holds at most "
+                f"{MOST_WORDS:,}; leave out the smallest, or take {FREQUENCY}"
+            )
+        content = json.dumps(list(kept.items()), separators=(",", ":")).encode()
+        object.__setattr__(self, "listed", kept)
+        object.__setattr__(self, "largest", max(kept.values()))
+        object.__setattr__(self, "digest", hashlib.sha256(content).hexdigest())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every parameter, ready for JSON; the words by their number and SHA-256."""
+        return {
+            "kind": self.kind,
+            "largest": self.largest,
+            "words": len(self.listed),
+            "sha256": self.digest,
+        }
+
+    @property
+    def sentence(self) -> str:
+        """Which weights these are, as a person reads it."""
+        return f"{self.kind}, {len(self.listed):,} words, SHA-256 {self.digest[:12]}"
+
+    def of(self, vocabulary: Vocabulary) -> Floats:
+        """The weight of each word of a vocabulary, float64 [N].
+
+        Where the vocabulary's casing makes one word of several, the largest counts.
+
+        Raises:
+          ConfigurationError: none of the words is in the vocabulary.
+        """
+        ids = vocabulary.ids_of(self.listed)
+        weights = np.zeros(len(vocabulary))
+        known = ids != UNKNOWN
+        if not known.any():
+            raise ConfigurationError(
+                f"`importance`: none of the {len(ids):,} words with a weight is in the vocabulary; "
+                "give weights of its words"
+            )
+        np.maximum.at(weights, ids[known], np.fromiter(self.listed.values(), float)[known])
+        return weights
+
+
+@dataclass(frozen=True)
+class FrequencyWeights:
+    """Weights that fall with the logarithm of a word's rank, from ``largest`` to 0.
+
+    Embedding files list words by their frequency in the public corpus that they were made of, and
+    by Zipf's law a word of rank r occurs 1 / r times as often as the first one. So the weight of
+    the word with the id i, rank i + 1, is largest (1 - ln(i + 1) / ln N): proportional to the
+    logarithm of how much more often it occurs than the last word.
+
+    Attributes:
+      largest: the first word's weight.
+    """
+
+    largest: float = 10.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "largest", checked_weight(self.largest))
+        if not self.largest:
+            raise ConfigurationError("importance: no word has a weight above 0; leave it out")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every parameter, ready for JSON."""
+        return {"kind": FREQUENCY, "largest": self.largest}
+
+    @property
+    def sentence(self) -> str:
+        """Which weights these are, as a person reads it."""
+        return (
+            f"{FREQUENCY}: {self.largest:.12g} (1 - ln(r) / ln(N)) for the r-th of the N words of "
+            "the vocabulary"
+        )
+
+    def of(self, vocabulary: Vocabulary) -> Floats:
+        """The weight of each word of a vocabulary, float64 [N]."""
+        words = len(vocabulary)
+        ranks = np.arange(1, words + 1)
+        return np.asarray(self.largest * (1 - np.log(ranks) / math.log(max(words, 2))))
+
+
+Importance = WordWeights | FrequencyWeights
+"""Public weights of words."""
+
+
+def checked_weight(weight: float) -> float:
+    """A weight as a float.
+
+    Raises:
+      ConfigurationError: it is no number from 0 to LARGEST_WEIGHT.
+    """
+    try:
+        given = math.nan if isinstance(weight, bool) else float(weight)
+    except (TypeError, ValueError):
+        given = math.nan
+    if not 0 <= given <= LARGEST_WEIGHT:
+        raise ConfigurationError(
+            f"a weight of importance is a number from 0 to {LARGEST_WEIGHT:g}, not "
+            f"{given if isinstance(weight, (int, float)) else described(weight)}; with 10 a word "
+            "stays what it is unless some hundred others are near"
+        )
+    return given
+
+
+def checked_importance(importance: object) -> None:
+    """Refuses what are no weights.
+
+    Raises:
+      ConfigurationError: so it is.
+    """
+    if not isinstance(importance, WordWeights | FrequencyWeights | None):
+        raise ConfigurationError(
+            "importance is what dxbeam.read_importance gives, WordWeights or FrequencyWeights, and "
+            f"this is {described(importance)}"
+        )
+
+
+def with_importance(promise: Guarantee, importance: Importance | None) -> Guarantee:
+    """The guarantee of a word in the metric d', from that in the metric d.
+
+    Args:
+      promise: of the same mechanism without weights; pure.
+      importance: the weights; without them the promise stays what it is.
+    """
+    if importance is None:
+        return promise
+    epsilon, largest = promise.epsilon, at_most(importance.largest)
+    metric = Metric(
+        f"{promise.metric.name}, with importance",
+        f"sum of the {promise.metric.sentence}, and, for two different words, of (rho(x) + "
+        f"rho(x')) / {epsilon:.12g}, rho being the public weights of importance "
+        f"({importance.sentence})",
+    )
+    return dataclasses.replace(
+        promise,
+        metric=metric,
+        euclidean_epsilon=None,
+        far_odds=None
+        if promise.far_odds is None
+        else promise.far_odds * math.exp(importance.largest),
+        caveats=(
+            *promise.caveats,
+            "The price of importance: between two words without a weight the exponent is "
+            f"{at_most(epsilon)} times the first of the two distances; a word with a weight costs "
+            f"its weight more, {largest} at most, and two such words the sum of theirs. A word "
+            "counts as the vocabulary looks it up: where that is lower-case, every casing of a "
+            "word has the largest weight that is listed for any of them. Words outside the "
+            "vocabulary have none.",
+            MUST_BE_PUBLIC,
+        ),
+    )
+
+
+class Favoured(NamedTuple):
+    """What weights make of a vocabulary.
+
+    Attributes:
+      factors: float64 [N + 1], exp(-rho / 2) of each word; the last one is that of UNKNOWN, 1.
+      order: int64 [N], the words from the smallest factor to the largest.
+      sums: float64 [N], the factors added up in this order.
+      leaving: float64 [N + 1], by which the probability of every word other than the original x is
+        lower; None where it is ``factors``.
+      staying: float64 [N], by which that of x itself is; None for 1.
+    """
+
+    factors: Floats
+    order: Ids
+    sums: Floats
+    leaving: Floats | None = None
+    staying: Floats | None = None
+
+    def factors_of(self, words: Ids) -> Floats:
+        """By which the probability of every other word is lower around each word: [B] -> [B]."""
+        return np.asarray((self.factors if self.leaving is None else self.leaving)[words])
+
+    def times_factors(self, weights: Floats, words: Ids, others: Ids) -> Floats:
+        """Weights of other words around each word, by distance, as importance changes them.
+
+        Args:
+          weights: float64 [B, k], by distance alone.
+          words: int64 [B]; UNKNOWN stands for the unknown word.
+          others: int64 [B, k] or [k].
+        """
+        factors = self.factors[others] * self.factors_of(words)[:, None]
+        itself = weights if self.staying is None else weights * self.staying[others]
+        return np.where(others == words[:, None], itself, weights * factors)
+
+    def draw(self, random: Random, tail: Random) -> Ids:
+        """Words with probabilities proportional to their factors: uint64 [B] -> int64 [B]."""
+        places = np.searchsorted(self.sums, uniform(random, tail) * self.sums[-1])
+        return np.asarray(self.order[places])
+
+
+def favoured(importance: Importance, search: NeighborSearch) -> Favoured:
+    """What weights make of the vocabulary, computed once per search."""
+
+    def compute(vocabulary: Vocabulary) -> Favoured:
+        factors = np.exp(-importance.of(vocabulary) / 2)
+        order = np.argsort(factors, kind="stable")
+        return Favoured(np.append(factors, 1.0), order, np.cumsum(factors[order]))
+
+    return search.computed_once(("importance", importance), compute)

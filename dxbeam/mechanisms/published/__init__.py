@@ -1,0 +1,1 @@
+"""Mechanisms as published, which guarantee nothing; for comparison only."""

@@ -1,0 +1,189 @@
+"""Draws words that are near the original and probable after the words already released.
+
+The probability of y is proportional to
+
+    q(y) w(y),    w(y) = exp(-rate min(d(x, y), gamma)),
+
+q(y) being what a public n-gram model says of y after the released words. w(y) is ``far`` for every
+word and an excess more for near words (near_words.py). q(y) is a sum of levels (dxbeam/language):
+a multiple of the public distribution of single words, what the model adds for pairs, and what it
+adds for triples. So the distribution is a sum of four parts:
+
+    far * q(y)                          for all words,
+    level 1 of q(y) * excess(y)         for the near words: a public sum for each original word,
+    level 2 of q(y) * excess(y)         for the near words that are stored after the last word,
+    level 3 of q(y) * excess(y)         for those that are stored after the last two words.
+
+A part is chosen by its sum and a word in it by its addend. The sum of q over the vocabulary is 1
+less q of the unknown word, which is never released.
+
+How near to the distribution floating point comes. Where a word is chosen, sums run from the
+smallest addend to the largest, so what was added before a word is at most as many times its own
+addend as there are addends, and uniform numbers have their full relative precision down to 2^-960
+(noise.py). With N words, a word's probability is off by a share of at most 16 N 2^-53 of itself, of
+the model's sum (1 up to 1e-12, model.py), and of its weights: rate * distance * 2^-49 as in
+exponential_choice.py. Together that is below 2^-28 for up to 2^20 words and rate * distance up to
+2^17.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+
+from dxbeam.errors import ConfigurationError
+from dxbeam.language.model import LanguageModel
+from dxbeam.mechanisms.sampling.near_words import Near, NearWords, ascending, drawn
+from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, uniform
+from dxbeam.mechanisms.sampling.stored_near import Level, Stored
+from dxbeam.randomness import Random
+from dxbeam.space.search.neighbors import Floats, Ids
+from dxbeam.space.vocabulary.words import UNKNOWN
+
+DRAWS = 3 + 3 * TAIL_DRAWS
+"""Random numbers per word: the part, the level where it is all words, the word; a tail of each."""
+
+_FAR, _SINGLE, _PAIR, _TRIPLE = range(4)
+
+
+class Prefixes(NamedTuple):
+    """What the model says after the released words of B places.
+
+    Attributes:
+      contexts: int64 [B], rows of the level of pairs.
+      rows: int64 [B], rows of the level of triples; -1 where there is none.
+      single: float64 [B], the factor of the public shares of single words.
+      pair: float64 [B], the factor of what pairs add.
+      unknown: float64 [B], the probability of the unknown word.
+    """
+
+    contexts: Ids
+    rows: Ids
+    single: Floats
+    pair: Floats
+    unknown: Floats
+
+
+def numbers_of(random: Random) -> Floats:
+    """Three uniform numbers in (0, 1] for each word: uint64 [B, DRAWS] -> float64 [B, 3]."""
+    columns = []
+    for number in range(3):
+        start = 3 + number * TAIL_DRAWS
+        columns.append(uniform(random[:, number], random[:, start : start + TAIL_DRAWS]))
+    return np.column_stack(columns)
+
+
+def choose_fluently(
+    ids: Ids, first: Ids, second: Ids, numbers: Floats, near: NearWords, every: AllWords
+) -> Ids:
+    """Draws a word for each word.
+
+    Args:
+      ids: int64 [B], the originals; UNKNOWN stands for the unknown word's vector.
+      first: int64 [B], the word released before the last one: an id, UNKNOWN or the model's start.
+      second: int64 [B], the word released last.
+      numbers: float64 [B, 3], from ``numbers_of``.
+      near: the near words at this rate and radius, by the model's lowest level.
+      every: all words, by the model.
+
+    Returns:
+      int64 [B]; row i depends on row i of the arguments only.
+    """
+    around, prefixes = near.of(ids), every.after(first, second)
+    pairs = every.pairs.near(prefixes.contexts, around)
+    stored, parts = {_PAIR: pairs}, np.zeros((len(ids), 4))
+    if every.triples is not None:
+        stored[_TRIPLE] = every.triples.near(prefixes.rows, around)
+        parts[:, _TRIPLE] = stored[_TRIPLE].sums
+    parts[:, _FAR] = around.far * (1 - prefixes.unknown)
+    parts[:, _SINGLE] = prefixes.single * around.sums
+    parts[:, _PAIR] = prefixes.pair * pairs.sums
+    order = np.argsort(parts, axis=1, kind="stable")
+    sums = np.cumsum(np.take_along_axis(parts, order, axis=1), axis=1)
+    target = numbers[:, 0] * sums[:, -1]
+    place = np.minimum((sums < target[:, None]).sum(axis=1), 3)
+    chosen = order[np.arange(len(ids)), place].tolist()
+    words = np.empty(len(ids), np.int64)
+    for row, (part, (_, level, number)) in enumerate(zip(chosen, numbers.tolist(), strict=True)):
+        if part == _FAR:
+            words[row] = every.draw(prefixes, row, level, number)
+        elif part == _SINGLE:
+            words[row] = around.draw(row, number)
+        else:
+            words[row] = _among_stored(stored[part], around, row, number)
+    return words
+
+
+def _among_stored(stored: Stored, around: Near, row: int, place: float) -> int:
+    """A near word of a row that is stored, in proportion to its share."""
+    part = slice(stored.bounds[row], stored.bounds[row + 1])
+    words = around.words[stored.places[part]]
+    return drawn(*ascending(words, stored.shares[part]), place)
+
+
+class AllWords:
+    """All words by the model; threads may share it.
+
+    Args:
+      model: of the vocabulary.
+
+    Raises:
+      ConfigurationError: a correction of the model is below 0, so it has no levels to add up.
+    """
+
+    def __init__(self, model: LanguageModel):
+        lower, higher = model.numbers.pairs, model.numbers.triples
+        for table in (lower, higher):
+            if table is not None and table.values.min(initial=0.0) < 0:
+                raise ConfigurationError(
+                    "`mechanism` fluent reads no language model that makes words less probable "
+                    "after others than by themselves, as some ARPA files do; build one from text"
+                )
+        self.model = model
+        self.pairs = Level(lower, model.words, tables=True)
+        self.triples = None if higher is None else Level(higher, model.words, tables=False)
+        self._backoff, self._backoff2 = (
+            np.asarray(weights) for weights in (model.numbers.backoff, model.numbers.backoff2)
+        )
+        self._single = ascending(np.arange(model.words), model.continuation[: model.words])
+
+    def after(self, first: Ids, second: Ids) -> Prefixes:
+        """What the model says after two words: int64 [B] each; ids, UNKNOWN or the start."""
+        model = self.model
+        contexts = np.where(second == UNKNOWN, model.words, second)
+        single = self._backoff[contexts]
+        unknown = single * model.continuation[UNKNOWN] + self.pairs.of_unknown(contexts)
+        if self.triples is None:
+            none = np.full(len(contexts), -1)
+            return Prefixes(contexts, none, single, np.ones(len(contexts)), unknown)
+        before = np.where(first == UNKNOWN, model.words, first)
+        rows = self.pairs.table.find(before, contexts)
+        factor = np.ones(len(contexts))
+        if len(self._backoff2):
+            factor = np.where(rows < 0, 1.0, self._backoff2[np.maximum(rows, 0)])
+        unknown = factor * unknown + self.triples.of_unknown(rows)
+        return Prefixes(contexts, rows, factor * single, factor, unknown)
+
+    def draw(self, prefixes: Prefixes, row: int, level: float, place: float) -> int:
+        """A word in proportion to q.
+
+        Args:
+          prefixes: what the model says after released words.
+          row: after which of them.
+          level: a uniform number in (0, 1], for the level.
+          place: another one, for the word.
+        """
+        levels = [self._single, self.pairs.ascending(int(prefixes.contexts[row]))]
+        if self.triples is not None and (triple := int(prefixes.rows[row])) >= 0:
+            levels.append(self.triples.ascending(triple))
+        factors = (float(prefixes.single[row]), float(prefixes.pair[row]), 1.0)
+        totals = sorted(
+            (factor * float(sums[-1]) if len(sums) else 0.0, number)
+            for number, (factor, (_, sums)) in enumerate(zip(factors, levels, strict=False))
+        )
+        ends = list(accumulate(total for total, _ in totals))
+        _, chosen = totals[min(bisect_left(ends, level * ends[-1]), len(ends) - 1)]
+        return drawn(*levels[chosen], place)

@@ -1,0 +1,67 @@
+"""The distribution of SanText, SanText+ and TEM: probabilities that fall with distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dxbeam.mechanisms.public.base_measure import BaseMeasure
+from dxbeam.mechanisms.public.importance import Favoured, Importance, favoured
+from dxbeam.space.search.neighbors import Floats, NeighborSearch
+from dxbeam.space.vocabulary.words import Vocabulary
+
+
+@dataclass(frozen=True)
+class WordDistribution:
+    """Probability proportional to q(y) exp(-rate * min(d, cap)) over the words from ``first`` on.
+
+    Attributes:
+      rate: in 1 / units of the embedding.
+      cap: distance from which on all words are alike.
+      first: id of the first word that may be drawn.
+      importance: public weights; the probability of a word y other than the original x is lower by
+        the factor exp(-scale (rho(x) + rho(y)) / 2). None for no weights; with them ``first`` is 0.
+      base: the public base measure q, or None for q = 1; with it ``first`` is 0.
+      scale: of the weights of importance.
+    """
+
+    rate: float
+    cap: float = np.inf
+    first: int = 0
+    importance: Importance | None = None
+    base: BaseMeasure | None = None
+    scale: float = 1.0
+
+    def weights(self, apart: Floats, smallest: npt.ArrayLike) -> Floats:
+        """By distance alone, up to a factor: 1 at the distance ``smallest``; none is lost."""
+        over = np.maximum(np.minimum(apart, self.cap) - np.minimum(smallest, self.cap), 0.0)
+        return np.asarray(np.exp(-self.rate * over))
+
+    def half_weights(self, vocabulary: Vocabulary) -> Floats | None:
+        """By which the exponent of every word other than the original grows: float64 [N]."""
+        return None if self.importance is None else self.scale * self.importance.of(vocabulary) / 2
+
+
+def public_factors(distribution: WordDistribution, search: NeighborSearch) -> Favoured | None:
+    """What base measure and weights make of the vocabulary, computed once per search."""
+    base, importance, scale = distribution.base, distribution.importance, distribution.scale
+    if base is None and (importance is None or scale == 1):
+        return None if importance is None else favoured(importance, search)
+
+    def compute(vocabulary: Vocabulary) -> Favoured:
+        lowered = distribution.half_weights(vocabulary)
+        lower = np.zeros(len(vocabulary)) if lowered is None else lowered
+        logs = np.zeros(len(vocabulary)) if base is None else base.logs(vocabulary)
+        factors = np.exp(logs - lower)
+        order = np.argsort(factors, kind="stable")
+        return Favoured(
+            np.append(factors, 1.0),
+            order,
+            np.cumsum(factors[order]),
+            np.append(np.exp(-lower), 1.0),
+            np.exp(logs),
+        )
+
+    return search.computed_once(("public factors", importance, base, scale), compute)

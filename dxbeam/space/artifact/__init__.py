@@ -1,0 +1,1 @@
+"""The files of a vocabulary: written, checked, copied and opened."""

@@ -1,0 +1,1 @@
+"""Readers of embedding files, one file per format."""

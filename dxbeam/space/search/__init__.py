@@ -1,0 +1,1 @@
+"""Which words are near a vector or a word, exactly."""

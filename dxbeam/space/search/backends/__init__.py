@@ -1,0 +1,1 @@
+"""Ways to find the nearest word, one file each, and what they share."""

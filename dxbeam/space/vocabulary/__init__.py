@@ -1,0 +1,1 @@
+"""Words, their ids and vectors, and public tables derived from them."""

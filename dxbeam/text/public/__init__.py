@@ -1,0 +1,1 @@
+"""Public knowledge from files and names: weights, base measures, constants, models."""

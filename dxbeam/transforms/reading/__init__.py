@@ -1,0 +1,1 @@
+"""From a corpus to documents, pairs and counts."""
