@@ -108,8 +108,16 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Adds the generated pages to the navigation."""
     config.nav = [
         *(config.nav or []),
-        {"Python API": sorted(api_pages(), key=lambda page: (page != "api/index.md", page))},
-        {"Project": [{title: page} for page, (title, _) in PROJECT_PAGES.items()]},
+        {
+            "Project": [
+                {
+                    "Python API": sorted(
+                        api_pages(), key=lambda page: (page != "api/index.md", page)
+                    )
+                },
+                *({title: page} for page, (title, _) in PROJECT_PAGES.items()),
+            ]
+        },
     ]
     return config
 

@@ -75,11 +75,11 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
     given = parameters or shared.epsilon is not None or decoder or any(public)
     if shared.mechanism == "all" and given:
         raise ConfigurationError(
-            "--mechanism all audits each mechanism with parameters of its own; leave --epsilon, "
+            "--mechanism all audits each mechanism with separate parameters; leave --epsilon, "
             "--parameters, --importance, --base, --constant and --decode out, or name one mechanism"
         )
     if "importance" in parameters:
-        raise ConfigurationError("--parameters: importance has a flag of its own, --importance")
+        raise ConfigurationError("--parameters: importance has a separate flag, --importance")
     sizes = {"standard": STANDARD, "small": SMALL}
     if own.samples not in sizes:
         raise ConfigurationError(f"--samples is standard or small, not {own.samples}")
@@ -108,7 +108,7 @@ def _base(source: str | None, exponent: float | None) -> FrequencyBase | None:
     """The base measure that a mechanism is audited with: one that every vocabulary has."""
     if source is None:
         if exponent is not None:
-            raise ConfigurationError("--base_exponent is of use with --base alone; leave it out")
+            raise ConfigurationError("--base_exponent is only of use with --base; leave it out")
         return None
     if source != BASE_BY_FREQUENCY:
         raise ConfigurationError(

@@ -151,8 +151,8 @@ def check(options: PipelineOptions) -> str:
     claim.check_empty(output)
     if own.table_pieces and storage.join(own.table_pieces, "").startswith(storage.join(output, "")):
         raise ConfigurationError(
-            f"`table_pieces` {own.table_pieces} lies in `output`, which must be empty when the "
-            "build is started again; choose a place beside it"
+            f"`table_pieces` {own.table_pieces} is in `output`, which must be empty when the "
+            "build is started again; choose a place next to it"
         )
     if own.clusters is not None:
         checked_cluster_size(own.clusters)

@@ -10,7 +10,7 @@ target it says which comes closest and what it misses, and exits with 1.
 
     --input 'corpus/*.jsonl'      words as frequent as in these texts, instead
     --mechanism gaussian --parameters delta=1e-6,distance=5
-    --epsilons 10:20              a range of your own; by default where the mechanism does anything
+    --epsilons 10:20              another range; by default where the mechanism does anything
     --epsilons 12                 only c is asked for
     --rank_cs none                only epsilon is asked for
     --words 20000                 narrower intervals

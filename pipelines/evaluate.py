@@ -198,8 +198,8 @@ def _check_places(releases: Sequence[str], output: str) -> None:
     for released in releases:
         if places.is_within(output, released):
             raise ConfigurationError(
-                f"`output` {output} lies in the release {released}, and what is computed from raw "
-                "text does not belong there; choose another directory"
+                f"`output` {output} is within the release {released}, and what is computed from "
+                "raw text does not belong there; choose another directory"
             )
 
 

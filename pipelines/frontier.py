@@ -15,8 +15,8 @@ it runs on this machine; --dry_run says how many points there are and roughly ho
     --context_documents 30        and which words follow which, and read documents of --input
     --importance stop_words       with santext and tem, under public weights of words
     --most_risk 0.2               the share of words that may be recovered
-    --points 7                    so many values of epsilon for each mechanism
-    --epsilons 5:20:1             a grid of your own, the same for all
+    --points 7                    this many values of epsilon for each mechanism
+    --epsilons 5:20:1             another grid, the same for all
 
 What is measured by --input is computed from raw text: keep it with the corpus. Who the attackers
 are and what they know: docs/guides/attackers.md.

@@ -29,7 +29,7 @@ def show_ledger(argv: Sequence[str]) -> int:
         "ledger", metavar="FILE", help="the file or gs:// object that --ledger named"
     )
     parser.add_argument(
-        "--corpus_id", metavar="NAME", help="show this corpus alone (default: every one)"
+        "--corpus_id", metavar="NAME", help="show only this corpus (default: every one)"
     )
     parser.add_argument(
         "--max_epsilon",

@@ -9,7 +9,7 @@ words.parquet (single words) and geometry.parquet. No text is read and none is r
 the public vocabulary are tried, each as likely as any other.
 
     --input 'corpus/*.jsonl'      words as frequent as in these texts, instead
-    --epsilons 1:70               a grid of your own; by default each mechanism gets its own
+    --epsilons 1:70               another grid; by default each mechanism gets a separate one
     --words 5000                  how many words are tried
     --mechanisms gaussian:delta=1e-6:distance=5    parameters of a mechanism
     --mechanisms santext,tem --importance stop_words    public weights of words

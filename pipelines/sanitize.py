@@ -82,10 +82,10 @@ def configuration(options: SanitizeOptions) -> Configuration:
     """The settings of the release; refuses what ``Configuration`` refuses."""
     parameters = parse_parameters(options.parameters)
     if "epsilon" in parameters:
-        raise ConfigurationError("--parameters: epsilon has a flag of its own, --epsilon")
+        raise ConfigurationError("--parameters: epsilon has a separate flag, --epsilon")
     for name in ("importance", "base", "constant"):
         if name in parameters:
-            raise ConfigurationError(f"--parameters: {name} has a flag of its own, --{name}")
+            raise ConfigurationError(f"--parameters: {name} has a separate flag, --{name}")
     public = PublicSettings(
         options.importance,
         options.base,
@@ -100,7 +100,7 @@ def configuration(options: SanitizeOptions) -> Configuration:
         options.mechanism, epsilon=epsilon, model=model, **public, **parameters
     )
     if options.stop_words and options.bag_of_words is None:
-        raise ConfigurationError("--stop_words is of use with --bag_of_words alone; leave it out")
+        raise ConfigurationError("--stop_words is only of use with --bag_of_words; leave it out")
     return Configuration(
         mechanism,
         RankResampling(options.rank_c) if options.rank_c is not None else None,

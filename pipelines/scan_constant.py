@@ -9,7 +9,7 @@ that is told apart best decides. The first form finds, for each epsilon that you
 a larger nominal one by which words may be drawn, and keeps it in a file. A file that is there
 already, of the same vocabulary and settings, is added to; a command that was stopped goes on where
 it was, from FILE.unfinished. The last form says what nominal epsilons guarantee, and writes
-nothing; of mahalanobis and coordinate_laplace, which keep their epsilon in metrics of their own, it
+nothing; of mahalanobis and coordinate_laplace, which keep their epsilon in separate metrics, it
 says what that is per unit of Euclidean distance. docs/guides/exact-constants.md explains all.
 
 Nothing private is read. All pairs are scanned, with a bound on rounding; the time grows with the

@@ -4,10 +4,10 @@
     dxbeam verify gs://bucket/releases/2026-01-31 --ledger gs://bucket/ledger.jsonl
 
 reads every file of the release again and compares digests, sizes, fields and counts with
-release.json; and the guarantee in release.json with the numbers and the configuration beside it. It
-prints first what it could not check, then what is promised and what is unprotected. Only a digest
-of release.json that was kept elsewhere shows that nobody has edited it: dxbeam sanitize prints the
-digest and enters it in the ledger.
+release.json; and the guarantee in release.json with the numbers and the configuration next to it.
+It prints first what it could not check, then what is promised and what is unprotected. Only a
+digest of release.json that was kept elsewhere shows that nobody has edited it: dxbeam sanitize
+prints the digest and enters it in the ledger.
 
     dxbeam verify release --digest 5891b5b5… --card card.html
 

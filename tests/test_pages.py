@@ -15,7 +15,7 @@ PAGES = [
 ]
 MOST_WORDS_OF_A_GUIDE = 800
 MOST_WORDS_WITHOUT_A_HEADING = 200
-LONGEST_LINE = 119
+LONGEST_LINE = 120
 
 LONG: set[str] = {"guides/frontier.md", "guides/choosing-a-mechanism.md", "guides/preview.md"}
 """Pages still to be divided."""

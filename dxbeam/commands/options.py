@@ -90,7 +90,7 @@ class CommonOptions(PipelineOptions):
         flag_group(parser, flag_groups.OUTPUT).add_argument(
             "--output",
             metavar="DIR",
-            help="directory or gs:// prefix to write to, in which nothing lies yet",
+            help="directory or gs:// prefix to write to, which must be empty",
         )
         group = flag_group(parser, flag_groups.RUN)
         group.add_argument(
@@ -104,7 +104,7 @@ class CommonOptions(PipelineOptions):
             type=count,
             metavar="N",
             help="worker processes of a run on this machine. What is released of a document does "
-            "not depend on it; in how many files it lies may (default: one for each core where "
+            "not depend on it; the number of files may (default: one for each core where "
             "sanitize or evaluate reads more than "
             f"{LARGE_CORPUS >> 20} MiB of text, else 1)",
         )
@@ -250,7 +250,7 @@ def _settle_processes(options: PipelineOptions, given: set[str]) -> None:
     elif runner != LOCAL_RUNNER:
         raise ConfigurationError(
             f"--local_processes is for runs on this machine, and --runner {runner} starts workers "
-            "by flags of its own; leave it out"
+            "by separate flags; leave it out"
         )
     else:
         use_processes(options, own.local_processes)

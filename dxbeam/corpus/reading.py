@@ -62,7 +62,7 @@ def check_readable(
                 if allow_unreadable:
                     continue
                 raise CorpusError(
-                    f"{file.path} cannot be read ({error.strerror}); mend it or leave it out"
+                    f"{file.path} cannot be read ({error.strerror}); fix it or leave it out"
                 ) from None
         readable.append(file)
     with_content = [file for file in readable if file.size]
@@ -188,7 +188,7 @@ def refuse_unreadable(files: Sequence[UnreadableFile]) -> None:
     """
     if files:
         raise RunError(
-            f"{name_unreadable(files)}; nothing is released: mend or remove what is wrong, or add "
+            f"{name_unreadable(files)}; nothing is released: fix or remove what is wrong, or add "
             "`allow_unreadable_files` to release the rest"
         )
 

@@ -1,1 +1,1 @@
-"""The bundled vocabulary and sample corpus, and how they were made."""
+"""The bundled vocabulary, language model and sample corpus, and what make demo shows."""

@@ -130,7 +130,7 @@ def count_sentences(sentences: Iterable[npt.ArrayLike], words: int, order: int) 
             )
         if ids.size and not (ids.min() >= UNKNOWN and ids.max() < words):
             raise ConfigurationError(
-                f"a sentence holds an id that is none of the vocabulary's {words:,} words"
+                f"a sentence holds an invalid id: the vocabulary has {words:,} words"
             )
         waiting.append(ids.astype(np.int64))
         size += len(ids)

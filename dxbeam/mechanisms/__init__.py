@@ -1,7 +1,8 @@
 """The registry of mechanisms, and what each of them offers.
 
-A mechanism is a frozen dataclass of parameters in a file of its own, and its ``name`` is that of
-the file. That is all the registry needs: it finds the mechanisms among the files of this folder.
+A mechanism is a frozen dataclass of parameters in a separate file, and its ``name`` is that of the
+file. That is all the registry needs: it finds the mechanisms among the files of this folder and of
+published/.
 A mechanism holds no randomness and no vocabulary: word ids and random numbers come in, word ids go
 out.
 """
@@ -13,6 +14,7 @@ import difflib
 import importlib
 import inspect
 import pkgutil
+import sys
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dxbeam.errors import ConfigurationError, described
@@ -157,28 +159,32 @@ DEFAULT = "laplace"
 
 
 def find_mechanisms() -> dict[str, type[Mechanism]]:
-    """The mechanisms of this folder by name, the default first and the others in alphabetic order.
+    """The mechanisms by name, the default first and the others in alphabetic order.
 
-    A file's mechanism is the class with a ``name``; files without one (noise.py, parameters.py)
-    hold what several mechanisms use.
+    They are the files of this folder, and those of published/, which guarantee nothing. A file's
+    mechanism is the class with a ``name``.
 
     Raises:
       ConfigurationError: a mechanism's name is not its file's, or it is no frozen dataclass with
         ``draws``, ``release`` and ``guarantee``.
     """
     found: dict[str, type[Mechanism]] = {}
-    for file in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{file.name}")
-        classes: list[tuple[str, Any]] = inspect.getmembers(module, inspect.isclass)
-        for _, made in classes:
-            if made.__module__ == module.__name__ and "name" in vars(made):
-                _check(made, file.name)
-                found[file.name] = made
+    published = importlib.import_module(f"{__name__}.published")
+    for folder in (sys.modules[__name__], published):
+        for file in pkgutil.iter_modules(folder.__path__):
+            if file.ispkg:
+                continue
+            module = importlib.import_module(f"{folder.__name__}.{file.name}")
+            classes: list[tuple[str, Any]] = inspect.getmembers(module, inspect.isclass)
+            for _, made in classes:
+                if made.__module__ == module.__name__ and "name" in vars(made):
+                    _check(made, file.name)
+                    found[file.name] = made
     return dict(sorted(found.items(), key=lambda named: (named[0] != DEFAULT, named[0])))
 
 
 def _check(made: type[Any], file: str) -> None:
-    where = f"dxbeam/mechanisms/{file}.py: {made.__name__}"
+    where = f"{made.__module__.replace('.', '/')}.py: {made.__name__}"
     if made.name != file:
         raise ConfigurationError(
             f"{where} has the name {made.name!r}; a mechanism is called as its file is, so set "

@@ -56,7 +56,7 @@ READS_ON = (
     "word, x in place of x', differ in the whole of what is released by a factor of at most "
     "exp(epsilon * d(x, x'))."
 )
-_ROWS_AT_ONCE = 256
+_ROWS_AT_ONCE = 512
 
 LARGEST_GAMMA = 1e18
 """Beyond all distances of vectors in use; float32 holds its square."""

@@ -88,9 +88,10 @@ class Mahalanobis:
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Stretched Laplace noise: uint64 [B, draws] -> float64 [B, n]."""
+        weight = self.covariance_weight
         stretch = search.computed_once(
-            self,
-            lambda vocabulary: np.linalg.cholesky(shape_of(vocabulary, self.covariance_weight)),
+            ("stretch", weight),
+            lambda vocabulary: np.linalg.cholesky(shape_of(vocabulary, weight)),
         )
         n = search.vocabulary.dimensions
         noise = laplace(random, n, self.epsilon)

@@ -238,7 +238,7 @@ def _check_repaired(repaired: Mapping[str, int]) -> None:
     if unrepaired and not repaired["repaired"]:
         raise RunError(
             f"`repair_endpoint`: the language model repaired none of {unrepaired} texts, so "
-            "nothing is released; the log says why: mend that, or leave `repair_model` out"
+            "nothing is released; the log says why: fix that, or leave `repair_model` out"
         )
 
 

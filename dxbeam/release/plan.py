@@ -24,7 +24,7 @@ from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.remarks import remarks
 from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
-from dxbeam.text.decoding.reading import FOLLOWS, STARTS
+from dxbeam.text.decoding.pieces import FOLLOWS, STARTS
 from dxbeam.text.repair import Repair
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally

@@ -21,13 +21,14 @@ from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.candidates import Candidate, written
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.pieces import CUT, FOLLOWS, OVERLAP, Breaks
 from dxbeam.text.decoding.reader import Window, breaks_of, windows
-from dxbeam.text.decoding.reading import CUT, FOLLOWS, OVERLAP, Breaks
 from dxbeam.text.tally import Tally
 
 MASK = "<unk>"
 
 _WORDS_PER_SEARCH = 4096
+_WORDS_READ_ON = 1 << 14  # of words drawn one after the other, which need many texts side by side
 _CHARACTERS_PER_BATCH = 1 << 22  # bounds what waits when documents hold few words
 _ORIGINAL, _CLOSE, _DISTANT, _UNKNOWN = range(4)
 
@@ -177,18 +178,18 @@ class Batch:
         for some_gaps, some_ids in found:
             gaps += some_gaps
             ids += some_ids
-        breaks = breaks_of(gaps)
-        if self._sanitizer.reads_released:
+        breaks, reads_released = breaks_of(gaps), self._sanitizer.reads_released
+        if reads_released:
             words_in = self._sanitizer.configuration.words.splitter.words
             breaks[[bool(words_in(gap)) for gap in gaps]] = CUT  # masked and kept words
-        for window in windows(len(ids), 0 if self._sanitizer.reads_released else OVERLAP):
+        for window in windows(len(ids), 0 if reads_released else OVERLAP):
             read = breaks[window.first : window.end].copy()
             read[0] = CUT if read[0] == FOLLOWS else read[0]
             self._gaps += gaps[window.start : window.stop]
             self._ids += ids[window.first : window.end]
             self._runs.append((draft, window.stop - window.start))
             self._reads.append(_Read(window, read))
-            if len(self._ids) >= _WORDS_PER_SEARCH:
+            if len(self._ids) >= (_WORDS_READ_ON if reads_released else _WORDS_PER_SEARCH):
                 self._release()
                 self._complete(self._unfinished[:-1])
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dxbeam.space.search.neighbors import Ids
 from dxbeam.space.vocabulary.words import Vocabulary
-from dxbeam.text.decoding.reading import Posterior
+from dxbeam.text.decoding.likelihoods import Posterior
 
 Candidate = tuple[str, float]
 

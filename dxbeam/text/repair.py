@@ -114,7 +114,7 @@ class Repair:
                 )
             if url.scheme == "http" and url.hostname not in _LOCAL:
                 raise ConfigurationError(
-                    "`repair_endpoint`: a key is sent over https alone, or to this machine"
+                    "`repair_endpoint`: a key is sent only over https, or to this machine"
                 )
         if self.failures not in FAILURES:
             raise ConfigurationError(

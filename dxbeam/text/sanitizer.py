@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -30,8 +31,9 @@ from dxbeam.text.batch import Batch, Sanitized
 from dxbeam.text.candidates import Candidate, candidates_of
 from dxbeam.text.configuration import Configuration, as_configuration
 from dxbeam.text.decoding.decoder import CONTEXT
+from dxbeam.text.decoding.likelihoods import Posterior
+from dxbeam.text.decoding.pieces import Breaks
 from dxbeam.text.decoding.reader import Reader, breaks_of_runs, chosen
-from dxbeam.text.decoding.reading import Breaks, Posterior
 from dxbeam.text.public.public_model import with_model
 from dxbeam.text.truecase import truecased
 
@@ -196,7 +198,7 @@ class Sanitizer:
         """Whether words are decoded together with those around them."""
         return self._reader is not None and self._reader.decoder.kind == CONTEXT
 
-    @property
+    @cached_property
     def reads_released(self) -> bool:
         """Whether words are drawn after reading the ones released before them."""
         return isinstance(self.configuration.mechanism, ReadsReleased)

@@ -78,7 +78,7 @@ class VectorConfiguration:
         if not self.sensitivity.value > 0:
             raise ConfigurationError(
                 f"`sensitivity` {self.sensitivity.method} is 0: the projection maps all words of "
-                "the vocabulary to one point, or it has one word alone; choose spectral"
+                "the vocabulary to one point, or it has only one word; choose spectral"
             )
 
     @classmethod

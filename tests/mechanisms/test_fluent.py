@@ -9,6 +9,7 @@ import dataclasses
 import itertools
 import tracemalloc
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.language.uniform import uniform_model
 from dxbeam.mechanisms.fluent import LARGEST_GAMMA, Fluent
 from dxbeam.mechanisms.public.public_model import public_model
-from dxbeam.mechanisms.sampling import near_words
+from dxbeam.mechanisms.sampling import kept_lists, near_words, stored_near
 from dxbeam.mechanisms.sampling.near_words import NearWords
 from dxbeam.mechanisms.sampling.released_before import STARTS, in_steps, known_word, places_after
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -242,6 +243,26 @@ def test_words_that_are_not_kept_are_released_alike(monkeypatch: pytest.MonkeyPa
     assert np.array_equal(made.release(ids, random, NeighborSearch(words)), expected)
 
 
+@pytest.mark.parametrize(
+    ("module", "limit"), [(kept_lists, "_MOST"), (stored_near, "_FEW"), (stored_near, "_LONG")]
+)
+def test_lists_that_are_kept_or_sorted_together_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, limit: str
+) -> None:
+    words = tiny.vocabulary(300)
+    made = Fluent(2.0, gamma=20.0, model=model_for(words, 3))
+    ids = np.random.default_rng(0).integers(UNKNOWN, 300, 400)
+    random = random_numbers(400, made.draws(8), seed=2)
+    places = np.column_stack([np.arange(400) - 2, np.arange(400) - 1])
+    places[np.arange(400) % 20 < 2] = STARTS
+    places[1::20, 1] = np.arange(0, 400, 20)
+    expected = made.release_in_order(ids, random, NeighborSearch(words), places)
+    monkeypatch.setattr(module, limit, 0)
+    search = NeighborSearch(words)
+    for _ in range(2):
+        assert np.array_equal(made.release_in_order(ids, random, search, places), expected)
+
+
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e4])
 def test_any_epsilon_works(epsilon: float) -> None:
     """Weights neither overflow nor all vanish; without a near word all words are alike."""
@@ -269,17 +290,15 @@ def test_any_gamma_works_up_to_a_limit(epsilon: float) -> None:
 
 
 def test_memory_does_not_grow_with_the_number_of_sentences_where_all_words_are_near() -> None:
-    words = tiny.vocabulary(1000)
-    made, peaks = Fluent(1.0, gamma=1e6, model=model_for(words, 2)), []
-    search = NeighborSearch(words)
-    made.release(np.arange(1000), random_numbers(1000, made.draws(8), seed=0), search)
-    for rows in (512, 4096):
-        random = random_numbers(rows, made.draws(8), seed=0)
-        tracemalloc.start()
-        made.release(np.arange(rows) % 1000, random, search)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert peaks[1] < 2 * peaks[0]
+    """Less than a byte for each near word of each row."""
+    words, rows = tiny.vocabulary(1000), 4096
+    made, search = Fluent(1.0, gamma=1e6, model=model_for(words, 2)), NeighborSearch(words)
+    random = random_numbers(rows, made.draws(8), seed=0)
+    made.release(np.arange(1000), random[:1000], search)
+    tracemalloc.start()
+    made.release(np.arange(rows) % 1000, random, search)
+    assert tracemalloc.get_traced_memory()[1] < rows * 1000
+    tracemalloc.stop()
 
 
 def test_a_model_is_named_by_its_own_digest() -> None:

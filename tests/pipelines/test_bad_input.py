@@ -236,7 +236,7 @@ def _contents(folder: Path) -> set[Path]:
         ("--key_uri=env:DXBEAM_NO_SUCH", "not set"),
         ("--bag_of_words=0", "not a whole number from 1"),
         ("--bag_of_words=many", "not a whole number from 1"),
-        ("--stop_words=none", "with --bag_of_words alone"),
+        ("--stop_words=none", "only of use with --bag_of_words"),
         ("--repair_model=m", "--repair_endpoint is needed"),
         ("--repair_endpoint=http://localhost/v1", "--repair_model is needed"),
         ("--config=/nowhere.yaml", "cannot be read"),

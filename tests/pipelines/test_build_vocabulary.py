@@ -143,7 +143,7 @@ def test_pieces_of_another_table_are_left_alone(embeddings: Path, tmp_path: Path
     other.touch()
     _build(embeddings, tmp_path / "out", "--neighbors=20", pieces)
     assert other.exists()
-    with pytest.raises(DxbeamError, match="lies in `output`"):
+    with pytest.raises(DxbeamError, match="is in `output`"):
         _build(embeddings, tmp_path / "new", f"--table_pieces={tmp_path / 'new' / 'pieces'}")
 
 

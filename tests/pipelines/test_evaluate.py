@@ -242,7 +242,7 @@ def test_nothing_is_written_where_something_lies_nor_into_the_release(
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(DxbeamError, match="is not empty"):
         releases.rows(corpus, release, tmp_path)
-    with pytest.raises(DxbeamError, match="lies in the release"):
+    with pytest.raises(DxbeamError, match="is within the release"):
         releases.rows(corpus, release, release / "scores")
 
 

@@ -69,7 +69,7 @@ def test_a_release_of_another_corpus_is_named(uri: str, several: Path, tmp_path:
     flags = [f"--original={corpus}", f"--released={release},{strange}"]
     with pytest.raises(DxbeamError, match="strange: no document of --released"):
         evaluate_release([*flags, f"--output={tmp_path}/out"])
-    with pytest.raises(DxbeamError, match=r"lies in the release .*strange"):
+    with pytest.raises(DxbeamError, match=r"is within the release .*strange"):
         evaluate_release([*flags, f"--output={strange}/out"])
 
 

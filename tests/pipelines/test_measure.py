@@ -93,7 +93,7 @@ def test_words_with_weights_come_out_as_themselves_more_often(
         (["--importance=frequency"], "goes with --mechanism santext or tem, not with laplace"),
         (["--mechanisms=santext,custext", "--importance=frequency"], "not with custext"),
         (["--mechanisms=all", "--importance=frequency"], "goes with --mechanism santext or tem"),
-        (["--mechanisms=tem:importance=2"], "importance has a flag of its own, --importance"),
+        (["--mechanisms=tem:importance=2"], "importance has a separate flag, --importance"),
         (["--mechanisms=tem", "--importance=stop_words"], "is in the vocabulary"),
         (["--mechanisms=tem", "--importance=nowhere"], "cannot be read"),
     ],

@@ -113,7 +113,7 @@ def test_the_job_gives_words_the_weights_of_a_file(uri: str, corpus: Path, tmp_p
         (["--mechanism=laplace", "--importance=frequency"], "no finite bound"),
         (["--mechanism=santext", "--importance={tmp}/none"], "cannot be read"),
         (["--mechanism=santext", "--importance=stop_words"], "is in the vocabulary"),
-        (["--mechanism=santext", "--parameters=importance=2"], "a flag of its own"),
+        (["--mechanism=santext", "--parameters=importance=2"], "a separate flag"),
         (["--mechanism=santext", "--importance=frequency=101"], "from 0 to 100"),
     ],
 )

@@ -5,11 +5,11 @@ the words of the largest prior(x) Pr[x -> z]. For santext and tem,
 
     Pr[x -> z] = q(z) exp(-epsilon min(d(x, z), gamma) / 2) / Z(x)
 
-with gamma infinite for santext, a public base measure q or 1 (dxbeam/mechanisms/public/base_measure.py),
-and where x is not z times exp(-(rho(x) + rho(z)) / 2) where words have public weights rho
-(dxbeam/mechanisms/public/importance.py): one row of distances a released word, and once for all the sums
-Z(x) over the whole vocabulary. No attacker that sees the released word alone
-is right more often in expectation over words that are drawn from that prior.
+with gamma infinite for santext, a public base measure q or 1
+(dxbeam/mechanisms/public/base_measure.py), and where x is not z times exp(-(rho(x) + rho(z)) / 2)
+where words have public weights rho (dxbeam/mechanisms/public/importance.py): one row of distances a
+released word, and once for all the sums Z(x) over the whole vocabulary. No attacker that sees only
+the released word is right more often in expectation over words that are drawn from that prior.
 
 Distances come of float32 products: with vectors of length 7 they are off by some 1e-5, and so the
 exponents by epsilon / 2 times as much.
@@ -73,9 +73,9 @@ class KnownChannel:
         """As ``Channel`` says."""
         for part, rows in distance_rows(outputs, self.search):
             ids = outputs[part]
-            falling = _falling(self.mechanism, ids, rows, self.search)
-            base = _base(self.mechanism, self.search)
-            yield part, falling * self.weights * (1.0 if base is None else base[ids][:, None])
+            weights = falling(self.mechanism, ids, rows, self.search)
+            base = public_base(self.mechanism, self.search)
+            yield part, weights * self.weights * (1.0 if base is None else base[ids][:, None])
 
 
 def is_known(mechanism: Mechanism) -> bool:
@@ -95,17 +95,17 @@ def known_channel(mechanism: Mechanism, prior: Prior, search: NeighborSearch) ->
         )
 
     def sums_of(vocabulary: Vocabulary) -> Floats:
-        ids, base = np.arange(len(vocabulary)), _base(mechanism, search)
+        ids, base = np.arange(len(vocabulary)), public_base(mechanism, search)
         if base is not None:
             return np.concatenate(
                 [
-                    _falling(mechanism, ids[part], rows, search).astype(np.float64) @ base
+                    falling(mechanism, ids[part], rows, search).astype(np.float64) @ base
                     for part, rows in distance_rows(ids, search)
                 ]
             )
         return np.concatenate(
             [
-                _falling(mechanism, ids[part], rows, search).sum(axis=1, dtype=np.float64)
+                falling(mechanism, ids[part], rows, search).sum(axis=1, dtype=np.float64)
                 for part, rows in distance_rows(ids, search)
             ]
         )
@@ -139,8 +139,16 @@ def most_probable(row: Floats, count: int) -> Ids:
     return np.asarray(left[np.lexsort((left, -row[left]))[:count]])
 
 
-def _falling(mechanism: Mechanism, ids: Ids, rows: Singles, search: NeighborSearch) -> Singles:
+def falling(mechanism: Mechanism, ids: Ids, rows: Singles, search: NeighborSearch) -> Singles:
     """exp(-epsilon min(d, gamma) / 2) and what weights make of it, without q, in place.
+
+    Arguments as ``log_falling``.
+    """
+    return np.exp(log_falling(mechanism, ids, rows, search), out=rows)
+
+
+def log_falling(mechanism: Mechanism, ids: Ids, rows: Singles, search: NeighborSearch) -> Singles:
+    """Its logarithm, in place.
 
     Args:
       mechanism: santext or tem.
@@ -153,17 +161,15 @@ def _falling(mechanism: Mechanism, ids: Ids, rows: Singles, search: NeighborSear
     if np.isfinite(distribution.cap):
         np.minimum(rows, np.float32(distribution.cap), out=rows)
     rows *= np.float32(-distribution.rate)
-    np.exp(rows, out=rows)
     lowered = distribution.half_weights(search.vocabulary)
     if lowered is not None:
-        factors = np.exp(-lowered).astype(np.float32)
-        rows *= factors
-        rows *= factors[ids][:, None]
-        rows[np.arange(len(ids)), ids] = 1
+        rows -= lowered.astype(np.float32)
+        rows -= lowered[ids].astype(np.float32)[:, None]
+        rows[np.arange(len(ids)), ids] = 0
     return rows
 
 
-def _base(mechanism: Mechanism, search: NeighborSearch) -> Floats | None:
+def public_base(mechanism: Mechanism, search: NeighborSearch) -> Floats | None:
     """Q of each word, float64 [N], the largest 1; None for q = 1."""
     assert isinstance(mechanism, (SanText, TEM))
     return None if mechanism.base is None else np.exp(mechanism.base.logs(search.vocabulary))

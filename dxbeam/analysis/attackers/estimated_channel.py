@@ -1,7 +1,7 @@
 """Bayes on the released word, for mechanisms whose channel is no formula: estimated from pairs.
 
-dxbeam/mechanisms/channels/estimated_channel.py says how. What such an attacker gets on fresh draws is what
-an attacker can get: a lower bound on the optimum.
+dxbeam/mechanisms/channels/estimated_channel.py says how. What such an attacker gets on fresh draws
+is what an attacker can get: a lower bound on the optimum.
 """
 
 from __future__ import annotations

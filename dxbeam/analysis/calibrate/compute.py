@@ -167,7 +167,7 @@ def _parsed(flag: str, text: str) -> list[Target]:
         if share not in SHARES or not 0 < value < 1:
             raise ConfigurationError(
                 f"`{flag}` {text}: write it as share=number, as distant=0.2; shares are "
-                f"{', '.join(SHARES)}, and a number lies between 0 and 1"
+                f"{', '.join(SHARES)}, and a number must be between 0 and 1"
             )
         if share in [target.share for target in targets]:
             raise ConfigurationError(f"`{flag}` {text} names {share} twice")

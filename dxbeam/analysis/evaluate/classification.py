@@ -226,7 +226,7 @@ def check_classes(documents: int, classes: int, question: Question) -> None:
             f"this field, and a classifier needs at least {LEAST_DOCUMENTS}; leave it out"
         )
     if classes < 2:
-        raise CorpusError(f"{which}: all documents have the same value, so nothing can be told")
+        raise CorpusError(f"{which}: all documents have the same value, so nothing can be learnt")
     if classes > documents / 2:
         raise CorpusError(
             f"{which}: {classes:,} different values in {documents:,} documents are no classes; "

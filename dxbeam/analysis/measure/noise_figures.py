@@ -119,7 +119,7 @@ def cloud_in_words(sample: NoiseSample) -> str:
     half, most = np.quantile(sample.lengths, (0.5, 0.99))
     return (
         f"Noise in two dimensions at epsilon = {sample.epsilon:g}: a round cloud of "
-        f"{len(sample.vectors):,} dots, densest in its middle, where the word's own vector lies. "
+        f"{len(sample.vectors):,} dots, densest in its middle, where the word's own vector is. "
         f"Half of the dots lie within {half:.2g} of it, 99% within {most:.2g}"
     )
 

@@ -186,7 +186,7 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
     if words:
         further.append(
             figure(
-                "Words differ: each word has an epsilon of its own",
+                "Words differ: each word has a separate epsilon",
                 figures.words_figure(words),
                 figures.words_in_words(words),
             )

@@ -198,7 +198,7 @@ def named_mechanisms(text: str, every: Sequence[str] = tuple(MECHANISMS)) -> tup
         if "epsilon" in parameters:
             raise ConfigurationError("`mechanisms`: epsilon is what is measured; leave it out")
         if "importance" in parameters:
-            raise ConfigurationError("`mechanisms`: importance has a flag of its own, `importance`")
+            raise ConfigurationError("`mechanisms`: importance has a separate flag, `importance`")
         named = name, tuple(sorted(read(parameters).items()))
         try:
             made(named)

@@ -197,7 +197,7 @@ def bounds_in_words(rows: Sequence[Row]) -> str:
     bound, share = "bound on the share released", "share released"
     return (
         f"Means over {rows[0]['words']} words. At epsilon = {middle:g} a word can come out as "
-        f"itself in at most {at[bound, 'w', middle]:.0%} of releases, as one neighbour alone "
+        f"itself in at most {at[bound, 'w', middle]:.0%} of releases, as only one neighbour "
         f"allows, and does in {at[share, 'w', middle]:.0%}, as all the others stand in its way "
         f"too; its nearest neighbour comes out in at most {at[bound, 'x1', middle]:.0%}, and does "
         f"in {at[share, 'x1', middle]:.1%}"

@@ -171,9 +171,6 @@ function attackers(unchanged) {
     [`Takes the released word for the original${read}`, percent(unchanged)],
   ];
   const beliefs = opinions();
-  if (!beliefs) {
-    return [...rows, ["Knows the mechanism and how frequent words are", "not computed here; dxbeam frontier measures it"]];
-  }
   const column = nearest(beliefs.grid, state.epsilon), width = beliefs.grid.length;
   let right = 0, known = 0;
   for (let t = 0; t < WORDS; t++) {
@@ -181,12 +178,30 @@ function attackers(unchanged) {
     known += DATA.belief_draws;
     right += beliefs.rightly[DATA.distinct[t] * width + column];
   }
-  return [...rows, [`Knows the mechanism and how frequent words are, and sees each noisy vector by itself, which no release shows (at epsilon ${beliefs.grid[column]})`, percent(right / known)]];
+  return [...rows, [`Knows the mechanism and how frequent words are, and ${SEES[beliefs.sees].rate} (at epsilon ${beliefs.grid[column]})`, percent(right / known)]];
 }
+
+const SEES = {
+  word: {
+    rate: "sees each released word by itself",
+    who: "sees this word of the release by itself, and knows the mechanism and how frequent words are,",
+    note: "These are the probabilities of the mechanism's formula. Whoever reads the words around it may know more.",
+  },
+  vector: {
+    rate: "sees each noisy vector by itself, which no release shows",
+    who: "knows how frequent words are, and sees even the noisy vector of this word,",
+    note: "Whoever sees this one word of the release cannot know more of it, on average; whoever reads the words around it may.",
+  },
+  pairs: {
+    rate: "sees each released word by itself; estimated",
+    who: "sees this word of the release by itself, and has learnt from 1,000 simulated words what the mechanism makes of them,",
+    note: "This is an estimate: whoever learns more, or reads the words around it, may know more.",
+  },
+};
 
 function opinions() {
   const beliefs = mechanism().beliefs;
-  if (beliefs && !beliefs.rightly) {
+  if (!beliefs.rightly) {
     beliefs.rightly = bytes(beliefs.right);
     beliefs.truly = bytes(beliefs.truth);
     beliefs.believed = longs(beliefs.words);
@@ -255,7 +270,8 @@ function tell() {
     const chances = known.chances, column = nearest(chances.grid, state.epsilon);
     chances.stays = chances.stays || bytes(chances.stay);
     const stay = chances.stays[DATA.distinct[t] * chances.grid.length + column];
-    sentences.push(`How likely it is to stay: it did in ${stay} of ${DATA.stay_draws} further draws at epsilon ${chances.grid[column]}${plain}.`);
+    const at_epsilon = `at epsilon ${chances.grid[column]}${plain}`;
+    sentences.push(`How likely it is to stay: ${chances.of ? `it did in ${stay} of ${chances.of} further draws ${at_epsilon}` : `${stay} % ${at_epsilon}, by the mechanism's formula`}.`);
   }
   sentences.push(belief(t));
   paragraphs(at("word"), sentences);
@@ -263,14 +279,15 @@ function tell() {
 
 function belief(t) {
   const beliefs = opinions();
-  if (!beliefs) return "What an attacker believes is not computed for this mechanism here; one who takes the released word for the original is right where it stays.";
   const column = nearest(beliefs.grid, state.epsilon), cell = DATA.distinct[t] * beliefs.grid.length + column;
-  const named = [0, 1, 2].map((place) => {
-    const one = 3 * cell + place;
+  const width = beliefs.shared.length / beliefs.rightly.length;
+  const named = Array.from({ length: width }, (_, place) => {
+    const one = width * cell + place;
     return `“${DATA.lexicon[beliefs.believed[one]]}” (${beliefs.shared[one]} %)`;
   });
   const truth = DATA.originals[t] < 0 ? "" : ` It gives the true word ${beliefs.truly[cell]} %, and its first guess is right in ${beliefs.rightly[cell]} of ${DATA.belief_draws} draws.`;
-  return `An attacker who knows how frequent words are, and sees even the noisy vector of this word, at epsilon ${beliefs.grid[column]} believes most in ${named.join(", ")}, on average.${truth} Whoever sees this one word of the release cannot know more of it, on average; whoever reads the words around it may.`;
+  const { who, note } = SEES[beliefs.sees];
+  return `An attacker who ${who} at epsilon ${beliefs.grid[column]} believes most in ${named.join(", ")}, on average.${truth} ${note}`;
 }
 
 const BUTTONS = DATA.words.map((_, t) => {

@@ -14,8 +14,8 @@ from dxbeam.mechanisms.sampling.noise import Floats
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
-GRID, COARSE, COARSEST = 60, 20, 12
-"""Values of a grid, and of two for what takes more room or time: every third or fifth of them."""
+GRID, COARSE, COARSEST, FEWEST = 60, 20, 10, 5
+"""Values of a grid, and of others for what takes more room or time: every third, and so on."""
 
 LEAST, MOST = 0.001, 9999.0
 """Between these every number of four digits has a position."""
@@ -24,6 +24,7 @@ _PER_DECADE = 9000
 _FIRST_EXPONENT = -3
 
 _PILOT = tuple(float(f"{0.1 * 10 ** (step / 5):.2e}") for step in range(17))  # up to 158
+_PILOT_WORDS = 64
 _FEW, _MANY = 0.01, 0.99
 """Shares of words that stay at which a range begins, a third further down, and ends."""
 
@@ -84,7 +85,8 @@ def grid(mechanism: Mechanism, ids: Ids, random: Random, search: NeighborSearch)
             f"`mechanisms` {mechanism.name} is defined at no epsilon that was tried for this "
             "vocabulary; leave it out"
         )
-    released = proportions.released_words(mechanism, tried, ids, random, search)
+    ids = ids[:_PILOT_WORDS]
+    released = proportions.released_words(mechanism, tried, ids, random[:_PILOT_WORDS], search)
     stay = (released == ids[:, None]).mean(axis=0)
     first = int(np.searchsorted(np.maximum.accumulate(stay), _FEW, side="right"))
     last = int(np.searchsorted(np.maximum.accumulate(stay), _MANY))

@@ -19,8 +19,8 @@ from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.measure.plan import Named, made
 from dxbeam.analysis.measure.plan import promises as promises_something
 from dxbeam.analysis.measure.public_parameters import Known
-from dxbeam.analysis.preview import chances as measured
-from dxbeam.analysis.preview.chances import Beliefs
+from dxbeam.analysis.preview.beliefs import BELIEF_DRAWS, Beliefs, beliefs
+from dxbeam.analysis.preview.chances import Chances, chances
 from dxbeam.analysis.preview.draws import DRAWS, new_keys
 from dxbeam.analysis.preview.promise import promises
 from dxbeam.analysis.preview.readings import Drawn, Reading, draw, readings
@@ -47,7 +47,7 @@ class Shown(NamedTuple):
       named: its name and parameters, as they were given.
       draws: of the words.
       readings: what is released.
-      beliefs: what an attacker believes; None where that is not computed.
+      beliefs: what an attacker believes.
       chances: how often words stay.
       promises: what it promises, ready for JSON.
     """
@@ -55,8 +55,8 @@ class Shown(NamedTuple):
     named: Named
     draws: Drawn
     readings: list[Reading]
-    beliefs: Beliefs | None
-    chances: measured.Chances
+    beliefs: Beliefs
+    chances: Chances
     promises: list[dict[str, Any]]
 
 
@@ -93,7 +93,7 @@ def page_model(
             )
         )
     every = [reading.runs for each in shown for reading in each.readings]
-    believed = [each.beliefs.words.ravel() for each in shown if each.beliefs is not None]
+    believed = [each.beliefs.words.ravel() for each in shown]
     lexicon = lexicon_of(every, np.concatenate([distinct[distinct >= 0], *believed]))
     rare = (sample.ids >= 0) & (prior[sample.ids] < RARE)
     return {
@@ -105,8 +105,7 @@ def page_model(
         "rare": rare.astype(int).tolist(),
         "close": _close(every, distinct, which, lexicon, search),
         "most_frequent": _right(prior, sample),
-        "stay_draws": measured.STAY_DRAWS,
-        "belief_draws": measured.BELIEF_DRAWS,
+        "belief_draws": BELIEF_DRAWS,
         "mechanisms": [_packed(each, lexicon) for each in shown],
     }
 
@@ -157,8 +156,8 @@ def _shown(
         named,
         draws,
         list(readings(draws, sample, model, search)),
-        measured.beliefs(mechanism, distinct, draws.grid, prior, search),
-        measured.chances(mechanism, distinct, draws.grid, search),
+        beliefs(mechanism, distinct, draws.grid, prior, search),
+        chances(mechanism, distinct, draws.grid, search),
         [promise._asdict() for promise in promises(mechanism, draws.grid, search)],
     )
 
@@ -208,13 +207,18 @@ def _packed(shown: Shown, lexicon: Ids) -> dict[str, Any]:
             for reading in shown.readings
         ],
         "promises": shown.promises,
-        "chances": {"grid": shown.chances.grid, "stay": _bytes(shown.chances.stay)},
-        "beliefs": shown.beliefs and _packed_beliefs(shown.beliefs, lexicon),
+        "chances": {
+            "grid": shown.chances.grid,
+            "of": shown.chances.of,
+            "stay": _bytes(shown.chances.stay),
+        },
+        "beliefs": _packed_beliefs(shown.beliefs, lexicon),
     }
 
 
 def _packed_beliefs(beliefs: Beliefs, lexicon: Ids) -> dict[str, Any]:
     return {
+        "sees": beliefs.sees,
         "grid": beliefs.grid,
         "truth": _bytes(_percent(beliefs.truth)),
         "right": _bytes(beliefs.right),

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dxbeam.analysis.measure import every_epsilon
-from dxbeam.analysis.measure.proportions import released_words
 from dxbeam.analysis.preview.draws import drawn
 from dxbeam.analysis.preview.epsilons import COARSE, at, coarse, grid, position, scales
-from dxbeam.analysis.preview.runs import Runs, joined, of_grid
+from dxbeam.analysis.preview.runs import Runs, at_places, joined, of_grid
 from dxbeam.analysis.preview.sample import Sample
 from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import DescribesNoise, Mechanism, ReadsReleased, ScalesNoise
@@ -92,9 +91,9 @@ def readings(
       search: the vocabulary.
     """
     if isinstance(draws.mechanism, ScalesNoise):
-        yield Reading(NEAREST, None, None, _every_epsilon(draws, sample, search))
-        count = some_draws(len(sample.ids), len(draws.random))
-        released = _released(draws, draws.grid, sample, count, search)
+        runs = _every_epsilon(draws, sample, search)
+        yield Reading(NEAREST, None, None, runs)
+        released = at_places(runs, np.array([position(epsilon) for epsilon in draws.grid]))
     else:
         released = _released(draws, draws.grid, sample, len(draws.random), search)
         yield Reading(NEAREST, None, draws.grid, of_grid(released, len(draws.random)))
@@ -125,8 +124,6 @@ def _released(
 ) -> Ids:
     """What the first draws release at each of some epsilons: int64 [K * T, E]."""
     ids, random = np.tile(sample.ids, count), _rows(draws, count)
-    if isinstance(draws.mechanism, ScalesNoise):
-        return released_words(draws.mechanism, epsilons, ids, random, search, search.threads)
     found = []
     for epsilon in epsilons:
         mechanism = at(draws.mechanism, epsilon)

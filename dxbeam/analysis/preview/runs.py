@@ -48,6 +48,15 @@ def of_grid(released: Ids, draws: int) -> Runs:
     return Runs(draws, starts.sum(axis=1), np.nonzero(starts)[1], released[starts])
 
 
+def at_places(runs: Runs, places: Ids) -> Ids:
+    """What is released at some places, int64 [E]: int64 [K * T, E]."""
+    # Places increase within a word, so with the word's number before them they all increase.
+    stride = max(int(runs.places.max()), int(places.max())) + 1
+    rows = np.arange(len(runs.counts))
+    keys = np.repeat(rows, runs.counts) * stride + runs.places
+    return runs.ids[np.searchsorted(keys, rows[:, None] * stride + places, side="right") - 1]
+
+
 def packed(runs: Runs, lexicon: Ids) -> dict[str, Any]:
     """Ready for JSON: three arrays in base64, words by their number in a sorted lexicon."""
     return {

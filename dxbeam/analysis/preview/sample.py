@@ -12,8 +12,8 @@ import numpy.typing as npt
 from dxbeam.errors import ConfigurationError
 from dxbeam.space.search.neighbors import Ids, is_known
 from dxbeam.space.vocabulary.words import Vocabulary
+from dxbeam.text.decoding.pieces import Breaks
 from dxbeam.text.decoding.reader import breaks_of
-from dxbeam.text.decoding.reading import Breaks
 from dxbeam.text.tokenization import split
 
 MOST_WORDS = 200

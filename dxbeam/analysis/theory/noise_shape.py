@@ -2,7 +2,7 @@
 
 Its length r has the density f_G of Gamma(n, 1/epsilon) and its direction is uniform (equation 2 of
 "d_X-Privacy for Text and the Curse of Dimensionality", arXiv 2411.13784; Figure 4 shows both for
-n = 2). The samples are of the noise that releases get, ``dxbeam.mechanisms.sampling.noise.laplace``, which
+n = 2). The samples are of the noise that releases get, ``mechanisms.sampling.noise.laplace``, which
 is not drawn by length and direction; so a sample against f_G is a test of it.
 """
 

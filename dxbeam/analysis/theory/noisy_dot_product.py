@@ -146,7 +146,7 @@ def density(z: npt.ArrayLike, n: int, epsilon: float) -> Floats:
 def quantile(probability: float, n: int, epsilon: float) -> float:
     """The z with F_Z(z) = probability, by bisection and interpolation; 0 < probability < 1."""
     if not 0 < probability < 1:
-        raise ValueError(f"a probability lies between 0 and 1, not {probability}")
+        raise ValueError(f"a probability is between 0 and 1, not {probability}")
     tail = min(probability, 1 - probability)
     if tail == 0.5:
         return 0.0

@@ -1,7 +1,7 @@
 """What the audit knows of a mechanism, and the distributions of which references are made.
 
 Nothing here calls a mechanism's code: a distribution is written down a second time, from the paper,
-so that a mistake must be made twice to go unseen. references.py has an entry for each mechanism.
+so that a mistake must be made twice to go unseen. table.py has an entry for each mechanism.
 
 The noise's distribution is given as a map that turns it into independent standard normal numbers,
 so that the same tests serve every distribution. The distribution of the released word is exact on

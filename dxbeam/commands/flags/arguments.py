@@ -143,7 +143,7 @@ def without_contradictions(given: list[GivenFlag], known: KnownFlags) -> list[Gi
         switch = _is_switch(action)
         if switch and _switch_value(flag.value) is None:
             raise ConfigurationError(
-                f"{flag.where}{flag.name} is a switch: it is given alone, or with true or false"
+                f"{flag.where}{flag.name} is a switch: write only its name, or add true or false"
             )
         meaning: object = (flag.name, _switch_value(flag.value)) if switch else flag.value
         if not _may_be_repeated(action) and before.setdefault(action.dest, meaning) != meaning:

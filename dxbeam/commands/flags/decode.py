@@ -36,7 +36,7 @@ class DecodeOptions(PipelineOptions):
     meanings: ClassVar[dict[str, str]] = {
         "--vocabulary": "the vocabulary that the release was made with, local or gs://, or 'demo'",
         "--importance": "the file of word weights that the release was made with, if there was one "
-        "of your own (default: none)",
+        "(default: none)",
         "--decode": "context: the words of a sentence are read together (default). prior: each by "
         "itself, by the language model's frequencies",
         "--language_model": "what dxbeam build-language-model wrote for this vocabulary, local or "

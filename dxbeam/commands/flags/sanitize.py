@@ -11,7 +11,7 @@ from dxbeam.commands.flags import flag_groups
 from dxbeam.commands.flags.arguments import count, number, size
 from dxbeam.commands.flags.flag_groups import flag_group
 from dxbeam.commands.flags.table import add_column_types, add_table
-from dxbeam.commands.word_options import add_words
+from dxbeam.commands.flags.words import add_words
 from dxbeam.corpus.formats import FORMATS
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.mechanisms.constants.exact_constant import WORST_CASE
@@ -183,7 +183,7 @@ def _add_mechanism(group: argparse._ArgumentGroup) -> None:
         ".parquet with the columns word and weight, weights from 0 to 100; or one of "
         f"{', '.join(NAMED)}, as NAME=LARGEST for another largest weight than 10. Never weights "
         "computed from the private corpus: they void the guarantee. audit, whose words are made "
-        f"up, takes {FREQUENCY} alone (default: no weights)",
+        f"up, takes only {FREQUENCY} (default: no weights)",
     )
     group.add_argument(
         "--base",
@@ -301,7 +301,7 @@ def _add_repair(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--repair_prompt",
         metavar="FILE",
-        help="what the model is told to do (default: to correct grammar and add nothing)",
+        help="what the model is to do (default: to correct grammar and add nothing)",
     )
     group.add_argument(
         "--repair_api_key_env",

@@ -88,7 +88,7 @@ class ExactConstant:
         if vocabulary.content_digest != self.vocabulary:
             raise ConfigurationError(
                 "`constant` exact: the scan was of another vocabulary, and its constant is true "
-                "of that one alone; run dxbeam scan-constant with this vocabulary"
+                "only of that one; run dxbeam scan-constant with this vocabulary"
             )
 
     def as_dict(self) -> dict[str, Any]:

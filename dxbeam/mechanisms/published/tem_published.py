@@ -57,6 +57,7 @@ class TEMPublished:
         """None: a word beyond gamma of another is never released for it, but is for itself."""
         return nothing(
             "measured",
-            "words beyond gamma are replaced by the original; dxbeam/mechanisms/published/tem_published.py",
+            "words beyond gamma are replaced by the original; "
+            "dxbeam/mechanisms/published/tem_published.py",
             ("A word with no other within gamma is always released as it is.",),
         )

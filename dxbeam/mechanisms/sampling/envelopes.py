@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ FAR = -1
 
 _MOST_WORDS = 1 << 16
 _NOT_KEPT = -1
+_SHORT, _TEXTS = 512, 4
 
 
 class Envelopes(NamedTuple):
@@ -55,8 +57,7 @@ def computed(
       distribution: of what is drawn.
       search: the vocabulary.
     """
-    near = search.nearest_neighbors(words, count)
-    apart = search.distances(words, near)
+    near, apart = _around(words, count, search)
     public = public_factors(distribution, search)
     excluded = near < distribution.first
     if public is not None and public.staying is not None:
@@ -79,6 +80,23 @@ def computed(
         near = np.take_along_axis(near, order, axis=1)
         weights = np.take_along_axis(weights, order, axis=1)
     return Envelopes(near.astype(np.int32), smallest, bound, np.cumsum(weights, axis=1))
+
+
+def _around(words: Ids, count: int, search: NeighborSearch) -> tuple[Ids, Floats]:
+    """The words around each word and their distances, kept for the last few short texts.
+
+    A page, a measurement or a search for a setting draws for the same words at many epsilons.
+    """
+
+    def around(numbers: bytes) -> tuple[Ids, Floats]:
+        ids = np.frombuffer(numbers, np.int64)
+        near = search.nearest_neighbors(ids, count)
+        return near, search.distances(ids, near)
+
+    if len(words) > _SHORT:
+        return around(words.tobytes())
+    kept = search.computed_once(("around", count), lambda _: lru_cache(_TEXTS)(around))
+    return kept(words.tobytes())
 
 
 class KeptEnvelopes:

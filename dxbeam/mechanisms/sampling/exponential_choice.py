@@ -55,6 +55,7 @@ Words that are rarer than 2^-900 may never come, all in all with a probability o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -100,6 +101,7 @@ _AROUND = 129  # measured: 45 to 110 us a word at any epsilon; with 65 it is 24 
 _DISTRIBUTIONS = 4  # whose envelopes are kept: one for each epsilon of a run, up to so many
 _WORDS_PER_BLOCK = 4096
 _DISTANCES_AT_ONCE = 1 << 23  # float64: 64 MiB
+_KEPT_PRODUCTS = 1 << 22  # float64: 32 MiB
 _ROUNDOFF = 2.0**-53
 _LARGEST_ERROR = 2.0**-36
 """Of an exponent, where a distance comes of matrix products."""
@@ -201,10 +203,8 @@ def _by_all_distances(
     public = public_factors(distribution, search)
     drawn = np.empty(len(rows), np.int64)
     size = min(ROWS_PER_PRODUCT, max(4, _DISTANCES_AT_ONCE // len(squares)))
-    padded = np.zeros((size, vectors.shape[1]))
     for block in np.split(np.arange(len(words)), range(size, len(words), size)):
-        padded[: len(block)] = vectors[block]
-        products = _products(padded, search.vocabulary, distribution.first)[: len(block)]
+        products = _products_of(words[block], vectors[block], size, distribution.first, search)
         for row, product in zip(block, products, strict=True):
             apart = _distances_from_products(
                 product, vectors[row], squares, distribution, search.vocabulary
@@ -253,6 +253,27 @@ def _distances_from_products(
 
 def _blocks(ids: Ids) -> list[Ids]:
     return np.split(ids, range(_WORDS_PER_BLOCK, len(ids), _WORDS_PER_BLOCK))
+
+
+def _products_of(
+    words: Ids, vectors: Floats, size: int, first: int, search: NeighborSearch
+) -> Sequence[Floats]:
+    """Products of each word's vector with those from ``first`` on, float64 [N - first] each.
+
+    A word of which all rounds were rejected at one epsilon may have the same fate at the next, so
+    those of the first such words are kept.
+    """
+    kept: dict[int, Floats] = search.computed_once(("products", first), lambda _: {})
+    numbers = words.tolist()
+    if all(number in kept for number in numbers):
+        return [kept[number] for number in numbers]
+    padded = np.zeros((size, vectors.shape[1]))
+    padded[: len(words)] = vectors
+    products = _products(padded, search.vocabulary, first)
+    for number, product in zip(numbers, products, strict=False):
+        if number not in kept and (1 + len(kept)) * product.size <= _KEPT_PRODUCTS:
+            kept[number] = product.copy()
+    return list(products[: len(words)])
 
 
 def _products(queries: Floats, vocabulary: Vocabulary, first: int) -> Floats:

@@ -36,9 +36,9 @@ import numpy as np
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel
-from dxbeam.mechanisms.sampling.near_words import Near, NearWords, ascending, drawn
+from dxbeam.mechanisms.sampling.near_words import NearWords, ascending, drawn
 from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, uniform
-from dxbeam.mechanisms.sampling.stored_near import Level, Stored
+from dxbeam.mechanisms.sampling.stored_near import Level
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Floats, Ids
 from dxbeam.space.vocabulary.words import UNKNOWN
@@ -93,10 +93,10 @@ def choose_fluently(
       int64 [B]; row i depends on row i of the arguments only.
     """
     around, prefixes = near.of(ids), every.after(first, second)
-    pairs = every.pairs.near(prefixes.contexts, around)
+    pairs = every.pairs.near(prefixes.contexts, ids, around)
     stored, parts = {_PAIR: pairs}, np.zeros((len(ids), 4))
     if every.triples is not None:
-        stored[_TRIPLE] = every.triples.near(prefixes.rows, around)
+        stored[_TRIPLE] = every.triples.near(prefixes.rows, ids, around)
         parts[:, _TRIPLE] = stored[_TRIPLE].sums
     parts[:, _FAR] = around.far * (1 - prefixes.unknown)
     parts[:, _SINGLE] = prefixes.single * around.sums
@@ -105,23 +105,16 @@ def choose_fluently(
     sums = np.cumsum(np.take_along_axis(parts, order, axis=1), axis=1)
     target = numbers[:, 0] * sums[:, -1]
     place = np.minimum((sums < target[:, None]).sum(axis=1), 3)
-    chosen = order[np.arange(len(ids)), place].tolist()
+    chosen = order[np.arange(len(ids)), place]
     words = np.empty(len(ids), np.int64)
-    for row, (part, (_, level, number)) in enumerate(zip(chosen, numbers.tolist(), strict=True)):
-        if part == _FAR:
-            words[row] = every.draw(prefixes, row, level, number)
-        elif part == _SINGLE:
-            words[row] = around.draw(row, number)
-        else:
-            words[row] = _among_stored(stored[part], around, row, number)
+    for row in np.flatnonzero(chosen == _FAR).tolist():
+        words[row] = every.draw(prefixes, row, *numbers[row, 1:].tolist())
+    for row in np.flatnonzero(chosen == _SINGLE).tolist():
+        words[row] = around.draw(row, float(numbers[row, 2]))
+    for part, near_and_stored in stored.items():
+        rows = np.flatnonzero(chosen == part)
+        words[rows] = near_and_stored.draw(rows, numbers[rows, 2])
     return words
-
-
-def _among_stored(stored: Stored, around: Near, row: int, place: float) -> int:
-    """A near word of a row that is stored, in proportion to its share."""
-    part = slice(stored.bounds[row], stored.bounds[row + 1])
-    words = around.words[stored.places[part]]
-    return drawn(*ascending(words, stored.shares[part]), place)
 
 
 class AllWords:
@@ -143,8 +136,8 @@ class AllWords:
                     "after others than by themselves, as some ARPA files do; build one from text"
                 )
         self.model = model
-        self.pairs = Level(lower, model.words, tables=True)
-        self.triples = None if higher is None else Level(higher, model.words, tables=False)
+        self.pairs = Level(lower, model.words, again=True)
+        self.triples = None if higher is None else Level(higher, model.words, again=False)
         self._backoff, self._backoff2 = (
             np.asarray(weights) for weights in (model.numbers.backoff, model.numbers.backoff2)
         )
@@ -180,10 +173,10 @@ class AllWords:
         if self.triples is not None and (triple := int(prefixes.rows[row])) >= 0:
             levels.append(self.triples.ascending(triple))
         factors = (float(prefixes.single[row]), float(prefixes.pair[row]), 1.0)
-        totals = sorted(
-            (factor * float(sums[-1]) if len(sums) else 0.0, number)
-            for number, (factor, (_, sums)) in enumerate(zip(factors, levels, strict=False))
-        )
-        ends = list(accumulate(total for total, _ in totals))
+        totals = []
+        for number, (_, sums) in enumerate(levels):
+            totals.append((factors[number] * float(sums[-1]) if len(sums) else 0.0, number))
+        totals.sort()
+        ends = list(accumulate([total for total, _ in totals]))
         _, chosen = totals[min(bisect_left(ends, level * ends[-1]), len(ends) - 1)]
         return drawn(*levels[chosen], place)

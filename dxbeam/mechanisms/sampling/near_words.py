@@ -24,8 +24,11 @@ from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 _MOST_KEPT = 10 << 20
 """Near words that a process keeps, 24 bytes each; those of further words are computed each time."""
 
-_AT_ONCE = 64
-"""Words whose near words are computed together; all words may be near to each."""
+_AT_ONCE = 1 << 22
+"""Near words computed together, where all words may be near to each; those of 64 words or more."""
+
+_FEW = 512
+"""Words computed together that have their near words in the neighbour table."""
 
 Array = TypeVar("Array", bound=npt.NDArray[np.generic])
 
@@ -58,6 +61,16 @@ class Near(NamedTuple):
     ranked_sums: Floats
     tables: PlaceTables
 
+    def at(self, rows: Ids) -> Near:
+        """The near words of some of the words: int64 [R], which."""
+        return self._replace(
+            starts=self.starts[rows],
+            counts=self.counts[rows],
+            sums=self.sums[rows],
+            far=self.far[rows],
+            slots=self.slots[rows],
+        )
+
     def draw(self, row: int, place: float) -> int:
         """A near word in proportion to its public share times its excess.
 
@@ -82,6 +95,7 @@ class NearWords:
     def __init__(self, rate: float, radius: float, shares: Floats, search: NeighborSearch):
         self._rate, self._radius, self._search = rate, radius, search
         self._shares = shares
+        self._at_once = max(64, _AT_ONCE // len(search.vocabulary))
         entries = len(search.vocabulary) + 1  # the last is that of UNKNOWN, -1
         self._starts = np.full(entries, -1)
         self._counts = np.zeros(entries, np.int64)
@@ -119,16 +133,18 @@ class NearWords:
         if (self._starts[ids] < 0).any():
             with self._lock:
                 missing = np.unique(ids[self._starts[ids] < 0])
-                for start in range(0, len(missing), _AT_ONCE):
-                    if self._used < _MOST_KEPT:
-                        self._keep(missing[start : start + _AT_ONCE])
+                few = self._search.within.in_table(missing, self._radius)
+                for some, words in ((missing[few], _FEW), (missing[~few], self._at_once)):
+                    for start in range(0, len(some), words):
+                        if self._used < _MOST_KEPT:
+                            self._keep(some[start : start + words])
 
     def _computed(self, ids: Ids) -> Near:
         """The near words of words, whether they are kept or not."""
         distinct, numbers = np.unique(ids, return_inverse=True)
         lists, far = [], np.empty(len(distinct))
         for row, (words, apart) in enumerate(
-            zip(*self._search.within(distinct, self._radius), strict=True)
+            zip(*self._search.within.of(distinct, self._radius), strict=True)
         ):
             nearest = float(apart.min(initial=self._radius))
             excess = np.exp(-self._rate * (apart - nearest))

@@ -1,9 +1,9 @@
 """What mechanisms that draw a word by its place in a public order have in common.
 
-Orders are chains of words (dxbeam/space/vocabulary/word_order.py), made of the public vocabulary alone. Of
-several orders each word draws one, with random numbers of its own and whatever the word is. Words
-outside the vocabulary are treated as the word nearest to the public unknown word's vector, so what
-holds for that word holds for every such string.
+Orders are chains of words (dxbeam/space/vocabulary/word_order.py), made of the public vocabulary
+only. Of several orders each word draws one, with separate random numbers and whatever the word is.
+Words outside the vocabulary are treated as the word nearest to the public unknown word's vector, so
+what holds for that word holds for every such string.
 
 Several orders. In each of them the loss is at most epsilon times the number of steps there, so it
 is at most epsilon times the largest number of steps over all orders for what is released, of which

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.language.sparse_rows import SparseRows
-from dxbeam.mechanisms.sampling.near_words import Near, ascending, ragged
+from dxbeam.mechanisms.sampling.kept_lists import KeptList, KeptLists
+from dxbeam.mechanisms.sampling.near_words import Near, ascending, drawn, ragged
 from dxbeam.mechanisms.sampling.place_table import PlaceTables
 from dxbeam.space.search.neighbors import Floats, Ids
 
@@ -26,6 +27,12 @@ _BY_SEARCH, _BY_HASH = 16, 8
 """How many times as long as a look-up in a table of places the other ways take."""
 
 _NEVER = np.iinfo(np.int64).max
+_FEW = 64
+"""Words of lists that are sorted together."""
+
+_LONG = 32
+"""Lists are kept where finding them takes looking at more entries."""
+
 _ROWS_KEPT = 4096
 """Contexts whose words are kept in order of what the model adds."""
 
@@ -38,15 +45,56 @@ class Stored(NamedTuple):
 
     Attributes:
       bounds: int64 [B + 1], where each original's begin, and the end.
-      places: int64 [H], their numbers among all near words, ascending for each original.
+      words: integers [H], ascending for each original.
       shares: float64 [H], what the model adds, times the excess.
       sums: float64 [B], of the shares of each original word.
+      kept: by row the words and shares of originals that have none here, as they are kept.
     """
 
     bounds: Ids
-    places: Ids
+    words: npt.NDArray[np.integer]
     shares: Floats
     sums: Floats
+    kept: dict[int, KeptList]
+
+    def draw(self, rows: Ids, numbers: Floats) -> Ids:
+        """A word of each of some originals, in proportion to its share.
+
+        Args:
+          rows: int64 [R], which originals; each has a word.
+          numbers: float64 [R], uniform in (0, 1].
+
+        Returns:
+          int64 [R].
+        """
+        chosen = np.empty(len(rows), np.int64)
+        firsts = self.bounds[rows]
+        sizes = self.bounds[rows + 1] - firsts
+        few = np.flatnonzero((sizes > 0) & (sizes <= _FEW))
+        chosen[few] = self._drawn_of_few(firsts[few], sizes[few], numbers[few])
+        for row in np.flatnonzero((sizes == 0) | (sizes > _FEW)).tolist():
+            number, part = float(numbers[row]), slice(firsts[row], firsts[row] + sizes[row])
+            if sizes[row]:
+                chosen[row] = drawn(*ascending(self.words[part], self.shares[part]), number)
+            else:
+                chosen[row] = self.kept[int(rows[row])].draw(number)
+        return chosen
+
+    def _drawn_of_few(self, firsts: Ids, sizes: Ids, numbers: Floats) -> Ids:
+        """As ``drawn`` of ``ascending``, of short lists together: zeros stand before the shares."""
+        if not len(sizes):
+            return sizes
+        columns = np.arange(sizes.max()) - (sizes.max() - sizes)[:, None]
+        places = firsts[:, None] + np.maximum(columns, 0)
+        shares = np.where(columns < 0, 0.0, self.shares[places])
+        order = shares.argsort(axis=1, kind="stable")
+        sums = np.take_along_axis(shares, order, axis=1).cumsum(axis=1)
+        targets = numbers * sums[:, -1]
+        column = np.minimum((sums < targets[:, None]).sum(axis=1), sizes.max() - 1)
+        column = np.maximum(column, sizes.max() - sizes)
+        every = np.arange(len(sizes))
+        result: Ids = self.words[places[every, order[every, column]]].astype(np.int64)
+        return result
 
 
 class Level:
@@ -55,14 +103,16 @@ class Level:
     Args:
       table: rows of contexts, columns of words.
       words: N; the number of the unknown word, which comes last in a row.
-      tables: whether long rows get tables of places.
+      again: whether the same words are often read after the same contexts: then long rows get
+        tables of places, and lists are kept.
     """
 
-    def __init__(self, table: SparseRows, words: int, *, tables: bool):
+    def __init__(self, table: SparseRows, words: int, *, again: bool):
         arrays = (table.starts, table.columns, table.values, table.filter, table.slots)
         self.table = SparseRows(*map(np.asarray, arrays))  # type: ignore[arg-type]  # no memmaps
         self._words = words
-        self._places = PlaceTables(self.table.rows, words + 1) if tables else None
+        self._places = PlaceTables(self.table.rows, words + 1) if again else None
+        self._kept = KeptLists() if again else None
         self.ascending = lru_cache(_ROWS_KEPT)(self._ascending)
 
     def sizes(self, rows: Ids) -> tuple[Ids, Ids]:
@@ -79,13 +129,36 @@ class Level:
         stored = (sizes > 0) & (self.table.columns.take(last) == self._words)
         return np.where(stored, self.table.values.take(last).astype(np.float64), 0.0)
 
-    def near(self, rows: Ids, around: Near) -> Stored:
+    def near(self, rows: Ids, ids: Ids, around: Near) -> Stored:
         """The near words that have an entry in a row.
 
         Args:
           rows: int64 [B], of contexts; -1 for one that is not stored.
-          around: the near words of B words.
+          ids: int64 [B], words.
+          around: their near words.
         """
+        if self._kept is None:
+            return self._computed(rows, around)[0]
+        lists = self._kept.of(rows.tolist(), ids.tolist())
+        kept = {row: each for row, each in enumerate(lists) if each is not None}
+        missing = np.array([row for row, each in enumerate(lists) if each is None], np.int64)
+        found, looked_at = self._computed(rows[missing], around.at(missing))
+        if not self._kept.full:
+            for number in np.flatnonzero(looked_at > _LONG).tolist():
+                part, row = slice(*found.bounds[number : number + 2]), missing[number]
+                words, shares = found.words[part].astype(np.int32), found.shares[part].copy()
+                new = KeptList(words, shares, float(found.sums[number]))
+                self._kept.keep(int(rows[row]), int(ids[row]), new, len(words))
+        if not kept:
+            return found
+        sums, sizes = np.zeros(len(rows)), np.zeros(len(rows), np.int64)
+        sums[missing], sizes[missing] = found.sums, np.diff(found.bounds)
+        sums[list(kept)] = [each.total for each in kept.values()]
+        bounds = np.concatenate([[0], sizes.cumsum()])
+        return Stored(bounds, found.words, found.shares, sums, kept)
+
+    def _computed(self, rows: Ids, around: Near) -> tuple[Stored, Ids]:
+        """As ``near``, nothing being kept; and how many entries were looked at: int64 [B]."""
         firsts, sizes = self.sizes(rows)
         tables = self._slots(rows, sizes)
         ways = np.stack(
@@ -96,7 +169,8 @@ class Level:
                 _BY_HASH * around.counts,
             ]
         ).argmin(axis=0)
-        ways[np.minimum(sizes, around.counts) == 0] = -1
+        looked_at = np.minimum(sizes, around.counts)
+        ways[looked_at == 0] = -1
         found: list[Found] = []
         for way, of in enumerate((self._by_word, self._by_context, self._by_search, self._by_hash)):
             which = np.flatnonzero(ways == way)
@@ -105,7 +179,7 @@ class Level:
                 these = which[part]
                 owners, entries = _entries(these, lengths[part], (firsts, around.starts)[way % 2])
                 found.append(of(owners, entries, rows, around))
-        return _gathered(found, around, len(rows))
+        return _gathered(found, around, len(rows)), looked_at
 
     def _slots(self, rows: Ids, sizes: Ids) -> Ids:
         """The rows' tables of places, made where they are missing and there is room."""
@@ -184,13 +258,13 @@ def _entries(which: Ids, lengths: Ids, starts: Ids) -> tuple[Ids, Ids]:
 
 def _gathered(found: list[Found], around: Near, rows: int) -> Stored:
     if not found:
-        return Stored(
-            np.zeros(rows + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(rows)
-        )
+        none = np.zeros(0, np.int64)
+        return Stored(np.zeros(rows + 1, np.int64), none, np.zeros(0), np.zeros(rows), {})
     owners, places, values = map(np.concatenate, zip(*found, strict=True))
     if (owners[1:] < owners[:-1]).any():  # originals went several ways
         order = owners.argsort(kind="stable")
         owners, places, values = owners[order], places[order], values[order]
     shares = values * around.excess.take(places)
     sums = np.bincount(owners, shares, rows).astype(np.float64)  # integers where there is none
-    return Stored(owners.searchsorted(np.arange(rows + 1)), places, shares, sums)
+    bounds = owners.searchsorted(np.arange(rows + 1))
+    return Stored(bounds, around.words.take(places), shares, sums, {})

@@ -1,6 +1,6 @@
 """The vocabulary artifact: a directory or gs:// prefix that holds a vocabulary, and its handle.
 
-artifact_manifest.py says which files that are. The manifest is written last; a directory without
+manifest.py says which files that are. The manifest is written last; a directory without
 one is not an artifact. Pipelines carry only the ``VocabularyHandle``; each process opens the
 artifact once. Nothing is computed and nothing is copied then: arrays, words and their index are
 memory-mapped, so the processes of a host share them. The first of these checks all files

@@ -45,7 +45,8 @@ def own_folder() -> Path:
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise ArtifactError(
             f"{home}, where this host keeps copies of vocabularies, belongs to somebody else or "
-            "can be written by others; delete it, or set TMPDIR to a directory of your own"
+            "can be written by others; delete it, or set TMPDIR to a directory that only you "
+            "can write to"
         )
     return home
 

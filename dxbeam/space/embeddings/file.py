@@ -75,7 +75,7 @@ class EmbeddingFile:
         """Raises ``EmbeddingFileError``: what is wrong, in the line or word of this number."""
         where = f"{self.unit} {self.number if number is None else number}"
         raise EmbeddingFileError(
-            f"{self.name}, {where}: {what}; mend the file, or name its format if it is another one"
+            f"{self.name}, {where}: {what}; fix the file, or name its format if it is another one"
         )
 
 

@@ -21,6 +21,7 @@ from dxbeam.space.search.backends.choose_backend import AUTO
 from dxbeam.space.search.backends.float32_search import Float32Search
 from dxbeam.space.search.backends.score_bounds import BoundingBackend
 from dxbeam.space.search.table_search import TableSearch
+from dxbeam.space.search.words_within import WordsWithin
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary, distances_to_words
 
 CLOSE_RANK = 100
@@ -71,6 +72,7 @@ class NeighborSearch:
         self.threads = threads or os.cpu_count() or 1
         self._asked = choose_backend.asked_for(search)
         self._float32 = Float32Search(vocabulary.vectors)
+        self.within = WordsWithin(vocabulary, self._float32)
         self._computed: dict[Hashable, Any] = {}
 
     def computed_once(self, key: Hashable, compute: Callable[[Vocabulary], T]) -> T:
@@ -169,18 +171,6 @@ class NeighborSearch:
                 ("nearest_neighbors", count), self._neighbors_of_unknown(count)
             )
         return near
-
-    def within(self, ids: Ids, radius: float) -> tuple[list[Ids], list[Floats]]:
-        """The words nearer to each word than a radius, itself among them, and their distances.
-
-        Args:
-          ids: int64 [B]; UNKNOWN stands for the unknown word's vector.
-          radius: in units of the embedding.
-
-        Returns:
-          for each word int64 [M], ascending, and float64 [M], all below the radius.
-        """
-        return self._float32.within(self.vocabulary.vectors_of(ids), radius)
 
     def stand_ins(self, ids: Ids) -> Ids:
         """The words themselves; for UNKNOWN the word nearest to the unknown word's vector.

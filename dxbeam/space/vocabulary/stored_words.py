@@ -63,8 +63,13 @@ class StoredWords(Sequence[str]):
 
     def of(self, ids: npt.NDArray[np.integer[Any]]) -> list[str]:
         """The words of these ids, int64 [B]."""
-        found: list[str] = self._words.take(ids).to_pylist()
-        return found
+        import pyarrow as pa
+
+        # An array of numpy's would have pyarrow import pandas, half a second, only to look at it.
+        numbers = np.ascontiguousarray(ids, np.int64)
+        places = pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+        words: list[str] = self._words.take(places).to_pylist()
+        return words
 
     def find(self, word: str) -> int:
         """The id of a word; -1 if it is none of them."""

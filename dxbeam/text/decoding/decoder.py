@@ -62,14 +62,15 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, at_most
 from dxbeam.mechanisms.parameters import checked_choice, checked_positive, checked_whole
 from dxbeam.text.decoding.losses import LOSSES, WORD
-from dxbeam.text.decoding.reading import OVERLAP, PIECE
+from dxbeam.text.decoding.pieces import OVERLAP, PIECE
+from dxbeam.text.decoding.triples import KEPT
 
 NEAREST, PRIOR, CONTEXT = CHOICES = ("nearest", "prior", "context")
 KINDS = (PRIOR, CONTEXT)
 
 CANDIDATES, WIDTH = 32, 14.0
 WINDOW = 512
-RULE = "decoding-1"
+RULE = "decoding-2"
 """The name of the rule in manifests; it changes whenever decoding would release other words."""
 
 _LARGEST_CANDIDATES = 4096
@@ -123,7 +124,9 @@ class Decoder:
     def as_dict(self) -> dict[str, Any]:
         """Everything that decides which words are released, ready for JSON."""
         windows = (
-            {"window": WINDOW, "piece": PIECE, "overlap": OVERLAP} if self.kind == CONTEXT else {}
+            {"window": WINDOW, "piece": PIECE, "overlap": OVERLAP, "read_by_triples": KEPT}
+            if self.kind == CONTEXT
+            else {}
         )
         return {
             "decode": self.kind,

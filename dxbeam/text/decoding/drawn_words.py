@@ -16,7 +16,7 @@ from dxbeam.space.search.exact_arithmetic import log
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.search.offset_search import NOTHING
 from dxbeam.space.vocabulary.words import UNKNOWN
-from dxbeam.text.decoding.reading import Likelihoods
+from dxbeam.text.decoding.likelihoods import Likelihoods
 
 _KEPT = 1 << 15
 _AT_ONCE = 1 << 12

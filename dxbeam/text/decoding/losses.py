@@ -15,7 +15,7 @@ import numpy as np
 
 from dxbeam.space.search.neighbors import Floats, Ids
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary, distances_to_words
-from dxbeam.text.decoding.reading import Posterior
+from dxbeam.text.decoding.likelihoods import Posterior
 
 WORD, DISTANCE = LOSSES = ("word", "distance")
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +25,7 @@ from dxbeam.space.search.exact_arithmetic import log
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.search.offset_search import NOTHING, OffsetSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text.decoding.reading import Likelihoods
+from dxbeam.text.decoding.likelihoods import Likelihoods
 
 _STEPS_PER_DEVIATION = 16
 _WORDS_PER_BLOCK = 256
@@ -157,30 +156,36 @@ class NoisyVectors:
         if density.is_plain:
             vectors, bounds = search.vocabulary.vectors, search.exact_backend.bounds
         else:
-            vectors = search.computed_once(("moved", self._mechanism), self._moved)
-            bounds = Float32Bounds(vectors)
+            vectors, bounds = self._moved_words
         return OffsetSearch(
             vectors, bounds, self._offsets, density.rate, self._threads, density.power
         )
 
     @property
-    def _moved(self) -> Callable[[Vocabulary], Singles]:
-        """Makes what noise is added to, of all words, in the density's coordinates."""
+    def _moved_words(self) -> tuple[Singles, Float32Bounds]:
+        """What noise is added to, of all words, in the density's coordinates, and bounds of it.
+
+        It is the same at every epsilon.
+        """
         density = self.density
 
-        def of(vocabulary: Vocabulary) -> Singles:
+        def of(vocabulary: Vocabulary) -> tuple[Singles, Float32Bounds]:
             moved = np.empty(vocabulary.vectors.shape, np.float32)
             for start in range(0, len(moved), _WORDS_PER_BLOCK):
                 part = slice(start, start + _WORDS_PER_BLOCK)
                 starts = density.starts(vocabulary.vectors[part].astype(np.float64))
                 moved[part] = density.in_coordinates(starts)
-            return moved
+            return moved, Float32Bounds(moved)
 
-        return of
+        whitened = None if density.whiten is None else density.whiten.tobytes()
+        kept: tuple[Singles, Float32Bounds] = self._search.computed_once(
+            ("moved", density.clip, whitened), of
+        )
+        return kept
 
     def _by_sums(self, query: Floats) -> Ids:
         """Candidates of one noisy vector by sums of absolute values: float64 [n] -> int64 [K]."""
-        words: Singles = self._search.computed_once(("moved", self._mechanism), self._moved)
+        words, _ = self._moved_words
         density, single = self.density, query.astype(np.float32)
         values = np.empty(len(words))
         for start in range(0, len(words), _WORDS_PER_BLOCK):

@@ -17,19 +17,11 @@ from dxbeam.space.search.offset_search import NOTHING
 from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.decoding.decoder import CONTEXT, PRIOR, WINDOW, Decoder
 from dxbeam.text.decoding.drawn_words import DrawnWords
+from dxbeam.text.decoding.likelihoods import Likelihoods, Posterior
 from dxbeam.text.decoding.losses import WORD, most_probable, nearest_to_mean
 from dxbeam.text.decoding.noisy_vectors import NoisyVectors
-from dxbeam.text.decoding.reading import (
-    CUT,
-    FOLLOWS,
-    OVERLAP,
-    STARTS,
-    Breaks,
-    Likelihoods,
-    Posterior,
-    by_frequency,
-    in_context,
-)
+from dxbeam.text.decoding.pieces import CUT, FOLLOWS, OVERLAP, STARTS, Breaks
+from dxbeam.text.decoding.reading import by_frequency, in_context
 
 
 class Observations(Protocol):

@@ -15,8 +15,8 @@ from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import CONTEXT
 from dxbeam.text.decoding.drawn_words import ReleasedWords
+from dxbeam.text.decoding.pieces import CUT, FOLLOWS, OVERLAP, Breaks
 from dxbeam.text.decoding.reader import Window, breaks_of, chosen, posterior_of, windows
-from dxbeam.text.decoding.reading import CUT, FOLLOWS, OVERLAP, Breaks
 from dxbeam.text.decoding.release_decoding import ReleaseDecoding
 from dxbeam.text.decoding.released_channel import Learnt, learn, released_channel
 from dxbeam.text.tokenization import split

@@ -36,7 +36,7 @@ class PublicSettings(NamedTuple):
           ConfigurationError: a file cannot be read, or settings that do not go together.
         """
         if self.base_exponent is not None and not self.base:
-            raise ConfigurationError("`base_exponent` is of use with `base` alone; leave it out")
+            raise ConfigurationError("`base_exponent` is only of use with `base`; leave it out")
         meaning = "whether epsilon is that of any vocabulary, or of the one that was scanned"
         exact = checked_choice("`constant`", self.constant, CONSTANTS, meaning) == EXACT
         if exact and not self.constant_scan:
@@ -45,7 +45,7 @@ class PublicSettings(NamedTuple):
                 "for this vocabulary and these settings; without it nobody knows the constant"
             )
         if self.constant_scan and not exact:
-            raise ConfigurationError("`constant_scan` is of use with `constant` exact alone")
+            raise ConfigurationError("`constant_scan` is only of use with `constant` exact")
         exponent = 1.0 if self.base_exponent is None else self.base_exponent
         return {
             "importance": read_importance(self.importance) if self.importance else None,

@@ -113,9 +113,9 @@ def test_a_scan_is_true_of_what_was_scanned_alone(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         (PublicSettings(constant="exact"), "needs `constant_scan`"),
-        (PublicSettings(constant_scan="scan.json"), "with `constant` exact alone"),
+        (PublicSettings(constant_scan="scan.json"), "only of use with `constant` exact"),
         (PublicSettings(constant="best"), "one of worst_case, exact"),
-        (PublicSettings(base_exponent=0.5), "with `base` alone"),
+        (PublicSettings(base_exponent=0.5), "only of use with `base`"),
         (PublicSettings(constant="exact", constant_scan="/none.json"), "cannot be read"),
     ],
 )

@@ -25,8 +25,8 @@ from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import WINDOW, Decoder
 from dxbeam.text.decoding.losses import most_probable
+from dxbeam.text.decoding.pieces import OVERLAP
 from dxbeam.text.decoding.reader import Reader
-from dxbeam.text.decoding.reading import OVERLAP
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.sanitizer import Sanitizer
 from tests.support import tiny

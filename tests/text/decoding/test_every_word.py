@@ -13,8 +13,8 @@ from dxbeam.mechanisms.public.importance import FrequencyWeights
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.decoding.decoder import Decoder
+from dxbeam.text.decoding.pieces import FOLLOWS, STARTS
 from dxbeam.text.decoding.reader import Reader, observations, why_not_decoded
-from dxbeam.text.decoding.reading import FOLLOWS, STARTS
 from tests.support import every_word
 from tests.text.decoding.conftest import TEXT, WORDS, N
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,18 +11,12 @@ import pytest
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.space.search.neighbors import Floats
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
+from dxbeam.text.decoding import triples
+from dxbeam.text.decoding.likelihoods import Likelihoods, Posterior, emissions_of, states_of
 from dxbeam.text.decoding.losses import most_probable, nearest_to_mean
-from dxbeam.text.decoding.reading import (
-    CUT,
-    FOLLOWS,
-    OVERLAP,
-    PIECE,
-    STARTS,
-    Likelihoods,
-    Posterior,
-    by_frequency,
-    in_context,
-)
+from dxbeam.text.decoding.pairs import by_pairs
+from dxbeam.text.decoding.pieces import CUT, FOLLOWS, OVERLAP, PIECE, STARTS
+from dxbeam.text.decoding.reading import by_frequency, in_context
 
 WORDS = 5
 
@@ -31,10 +26,10 @@ def _vocabulary() -> Vocabulary:
     return Vocabulary(list("abcde"), vectors)
 
 
-def _model(vocabulary: Vocabulary) -> LanguageModel:
+def _model(vocabulary: Vocabulary, order: int = 2) -> LanguageModel:
     rng = np.random.default_rng(5)
     sentences = [rng.integers(-1, WORDS, rng.integers(1, 7)) for _ in range(40)]
-    return language_model_of(sentences, vocabulary)
+    return language_model_of(sentences, vocabulary, order)
 
 
 def _likelihoods(places: int, seed: int) -> Likelihoods:
@@ -47,12 +42,12 @@ def _by_sequences(likelihoods: Likelihoods, first: int, model: LanguageModel) ->
     places = len(likelihoods.logs)
     states = [UNKNOWN, *range(WORDS)]
     start = model.probabilities(model.start) if first == STARTS else model.prior
-    following = {x: model.probabilities(x) for x in states}
     total = np.zeros((places, 1 + WORDS))
     for sequence in itertools.product(range(1 + WORDS), repeat=places):
         weight = start[states[sequence[0]]]
-        for before, after in itertools.pairwise(sequence):
-            weight *= following[states[before]][states[after]]
+        for t in range(1, places):
+            two = sequence[t - 2] if t > 1 else None
+            weight *= _next(model, first, two, sequence[t - 1])[states[sequence[t]]]
         weight *= np.exp(sum(likelihoods.logs[t, x] for t, x in enumerate(sequence)))
         for t, x in enumerate(sequence):
             total[t, x] += weight
@@ -60,10 +55,25 @@ def _by_sequences(likelihoods: Likelihoods, first: int, model: LanguageModel) ->
     return Posterior(likelihoods.words, total[:, 1:], total[:, 0])
 
 
+@cache
+def _next(model: LanguageModel, first: int, two: int | None, before: int) -> Floats:
+    """What follows the state ``two`` and the state ``before``; ``two`` is None at place 1."""
+    states = [UNKNOWN, *range(WORDS)]
+    pair = model.probabilities(states[before])
+    if model.order == 2 or (two is None and first == CUT):
+        return pair
+    context = model.start if two is None else states[two]
+    after = np.array([*range(WORDS), UNKNOWN])
+    return model.backoff2(context, states[before]) * pair + model.corrections3(
+        np.full(1 + WORDS, context), np.full(1 + WORDS, states[before]), after
+    )
+
+
+@pytest.mark.parametrize("order", [2, 3])
 @pytest.mark.parametrize("first", [STARTS, CUT])
 @pytest.mark.parametrize("places", [1, 2, 5])
-def test_a_sentence_is_read_as_all_its_sequences(places: int, first: int) -> None:
-    model = _model(_vocabulary())
+def test_a_sentence_is_read_as_all_its_sequences(places: int, first: int, order: int) -> None:
+    model = _model(_vocabulary(), order)
     likelihoods = _likelihoods(places, seed=places)
     breaks = np.array([first] + [FOLLOWS] * (places - 1), np.int8)
     found, right = in_context(likelihoods, breaks, model), _by_sequences(likelihoods, first, model)
@@ -71,8 +81,11 @@ def test_a_sentence_is_read_as_all_its_sequences(places: int, first: int) -> Non
     np.testing.assert_allclose(found.unknown, right.unknown, atol=1e-12)
 
 
-def test_sentences_have_the_same_bits_beside_any_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = _model(_vocabulary())
+@pytest.mark.parametrize("order", [2, 3])
+def test_sentences_have_the_same_bits_beside_any_others(
+    order: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = _model(_vocabulary(), order)
     likelihoods = _likelihoods(30, seed=9)
     breaks = np.full(30, FOLLOWS, np.int8)
     breaks[[0, 3, 4, 20]] = STARTS
@@ -82,7 +95,7 @@ def test_sentences_have_the_same_bits_beside_any_others(monkeypatch: pytest.Monk
             Likelihoods(*(each[start:stop] for each in likelihoods)), breaks[start:stop], model
         )
         assert part.probabilities.tobytes() == whole.probabilities[start:stop].tobytes()
-    monkeypatch.setattr("dxbeam.text.decoding.reading._TRANSITIONS", 200)  # some at a time
+    monkeypatch.setattr("dxbeam.text.decoding.pieces._TRANSITIONS", 200)  # some at a time
     assert in_context(likelihoods, breaks, model).unknown.tobytes() == whole.unknown.tobytes()
 
 
@@ -117,8 +130,9 @@ def _by_recursion(likelihoods: Likelihoods, first: int, model: LanguageModel) ->
     return np.asarray(total / total.sum(axis=1, keepdims=True))
 
 
-def test_candidates_that_are_filled_up_change_no_bit() -> None:
-    model = _model(_vocabulary())
+@pytest.mark.parametrize("order", [2, 3])
+def test_candidates_that_are_filled_up_change_no_bit(order: int) -> None:
+    model = _model(_vocabulary(), order)
     words, logs = _likelihoods(12, seed=2)
     breaks = np.array([STARTS] + [FOLLOWS] * 11, np.int8)
     few = in_context(Likelihoods(words, logs), breaks, model)
@@ -129,6 +143,23 @@ def test_candidates_that_are_filled_up_change_no_bit() -> None:
     more = in_context(filled, breaks, model)
     assert more.probabilities[:, :WORDS].tobytes() == few.probabilities.tobytes()
     assert not more.probabilities[:, WORDS:].any()
+
+
+def test_of_many_words_the_most_probable_are_read_by_triples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = _model(_vocabulary(), 3)
+    likelihoods = _likelihoods(6, seed=8)
+    breaks = np.array([STARTS] + [FOLLOWS] * 5, np.int8)
+    exact = in_context(likelihoods, breaks, model)
+    states, emissions = states_of(likelihoods.words), emissions_of(likelihoods.logs)
+    pairs = by_pairs(states, emissions, breaks, model)
+    monkeypatch.setattr(triples, "KEPT", 4)
+    some = triples.by_triples(states, emissions, pairs, breaks, model)
+    np.testing.assert_allclose(some.sum(axis=1), 1, atol=1e-12)
+    assert ((some == pairs).sum(axis=1) == 2).all()  # of 6 states the 2 least probable
+    right = np.column_stack([exact.unknown, exact.probabilities])
+    assert np.abs(some - right).max() < np.abs(pairs - right).max()
 
 
 def test_a_place_by_itself_is_judged_by_frequency_and_likelihood() -> None:

@@ -19,8 +19,8 @@ from dxbeam.mechanisms.santext import SanText
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.decoding.decoder import CONTEXT, Decoder
 from dxbeam.text.decoding.drawn_words import ReleasedWords
+from dxbeam.text.decoding.pieces import FOLLOWS, STARTS
 from dxbeam.text.decoding.reader import posterior_of
-from dxbeam.text.decoding.reading import FOLLOWS, STARTS
 from dxbeam.text.decoding.released_channel import (
     APPROXIMATE,
     EXACT,

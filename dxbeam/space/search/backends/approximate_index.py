@@ -1,7 +1,7 @@
 """Builds the approximate FAISS index that index_search.py searches.
 
-How often it finds the nearest word is measured in dxbeam/mechanisms/sampling/index_recall.py, and stands in
-the vocabulary's manifest.
+How often it finds the nearest word is measured in dxbeam/mechanisms/sampling/index_recall.py, and
+is recorded in the vocabulary's manifest.
 
 An exact search gives a word the same answer in every batch. An index need not: FAISS may round a
 distance to a list's centre differently for another number of queries, and then look at another

@@ -179,31 +179,37 @@ class Float32Search:
                 radii[start + row] = exact[order[radius_rank - 1]] if radius_rank else 0.0
         return neighbors, radii
 
-    def within(self, queries: Floats, radius: float) -> tuple[list[Ids], list[Floats]]:
-        """The words nearer to each query than a radius, by id, and their distances.
+    def perhaps_within(self, queries: Floats, radius: float) -> list[Ids]:
+        """The words that may be nearer to each query than a radius, and all that are.
 
         Args:
           queries: float64 [B, n].
           radius: in units of the embedding.
 
         Returns:
-          for each query int64 [M], ascending, and float64 [M], all below the radius.
+          for each query int64 [M], ascending.
         """
-        words: list[Ids] = []
-        apart: list[Floats] = []
-        rows = self._rows_at_once()
+        near: list[Ids] = []
+        rows = min(_QUERIES_PER_TILE, self._rows_at_once())
         for start in range(0, len(queries), rows):
             block = queries[start : start + rows]
             norms = np.linalg.norm(block, axis=1)
             limits = (radius**2 - np.square(norms)) + self._error(norms)
-            limits = np.nextafter(limits.astype(np.float32), _UP)
-            for query, scores, limit in zip(block, self._scores(block), limits, strict=True):
+            limits = np.nextafter(limits.astype(np.float32), _UP)[:, None]
+            block = block.astype(np.float32) * np.float32(-2)
+            of, words = [], []
+            for first in range(0, len(self._vectors), _WORDS_PER_TILE):
+                tile = slice(first, first + _WORDS_PER_TILE)
+                scores = block @ self._vectors[tile].T
+                scores += self._squared_norms[tile]
                 # Negated so that a NaN counts as near.
-                near = np.flatnonzero(~(scores > limit))
-                exact = distances(self._vectors[near], query)
-                words.append(near[exact < radius])
-                apart.append(exact[exact < radius])
-        return words, apart
+                row, word = np.divmod(np.flatnonzero(~(scores > limits)), scores.shape[1])
+                of.append(row)
+                words.append(word + first)
+            owners = np.concatenate(of)
+            by_query = np.concatenate(words)[owners.argsort(kind="stable")]
+            near += np.split(by_query, np.bincount(owners, minlength=len(block)).cumsum()[:-1])
+        return near
 
     def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
         """At which rank around a word others stand, by (float64 distance, id).
