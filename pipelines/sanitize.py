@@ -176,7 +176,7 @@ def _public_files(settings: Configuration) -> dict[str, Any]:
 
 
 def read_options(options: PipelineOptions) -> SanitizeJob:
-    """The job that the flags ask for; of files it reads the vocabulary's manifest alone.
+    """The job that the flags ask for; of files it reads the vocabulary's manifest only.
 
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
@@ -226,7 +226,7 @@ def build(
         search_threads=launch.search_threads(job.options),
         digest_corpus=True,
         unique_ids=True,
-        search=launch.search(job.options),
+        backend=launch.backend(job.options),
         level="level",
         language_model=job.language_model,
         candidates=job.repair.candidates if job.repair else 0,
@@ -267,7 +267,7 @@ def build(
             job.repair,
             in_context=as_dicts(context),
             **_public_files(job.configuration),
-            **launch.recorded_search(job.options),
+            **launch.recorded_backend(job.options),
         ),
         Counted(
             tallies=tallies,
@@ -305,7 +305,7 @@ def sanitize(argv: Sequence[str]) -> None:
     pipeline = build(job, run.name, context=context)  # whatever is wrong with the flags shows here
     if options.view_as(TestOptions).dry_run:
         forecast = plan.estimate(
-            files, request.corpus_format, vocabulary, settings, launch.search(options), model
+            files, request.corpus_format, vocabulary, settings, launch.backend(options), model
         )
         places = (request.output, request.metrics_output)
         kept = request.corpus_format.keep_fields

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam.space.search.backends.choose_backend import EXACT_BACKENDS
+from dxbeam.space.search.backends.choose_backend import BACKENDS
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--search", choices=EXACT_BACKENDS, help="the backend of every exact search of every test"
+        "--search", choices=BACKENDS, help="the backend of every exact search of every test"
     )
 
 

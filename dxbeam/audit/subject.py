@@ -92,7 +92,7 @@ class Expected(NamedTuple):
     missed: float
 
     def error(self, added_up: int = 1) -> float:
-        """How far the sum of so many probabilities may be from the exact one."""
+        """How far the sum of this many probabilities may be from the exact one."""
         return self.tolerance * added_up + self.missed
 
 
@@ -108,7 +108,7 @@ class Subject:
       search: what makes the search over a vocabulary; tests put a broken one here.
       bag: what makes a BagOfWords; tests put a broken one here.
       exact: whether epsilon is what is guaranteed by a scan of each vocabulary, as with
-        ``--constant exact``; the configuration's mechanism then has no constant of its own.
+        ``--constant exact``; the configuration's mechanism then has no separate constant.
     """
 
     configuration: Configuration

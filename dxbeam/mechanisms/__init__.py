@@ -57,7 +57,7 @@ class Mechanism(Protocol):
           search: neighbour queries over the vocabulary.
 
         Returns:
-          int64 [B], each a word of the vocabulary; row i depends on row i of ids and random alone.
+          int64 [B], each a word of the vocabulary; row i depends only on row i of ids and random.
         """
         ...
 
@@ -83,7 +83,7 @@ class AddsNoise(Protocol):
             word.
 
         Returns:
-          float64 [B, n]; row i depends on row i of ``random`` alone.
+          float64 [B, n]; row i depends only on row i of ``random``.
         """
         ...
 

@@ -8,7 +8,7 @@ probability Phi(d / (2 s) - epsilon s), which grows with d.
 Proof of the guarantee. With z = Phi^-1(1 - delta) and s the positive root of
 epsilon s^2 - z s - T / 2 = 0, that probability is delta at d = T and less below it. A loss that
 exceeds a bound with probability delta at most is an (epsilon d, delta) guarantee; the nearest word
-is a function of the noisy vector alone.
+is a function of only the noisy vector.
 
 With a radius C, vectors are clipped to a ball, in which no two are further apart than T = 2 C. So
 the guarantee holds for any two words, in the distance d of their clipped vectors, and s need not

@@ -6,7 +6,7 @@ multivariate perturbations (2020), algorithm 1.
 
 Proof. The noisy vector has density f(z) proportional to exp(-epsilon |z - w|), so by the triangle
 inequality f(z | w) <= exp(epsilon |w - w'|) f(z | w') for every z; the nearest word is a function
-of z alone.
+of z only.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ exp(-epsilon |S_l^-1/2 z|). It is drawn as L eta with L L^T = S_l and eta multid
 noise: |L^-1 z|^2 = z^T S_l^-1 z, so L serves as well as the square root.
 
 Proof. By the triangle inequality of the norm |S_l^-1/2 .| the density of the noisy vector changes
-by a factor of at most exp(epsilon |S_l^-1/2 (w - w')|), and the nearest word is a function of the
-noisy vector alone. S is positive semidefinite, so S_l >= (1 - l) I and the exponent is at most
+by a factor of at most exp(epsilon |S_l^-1/2 (w - w')|), and the nearest word depends only on the
+noisy vector. S is positive semidefinite, so S_l >= (1 - l) I and the exponent is at most
 epsilon / sqrt(1 - l) times the Euclidean distance. Noise that is rescaled to its old length after
 stretching has another density, and not this guarantee.
 """
@@ -34,7 +34,7 @@ LARGEST_WEIGHT = 0.999999
 """Leaves every direction a variance well above the rounding of S, whose eigenvalues reach n."""
 
 _ROWS_PER_PRODUCT = 64
-"""Rows are multiplied so many at a time, the last ones filled up with zeros: BLAS may sum in
+"""Rows are multiplied this many at a time, the last ones filled up with zeros: BLAS may sum in
 another order for a matrix of another shape, and noise must not depend on other words."""
 
 

@@ -22,7 +22,7 @@ sign of g'' is that of (x - 1)(1 + K) + K e^x, which grows from -1: g is concave
 and convex beyond it. A maximum of sum g(s_i) therefore has at most one s_i in the convex part, as
 of two the larger could grow at the other's cost, and equal ones in the concave part. So one
 coordinate t and n - 1 equal ones are all there is to search, in one dimension. (A limit at which p
-exceeds 1/2 somewhere is refused by the coordinate t = 2 C alone.)
+exceeds 1/2 somewhere is refused by the coordinate t = 2 C only.)
 """
 
 from __future__ import annotations

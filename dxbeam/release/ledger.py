@@ -136,7 +136,7 @@ def account(
       settings: what is run.
       mechanism: its name.
       vocabulary: the vocabulary's digest; "" for none.
-      key_uri: where a kept key lies; the key is read.
+      key_uri: where a kept key is; the key is read.
       run: a name that no other run has.
       output: where the release goes.
 

@@ -63,7 +63,7 @@ def estimate(
     corpus_format: CorpusFormat,
     vocabulary: Vocabulary,
     configuration: Configuration,
-    asked: str = AUTO,
+    backend: str = AUTO,
     language_model: LanguageModel | None = None,
 ) -> Estimate:
     """Counts and sanitizes words of a sample of the largest file, and times a search.
@@ -75,7 +75,7 @@ def estimate(
       corpus_format: how they are read.
       vocabulary: with what words it is sanitized.
       configuration: what is run.
-      asked: how nearest words are found, one of ``choose_backend.SEARCHES``.
+      backend: how nearest words are found, one of ``choose_backend.NAMES``.
       language_model: what the configuration's decoder reads with, or None.
     """
     configuration = configuration.at_largest
@@ -88,7 +88,7 @@ def estimate(
         for document in documents
     )
     total = sampled / share * text_bytes(files) / max(1, text_bytes([file]))
-    search = NeighborSearch(vocabulary, 1, asked)
+    search = NeighborSearch(vocabulary, 1, backend)
     sample = expected_shares.sanitized_sample(documents, search, configuration, language_model)
     sanitizer = Sanitizer(search, configuration, language_model=language_model)
     ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)
@@ -145,7 +145,7 @@ def describe(
       output: where the release goes.
       metrics_output: where metrics and dead letters go.
       repair: the language model that rewrites the sanitized text, or None.
-      kept_fields: names of the fields that are released beside id and text.
+      kept_fields: names of the fields that are released besides id and text.
     """
     guarantee = configuration.guarantee().with_caveats(*(repair.caveats if repair else ()))
     parameters = configuration.as_dict()

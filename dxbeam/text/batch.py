@@ -194,10 +194,10 @@ class Batch:
                 self._complete(self._unfinished[:-1])
 
     def _in_order(self, draft: _Draft) -> Iterator[tuple[list[str], list[int]]]:
-        """Yields what stands before the words that are to be released, and the words' ids."""
+        """Yields what is before the words that are to be released, and the words' ids."""
         vocabulary, rule = self._sanitizer.search.vocabulary, self._sanitizer.configuration.words
         policy = self._sanitizer.configuration.unknown_words
-        passed = ""  # what stands between two released words, masked and kept words among it
+        passed = ""  # what is between two released words, masked and kept words among it
         for gaps, words in rule.parts(draft.document.text, vocabulary):
             ids = rule.ids_of(words, vocabulary).tolist()
             after = "".join(gaps[len(words) :])
@@ -219,7 +219,7 @@ class Batch:
         draft.end = passed
 
     def _drawn(self, draft: _Draft, bag: BagOfWords) -> Iterator[tuple[list[str], list[int]]]:
-        """Yields the same for the words drawn for a bag; nothing stands before any of them."""
+        """Yields the same for the words drawn for a bag; nothing is before any of them."""
         vocabulary, rule = self._sanitizer.search.vocabulary, self._sanitizer.configuration.words
         drop = self._sanitizer.configuration.unknown_words == "drop"
         total = 0

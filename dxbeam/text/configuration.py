@@ -169,7 +169,7 @@ class Configuration:
             )
 
     def with_epsilon(self, epsilon: float) -> Configuration:
-        """The configuration of all documents that have this epsilon: the same with it alone."""
+        """The configuration of all documents that have this epsilon: the same with it only."""
         mechanism: Any = dataclasses.replace(self.mechanism, epsilon=epsilon)  # type: ignore[type-var]
         return dataclasses.replace(self, mechanism=mechanism, epsilon_by=None)
 
@@ -301,7 +301,7 @@ def of_draws(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_configuration(given: Configuration | Mechanism) -> Configuration:
-    """A configuration as it is; a mechanism alone as the configuration with no other setting.
+    """A configuration as it is; a mechanism by itself as the configuration with no other setting.
 
     Raises:
       ConfigurationError: ``given`` is neither, or does not protect every word.

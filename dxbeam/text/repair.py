@@ -83,7 +83,7 @@ class Repair:
 
     Raises:
       ConfigurationError: an endpoint that is no plain http(s) URL or would send a key in the clear,
-        a name that is none, or an unknown rule for failures.
+        an invalid name, or an unknown rule for failures.
     """
 
     model: str

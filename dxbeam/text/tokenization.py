@@ -1,4 +1,4 @@
-"""Splits text into words, and what stands between them.
+"""Splits text into words, and what is between them.
 
 White space and punctuation, a fixed public list of characters, are released as they are. A word is
 a longest run of characters that are not in the list. So letters and digits of every script, emoji,
@@ -45,7 +45,7 @@ class Splitter:
         self._last_before_a_word = re.compile(f"[{between}](?=[^{between}])")
 
     def split(self, text: str) -> tuple[list[str], list[str]]:
-        """What stands before, between and behind the words, and the words: n + 1 gaps, n words.
+        """What is before, between and behind the words, and the words: n + 1 gaps, n words.
 
         Taken in turns, they are the text again.
         """

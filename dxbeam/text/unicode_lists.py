@@ -1,6 +1,6 @@
 """Fixed lists of characters, which no later version of Unicode or Python changes.
 
-They are written in hexadecimal, and are what stands between the brackets of a regular expression.
+They are written in hexadecimal, and are what is between the brackets of a regular expression.
 
 They are those of Unicode 14.0. A character that is assigned later is in no list: it is part of a
 word, and is protected.

@@ -2,7 +2,7 @@
 
 Rules are public functions of a text and of the public vocabulary. So a mechanism's guarantee holds
 for the sequence of words that a rule makes of a text (pre-composition), whatever the rule is. What
-the rule leaves visible is the number of words and what stands between them.
+the rule leaves visible is the number of words and what is between them.
 
 The second rule looks a word up as it is, then in Unicode's normal form C, then without what does
 not belong to its spelling (soft hyphens, joiners, selectors). Equal strings stay equal, so that
@@ -27,7 +27,7 @@ from dxbeam.text.tokenization import RULE_2, Splitter
 from dxbeam.text.unicode_lists import EMOJI, IGNORED, MARKS, UNSPACED
 
 SEGMENTERS = {
-    "none": "a word is what stands between white space and punctuation, in all scripts",
+    "none": "a word is what is between white space and punctuation, in all scripts",
     "longest_match": "scripts without spaces, and emoji, are cut into the longest words of the "
     "vocabulary, from the left, and into single characters where it has none",
     "graphemes": "scripts without spaces, and emoji, are cut into single characters, each with the "

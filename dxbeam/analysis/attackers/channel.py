@@ -48,7 +48,7 @@ class Channel(Protocol):
           outputs: int64 [U], words z.
 
         Yields:
-          A slice of ``outputs`` and float64 [part, N]. A row depends on its own z alone.
+          A slice of ``outputs`` and float64 [part, N]. A row depends only on its own z.
         """
         ...
 

@@ -172,7 +172,7 @@ def _decoded(
 
 
 def some_draws(words: int, draws: int) -> int:
-    """How many draws of a text of so many words are decoded or resampled: one at least."""
+    """How many draws of a text of this many words are decoded or resampled: one at least."""
     return min(draws, max(1, _SLOWLY // words))
 
 

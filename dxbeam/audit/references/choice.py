@@ -24,7 +24,7 @@ def santext(mechanism: Any, vocabulary: Vocabulary) -> Reference:
 
 @dataclass(frozen=True)
 class _Apart:
-    """What stands in the exponents: a metric between words, or with public weights d' = d + rho.
+    """What is in the exponents: a metric between words, or with public weights d' = d + rho.
 
     Attributes:
       vocabulary: the words.
@@ -47,7 +47,7 @@ class _Apart:
         return np.asarray(apart + others * (self.rho[:-1] + self.rho[word]))
 
     def loss(self, x: Floats, y: Floats) -> float:
-        """Between what stands at two places, at most: of words at one place, the heaviest."""
+        """Between what is at two places, at most: of words at one place, the heaviest."""
         if (x == y).all():
             return 0.0
         heaviest = [

@@ -1,6 +1,6 @@
 """Flags as they are given, on a command line or in a YAML file, before anything is parsed.
 
-argparse alone takes the last of two values and ignores a word after a switch, and Beam's own
+argparse by itself takes the last of two values and ignores a word after a switch, and Beam's own
 parsers read the same text differently. Here every flag is brought into one spelling, or refused in
 a sentence. What a flag may be follows from its declaration.
 """
@@ -77,7 +77,7 @@ def _whole(text: str, largest: int, also: str = "") -> int:
 
 
 class GivenFlag(NamedTuple):
-    """A flag as somebody gave it: its name with dashes, its value if any, and where it stands."""
+    """A flag as somebody gave it: its name with dashes, its value if any, and where it is."""
 
     name: str
     value: str | None

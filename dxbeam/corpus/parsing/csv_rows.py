@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 from dxbeam.errors import ConfigurationError, CorpusError
 
 _BLOCK = 1 << 20
-_START, _PLAIN, _QUOTED, _CLOSED = range(4)  # where in a field something stands
+_START, _PLAIN, _QUOTED, _CLOSED = range(4)  # where in a field a character is
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class Row(NamedTuple):
 
 
 def rows(file: BinaryIO, dialect: Dialect, limit: int, line: int = 1) -> Iterator[Row]:
-    """The rows of a file from where it stands, which is the start of a row.
+    """The rows of a file from where it is, which is the start of a row.
 
     Args:
       file: in UTF-8.
       dialect: how rows are divided.
       limit: longer rows, in bytes, are passed over without being held.
-      line: the number of the line at which the file stands.
+      line: the number of the line at which the file is.
 
     Raises:
       CorpusError: the file ends within quotes.

@@ -3,10 +3,10 @@
 Xu et al. 2020, algorithm 1, as in the package pypantera 1.0.2: a uniform direction is stretched by
 S_l^1/2 and given the length 1 again, and then a length from Gamma(n, 1/epsilon). The noise points
 along the directions in which words vary, and is no longer there than elsewhere: its density at z is
-proportional to exp(-epsilon |z|) |S_l^-1/2 z / |z||^-n |det S_l|^-1/2, and the factor beside the
+proportional to exp(-epsilon |z|) |S_l^-1/2 z / |z||^-n |det S_l|^-1/2, and the factor next to the
 first changes with the direction of z by up to the n-th power of the ratio of the extreme axes: by
 hundreds of nats on GloVe, however near two words are. mahalanobis.py is what holds. Kept for
-comparison, and run with --allow_unsound alone.
+comparison, and run with --allow_unsound only.
 """
 
 from __future__ import annotations

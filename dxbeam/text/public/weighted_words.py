@@ -13,7 +13,7 @@ from dxbeam import storage
 from dxbeam.errors import ConfigurationError
 
 Row = tuple[str, str, object]
-"""Where it stands, for messages; a word; and its number as it is written."""
+"""Where it is, for messages; a word; and its number as it is written."""
 
 
 def read_bytes(flag: str, source: str, named: Sequence[str]) -> bytes:
