@@ -187,7 +187,7 @@ def _check(made: type[Any], file: str) -> None:
     where = f"{made.__module__.replace('.', '/')}.py: {made.__name__}"
     if made.name != file:
         raise ConfigurationError(
-            f"{where} has the name {made.name!r}; a mechanism is called as its file is, so set "
+            f"{where} has the name {made.name!r}; a mechanism has the name of its file, so set "
             f'name = "{file}" or rename the file'
         )
     settings = getattr(made, "__dataclass_params__", None)

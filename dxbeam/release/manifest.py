@@ -262,7 +262,7 @@ def read(prefix: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise OutputError(f"{path} is damaged (not JSON); restore it from a copy") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise OutputError(f"{path} does not describe a release of dxbeam's")
+        raise OutputError(f"{path} does not describe a dxbeam release")
     version = manifest.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise OutputError(

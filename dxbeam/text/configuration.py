@@ -122,7 +122,7 @@ class Configuration:
             )
         if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
-                f"{reason}; add `allow_unsound` to run it all the same (in Python "
+                f"{reason}; add `allow_unsound` to run it anyway (in Python "
                 "allow_unsound=True, in YAML allow_unsound: true)"
             )
 

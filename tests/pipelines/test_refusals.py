@@ -186,7 +186,7 @@ CONFIGS = [
     for what, said, text in [
         (
             "a key twice",
-            "line 3: rank_c stands in line 1",
+            "line 3: rank_c is in line 1",
             "rank_c: 1\nunknown_words: noise\nrank_c: 2",
         ),
         ("a time", "'1:30' is not a number", "rank_c: 1:30"),

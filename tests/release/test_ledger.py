@@ -192,7 +192,7 @@ def test_what_is_no_ledger_is_refused_and_left_as_it_is(
         lambda: ledger.end(path, entry("2"), "d", 1),
         lambda: ledger.abandon(path, entry("2")),
     ):
-        with pytest.raises(OutputError, match="this is no ledger of dxbeam's") as refusal:
+        with pytest.raises(OutputError, match="this is not a ledger of dxbeam") as refusal:
             act()
         assert Path(path).read_bytes() == whole
         assert KEY.hex()[:8] not in str(refusal.value)

@@ -110,9 +110,9 @@ def command_line(
         name, equals, text = left.pop(0).partition("=")
         if not name.startswith("-"):  # it is not shown, as it may be anything
             raise ConfigurationError(
-                f"argument {len(argv) - len(left)} of the command line is no flag, which is "
-                "written --name=value; quote patterns such as '*.jsonl', or the shell turns them "
-                "into several arguments"
+                f"argument {len(argv) - len(left)} of the command line is not a flag; write "
+                "--name=value, and quote patterns such as '*.jsonl', or the shell turns them into "
+                "several arguments"
             )
         if name not in known:
             other = "; it is one of other commands, and --help lists those of this one"
@@ -200,7 +200,7 @@ def config_file(path: str, known: KnownFlags) -> list[GivenFlag]:
             raise ConfigurationError(f"{here}a file of flags names no further file of flags")
         if name in lines:
             raise ConfigurationError(
-                f"{here}{key.value} stands in line {lines[name]} already; say it once"
+                f"{here}{key.value} is in line {lines[name]} already; write it once"
             )
         lines[name] = line
         given += _values(name, value, here, known[name])

@@ -140,7 +140,7 @@ def fields(row: str, dialect: Dialect) -> list[str | None]:
             at = close + 1
             if at < len(row) and row[at] != dialect.delimiter:
                 raise ValueError(
-                    "something stands between a closing quote and the next delimiter; double every "
+                    "there is text between a closing quote and the next delimiter; double every "
                     "quote within a quoted field"
                 )
         else:
@@ -166,7 +166,7 @@ def _closing_quote(row: str, at: int) -> int:
 
 def _refuse_carriage_return(text: str) -> None:
     if "\r" in text:
-        raise ValueError("a carriage return stands outside of quotes; put the field into quotes")
+        raise ValueError("a carriage return is outside of quotes; put the field into quotes")
 
 
 def as_row(values: list[str | None], delimiter: str) -> bytes:

@@ -132,7 +132,7 @@ def constant_of(record: Mapping[str, Any]) -> ExactConstant:
         )
     except (KeyError, TypeError, ValueError):
         raise ConfigurationError(
-            "this is no record of dxbeam scan-constant, or one whose numbers do not fit together"
+            "this is not a record of dxbeam scan-constant, or one whose numbers do not fit together"
         ) from None
 
 

@@ -192,7 +192,7 @@ def _documents(
     number, part = numbered
     for result in reading.read(part, formats[number]):
         if not isinstance(result, Document):
-            raise OutputError(f"{part.path} is damaged (it holds what is no document)")
+            raise OutputError(f"{part.path} is damaged (it holds something other than documents)")
         yield result.id, (number, result)
 
 
