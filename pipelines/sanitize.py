@@ -49,7 +49,9 @@ from dxbeam.language.artifact import language_model_handle, open_language_model
 from dxbeam.language.artifact_manifest import read_manifest
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.sources import refuse_the_corpus
-from dxbeam.mechanisms import check_vocabulary, make_mechanism, parse_parameters
+from dxbeam.mechanisms import WeighsWords, check_vocabulary, make_mechanism, parse_parameters
+from dxbeam.mechanisms.public.base_measure import ListedBase
+from dxbeam.mechanisms.public.importance import WordWeights
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release import plan, usefulness
 from dxbeam.release.context import Pair, as_dicts, in_context
@@ -164,14 +166,13 @@ class SanitizeJob(NamedTuple):
 
 def _public_files(settings: Configuration) -> dict[str, Any]:
     """The files of the words' weights and of the base measure, for the manifest, if there are."""
-    files = {
-        name: getattr(getattr(settings.mechanism, name, None), "file", None)
-        for name in ("importance", "base")
-    }
+    mechanism = settings.mechanism
+    if not isinstance(mechanism, WeighsWords):
+        return {}
     return {
-        f"{name}_file": dict(zip(("name", "sha256"), file, strict=True))
-        for name, file in files.items()
-        if file
+        f"{name}_file": dict(zip(("name", "sha256"), value.file, strict=True))
+        for name, value in (("importance", mechanism.importance), ("base", mechanism.base))
+        if isinstance(value, (WordWeights, ListedBase)) and value.file
     }
 
 

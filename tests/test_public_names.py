@@ -89,6 +89,21 @@ def test_the_transforms_have_one_name_each() -> None:
     assert beam.ReadDocuments is sources.ReadDocuments
 
 
+def test_what_guarantees_nothing_has_a_door_of_that_name() -> None:
+    from dxbeam import published
+
+    mechanisms = {
+        mechanism.__name__
+        for mechanism in MECHANISMS.values()
+        if ".published." in mechanism.__module__
+    }
+    assert set(published.__all__) == mechanisms | {"BagOfWordsPublished"}
+    for name in published.__all__:
+        assert getattr(published, name) is getattr(dxbeam, name)
+    with pytest.raises(AttributeError, match="no attribute 'Laplace'"):
+        published.Laplace  # noqa: B018
+
+
 def test_what_is_no_public_name_is_not_found() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Laplacian'"):
         dxbeam.Laplacian  # noqa: B018
