@@ -72,6 +72,7 @@ from dxbeam.text.public.public_settings import PublicSettings
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
 from dxbeam.text.truecase import Truecase
+from dxbeam.text.word_rule import word_rule_of
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
 from dxbeam.transforms.reading.sources import ReadDocuments
@@ -113,6 +114,7 @@ def configuration(options: SanitizeOptions) -> Configuration:
         levels,
         decoder_of(options.decode, options.decode_loss),
         Truecase() if options.truecase else None,
+        word_rule_of(options.tokenization, options.segmenter),
     )
 
 
@@ -325,7 +327,7 @@ def sanitize(argv: Sequence[str]) -> None:
 def _cause(job: SanitizeJob, files: Sequence[CorpusFile]) -> str:
     """Why words of the corpus are not in the vocabulary."""
     vocabulary = artifact.open_vocabulary(job.vocabulary)
-    return cause_in_corpus(files, job.request.corpus_format, vocabulary)
+    return cause_in_corpus(files, job.request.corpus_format, vocabulary, job.configuration.words)
 
 
 def _say(run: Run, seconds: float, remarked: Sequence[str], cause: Callable[[], str]) -> None:

@@ -26,7 +26,7 @@ import dxbeam
 
 
 def run_python(program: str) -> str:
-    """What a program prints in a process of its own."""
+    """What a program prints in a separate process."""
     ended = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
     )
@@ -39,7 +39,7 @@ def test_the_public_names_are_these() -> None:
     BagOfWords BagOfWordsPublished Configuration Decoder Document DxbeamError EpsilonByField
     FrequencyBase FrequencyWeights Guarantee LanguageModel ListedBase RankResampling Rejected
     ReleasedVector Sanitized Sanitizer Tally VectorConfiguration VectorReleaser VerifiedRelease
-    Vocabulary WordWeights __version__ language_model_of make_mechanism open_language_model
+    Vocabulary WordRule WordWeights __version__ language_model_of make_mechanism open_language_model
     open_vocabulary preview read_base read_constant read_importance verify_release
     """.split()
     mechanisms = [mechanism.__name__ for mechanism in MECHANISMS.values()]
