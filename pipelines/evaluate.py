@@ -165,7 +165,7 @@ def _check_key(key_uri: str, releases: Sequence[TextRelease]) -> None:
 
 
 def _in_order_of_settings(release: TextRelease) -> tuple[str, tuple[str, ...], float, float]:
-    """Releases that differ in epsilon alone side by side, whatever their names."""
+    """Releases that differ in epsilon only side by side, whatever their names."""
     setting = release.setting
     return setting.mechanism, setting.further, setting.rank_c or 0.0, setting.epsilon or 0.0
 
@@ -242,7 +242,7 @@ def build(job: EvaluateJob) -> beam.Pipeline:
 
 @launch.naming_flags
 def evaluate_release(argv: Sequence[str]) -> None:
-    """Checks the flags, compares, and says where the report lies."""
+    """Checks the flags, compares, and says where the report is."""
     options = parse(argv, EvaluateOptions, __doc__ or "")
     shared, output = options.view_as(SanitizeOptions), options.view_as(CommonOptions).output
     job = read_options(options, argv)

@@ -1,4 +1,4 @@
-"""What an evaluation found, as a table and a page that needs nothing from elsewhere."""
+"""What an evaluation found, as a table and a self-contained page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COLUMNS = pa.schema(
         ("interval", pa.string()),
     ]
 )
-"""Of scores.parquet. ``release`` is null for what is told of originals alone, ``group`` for all
+"""Of scores.parquet. ``release`` is null for what is reported of originals only, ``group`` for all
 documents; ``model``, ``trained_on`` and ``tested_on`` are of classifiers."""
 
 FROM_RAW_TEXT = (
@@ -51,7 +51,7 @@ class Unpaired(Protocol):
 
     Attributes:
       rejected: how many records of the corpus are no documents.
-      only_original, only_released: for each release, how many documents one side alone has.
+      only_original, only_released: for each release, how many documents only one side has.
     """
 
     @property
@@ -66,7 +66,7 @@ class ReleaseHeading(NamedTuple):
     """What is known of a release.
 
     Attributes:
-      place: where it lies.
+      place: where it is.
       promise: the sentence of its guarantee.
       curve: what it was made with but for epsilon, in words.
       epsilon: None where its mechanism has none.
@@ -89,7 +89,7 @@ class Heading(NamedTuple):
       corpus: the files of the originals.
       releases: each release, in the order of their numbers.
       vocabulary: the name of the vocabulary that words were looked up in; "" for none.
-      group_by: the field whose groups are told apart; "" for none.
+      group_by: the field whose groups are reported separately; "" for none.
       command: by which it is made.
     """
 
@@ -198,7 +198,7 @@ def score_rows(
 ) -> list[Row]:
     """The rows of scores.parquet.
 
-    First classifiers of originals alone; then of each release all documents, classifiers, and
+    First classifiers of originals only; then of each release all documents, classifiers, and
     groups in alphabetical order.
     """
     of: dict[int | None, list[Row]] = {}

@@ -32,8 +32,8 @@ class ReadOff(NamedTuple):
 def rare_risk(point: Point) -> Estimate | None:
     """What attackers get of rare words, by the best one of those that may read.
 
-    One reads with context, one takes the text at its word. The noisy vectors of a decoded text count as read, as the text is what they say; those of a text
-    that is not decoded do not.
+    One reads with context, one takes the text at its word. What was drawn counts as read where the
+    text is decoded, as it is what the text says; where it is not decoded, it does not.
     """
     risks = [point.context_rare, point.unchanged_rare]
     if "decode=" in point.parameters:

@@ -6,7 +6,7 @@
     fluent                                      --mechanism fluent --language_model DIR
 
 So one table holds a mechanism with and without them. The weights of --importance are a flag for
-all, and stand in a table's column of parameters in the same way; so does the language model.
+all, and are in a table's column of parameters in the same way; so is the language model.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def epsilons_of(
 
     Args:
       parameters: of the mechanism.
-      asked: the same for all mechanisms; None where each has epsilons of its own.
+      asked: the same for all mechanisms; None where each has separate epsilons.
 
     Raises:
       ConfigurationError: the scan solved for none of those that are asked for.
