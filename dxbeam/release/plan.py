@@ -100,7 +100,7 @@ def estimate(
     tokens_per_second = len(ids) / (time.perf_counter() - start)
     example = expected_shares.decoded_example(search, configuration, language_model)
     cause = likely_cause((document.text for document in documents), vocabulary, configuration.words)
-    return Estimate(int(total), tokens_per_second, sample, problem, example, cause)
+    return Forecast(int(total), tokens_per_second, sample, problem, example, cause)
 
 
 def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> tuple[list[Document], float, str]:
