@@ -26,7 +26,7 @@ import dxbeam
 
 
 def run_python(program: str) -> str:
-    """What a program prints in a process of its own."""
+    """What a program prints in a separate process."""
     ended = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
     )

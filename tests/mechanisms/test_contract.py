@@ -50,7 +50,7 @@ LATER: dict[str | tuple[str, str], dict[str, Any]] = {
     ("vickrey", "distance"): {"noise_of": "gaussian", "distance": 5.0},
     ("vickrey", "clip"): {"noise_of": "coordinate_laplace", "clip": 2.0},
 }
-"""Values of parameters that were added later, where 2 alone will not do."""
+"""Values of parameters that were added later, where 2 by itself will not do."""
 
 
 def made(name: str) -> Mechanism:
