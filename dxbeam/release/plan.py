@@ -28,7 +28,6 @@ from dxbeam.text.decoding.pieces import FOLLOWS, STARTS
 from dxbeam.text.repair import Repair
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally
-from dxbeam.text.tokenization import words
 
 _SAMPLED_DOCUMENTS = 200
 _TIMED_WORDS, _SENTENCE = 1024, 20
@@ -83,7 +82,9 @@ def estimate(
     file = max(files, key=lambda file: file.size)
     documents, share, problem = _documents(file, corpus_format)
     sampled = sum(
-        configuration.bag.length if configuration.bag else len(words(document.text))
+        configuration.bag.length
+        if configuration.bag
+        else len(configuration.words.words(document.text, vocabulary))
         for document in documents
     )
     total = sampled / share * text_bytes(files) / max(1, text_bytes([file]))
@@ -98,7 +99,7 @@ def estimate(
     sanitizer.release(run, ids, breaks)
     tokens_per_second = len(ids) / (time.perf_counter() - start)
     example = expected_shares.decoded_example(search, configuration, language_model)
-    cause = likely_cause((document.text for document in documents), vocabulary)
+    cause = likely_cause((document.text for document in documents), vocabulary, configuration.words)
     return Estimate(int(total), tokens_per_second, sample, problem, example, cause)
 
 

@@ -178,7 +178,7 @@ def classify(
     weights = np.concatenate([np.ones((1, documents)), weights])[:, np.sort(document)]
     found = []
 
-    def told(
+    def add_row(
         predictions: Predictions, model: str, trained_on: str | None, tested_on: str | None
     ) -> None:
         for name, values in _all_scores(predictions, truth, parts, weights, len(trained.labels)):
@@ -196,7 +196,7 @@ def classify(
                 )
             )
 
-    told(_majority(truth), MAJORITY, None, None)
+    add_row(_majority(truth), MAJORITY, None, None)
     for kind in question.models:
         for trained_on in dict.fromkeys(side for side, _ in question.trials):
             models = trained.models.get(kind) if trained_on == ORIGINAL else None
@@ -204,7 +204,7 @@ def classify(
                 models = train(_features(examples, trained_on, kind), truth, parts)
             for tested_on in (tested for side, tested in question.trials if side == trained_on):
                 tested = _features(examples, tested_on, kind)
-                told(predict(models, tested, parts), kind, trained_on, tested_on)
+                add_row(predict(models, tested, parts), kind, trained_on, tested_on)
     return found
 
 

@@ -185,10 +185,10 @@ def _plot(title: str, curves: Mapping[str, Sequence[Point]], lines: Mapping[str,
 def _in_words(
     curves: Mapping[str, Sequence[Point]], lines: Mapping[str, Row], column: Column
 ) -> str:
-    told = []
+    said = []
     for curve, points in curves.items():
         values = ", ".join(f"{point.row['value']:.3g} at {point.epsilon:g}" for point in points)
-        told.append(f"{curve}: {values}")
-    told += [f"{name}: {row['value']:.3g}" for name, row in lines.items()]
+        said.append(f"{curve}: {values}")
+    said += [f"{name}: {row['value']:.3g}" for name, row in lines.items()]
     how = f", by {column.model}" if column.model else ""
-    return f"Against epsilon{how}, with 95 % intervals. {'; '.join(told)}"
+    return f"Against epsilon{how}, with 95 % intervals. {'; '.join(said)}"
