@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from dxbeam.audit.evidence import Evidence, Floats
 from dxbeam.audit.references.distributions import Reference
-from dxbeam.audit.references.table import REFERENCES, UNLISTED, Entry, after_resampling
+from dxbeam.audit.references.table import REFERENCES, UNLISTED, MechanismEntry, after_resampling
+from dxbeam.mechanisms import WeighsWords
 from dxbeam.mechanisms.constants.exact_constant import constant_of
 from dxbeam.mechanisms.constants.record import record_of
 from dxbeam.mechanisms.constants.solve import solve
@@ -138,14 +139,15 @@ class Subject:
         return self.configuration.mechanism.guarantee().sound
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> MechanismEntry:
         """What the audit knows of the mechanism."""
         return REFERENCES.get(self.configuration.mechanism.name, UNLISTED)
 
     @property
     def weighs_words(self) -> bool:
         """Whether public weights may tell words at one place apart."""
-        return getattr(self.configuration.mechanism, "importance", None) is not None
+        mechanism = self.configuration.mechanism
+        return isinstance(mechanism, WeighsWords) and mechanism.importance is not None
 
     def reference(self, vocabulary: Vocabulary) -> Reference:
         """What the mechanism should do over a vocabulary."""

@@ -26,8 +26,9 @@ from dxbeam.guarantees import Guarantee, Metric, pure
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
 from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
+from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
 
 LARGEST_WEIGHT = 0.999999
@@ -58,7 +59,7 @@ def shape_of(vocabulary: Vocabulary, weight: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Mahalanobis:
+class Mahalanobis(NoisyVector):
     """Word to noisy vector to nearest word.
 
     Attributes:
@@ -107,10 +108,6 @@ class Mahalanobis:
         """1 / epsilon: the noise is a multiple of it."""
         return 1 / self.epsilon
 
-    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
-        """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
-        return search.vocabulary.vectors_of(ids)
-
     def density(self, search: NeighborSearch) -> NoiseDensity:
         """Falls with the distance of whitened vectors: those of S_l^-1/2, or of L^-1.
 
@@ -123,12 +120,6 @@ class Mahalanobis:
         )
         deviation = math.sqrt((1 - weight) * (search.vocabulary.dimensions + 1)) / self.epsilon
         return NoiseDensity(self.epsilon, deviation, whiten=whiten)
-
-    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
-        noisy = self.noise(random, search)
-        noisy += search.vocabulary.vectors_of(ids)
-        return search.nearest(noisy)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Mahalanobis distance, for every pair of strings."""

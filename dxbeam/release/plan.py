@@ -28,13 +28,12 @@ from dxbeam.text.decoding.pieces import FOLLOWS, STARTS
 from dxbeam.text.repair import Repair
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally
-from dxbeam.text.tokenization import words
 
 _SAMPLED_DOCUMENTS = 200
 _TIMED_WORDS, _SENTENCE = 1024, 20
 
 
-class Estimate(NamedTuple):
+class Forecast(NamedTuple):
     """A forecast from a sample.
 
     Attributes:
@@ -66,7 +65,7 @@ def estimate(
     configuration: Configuration,
     backend: str = AUTO,
     language_model: LanguageModel | None = None,
-) -> Estimate:
+) -> Forecast:
     """Counts and sanitizes words of a sample of the largest file, and times a search.
 
     What is timed are words of the vocabulary, so a key of zeros is enough for them.
@@ -83,7 +82,9 @@ def estimate(
     file = max(files, key=lambda file: file.size)
     documents, share, problem = _documents(file, corpus_format)
     sampled = sum(
-        configuration.bag.length if configuration.bag else len(words(document.text))
+        configuration.bag.length
+        if configuration.bag
+        else len(configuration.words.words(document.text, vocabulary))
         for document in documents
     )
     total = sampled / share * text_bytes(files) / max(1, text_bytes([file]))
@@ -98,8 +99,8 @@ def estimate(
     sanitizer.release(run, ids, breaks)
     tokens_per_second = len(ids) / (time.perf_counter() - start)
     example = expected_shares.decoded_example(search, configuration, language_model)
-    cause = likely_cause((document.text for document in documents), vocabulary)
-    return Estimate(int(total), tokens_per_second, sample, problem, example, cause)
+    cause = likely_cause((document.text for document in documents), vocabulary, configuration.words)
+    return Forecast(int(total), tokens_per_second, sample, problem, example, cause)
 
 
 def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> tuple[list[Document], float, str]:
@@ -127,7 +128,7 @@ def describe(
     configuration: Configuration,
     vocabulary: Vocabulary,
     context: Sequence[Pair],
-    forecast: Estimate,
+    forecast: Forecast,
     output: str,
     metrics_output: str,
     repair: Repair | None = None,

@@ -44,7 +44,7 @@ from dxbeam.language.artifact import (
 )
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.model import LanguageModel
-from dxbeam.mechanisms.public.public_model import PublicModel
+from dxbeam.mechanisms import ReadsReleased
 from dxbeam.randomness import NO_TAGS, add_tags, document_tag
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -157,8 +157,10 @@ class SanitizeDocuments(beam.PTransform):
                 f"and this is a {type(configuration).__name__}; SanitizeRows of "
                 "dxbeam.transforms.yaml takes plain values"
             )
-        if isinstance(model := getattr(configuration.mechanism, "model", None), PublicModel):
-            model.travelling()  # refuses one that workers cannot open; Beam would hide the reason
+        mechanism = configuration.mechanism
+        if isinstance(mechanism, ReadsReleased) and mechanism.model:
+            # Refuses one that workers cannot open; Beam would hide the reason.
+            mechanism.model.travelling()
         check_fields("text", "id", keep_fields, group_by)
         check_name(backend)
         self._backend = backend

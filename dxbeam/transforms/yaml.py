@@ -35,6 +35,7 @@ from dxbeam.text.public.mechanism_model import model_of_mechanism
 from dxbeam.text.public.public_settings import PublicSettings
 from dxbeam.text.tally import Tally
 from dxbeam.text.truecase import Truecase
+from dxbeam.text.word_rule import word_rule_of
 from dxbeam.transforms.metrics import NOT_COVERED
 from dxbeam.transforms.sanitize import SanitizeDocuments
 
@@ -67,6 +68,8 @@ class SanitizeRows(beam.PTransform):
       constant_scan: with exact, the file that dxbeam scan-constant wrote.
       rank_c: decay of rank resampling; none where it is left out.
       unknown_words: noise, mask, drop or keep.
+      tokenization: 1 or 2, which punctuation divides words; see docs/guides/languages.md.
+      segmenter: none, longest_match or graphemes, how scripts without spaces are cut.
       key_uri: where the secret key is; by default a new one is drawn and forgotten.
       keep_fields: further fields of the rows to release as they are, separated by commas.
       allow_unsound: consent to settings that guarantee nothing, or leave words unprotected.
@@ -96,6 +99,8 @@ class SanitizeRows(beam.PTransform):
         decode_loss: str | None = None,
         language_model: str | None = None,
         truecase: bool = False,
+        tokenization: str | None = None,
+        segmenter: str = "none",
     ):
         super().__init__()
         public = PublicSettings(importance, base, base_exponent, constant, constant_scan).read()
@@ -112,6 +117,7 @@ class SanitizeRows(beam.PTransform):
                 epsilon_by=levels,
                 decoder=decoder_of(decode, decode_loss),
                 truecase=Truecase() if truecase else None,
+                words=word_rule_of(tokenization, segmenter),
             ),
             vocabulary,
             key_uri,

@@ -1,4 +1,4 @@
-"""A release beside its originals, as dxbeam evaluate tells it: scores, a page, and refusals."""
+"""A release next to its originals, as dxbeam evaluate tells it: scores, a page, and refusals."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.support.releases import SECRET
 
 @pytest.fixture(scope="module")
 def several(uri: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output of an evaluation of three releases, which lie in ``releases`` beside it."""
+    """The output of an evaluation of three releases, which lie in ``releases`` next to it."""
     output = tmp_path_factory.mktemp("several") / "out"
     releases.evaluated(uri, output, "--task=label", "--attack=author")
     return output

@@ -131,6 +131,12 @@ def test_a_base_measure_and_a_scan_are_points_beside_the_plain_mechanism(tmp_pat
             "beta=0.1,base=gs://q/x.csv,base_exponent=2,importance=frequency=5",
             "--base gs://q/x.csv --base_exponent 2 --importance frequency=5",
         ),
+        (
+            "decode=context:decode_loss=distance:language_model=gs://m",
+            "",
+            "decode=context,decode_loss=distance,language_model=gs://m",
+            "--decode context --decode_loss distance --language_model gs://m",
+        ),
     ],
 )
 def test_a_column_of_parameters_becomes_flags(
@@ -169,7 +175,7 @@ def test_words_of_a_corpus_are_attacked_with_what_public_text_tells(
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Each class has words of its own, and both have a word that the vocabulary does not know."""
+    """Each class has separate words, and both have a word that the vocabulary does not know."""
     folder = tmp_path_factory.mktemp("corpus")
     records = [
         {

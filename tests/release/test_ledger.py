@@ -96,7 +96,7 @@ def test_a_line_that_would_lower_the_sum_is_refused(path: str, changes: dict[str
     del fields["release_sha256"]
     line = json.dumps({**fields, "chain": ledger._chain(before, fields)}) + "\n"
     Path(path).write_bytes(before + line.encode())
-    with pytest.raises(OutputError, match="line 3: this is no ledger"):
+    with pytest.raises(OutputError, match="line 3: this is not a ledger"):
         ledger.read(path)
 
 

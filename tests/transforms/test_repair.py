@@ -1,4 +1,4 @@
-"""RepairGrammar sees sanitized text alone, loses no document and changes no promise."""
+"""RepairGrammar sees sanitized text only, loses no document and changes no promise."""
 
 from __future__ import annotations
 

@@ -19,12 +19,13 @@ import numpy as np
 from dxbeam.guarantees import Guarantee, nothing
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
 from dxbeam.mechanisms.sampling.noise import Floats, laplace, laplace_draws
+from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 
 
 @dataclass(frozen=True)
-class MahalanobisPublished:
+class MahalanobisPublished(NoisyVector):
     """Mahalanobis with another length of noise, without a guarantee.
 
     Attributes:
@@ -56,16 +57,6 @@ class MahalanobisPublished:
     def noise_scale(self) -> float:
         """1 / epsilon: the noise is a multiple of it."""
         return 1 / self.epsilon
-
-    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
-        """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
-        return search.vocabulary.vectors_of(ids)
-
-    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
-        noisy = self.noise(random, search)
-        noisy += search.vocabulary.vectors_of(ids)
-        return search.nearest(noisy)
 
     def guarantee(self) -> Guarantee:
         """None: the density's factor that depends on the direction is not bounded by epsilon."""

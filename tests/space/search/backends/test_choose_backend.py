@@ -85,7 +85,7 @@ def test_what_is_exact_and_fastest_is_used_and_all_answer_alike(
 
 
 def test_integers_that_are_exact_and_slow_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a processor has instructions for float32 alone; found once for all vocabularies."""
+    """Where a processor has instructions for float32 only; found once for all vocabularies."""
     _with_product(monkeypatch, plain)
     trials = []
 
