@@ -152,7 +152,7 @@ def test_releases_are_linked_with_the_one_before(uri: str, corpus: Path, tmp_pat
 def test_values_that_are_no_spans_are_refused_unseen(
     uri: str, corpus: Path, release: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(DxbeamError, match="entities.* label: .*places in its text") as refused:
+    with pytest.raises(DxbeamError, match=r"entities.* label: .*places in its text") as refused:
         releases.rows(corpus, release, tmp_path / "out", "--entities=label")
     assert "calm" not in str(refused.value)
 
