@@ -20,8 +20,8 @@ QUICK := -m "not slow and not engines and not exhaustive" $(LONG_TESTS:%=--ignor
 PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
 # Each computes on one thread, as there are processes enough.
-test test-all: export OMP_NUM_THREADS := 1
-test test-all: export OPENBLAS_NUM_THREADS := 1
+test test-all quick: export OMP_NUM_THREADS := 1
+test test-all quick: export OPENBLAS_NUM_THREADS := 1
 
 IN_PROCESSES := --numprocesses $(PROCESSES) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 

@@ -4,8 +4,8 @@
         --speeches state_union.jsonl.gz
 
 Speeches, of a field ``author``, are cut into chunks of 200 words. The attacker learns from chunks
-of other speeches, as they were or treated as those that are to be told, and says for each chunk who
-wrote it. What a bag of words leaves out, stop words and order, is also left out alone, without
+of other speeches, as they were or treated like those under attack, and says for each chunk who
+wrote it. What a bag of words leaves out, stop words and order, is also left out by itself, without
 noise: that is what it would hide for free.
 """
 
@@ -51,7 +51,7 @@ class Chunk(NamedTuple):
     Attributes:
       speech: the id of the speech.
       author: who gave it.
-      document: the part, with an id of its own.
+      document: the part, with a separate id.
     """
 
     speech: str

@@ -25,7 +25,7 @@ SIZES = (5_000, 10_000, 20_000, 50_000, 100_000, 400_000)
 
 
 def counts_of(corpus: Path) -> Counter[str]:
-    """How often each word stands in a corpus of JSON Lines."""
+    """How often each word occurs in a corpus of JSON Lines."""
     counts: Counter[str] = Counter()
     with gzip.open(corpus, "rt", encoding="utf-8") as lines:
         for line in lines:

@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def words_of(sanitizer: Sanitizer, given: argparse.Namespace, count: int) -> int:
-    """Sanitizes so many documents; how many words they have."""
+    """Sanitizes this many documents; how many words they have."""
     results = sanitizer.sanitize(documents(given.input, count))
     return sum(each.tally.tokens for each in results if isinstance(each, Sanitized))
 

@@ -59,7 +59,7 @@ class Run:
 
 
 def local(processes: int) -> Flags:
-    """FnApiRunner with so many worker processes."""
+    """FnApiRunner with this many worker processes."""
     if processes == 1:
         return ("--runner=FnApiRunner",)
     return (

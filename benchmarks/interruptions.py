@@ -1,4 +1,4 @@
-"""How long a run takes to end when it is told to stop, at moments spread over the run, under load.
+"""How long a run takes to end when it has to stop, at moments spread over the run, under load.
 
     python -m benchmarks.interruptions --runs 150 --busy 2
 
@@ -29,7 +29,7 @@ SENTENCES = ("dxbeam: interrupted; nothing was released\n", "so it is released\n
 
 
 def stop_runs(runs: int, folder: Path) -> None:
-    """Stops so many runs and prints how each mode did."""
+    """Stops this many runs and prints how each mode did."""
     uri = tiny.write_artifact(folder / "vocabulary")
     records = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(200))]
     corpus = tiny.write_jsonl(folder / "corpus.jsonl", records)
@@ -67,7 +67,7 @@ def stop_runs(runs: int, folder: Path) -> None:
 
 
 def repeat_tests(times: int) -> None:
-    """Runs the test file so many times and prints how often it failed."""
+    """Runs the test file this many times and prints how often it failed."""
     command = [sys.executable, "-m", "pytest", "-q", "tests/pipelines/test_interruptions.py"]
     failed = 0
     for number in range(times):

@@ -5,11 +5,11 @@
 makes a vocabulary of 400,000 words out of a smaller one (an artifact, or an embedding file),
 without a neighbour table, unless OUTPUT holds one already. Then it runs ``dxbeam measure`` on 5,000
 words at epsilon = 1, 2, …, 70, once without rank resampling and once with c = 0.04, and shows
-seconds, processor seconds, the memory of the largest process, and the figures beside those of
+seconds, processor seconds, the memory of the largest process, and the figures next to those of
 "d_X-Privacy for Text and the Curse of Dimensionality" for GloVe-Wiki (400,000 x 300).
 
 The words that are added are means, nearly half and half, of two of a few thousand words, with
-jitter: so each has some hundred others that lie about as far away as its nearest neighbour. The
+jitter: so each has some hundred others that are about as far away as its nearest neighbour. The
 constants were searched for until the three thresholds of the paper's Table 2 came out, for the
 33,849 GloVe words that the tests use; other words need others, and the lines on z tell.
 """
@@ -118,7 +118,7 @@ def measured(vocabulary: Path, words: int, *flags: str) -> tuple[list[Any], list
 
 
 def show(proportions: list[Any], geometry: list[Any]) -> None:
-    """The figures, beside those that were published."""
+    """The figures, next to those that were published."""
     for row in geometry:
         if row["quantity"] != "threshold":
             continue

@@ -1,4 +1,4 @@
-"""How fast the neighbour table is: rows by bounds on scores beside rows one by one.
+"""How fast the neighbour table is: rows by bounds on scores next to rows one by one.
 
     python -m benchmarks.neighbor_table vocabularies/glove
 
@@ -9,7 +9,7 @@ float32, which was the only way before. It shows what the whole table would take
 seconds and in processor seconds, their ratio, and whether the rows are equal. A law, seconds per
 row = a + b N, is then fitted to what each backend took, and gives the time for 2.2 million words.
 
-With ``--whole`` it builds one whole table of so many words by the fastest backend.
+With ``--whole`` it builds one whole table of this many words by the fastest backend.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def spent(work: Callable[[], Any], rows: int) -> tuple[Spent, Any]:
 
 
 def vocabulary_of(words: list[str], vectors: Any, size: int) -> Vocabulary:
-    """A vocabulary of so many words."""
+    """A vocabulary of this many words."""
     chunks = list(enlarged(words, vectors, size))
     return Vocabulary(
         [word for chunk, _ in chunks for word in chunk],

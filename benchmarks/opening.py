@@ -15,7 +15,7 @@ dimensions), unless the folder holds one, and shows
   is private, and how many words they search in a second of processor time, one thread each.
 
 Words of the corpus are the first words of the vocabulary, the invented ones follow. Rows of the
-neighbour table are invented, too: opening looks at their size alone.
+neighbour table are invented, too: opening looks at their size only.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _environment(temporary: str) -> dict[str, str]:
 def together(
     folder: Path, temporary: str, count: int, words: list[str], queries: int
 ) -> tuple[int, int, float]:
-    """PSS and private bytes of so many workers, and words that one searches in a second."""
+    """PSS and private bytes of this many workers, and words that one searches in a second."""
     workers = [
         subprocess.Popen(
             [sys.executable, "-c", WORKER, str(folder), str(queries)],

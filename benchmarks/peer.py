@@ -9,7 +9,7 @@ users call ``replace_word`` once a word, so that is what is timed, with its defa
 mechanism is not. dxbeam's Sanitizer takes the words as documents of 200. The two alternate, with
 one thread each and with all cores each; what is printed is microseconds a word, and the ratio.
 
-A mechanism that mldp-text does not have is set against the one of its that stands nearest (PEERS).
+A mechanism that mldp-text does not have is compared with the nearest of its own (PEERS).
 With ``--large`` each is also timed over a vocabulary of that many words made from the same vectors
 (sizing.py), against mldp-text's time over its own: by exact search, and if it adds noise to
 vectors also through a FAISS index. mldp-text itself looks through an index by default; the share

@@ -1,4 +1,4 @@
-"""pyPANTERA and dp-diffractor beside dxbeam: one run, one thread each, one table.
+"""pyPANTERA and dp-diffractor next to dxbeam: one run, one thread each, one table.
 
     python -m venv a && a/bin/pip install pypantera==1.0.2 'numpy<2'
     python -m venv b && b/bin/pip install dp-diffractor==0.2.1
@@ -60,7 +60,7 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 
 def measured(python: str, script: str, *arguments: str, home: Path | None = None) -> dict[str, Any]:
-    """What a script prints in an environment of its own."""
+    """What a script prints in a separate environment."""
     environment = {**os.environ, **_ONE_THREAD}
     if home:
         environment |= {"HOME": str(home), "NLTK_DATA": str(home / "nltk_data")}

@@ -4,11 +4,11 @@
 
 makes vocabularies of several sizes out of one, as ``benchmarks/large_vocabulary.py`` does, draws
 words with multidimensional Laplace noise, and looks for the word nearest to each by every search
-that this machine has (PyTorch where there is a GPU), and by ``faiss.IndexFlatL2.search`` alone,
+that this machine has (PyTorch where there is a GPU), and by raw ``faiss.IndexFlatL2.search``,
 taking turns. A rate is that of one core: the queries, divided by the processor time of the best
 turn, or with a GPU by its time by the clock.
 
-Two limits stand beside them: what this processor computes of nothing but the products, in integers
+Two limits are next to them: what this processor computes of nothing but the products, in integers
 of 8 bits and in float32, by the same libraries.
 """
 
@@ -32,7 +32,7 @@ from benchmarks.neighbor_table import vocabulary_of
 from benchmarks.searches import noisy_words
 from dxbeam.analysis.pages.figures import INK, as_svg
 from dxbeam.space.search.backends.choose_backend import (
-    EXACT_BACKENDS,
+    BACKENDS,
     FLOAT32,
     TORCH,
     is_exact_here,
@@ -87,9 +87,9 @@ def seconds(work: Callable[[], Any], clock: Callable[[], float] = time.process_t
 
 
 def rates(vocabulary: Vocabulary, epsilon: float, queries: int, turns: int) -> dict[str, float]:
-    """Queries a second of one core, by every search and by the products alone."""
+    """Queries a second of one core, by every search and by only the products."""
     words = len(vocabulary)
-    here = [name for name in EXACT_BACKENDS if is_exact_here(name)]
+    here = [name for name in BACKENDS if is_exact_here(name)]
     if not gpu_is_there():
         here = [name for name in here if name != TORCH]
     searches = {name: NeighborSearch(vocabulary, 1, name) for name in here}

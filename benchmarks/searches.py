@@ -24,7 +24,7 @@ import threadpoolctl
 
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.space.artifact import artifact
-from dxbeam.space.search.backends.choose_backend import EXACT_BACKENDS, is_exact_here
+from dxbeam.space.search.backends.choose_backend import BACKENDS, is_exact_here
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary, distances
 
@@ -88,7 +88,7 @@ if __name__ == "__main__":
     parser.add_argument("vocabulary", help="artifact, or demo")
     parser.add_argument("--queries", type=int, default=200_000, help="for each search, in all")
     parser.add_argument("--epsilons", nargs="*", type=float, default=EPSILONS)
-    parser.add_argument("--searches", nargs="*", default=EXACT_BACKENDS)
+    parser.add_argument("--searches", nargs="*", default=[*BACKENDS])
     arguments = parser.parse_args()
     threadpoolctl.threadpool_limits(1)
     opened = artifact.open_vocabulary(artifact.handle(arguments.vocabulary))

@@ -41,7 +41,7 @@ class Table(NamedTuple):
       file: in ``benchmarks/results/``.
       where: what is equal in all its rows.
       columns: headings, and what is in their cells.
-      mechanisms: those whose rows it shows, beside the originals.
+      mechanisms: those whose rows it shows, next to the originals.
       readers: in the same way.
     """
 

@@ -94,13 +94,13 @@ def _pss_of(pid: int, name: str) -> int:
 
 
 def limit(vocabulary: str, epsilon: float, seconds: float) -> float:
-    """Queries a second of faiss alone, in a process of its own."""
+    """Queries a second of faiss only, in a separate process."""
     command = [sys.executable, "-c", LIMIT, vocabulary, str(epsilon), str(seconds)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def workers(count: int) -> tuple[str, ...]:
-    """The flags for so many worker processes."""
+    """The flags for this many worker processes."""
     return (
         "--direct_running_mode=multi_processing",
         f"--direct_num_workers={count}",
@@ -165,7 +165,7 @@ def documents(paths: list[Path], most: int | None) -> Iterator[dict[str, str]]:
 
 
 def write_corpus(arguments: argparse.Namespace, folder: Path) -> None:
-    """The corpus, so many times, with ids of their own."""
+    """The corpus, this many times, with separate ids."""
     with (folder / "corpus.jsonl").open("w", encoding="utf-8") as file:
         words = 0
         for copy in range(arguments.copies):

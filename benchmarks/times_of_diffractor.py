@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 EMBEDDINGS = "glove-commoncrawl-30"
-"""The name of one of the files that it knows; ours lies in its place."""
+"""The name of one of the files that it knows; ours is in its place."""
 
 
 def main(method: str, words_file: str, epsilon: float) -> dict[str, object]:

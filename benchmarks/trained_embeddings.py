@@ -6,7 +6,7 @@
 The paper's A1 has embeddings trained at 50, 100 and 200 dimensions on the corpus of its 300
 dimensions. As a stand-in such a family is made of public text by the singular vectors of positive
 pointwise mutual information, which is what word2vec factors implicitly (Levy, Goldberg: Neural word
-embedding as implicit matrix factorization, 2014). A1 adds noise in the dimensions of its own; M2
+embedding as implicit matrix factorization, 2014). A1 adds noise in its own dimensions; M2
 projects the one of 300 dimensions, with 1 + beta times the noise. All are scaled to the mean length
 of GloVe's vectors, as epsilon is per unit of distance. The task is Figure 3's: positive and
 negative words.
@@ -47,7 +47,7 @@ def texts(paths: list[str]) -> Iterator[list[str]]:
 
 
 def neighbours(documents: list[list[str]], numbers: dict[str, int]) -> Any:
-    """How often two words stand at most five places apart: sparse float64 [N, N]."""
+    """How often two words are at most five places apart: sparse float64 [N, N]."""
     pairs = []
     for document in documents:
         ids = np.array([numbers.get(word, -1) for word in document])

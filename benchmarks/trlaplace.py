@@ -2,7 +2,7 @@
 
     python -m benchmarks.trlaplace --vocabulary vocabularies/glove
 
-epsilon is the paper's, for a ball of radius C = 1; vectors are scaled so that all lie in it. Real
+epsilon is the paper's, for a ball of radius C = 1; vectors are scaled so that all are in it. Real
 pairs are words and their nearest neighbours. Prints three tables in Markdown.
 """
 

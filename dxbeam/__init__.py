@@ -59,6 +59,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.text.public.importance_file import read_importance
     from dxbeam.text.sanitizer import Sanitizer
     from dxbeam.text.tally import Tally
+    from dxbeam.text.word_rule import WordRule
     from dxbeam.vectors.configuration import VectorConfiguration
     from dxbeam.vectors.release import ReleasedVector, VectorReleaser
 
@@ -107,6 +108,7 @@ __all__ = [
     "VerifiedRelease",
     "Vickrey",
     "Vocabulary",
+    "WordRule",
     "WordWeights",
     "__version__",
     "language_model_of",
@@ -135,6 +137,7 @@ _MODULES = {
     "space.artifact.artifact": ("open_vocabulary",),
     "space.vocabulary.words": ("Vocabulary",),
     "text.tally": ("Tally",),
+    "text.word_rule": ("WordRule",),
     "text.bag_of_words": ("BagOfWords",),
     "text.bag_of_words_published": ("BagOfWordsPublished",),
     "text.public.base_file": ("read_base",),

@@ -3,7 +3,7 @@
     dxbeam sanitize --input 'corpus/*.jsonl' …
 
 is the same as ``python -m pipelines.sanitize …`` in the repository and as ``python -m dxbeam
-sanitize …`` anywhere. The launcher is run from its file beside this package and as ``__main__``.
+sanitize …`` anywhere. The launcher is run from its file next to this package and as ``__main__``.
 So another folder or package that is called pipelines cannot get in its way, and what Beam pickles
 of it for workers holds code, not the name of a module that a worker would have to find.
 """
@@ -68,7 +68,7 @@ def overview() -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command, which ends the process with an exit code of its own.
+    """Runs a command, which ends the process with its own exit code.
 
     Returns:
       the exit code where no command was run.

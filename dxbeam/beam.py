@@ -1,4 +1,4 @@
-"""The transforms for pipelines of your own: dxbeam's public names for Apache Beam.
+"""The transforms for your pipelines: dxbeam's public names for Apache Beam.
 
     from dxbeam import Configuration, Laplace
     from dxbeam.beam import SanitizeDocuments

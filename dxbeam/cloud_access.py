@@ -43,7 +43,7 @@ def _why_not_as_anybody(bucket: str) -> str | None:
         with urllib.request.urlopen(_LISTING.format(bucket), timeout=_SECONDS):
             return None  # it is public
     except urllib.error.HTTPError as error:
-        # Others, such as 404, are told by the access itself.
+        # Others, such as 404, are reported by the access itself.
         return "the bucket is not public" if error.code in (401, 403) else None
     except (OSError, ValueError) as error:
         return f"Cloud Storage cannot be reached either ({type(error).__name__})"

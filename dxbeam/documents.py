@@ -113,7 +113,7 @@ def check_fields(
             )
         if name in RELEASED_FIELDS:
             raise ConfigurationError(
-                f"`keep_fields` names {name!r}: the release has a field of its own with this name; "
+                f"`keep_fields` names {name!r}: the release has its own field with this name; "
                 "rename the field in the corpus, or leave it out"
             )
     if len(set(keep_fields)) < len(keep_fields):

@@ -6,7 +6,7 @@ name parameters in backticks, such as `key_uri`; launchers show them as flags, s
 
 
 class DxbeamError(Exception):
-    """A mistake the user can mend. ``str(error)`` says what, where and what to do."""
+    """A mistake the user can correct. ``str(error)`` says what, where and what to do."""
 
 
 class ConfigurationError(DxbeamError):

@@ -62,13 +62,13 @@ class Guarantee:
 
     Attributes:
       notion: the definition that is met, e.g. "metric differential privacy".
-      metric: the distance d in which it is stated; JSON has its sentence, and its name beside it.
+      metric: the distance d in which it is stated; JSON has its sentence, and its name next to it.
       epsilon: the factor of d in the exponent; infinite where nothing is guaranteed.
       delta: the additive slack; 0 for a pure guarantee.
       unit: what is protected.
       composition: how the guarantees of many units add up.
       evidence: "proved", "measured" or "published" (claimed in a paper, not verified by us).
-      citation: where the proof or the claim stands.
+      citation: where the proof or the claim is.
       caveats: what the guarantee does not cover, one sentence each.
       euclidean_epsilon: the factor of the Euclidean distance between word vectors that the
         exponent never exceeds, whatever the metric; for a bag of words the factor of the same sum
@@ -200,7 +200,7 @@ class Guarantee:
         )
 
     def first_covered(self, words: int) -> int:
-        """The id of the first word that it covers, in a vocabulary of so many."""
+        """The id of the first word that it covers, in a vocabulary of this many."""
         return min(round(words * (1 - self.covered_share)), words - 1)
 
     def one_word(self, words: int) -> tuple[float, float]:

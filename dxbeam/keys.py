@@ -57,7 +57,7 @@ def given_or_new_key(secret_key: bytes | None) -> bytes:
 
 
 def check_key_uri(key_uri: str) -> None:
-    """Refuses a key that was given in place of where it lies; looks at nothing but the name.
+    """Refuses a key that was given in place of where it is; looks at nothing but the name.
 
     Raises:
       ConfigurationError: ``key_uri`` is a key. It is not shown.

@@ -120,7 +120,7 @@ def read(path: str) -> bytes:
 
 
 def exists(path: str) -> bool:
-    """Whether a file (not a directory) lies at ``path``."""
+    """Whether a file (not a directory) is at ``path``."""
     path = without_file_scheme(path)
     if is_local(path):
         return Path(path).exists() and not Path(path).is_dir()
@@ -149,7 +149,7 @@ def names_below(directory: str) -> Iterator[str]:
         below = (entry for entry in Path(path).rglob("*") if not entry.is_dir())
         yield from (entry.relative_to(path).as_posix() for entry in below)
         return
-    # What lies beneath ``match``, which itself would take the prefix for a glob.
+    # What is beneath ``match``, which itself would take the prefix for a glob.
     start = path.rstrip("/") + "/"
     for entry in _reached(path)._list(start):
         if not entry.path.endswith("/"):  # the mark of an empty folder
@@ -293,7 +293,7 @@ def create_once(path: str, content: bytes) -> None:
 
 
 def delete_unfinished(path: str) -> None:
-    """Deletes what ``create_once`` left beside a local ``path`` where its process was killed."""
+    """Deletes what ``create_once`` left next to a local ``path`` where its process was killed."""
     path = without_file_scheme(path)
     if is_local(path) and Path(path).parent.is_dir():
         for entry in Path(path).parent.iterdir():

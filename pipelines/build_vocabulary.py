@@ -96,7 +96,7 @@ def build(options: PipelineOptions, shape: WordsAndVectors, pieces: str) -> beam
         options.view_as(BuildVocabularyOptions).neighbors,
         pieces,
         launch.search_threads(options),
-        launch.search(options),
+        launch.backend(options),
     )
     return pipeline
 
@@ -193,7 +193,7 @@ def _estimate(options: PipelineOptions, output: str, shape: WordsAndVectors, pie
         depth,
         launch.search_threads(options),
         launch.local_workers(options),
-        launch.search(options),
+        launch.backend(options),
         table_progress.words_done(pieces, shape.words, depth),
     ).sentence
 

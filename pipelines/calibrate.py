@@ -88,7 +88,7 @@ class CalibrateJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
-    """The calibration that the flags ask for; of files it reads the vocabulary's manifest alone.
+    """The calibration that the flags ask for; of files it reads the vocabulary's manifest only.
 
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
@@ -142,7 +142,7 @@ def build(job: CalibrateJob) -> beam.Pipeline:
         measure.seed,
         launch.search_threads(job.options),
         left_out,
-        launch.search(job.options),
+        launch.backend(job.options),
     )
     return pipeline
 

@@ -128,7 +128,7 @@ def build(job: DecodeJob, run: str | None = None) -> beam.Pipeline:
             job.vocabulary,
             job.model,
             launch.search_threads(job.options),
-            launch.search(job.options),
+            launch.backend(job.options),
         )
         | "WriteShards"
         >> WriteShards(

@@ -238,7 +238,7 @@ def build(job: EvaluateJob) -> beam.Pipeline:
 
 @launch.naming_flags
 def evaluate_release(argv: Sequence[str]) -> None:
-    """Checks the flags, compares, and says where the report lies."""
+    """Checks the flags, compares, and says where the report is."""
     options = parse(argv, EvaluateOptions, __doc__ or "")
     shared, output = options.view_as(SanitizeOptions), options.view_as(CommonOptions).output
     job = read_options(options, argv)

@@ -104,7 +104,7 @@ class FrontierJob(NamedTuple):
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     """The frontier that the flags ask for.
 
-    Of files it reads the vocabulary's manifest and the weights of words alone.
+    Of files it reads the vocabulary's manifest and the weights of words only.
 
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
@@ -172,7 +172,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
         read_as, allowed = corpus_format(shared), shared.allow_unreadable_files
         return CountWords(pattern, read_as, allowed, job.vocabulary)
 
-    search = SharedSearch(job.vocabulary, launch.search(job.options))
+    search = SharedSearch(job.vocabulary, launch.backend(job.options))
     counting = counted(shared.input) if shared.input else None
     sample, _ = pipeline | "SampleWords" >> SampleWords(
         own.attacked_words, job.vocabulary.words, seed, counting
@@ -225,7 +225,7 @@ def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocumen
 
 @launch.naming_flags
 def measure_frontier(argv: Sequence[str]) -> None:
-    """Checks the flags, measures, and says where the page lies."""
+    """Checks the flags, measures, and says where the page is."""
     options = parse(argv, FrontierOptions, __doc__ or "")
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
     output = options.view_as(CommonOptions).output

@@ -83,7 +83,7 @@ class MeasureJob(NamedTuple):
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
     """The measurement that the flags ask for.
 
-    Of files it reads the vocabulary's manifest and the weights of words alone.
+    Of files it reads the vocabulary's manifest and the weights of words only.
 
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
@@ -117,7 +117,7 @@ def build(job: MeasureJob) -> beam.Pipeline:
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
         own.words, job.vocabulary.words, own.seed, counting
     )
-    search = SharedSearch(job.vocabulary, launch.search(job.options))
+    search = SharedSearch(job.vocabulary, launch.backend(job.options))
     planned = sample | "PlanMeasurement" >> PlanMeasurement(job.question, search)
     noise = search, own.seed, launch.search_threads(job.options)
     sums = planned | "Batches" >> beam.FlatMap(_once) | "MeasureShares" >> MeasureShares(*noise)
@@ -139,7 +139,7 @@ def _again(planned: Plan) -> Iterator[Task]:
 
 @launch.naming_flags
 def measure_settings(argv: Sequence[str]) -> None:
-    """Checks the flags, measures, and says where the report lies."""
+    """Checks the flags, measures, and says where the report is."""
     options = parse(argv, MeasureOptions, __doc__ or "")
     shared, output = options.view_as(SanitizeOptions), options.view_as(CommonOptions).output
     job = read_options(options, argv)

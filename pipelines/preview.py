@@ -5,7 +5,7 @@
 
 writes a page that needs no server and asks nobody for anything. It shows the text as it would be
 released: every epsilon of mechanisms whose noise epsilon only scales, 60 values of epsilon of the
-others and of decoders, with and without rank resampling, in eight draws. Beside the sliders stand
+others and of decoders, with and without rank resampling, in eight draws. Next to the sliders are
 the words that are left, what attackers get, and what is promised. A longer text than 200 words and
 a corpus are shown by a sample.
 

@@ -109,7 +109,7 @@ def quick_sensitivity(options: ReleaseVectorsOptions, projection: Projection) ->
 
 
 def corpus_format(options: PipelineOptions, dimensions: int) -> CorpusFormat:
-    """How the corpus is read; given vectors have so many dimensions."""
+    """How the corpus is read; given vectors have this many dimensions."""
     flags, shared_flags = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
     takes_vectors = flags.unit == "vector"
     return CorpusFormat(

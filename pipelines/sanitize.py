@@ -49,7 +49,9 @@ from dxbeam.language.artifact import language_model_handle, open_language_model
 from dxbeam.language.artifact_manifest import read_manifest
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.sources import refuse_the_corpus
-from dxbeam.mechanisms import check_vocabulary, make_mechanism, parse_parameters
+from dxbeam.mechanisms import WeighsWords, check_vocabulary, make_mechanism, parse_parameters
+from dxbeam.mechanisms.public.base_measure import ListedBase
+from dxbeam.mechanisms.public.importance import WordWeights
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release import plan, usefulness
 from dxbeam.release.context import Pair, as_dicts, in_context
@@ -70,6 +72,7 @@ from dxbeam.text.public.public_settings import PublicSettings
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
 from dxbeam.text.truecase import Truecase
+from dxbeam.text.word_rule import word_rule_of
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
 from dxbeam.transforms.reading.sources import ReadDocuments
@@ -111,6 +114,7 @@ def configuration(options: SanitizeOptions) -> Configuration:
         levels,
         decoder_of(options.decode, options.decode_loss),
         Truecase() if options.truecase else None,
+        word_rule_of(options.tokenization, options.segmenter),
     )
 
 
@@ -162,19 +166,18 @@ class SanitizeJob(NamedTuple):
 
 def _public_files(settings: Configuration) -> dict[str, Any]:
     """The files of the words' weights and of the base measure, for the manifest, if there are."""
-    files = {
-        name: getattr(getattr(settings.mechanism, name, None), "file", None)
-        for name in ("importance", "base")
-    }
+    mechanism = settings.mechanism
+    if not isinstance(mechanism, WeighsWords):
+        return {}
     return {
-        f"{name}_file": dict(zip(("name", "sha256"), file, strict=True))
-        for name, file in files.items()
-        if file
+        f"{name}_file": dict(zip(("name", "sha256"), value.file, strict=True))
+        for name, value in (("importance", mechanism.importance), ("base", mechanism.base))
+        if isinstance(value, (WordWeights, ListedBase)) and value.file
     }
 
 
 def read_options(options: PipelineOptions) -> SanitizeJob:
-    """The job that the flags ask for; of files it reads the vocabulary's manifest alone.
+    """The job that the flags ask for; of files it reads the vocabulary's manifest only.
 
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
@@ -224,7 +227,7 @@ def build(
         search_threads=launch.search_threads(job.options),
         digest_corpus=True,
         unique_ids=True,
-        search=launch.search(job.options),
+        backend=launch.backend(job.options),
         level="level",
         language_model=job.language_model,
         candidates=job.repair.candidates if job.repair else 0,
@@ -265,7 +268,7 @@ def build(
             job.repair,
             in_context=as_dicts(context),
             **_public_files(job.configuration),
-            **launch.recorded_search(job.options),
+            **launch.recorded_backend(job.options),
         ),
         Counted(
             tallies=tallies,
@@ -303,7 +306,7 @@ def sanitize(argv: Sequence[str]) -> None:
     pipeline = build(job, run.name, context=context)  # whatever is wrong with the flags shows here
     if options.view_as(TestOptions).dry_run:
         forecast = plan.estimate(
-            files, request.corpus_format, vocabulary, settings, launch.search(options), model
+            files, request.corpus_format, vocabulary, settings, launch.backend(options), model
         )
         places = (request.output, request.metrics_output)
         kept = request.corpus_format.keep_fields
@@ -324,7 +327,7 @@ def sanitize(argv: Sequence[str]) -> None:
 def _cause(job: SanitizeJob, files: Sequence[CorpusFile]) -> str:
     """Why words of the corpus are not in the vocabulary."""
     vocabulary = artifact.open_vocabulary(job.vocabulary)
-    return cause_in_corpus(files, job.request.corpus_format, vocabulary)
+    return cause_in_corpus(files, job.request.corpus_format, vocabulary, job.configuration.words)
 
 
 def _say(run: Run, seconds: float, remarked: Sequence[str], cause: Callable[[], str]) -> None:

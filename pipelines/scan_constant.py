@@ -5,10 +5,10 @@ r"""Finds the smallest epsilon that is true of one vocabulary, for santext and t
     dxbeam scan-constant --vocabulary V --mechanism santext --nominal_epsilon 2,3
 
 The worst case of these mechanisms is rarely reached: of all pairs of words of a vocabulary the one
-that is told apart best decides. The first form finds, for each epsilon that you want to guarantee,
-a larger nominal one by which words may be drawn, and keeps it in a file. A file that is there
-already, of the same vocabulary and settings, is added to; a command that was stopped goes on where
-it was, from FILE.unfinished. The last form says what nominal epsilons guarantee, and writes
+that is distinguished best decides. The first form finds, for each epsilon that you want to
+guarantee, a larger nominal one by which words may be drawn, and keeps it in a file. A file that is
+there already, of the same vocabulary and settings, is added to; a command that was stopped goes on
+where it was, from FILE.unfinished. The last form says what nominal epsilons guarantee, and writes
 nothing; of mahalanobis and coordinate_laplace, which keep their epsilon in separate metrics, it
 says what that is per unit of Euclidean distance. docs/guides/exact-constants.md explains all.
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam.space.search.backends.choose_backend import EXACT_BACKENDS
+from dxbeam.space.search.backends.choose_backend import BACKENDS
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--search", choices=EXACT_BACKENDS, help="the backend of every exact search of every test"
+        "--search", choices=BACKENDS, help="the backend of every exact search of every test"
     )
 
 
@@ -37,7 +37,7 @@ def real_data() -> Path:
 
 @pytest.fixture(scope="module")
 def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where a tiny vocabulary lies, see tests/support/tiny.py."""
+    """Where a tiny vocabulary is, see tests/support/tiny.py."""
     from tests.support import tiny  # not above, as it needs Beam and most tests do not
 
     return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
@@ -45,7 +45,7 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def key(tmp_path: Path) -> str:
-    """The flag that names a kept key, which lies at ``tmp_path / "key"``."""
+    """The flag that names a kept key, which is at ``tmp_path / "key"``."""
     from tests.support import tiny
 
     (tmp_path / "key").write_text(tiny.KEY.hex())

@@ -130,7 +130,7 @@ def test_a_package_called_pipelines_is_not_in_the_way(tmp_path: Path) -> None:
     ended = _dxbeam(tmp_path, "sanitize", *flags, *workers)
     assert ended.returncode == 0, ended.stderr
     assert len(tiny.released(tmp_path / "out")) == 1
-    # This launcher has functions of its own, which its workers must be given.
+    # This launcher has functions that its workers must be given.
     audit = ["--mechanism=santext", "--epsilon=5", "--samples=small", "--report=audit.json"]
     ended = _dxbeam(tmp_path, "audit", *audit, *workers)
     assert ended.returncode == 0, ended.stderr

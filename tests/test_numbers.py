@@ -23,6 +23,7 @@ EVERYWHERE = {
     "33,860": "rows of the file of G33",
     "1,033,893": "words of the Brown corpus",
     "1,336,859": "words of movie_reviews",
+    "206,306": "words of MR",
     "2,196,017": "words of GloVe 840B",
     "10,662": "sentences of MR",
     "65,536": "2^16",

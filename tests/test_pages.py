@@ -17,9 +17,6 @@ MOST_WORDS_OF_A_GUIDE = 800
 MOST_WORDS_WITHOUT_A_HEADING = 200
 LONGEST_LINE = 120
 
-LONG: set[str] = {"guides/frontier.md", "guides/choosing-a-mechanism.md", "guides/preview.md"}
-"""Pages still to be divided."""
-
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -34,15 +31,12 @@ def is_prose(line: str) -> bool:
 
 @pytest.mark.parametrize("page", sorted((DOCS / "guides").glob("*.md")), ids=name)
 def test_a_guide_is_short(page: Path) -> None:
-    if name(page) not in LONG:
-        assert len(page.read_text("utf-8").split()) <= MOST_WORDS_OF_A_GUIDE
+    assert len(page.read_text("utf-8").split()) <= MOST_WORDS_OF_A_GUIDE
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_headings_are_near(page: Path) -> None:
     """Words of tables and code are not counted."""
-    if name(page) in LONG:
-        return
     for part in re.split(r"^#+ ", _CODE.sub("", page.read_text("utf-8")), flags=re.MULTILINE):
         words = sum(len(line.split()) for line in part.splitlines() if is_prose(line))
         assert words <= MOST_WORDS_WITHOUT_A_HEADING, part.splitlines()[0]

@@ -1,6 +1,6 @@
 """What docs/results/paragraphs.md shows was really produced: both of its tables are drawn again.
 
-In the second, of decoded texts, each text has beside it what attackers recover of its words: one
+In the second, of decoded texts, each text has next to it what attackers recover of its words: one
 that takes the release at its word, and one that sees the noisy vectors, which are not released, and
 reads them with the same model.
 """

@@ -26,7 +26,7 @@ import dxbeam
 
 
 def run_python(program: str) -> str:
-    """What a program prints in a process of its own."""
+    """What a program prints in a separate process."""
     ended = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
     )
@@ -39,7 +39,7 @@ def test_the_public_names_are_these() -> None:
     BagOfWords BagOfWordsPublished Configuration Decoder Document DxbeamError EpsilonByField
     FrequencyBase FrequencyWeights Guarantee LanguageModel ListedBase RankResampling Rejected
     ReleasedVector Sanitized Sanitizer Tally VectorConfiguration VectorReleaser VerifiedRelease
-    Vocabulary WordWeights __version__ language_model_of make_mechanism open_language_model
+    Vocabulary WordRule WordWeights __version__ language_model_of make_mechanism open_language_model
     open_vocabulary preview read_base read_constant read_importance verify_release
     """.split()
     mechanisms = [mechanism.__name__ for mechanism in MECHANISMS.values()]
@@ -87,6 +87,21 @@ def test_the_transforms_have_one_name_each() -> None:
         assert not hasattr(yaml, name) or getattr(yaml, name) is getattr(beam, name)
     assert beam.SanitizeDocuments is sanitize.SanitizeDocuments
     assert beam.ReadDocuments is sources.ReadDocuments
+
+
+def test_what_guarantees_nothing_has_a_door_of_that_name() -> None:
+    from dxbeam import published
+
+    mechanisms = {
+        mechanism.__name__
+        for mechanism in MECHANISMS.values()
+        if ".published." in mechanism.__module__
+    }
+    assert set(published.__all__) == mechanisms | {"BagOfWordsPublished"}
+    for name in published.__all__:
+        assert getattr(published, name) is getattr(dxbeam, name)
+    with pytest.raises(AttributeError, match="no attribute 'Laplace'"):
+        published.Laplace  # noqa: B018
 
 
 def test_what_is_no_public_name_is_not_found() -> None:

@@ -51,7 +51,7 @@ PAGES = {
 def test_the_python_of_a_page_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In order, in one namespace, as in a notebook; what they write lies in a folder of its own."""
+    """In order, in one namespace, as in a notebook; what they write is in a separate folder."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     for snippet in PAGES[page]:

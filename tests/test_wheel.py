@@ -1,4 +1,4 @@
-"""The wheel: what is installed from it works alone, in a folder with a ``pipelines`` of its own."""
+"""The wheel: what it installs works by itself, in a folder with a separate ``pipelines``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Attacks on what is released, to show what a release must not do.
 
 Reachability. A released vector is the rounded sum of a word's vector and noise. In floating point
-the sums lie on a lattice: where the sum is smaller than its parts, its last bits are the word's.
+the sums are on a lattice: where the sum is smaller than its parts, its last bits are the word's.
 So for each vocabulary word one can ask whether any noise at all leads from it to what was released,
 and nothing of the noise's distribution is needed. On a coarse public grid every word leads
 everywhere.

@@ -49,7 +49,7 @@ class Task(NamedTuple):
 
 
 class Public(NamedTuple):
-    """What a mechanism is told of words that the audit makes up.
+    """What a mechanism gets to know of words that the audit makes up.
 
     Attributes:
       importance: public weights; lists of words are of no use.
@@ -77,7 +77,7 @@ def targets(
       size: of the samples.
       parameters: the mechanism's; where there are none, those of its entry in REFERENCES.
       resampling: rank resampling of what it releases.
-      public: what one mechanism that takes it is told of words.
+      public: what one mechanism that takes it gets to know of words.
       decoder: reads what is drawn for documents; its model is of no use, as the audit makes up one.
 
     Raises:
@@ -106,7 +106,7 @@ def targets(
     if public.exact:
         _check_constant(mechanism, decoder)
     for n in DIMENSIONS:
-        mechanism.draws(n)  # refuses what is undefined in so many
+        mechanism.draws(n)  # refuses what is undefined in this many
     settings = Configuration(mechanism, resampling, decoder=decoder, allow_unsound=True)
     return [Target(name, Subject(settings, size, exact=public.exact))]
 

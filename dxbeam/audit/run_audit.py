@@ -109,7 +109,7 @@ def parts(subject: Subject) -> list[Part]:
 def run(subject: Subject, part: Part) -> list[Finding]:
     """Runs a part.
 
-    What is drawn is tested by itself, without a decoder; decoded documents have parts of their own.
+    What is drawn is tested by itself, without a decoder; decoded documents have separate parts.
     """
     if part.name not in _DECODED:
         settings = dataclasses.replace(subject.configuration, decoder=None)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from dxbeam.audit.evidence import Evidence, Floats
 from dxbeam.audit.references.distributions import Reference
 from dxbeam.audit.references.table import REFERENCES, UNLISTED, Entry, after_resampling
+from dxbeam.mechanisms import WeighsWords
 from dxbeam.mechanisms.constants.exact_constant import constant_of
 from dxbeam.mechanisms.constants.record import record_of
 from dxbeam.mechanisms.constants.solve import solve
@@ -92,7 +93,7 @@ class Expected(NamedTuple):
     missed: float
 
     def error(self, added_up: int = 1) -> float:
-        """How far the sum of so many probabilities may be from the exact one."""
+        """How far the sum of this many probabilities may be from the exact one."""
         return self.tolerance * added_up + self.missed
 
 
@@ -108,7 +109,7 @@ class Subject:
       search: what makes the search over a vocabulary; tests put a broken one here.
       bag: what makes a BagOfWords; tests put a broken one here.
       exact: whether epsilon is what is guaranteed by a scan of each vocabulary, as with
-        ``--constant exact``; the configuration's mechanism then has no constant of its own.
+        ``--constant exact``; the configuration's mechanism then has no separate constant.
     """
 
     configuration: Configuration
@@ -145,7 +146,8 @@ class Subject:
     @property
     def weighs_words(self) -> bool:
         """Whether public weights may tell words at one place apart."""
-        return getattr(self.configuration.mechanism, "importance", None) is not None
+        mechanism = self.configuration.mechanism
+        return isinstance(mechanism, WeighsWords) and mechanism.importance is not None
 
     def reference(self, vocabulary: Vocabulary) -> Reference:
         """What the mechanism should do over a vocabulary."""

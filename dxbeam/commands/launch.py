@@ -41,10 +41,10 @@ _REFUSAL = re.compile(r"dxbeam\.errors\.(\w+): (.*?)(?: \[while running|$)", re.
 _DISK_FULL = "No space left on device"
 
 _JOB_SERVERS = ("FlinkJarJobServer", "SparkJarJobServer", "PrismJobServer")
-"""Loggers that pass on thousands of an engine's lines; what went wrong is told at the end."""
+"""Loggers that pass on thousands of an engine's lines; what went wrong is reported at the end."""
 
 MISTAKE, FAILURE = 2, 1
-"""Exit codes: the user can mend it; the run failed."""
+"""Exit codes: the user can correct it; the run failed."""
 
 
 def spread(options: PipelineOptions, text_bytes: int) -> None:
@@ -79,15 +79,15 @@ def search_threads(options: PipelineOptions) -> int:
     return 1 if workers is None else max(1, cores() // workers)
 
 
-def search(options: PipelineOptions) -> str:
-    """How nearest words are to be found exactly, one of ``choose_backend.SEARCHES``."""
+def backend(options: PipelineOptions) -> str:
+    """How nearest words are to be found exactly, one of ``choose_backend.NAMES``."""
     return str(options.view_as(CommonOptions).search)
 
 
-def recorded_search(options: PipelineOptions) -> dict[str, str]:
+def recorded_backend(options: PipelineOptions) -> dict[str, str]:
     """What the description of a release says of it: nothing where no flag asks for any."""
-    asked = search(options)
-    return {} if asked == AUTO else {"search_asked_for": asked}
+    name = backend(options)
+    return {} if name == AUTO else {"search_asked_for": name}
 
 
 def refuse_quoting(options: PipelineOptions) -> None:
@@ -134,7 +134,7 @@ def run(pipeline: beam.Pipeline) -> None:
             result.cancel()
         raise
     except Exception as error:
-        # Runners wrap what a worker raised in exceptions of their own, with its text inside.
+        # Runners wrap what a worker raised in other exceptions, with its text inside.
         refusal = _REFUSAL.search(f"{type(error).__module__}.{type(error).__name__}: {error}")
         if refusal:
             kind = RunError if refusal[1] == RunError.__name__ else DxbeamError
@@ -198,7 +198,7 @@ def main(launcher: Launcher, argv: Sequence[str] | None = None) -> NoReturn:
 
 
 def _not_told_anyway(record: logging.LogRecord) -> bool:
-    """Leaves out tracebacks of what is told in a sentence at the end."""
+    """Leaves out tracebacks of what is reported in a sentence at the end."""
     message = record.getMessage()
     if record.exc_info:
         message += "".join(traceback.format_exception(*record.exc_info))

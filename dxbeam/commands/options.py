@@ -48,7 +48,7 @@ from dxbeam.commands.flags.release_vectors import ReleaseVectorsOptions
 from dxbeam.commands.flags.sanitize import LedgerOptions, SanitizeOptions
 from dxbeam.commands.run_options import RunOptions
 from dxbeam.errors import ConfigurationError
-from dxbeam.space.search.backends.choose_backend import AUTO, SEARCHES
+from dxbeam.space.search.backends.choose_backend import AUTO, NAMES
 
 __all__ = [
     "LARGE_CORPUS",
@@ -118,7 +118,7 @@ class CommonOptions(PipelineOptions):
         group.add_argument(
             "--search",
             default=AUTO,
-            choices=SEARCHES,
+            choices=NAMES,
             help="how nearest words are found: by integers of 8 or 7 bits, by float32, by FAISS's "
             "flat search, or by PyTorch on a GPU. All are exact and give the same words; auto "
             "(default) takes the fastest that is right on each worker's machine",
@@ -231,7 +231,7 @@ def parse(argv: Sequence[str], own: type[PipelineOptions], manual: str) -> Pipel
 
 
 def use_processes(options: PipelineOptions, number: int) -> None:
-    """Makes a run on this machine use so many worker processes; one is the launcher's own."""
+    """Makes a run on this machine use this many worker processes; one is the launcher's own."""
     local = options.view_as(DirectOptions)
     options.view_as(CommonOptions).local_processes = local.direct_num_workers = number
     local.direct_running_mode = "multi_processing" if number > 1 else "in_memory"

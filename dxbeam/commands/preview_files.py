@@ -82,7 +82,7 @@ def _plain_text(path: str) -> str:
         text = "\0"
     if "\0" in text:
         raise CorpusError(
-            f"`input` {path} is no text: it holds bytes that are not UTF-8, or null bytes; name a "
+            f"`input` {path} is not text: it holds bytes that are not UTF-8, or null bytes; name a "
             "text file, or say its `input_format`"
         )
     return text

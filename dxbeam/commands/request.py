@@ -22,7 +22,7 @@ def release_request(
       output_format: how the release is written.
 
     Raises:
-      ConfigurationError: two places that must be apart are not, or a cap that is none.
+      ConfigurationError: two places that must be apart are not, or an invalid cap.
     """
     flags, ledger = options.view_as(SanitizeOptions), options.view_as(LedgerOptions)
     output, metrics_output = places.for_release(

@@ -19,7 +19,7 @@ from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.transforms.progress import FOUND, Progress
 
 FEW_WORDS = 20_000
-"""The table of so many words takes seconds, which is not worth an estimate."""
+"""The table of this many words takes seconds, which is not worth an estimate."""
 
 SMALLER = (50_000, 100_000, 400_000)
 """Sizes that may serve as well, where the table of all words takes long."""
@@ -33,7 +33,7 @@ WORDS = "words"
 
 
 class TableEstimate(NamedTuple):
-    """What the table of so many words takes: the search for each word grows with their number.
+    """What the table of this many words takes: the search for each word grows with their number.
 
     Attributes:
       words: N.
@@ -75,21 +75,21 @@ def estimate(
     depth: int,
     threads: int,
     workers: int | None,
-    asked: str = AUTO,
+    backend: str = AUTO,
     found: int = 0,
 ) -> TableEstimate:
     """Searches a few hundred words of a draft, and concludes what all of them will take.
 
     Args:
-      uri: where the draft lies.
+      uri: where the draft is.
       shape: its N and n.
       depth: neighbours per word.
       threads: of a search.
       workers: processes on this machine that search at once; None on a cluster.
-      asked: how they search, one of ``choose_backend.SEARCHES``.
+      backend: how they search, one of ``choose_backend.NAMES``.
       found: of how many words the neighbours are there already.
     """
-    search = NeighborSearch(artifact.open_draft(uri, shape.digest), threads, asked)
+    search = NeighborSearch(artifact.open_draft(uri, shape.digest), threads, backend)
     rows = np.unique(np.linspace(0, shape.words - 1, _ROWS).astype(np.int64))
     started = time.perf_counter()
     search.neighbor_table(rows[:: len(rows) // 64 or 1], depth)
@@ -101,7 +101,7 @@ def estimate(
 
 
 def words_done(pieces: str, words: int, depth: int) -> int:
-    """Of how many of N words the pieces of the table lie in this folder."""
+    """Of how many of N words the pieces of the table are in this folder."""
     try:
         return sum(piece.rows for piece in whole_pieces(pieces, words, depth).values())
     except Exception:  # a place that cannot be listed just now

@@ -103,7 +103,7 @@ class DelimitedText:
     def count_records(self, split: Split, settings: ReadSettings) -> int:
         """Reads a split to its end and counts its rows.
 
-        Of a file that every worker reads from its start the first share alone is read, to find
+        Of a file that every worker reads from its start only the first share is read, to find
         damage; its rows are numbered as they are read.
         """
         if not starts_only(split.path, settings.encoding):
@@ -207,7 +207,7 @@ class DelimitedText:
             return self._header(content, settings)[0]
 
     def _header(self, content: BinaryIO, settings: ReadSettings) -> tuple[list[str], int]:
-        """The columns of a file, and the number of the line that follows; the file stands there.
+        """The columns of a file, and the number of the line that follows; the file is at it.
 
         Raises:
           CorpusError: it is no such table, or lacks a column that the settings name.

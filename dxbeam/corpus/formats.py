@@ -2,7 +2,7 @@
 
 A format is a file: a module of this folder with the functions of ``Format``, which say how files
 are divided among workers, how records are read, and how released rows are written. To add one,
-write its file, name it in ``FORMATS``, and test what is particular to it in a file of its own;
+write its file, name it in ``FORMATS``, and test what is particular to it in a separate file;
 tests/corpus/test_formats.py checks what every format must do, for those named in ``FORMATS``.
 """
 
@@ -75,7 +75,7 @@ class Format(Protocol):
     def records(
         self, split: Split, settings: ReadSettings, /
     ) -> Iterator[tuple[str, Document | Rejected]]:
-        """Where each record of a numbered split lies, and what it is; in order, each once."""
+        """Where each record of a numbered split is, and what it is; in order, each once."""
 
     def kept_types(self, pattern: str, settings: ReadSettings, /) -> dict[str, pa.DataType]:
         """The types of kept fields, as far as the files of a corpus say them."""

@@ -130,7 +130,7 @@ def _object_in(line: bytes | None) -> dict[str, Any] | None:
 
 
 def kept_types(_pattern: str, _settings: ReadSettings) -> dict[str, pa.DataType]:
-    """No field has a type of its own."""
+    """No field has a separate type."""
     return {}
 
 

@@ -143,7 +143,7 @@ def open_language_model(
     """
     if isinstance(place, os.PathLike):
         place = os.fspath(place)
-    # In a process of its own, a worker gets the handle as a tuple of a class that Beam made.
+    # In a separate process, a worker gets the handle as a tuple of a class that Beam made.
     if getattr(place, "_fields", None) == LanguageModelHandle._fields:
         handle = LanguageModelHandle(*cast(LanguageModelHandle, place))
     else:

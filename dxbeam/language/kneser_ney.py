@@ -7,7 +7,7 @@ those numbers give no such discount (small texts), one discount D = n1 / (n1 + 2
 (Ney, Essen, Kneser 1994), or 1/2 where that has no value either.
 
 Words of a model of order 3 are counted by what precedes them on the lower levels: a(y, z) is the
-number of distinct x before (y, z), but after the start of a sentence, before which nothing stands,
+number of distinct x before (y, z), but after the start of a sentence, before which nothing is,
 it is the count itself. On the lowest level a(z) is the number of distinct y before z.
 """
 

@@ -1,4 +1,4 @@
-"""Where sentences end, read from what stands between words, which is public."""
+"""Where sentences end, read from what is between words, which is public."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def sentence_ends(gap: str) -> bool:
 
     It does at a line break, and at ``.``, ``!``, ``?`` or ``…`` with white space behind, at once or
     after closing quotes and brackets. So "3.14" and "example.com" are inside a sentence, and
-    "Mr. Smith" is not: the rule knows only what stands between words.
+    "Mr. Smith" is not: the rule knows only what is between words.
 
     Args:
-      gap: what stands between two words: punctuation and white space.
+      gap: what is between two words: punctuation and white space.
     """
     return _END.search(gap) is not None

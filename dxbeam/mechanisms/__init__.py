@@ -21,7 +21,11 @@ from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
 from dxbeam.mechanisms.channels.word_channel import WordChannel
+from dxbeam.mechanisms.constants.exact_constant import ExactConstant
 from dxbeam.mechanisms.parameters import choices_of
+from dxbeam.mechanisms.public.base_measure import BaseMeasure
+from dxbeam.mechanisms.public.importance import Importance
+from dxbeam.mechanisms.public.public_model import PublicModel
 from dxbeam.mechanisms.sampling.noise import Floats
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
@@ -57,7 +61,7 @@ class Mechanism(Protocol):
           search: neighbour queries over the vocabulary.
 
         Returns:
-          int64 [B], each a word of the vocabulary; row i depends on row i of ids and random alone.
+          int64 [B], each a word of the vocabulary; row i depends only on row i of ids and random.
         """
         ...
 
@@ -83,14 +87,21 @@ class AddsNoise(Protocol):
             word.
 
         Returns:
-          float64 [B, n]; row i depends on row i of ``random`` alone.
+          float64 [B, n]; row i depends only on row i of ``random``.
         """
         ...
 
 
 @runtime_checkable
 class ReadsReleased(Protocol):
-    """What a mechanism offers besides if it reads the words that it has released before a word."""
+    """What a mechanism offers besides if it reads the words that it has released before a word.
+
+    Attributes:
+      model: the public language model that it reads them with, or None.
+    """
+
+    @property
+    def model(self) -> PublicModel | None: ...  # noqa: D102
 
     def release_in_order(
         self, ids: Ids, random: Random, search: NeighborSearch, places: Ids
@@ -134,6 +145,26 @@ class ChoosesWords(Protocol):
     def channel(self, search: NeighborSearch) -> WordChannel:
         """The probabilities of drawn words given originals."""
         ...
+
+
+@runtime_checkable
+class WeighsWords(Protocol):
+    """A mechanism that draws a word by its probability, so that public values of words may enter.
+
+    Attributes:
+      importance: public weights by which harmless words stay unchanged more often, or None.
+      base: public base measure, by which likely words are released more often, or None.
+      constant: what a scan of one vocabulary found, or None for the worst case of all.
+    """
+
+    @property
+    def importance(self) -> Importance | None: ...  # noqa: D102
+
+    @property
+    def base(self) -> BaseMeasure | None: ...  # noqa: D102
+
+    @property
+    def constant(self) -> ExactConstant | None: ...  # noqa: D102
 
 
 @runtime_checkable
@@ -187,7 +218,7 @@ def _check(made: type[Any], file: str) -> None:
     where = f"{made.__module__.replace('.', '/')}.py: {made.__name__}"
     if made.name != file:
         raise ConfigurationError(
-            f"{where} has the name {made.name!r}; a mechanism is called as its file is, so set "
+            f"{where} has the name {made.name!r}; a mechanism has the name of its file, so set "
             f'name = "{file}" or rename the file'
         )
     settings = getattr(made, "__dataclass_params__", None)
@@ -263,7 +294,7 @@ def _no_public(made: type[Mechanism], key: str) -> str:
         )
     reason = (
         "noise whose scale depends on the word has no finite bound"
-        if hasattr(made, "noise")
+        if issubclass(made, AddsNoise)
         else "there is no form of it for which a bound is proved"
     )
     return (
@@ -280,12 +311,14 @@ def check_vocabulary(mechanism: Mechanism, vocabulary: Vocabulary) -> None:
         the one that was scanned for the mechanism's constant.
     """
     mechanism.draws(vocabulary.dimensions)
-    if importance := getattr(mechanism, "importance", None):
-        importance.of(vocabulary)
-    if base := getattr(mechanism, "base", None):
-        base.logs(vocabulary)
-    if constant := getattr(mechanism, "constant", None):
-        constant.check(vocabulary)
+    if not isinstance(mechanism, WeighsWords):
+        return
+    if mechanism.importance:
+        mechanism.importance.of(vocabulary)
+    if mechanism.base:
+        mechanism.base.logs(vocabulary)
+    if mechanism.constant:
+        mechanism.constant.check(vocabulary)
 
 
 def parse_parameters(text: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Randomised response within a public cluster of words that lie close together.
+"""Randomised response within a public cluster of words that are close together.
 
 Warner: Randomized response (1965), for k answers as in Kairouz, Oh, Viswanath: Extremal mechanisms
 for local differential privacy (2014), section 4.1. With m words in its cluster, a word is released

@@ -26,6 +26,7 @@ from dxbeam.mechanisms.sampling.noise import (
     coordinate_laplace,
     coordinate_laplace_draws,
 )
+from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
@@ -44,7 +45,7 @@ def clipped_euclidean(radius: float) -> Metric:
 
 
 @dataclass(frozen=True)
-class CoordinateLaplace:
+class CoordinateLaplace(NoisyVector):
     """Word to clipped and noisy vector to nearest word.
 
     Attributes:
@@ -84,11 +85,6 @@ class CoordinateLaplace:
         """Falls with the sum of absolute differences; a coordinate deviates by sqrt(2) / rate."""
         rate = self.epsilon / math.sqrt(search.vocabulary.dimensions)
         return NoiseDensity(rate, math.sqrt(2) / rate, absolute=True, clip=self.clip)
-
-    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """The word nearest to each word's clipped vector plus noise: int64 [B] -> int64 [B]."""
-        start = clipped(search.vocabulary.vectors_of(ids), self.clip)
-        return search.nearest(start + self.noise(random, search))
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * L1 distance / sqrt(n), which Euclidean distance bounds."""

@@ -60,7 +60,7 @@ class Diffractor:
         return DRAWS
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """The word so many steps from each word: int64 [B] -> int64 [B]."""
+        """The word this many steps from each word: int64 [B] -> int64 [B]."""
         orders, chance = orders_of(search, self.orders), drawn(random, self.orders)
         places = orders.places[chance.order, search.stand_ins(ids)].astype(np.int64)
         # P(|Z| >= z) = 2 a^z / (1 + a) for z >= 1, so |Z| is the last z with u at most that.

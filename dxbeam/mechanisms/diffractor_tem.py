@@ -108,7 +108,7 @@ class DiffractorTEM:
             down, up = (np.minimum(end, self.gamma - 1) for end in (places, words - 1 - places))
         else:
             half = np.full(len(places), min((words - 1) // 2, self.gamma - 1))
-            # The place opposite to one on a ring of an even number is reached one way alone.
+            # The place opposite to one on a ring of an even number is reached one way only.
             opposite = words % 2 == 0 and words // 2 < self.gamma
             down, up = half, half + opposite
         return _Reach(down, up, words - 1 - down - up)
@@ -116,7 +116,7 @@ class DiffractorTEM:
     def _steps(self, share: Floats, reach: _Reach) -> tuple[Ids, Ids, Ids]:
         """How many steps are made, by the inverse distribution function from its rare end.
 
-        Far places come first, then steps that can be made one way alone, then those that can be
+        Far places come first, then steps that can be made one way only, then those that can be
         made both ways, the most steps first in each, and then none.
 
         Args:
@@ -124,7 +124,7 @@ class DiffractorTEM:
           reach: which places are near.
 
         Returns:
-          int64 [B], whether so many can be made one way alone, bool [B], and whether the place is
+          int64 [B], whether this many can be made one way only, bool [B], and whether the place is
           a far one, bool [B].
         """
         rate = self._rate

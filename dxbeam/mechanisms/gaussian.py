@@ -8,7 +8,7 @@ probability Phi(d / (2 s) - epsilon s), which grows with d.
 Proof of the guarantee. With z = Phi^-1(1 - delta) and s the positive root of
 epsilon s^2 - z s - T / 2 = 0, that probability is delta at d = T and less below it. A loss that
 exceeds a bound with probability delta at most is an (epsilon d, delta) guarantee; the nearest word
-is a function of the noisy vector alone.
+is a function of only the noisy vector.
 
 With a radius C, vectors are clipped to a ball, in which no two are further apart than T = 2 C. So
 the guarantee holds for any two words, in the distance d of their clipped vectors, and s need not
@@ -42,6 +42,7 @@ from dxbeam.mechanisms.parameters import (
 )
 from dxbeam.mechanisms.sampling.clipping import clipped
 from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, gaussian, gaussian_draws
+from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
@@ -87,7 +88,7 @@ def analytic_sigma(epsilon: float, delta: float, distance: float) -> float:
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(NoisyVector):
     """Word to noisy vector to nearest word.
 
     Attributes:
@@ -140,18 +141,12 @@ class Gaussian:
         return self.sigma
 
     def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
-        """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
+        """The words' clipped vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
         return clipped(search.vocabulary.vectors_of(ids), self.clip)
 
     def density(self, search: NeighborSearch) -> NoiseDensity:  # noqa: ARG002
         """Falls with the square of the distance from the clipped vector."""
         return NoiseDensity(1 / (2 * self.sigma**2), self.sigma, power=2, clip=self.clip)
-
-    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
-        noisy = self.noise(random, search)
-        noisy += clipped(search.vocabulary.vectors_of(ids), self.clip)
-        return search.nearest(noisy)
 
     def guarantee(self) -> Guarantee:
         """(epsilon * Euclidean distance, delta), for words at most T apart or, if clipped, any."""

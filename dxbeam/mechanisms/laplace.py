@@ -6,7 +6,7 @@ multivariate perturbations (2020), algorithm 1.
 
 Proof. The noisy vector has density f(z) proportional to exp(-epsilon |z - w|), so by the triangle
 inequality f(z | w) <= exp(epsilon |w - w'|) f(z | w') for every z; the nearest word is a function
-of z alone.
+of z only.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from dxbeam.guarantees import Guarantee, pure
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import checked_epsilon
 from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
+from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(NoisyVector):
     """Word to noisy vector to nearest word.
 
     Attributes:
@@ -51,20 +52,10 @@ class Laplace:
         """1 / epsilon: the noise is a multiple of it."""
         return 1 / self.epsilon
 
-    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
-        """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
-        return search.vocabulary.vectors_of(ids)
-
     def density(self, search: NeighborSearch) -> NoiseDensity:
         """Falls with the distance; a coordinate's deviation is sqrt(n + 1) / epsilon."""
         deviation = math.sqrt(search.vocabulary.dimensions + 1) / self.epsilon
         return NoiseDensity(self.epsilon, deviation)
-
-    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
-        noisy = self.noise(random, search)
-        noisy += search.vocabulary.vectors_of(ids)
-        return search.nearest(noisy)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Euclidean distance, for every pair of strings."""

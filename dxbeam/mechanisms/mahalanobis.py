@@ -7,8 +7,8 @@ exp(-epsilon |S_l^-1/2 z|). It is drawn as L eta with L L^T = S_l and eta multid
 noise: |L^-1 z|^2 = z^T S_l^-1 z, so L serves as well as the square root.
 
 Proof. By the triangle inequality of the norm |S_l^-1/2 .| the density of the noisy vector changes
-by a factor of at most exp(epsilon |S_l^-1/2 (w - w')|), and the nearest word is a function of the
-noisy vector alone. S is positive semidefinite, so S_l >= (1 - l) I and the exponent is at most
+by a factor of at most exp(epsilon |S_l^-1/2 (w - w')|), and the nearest word depends only on the
+noisy vector. S is positive semidefinite, so S_l >= (1 - l) I and the exponent is at most
 epsilon / sqrt(1 - l) times the Euclidean distance. Noise that is rescaled to its old length after
 stretching has another density, and not this guarantee.
 """
@@ -26,15 +26,16 @@ from dxbeam.guarantees import Guarantee, Metric, pure
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
 from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
+from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
 
 LARGEST_WEIGHT = 0.999999
 """Leaves every direction a variance well above the rounding of S, whose eigenvalues reach n."""
 
 _ROWS_PER_PRODUCT = 64
-"""Rows are multiplied so many at a time, the last ones filled up with zeros: BLAS may sum in
+"""Rows are multiplied this many at a time, the last ones filled up with zeros: BLAS may sum in
 another order for a matrix of another shape, and noise must not depend on other words."""
 
 
@@ -58,7 +59,7 @@ def shape_of(vocabulary: Vocabulary, weight: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Mahalanobis:
+class Mahalanobis(NoisyVector):
     """Word to noisy vector to nearest word.
 
     Attributes:
@@ -107,10 +108,6 @@ class Mahalanobis:
         """1 / epsilon: the noise is a multiple of it."""
         return 1 / self.epsilon
 
-    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
-        """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
-        return search.vocabulary.vectors_of(ids)
-
     def density(self, search: NeighborSearch) -> NoiseDensity:
         """Falls with the distance of whitened vectors: those of S_l^-1/2, or of L^-1.
 
@@ -123,12 +120,6 @@ class Mahalanobis:
         )
         deviation = math.sqrt((1 - weight) * (search.vocabulary.dimensions + 1)) / self.epsilon
         return NoiseDensity(self.epsilon, deviation, whiten=whiten)
-
-    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
-        noisy = self.noise(random, search)
-        noisy += search.vocabulary.vectors_of(ids)
-        return search.nearest(noisy)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * Mahalanobis distance, for every pair of strings."""

@@ -6,7 +6,7 @@ Yue, Du, Wang, Li, Sun, Chow: Differential privacy for text analytics via natura
 Proof. Replacing x by x' changes each weight exp(-epsilon d(x, w) / 2) by a factor of at most
 exp(epsilon d(x, x') / 2) (triangle inequality), and so their sum by at most as much. With public
 weights of words the same holds in another metric: importance.py. A public base measure changes no
-bound: base_measure.py. What is lost in one vocabulary alone may be less: exact_constant.py.
+bound: base_measure.py. What is lost in one vocabulary may be less: exact_constant.py.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dxbeam.space.vocabulary.words import Vocabulary
 
 @dataclass(frozen=True)
 class SanText:
-    """Word to word, by distances alone.
+    """Word to word, by distances only.
 
     Attributes:
       epsilon: privacy parameter per unit of Euclidean distance: what is guaranteed.

@@ -63,7 +63,7 @@ class SanTextPlus:
         object.__setattr__(self, "sensitive", share)
 
     def first_sensitive(self, words: int) -> int:
-        """Id of the first sensitive word of so many."""
+        """Id of the first sensitive word of this many."""
         return min(round(words * (1 - self.sensitive)), words - 1)
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002

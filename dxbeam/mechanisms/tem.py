@@ -10,7 +10,7 @@ distribution.)
 Proof. min(d, gamma) is a metric, so the proof of santext.py holds with it: the exponent is at most
 epsilon min(d(x, x'), gamma), and never more than epsilon gamma. With public weights of words the
 same holds in another metric, and never more than epsilon gamma plus two weights: importance.py. A
-public base measure changes no bound: base_measure.py. What is lost in one vocabulary alone may be
+public base measure changes no bound: base_measure.py. What is lost in one vocabulary may be
 less (exact_constant.py); gamma is then that of the guaranteed epsilon.
 """
 

@@ -22,7 +22,7 @@ sign of g'' is that of (x - 1)(1 + K) + K e^x, which grows from -1: g is concave
 and convex beyond it. A maximum of sum g(s_i) therefore has at most one s_i in the convex part, as
 of two the larger could grow at the other's cost, and equal ones in the concave part. So one
 coordinate t and n - 1 equal ones are all there is to search, in one dimension. (A limit at which p
-exceeds 1/2 somewhere is refused by the coordinate t = 2 C alone.)
+exceeds 1/2 somewhere is refused by the coordinate t = 2 C only.)
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from dxbeam.mechanisms.sampling.noise import (
     coordinate_laplace,
     coordinate_laplace_draws,
 )
+from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
@@ -113,7 +114,7 @@ def sound_limit(dimensions: int, rate: float, clip: float, delta: float) -> floa
 
 
 @dataclass(frozen=True)
-class TrLaplace:
+class TrLaplace(NoisyVector):
     """Word to clipped and noisy vector to nearest word.
 
     Attributes:
@@ -159,11 +160,6 @@ class TrLaplace:
         limit = self.limit(search.vocabulary.dimensions)
         deviation = min(math.sqrt(2) / rate, limit / math.sqrt(3)) / 3
         return NoiseDensity(rate, deviation, absolute=True, clip=self.clip, limit=limit)
-
-    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """The word nearest to each word's clipped vector plus noise: int64 [B] -> int64 [B]."""
-        start = clipped(search.vocabulary.vectors_of(ids), self.clip)
-        return search.nearest(start + self.noise(random, search))
 
     def guarantee(self) -> Guarantee:
         """(epsilon * Euclidean distance of the clipped vectors, delta)."""

@@ -6,7 +6,7 @@ vector, the nearest is released with probability (1 - t) d2 / (t d1 + (1 - t) d2
 
 Proof. The noisy vector has the guarantee of the mechanism that its noise is of: laplace.py,
 mahalanobis.py, gaussian.py or coordinate_laplace.py. Which of its two nearest words is released
-depends on it, on the public words and on fresh random numbers alone: post-processing. A variant
+depends only on it, on the public words and on fresh random numbers: post-processing. A variant
 that excludes the original word looks at it after the noise and has no such guarantee.
 """
 

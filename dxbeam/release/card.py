@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 class Card(NamedTuple):
-    """What stands on the card.
+    """What is on the card.
 
     Attributes:
       name: of the release: the last part of its path.

@@ -20,11 +20,11 @@ from dxbeam.stopping import StopWriters
 
 _CLAIM = "unfinished-run"
 _DECISION = "unfinished-decision"
-_COMPLETING_SECONDS = 4.0  # a launcher that is told to stop has ten
+_COMPLETING_SECONDS = 4.0  # a launcher that must stop has ten
 
 
 def check_empty(prefix: str) -> None:
-    """Makes sure that nothing lies below a prefix, and that something may; writes nothing.
+    """Makes sure that nothing is below a prefix, and that something may; writes nothing.
 
     Raises:
       OutputError: something does, or nobody can tell.
@@ -62,7 +62,7 @@ def take_fresh(prefix: str, run: str) -> None:
 
 
 def take(prefix: str, run: str) -> None:
-    """Takes a place for a run, whatever else lies there.
+    """Takes a place for a run, whatever else is there.
 
     Raises:
       OutputError: another run took it, or it cannot be written.

@@ -3,7 +3,7 @@
 exp(epsilon * d) says little before one knows how far apart words are. For a word and its nearest
 neighbour, its 100th, or any other word, it bounds the likelihood ratio by which a released word can
 tell the two apart. Near e^0 it can hardly tell them apart; e^30 is no protection by itself, and
-what protection is left lies in what the noise makes likely. Neighbours are the best case: most
+what protection is left is in what the noise makes likely. Neighbours are the best case: most
 pairs of words are as far apart as the typical one.
 """
 
@@ -35,7 +35,7 @@ class Pair(NamedTuple):
         covers, the largest one for FARTHEST.
       exponent: epsilon * distance, or what caps it; the likelihood ratio is at most e to this
         power. None where the guarantee does not reach so far.
-      delta: the additive slack beside the likelihood ratio.
+      delta: the additive slack besides the likelihood ratio.
     """
 
     words: str
@@ -107,7 +107,7 @@ def _all_distances(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
 
 
 def exponent_at(guarantee: Guarantee, distance: float, words: int) -> float | None:
-    """The exponent of ``Pair`` at a distance, in a vocabulary of so many words."""
+    """The exponent of ``Pair`` at a distance, in a vocabulary of this many words."""
     if guarantee.euclidean_epsilon is None:
         return None
     if guarantee.longest is not None and distance > guarantee.longest:

@@ -1,6 +1,6 @@
 """Decoding a finished release: what is refused, and the release.json of what is decoded.
 
-A decoded release is a release of its own: shards and a release.json, which names that of the first
+A decoded release is a separate release: shards and a release.json, which names that of the first
 by its digest. Configuration, key and corpus are those of the first, as nothing was drawn anew; how
 it was decoded is in ``post_processing``. A ledger has no line of it, as it costs nothing.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from secrets import SystemRandom
 
 from dxbeam.documents import Document
@@ -25,6 +25,9 @@ MOST_WORDS = 2000
 
 EXAMPLE = "The doctor asked her to return in two weeks."
 """A public sentence."""
+
+_Words = Callable[[str], list[str]]
+"""A text -> its words."""
 
 _NORMAL_QUANTILE = 1.959964  # of 0.975
 
@@ -50,10 +53,15 @@ def sanitized_sample(
     # The key is a new one, as for any Sanitizer without one: under a key that others know, such as
     # one of zeros, whoever reads the shares could compare them with those of a guessed corpus.
     sanitizer = Sanitizer(search, configuration, language_model=language_model)
+    rule = configuration.words
+
+    def words_of(text: str) -> list[str]:
+        return rule.words(text, search.vocabulary)
+
     if sanitizer.reads_context:
-        results = sanitizer.sanitize(_some_documents(documents))
+        results = sanitizer.sanitize(_some_documents(documents, words_of))
     elif configuration.bag is None:
-        results = sanitizer.sanitize([" ".join(_some_words(documents))])
+        results = sanitizer.sanitize([" ".join(_some_words(documents, words_of))])
     else:
         # A smaller bag is the same draw, so words of it come out alike.
         length = min(configuration.bag.length, MOST_WORDS)
@@ -84,22 +92,22 @@ def decoded_example(
     )
 
 
-def _some_documents(documents: Sequence[Document]) -> list[Document]:
+def _some_documents(documents: Sequence[Document], words_of: _Words) -> list[Document]:
     """Random ones, about as many as hold as many words as are looked at."""
     found, count = [], 0
     for document in SystemRandom().sample(documents, len(documents)):
         found.append(document)
-        count += len(words(document.text))
+        count += len(words_of(document.text))
         if count >= MOST_WORDS:
             break
     return found
 
 
-def _some_words(documents: Sequence[Document]) -> list[str]:
-    counts = [len(words(document.text)) for document in documents]
+def _some_words(documents: Sequence[Document], words_of: _Words) -> list[str]:
+    counts = [len(words_of(document.text)) for document in documents]
     count = sum(counts)
     places = set(SystemRandom().sample(range(count), min(count, MOST_WORDS)))
-    every = itertools.chain.from_iterable(words(document.text) for document in documents)
+    every = itertools.chain.from_iterable(words_of(document.text) for document in documents)
     return [word for place, word in enumerate(every) if place in places]
 
 

@@ -85,10 +85,10 @@ class Entry:
             raise ConfigurationError(f"a run of a ledger is never {self.state!r}")
         if not 0 < self.epsilon < math.inf:
             raise ConfigurationError(
-                f"a ledger adds up positive epsilons, and {self.epsilon!r} is none"
+                f"a ledger adds up positive epsilons, and {self.epsilon!r} is not"
             )
         if not 0 <= self.delta <= 1:
-            raise ConfigurationError(f"a ledger adds up deltas, and {self.delta!r} is none")
+            raise ConfigurationError(f"a ledger adds up deltas, and {self.delta!r} is not one")
 
     def repeats(self, other: Entry) -> bool:
         """Whether a release of this run would be a copy of one of the other's."""
@@ -136,7 +136,7 @@ def account(
       settings: what is run.
       mechanism: its name.
       vocabulary: the vocabulary's digest; "" for none.
-      key_uri: where a kept key lies; the key is read.
+      key_uri: where a kept key is; the key is read.
       run: a name that no other run has.
       output: where the release goes.
 
@@ -375,7 +375,7 @@ def _whole_lines(path: str, content: bytes) -> bytes:
 
 def _no_ledger(path: str, line: int) -> OutputError:
     return OutputError(
-        f"{path}, line {line}: this is no ledger of dxbeam's, or it was changed or cut there, so "
+        f"{path}, line {line}: this is not a ledger of dxbeam, or it was changed or cut there, so "
         "nobody knows what else was released; it is left as it is. Restore it from a backup, or "
         "name another file for a new ledger"
     )

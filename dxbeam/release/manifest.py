@@ -38,7 +38,7 @@ CARRIED = (
 )  # fmt: skip
 """Entries of a decoded release that are those of the release it was made of."""
 PROJECTION, SENSITIVITY = "projection.npy", "sensitivity.json"
-"""Files that a release of vectors may hold beside its shards."""
+"""Files that a release of vectors may hold next to its shards."""
 
 _PACKAGES = ("dxbeam", "apache-beam", "faiss-cpu", "numpy", "pyarrow", "cryptography")
 
@@ -88,13 +88,13 @@ def unprotected(settings: Iterable[str], kept_fields: Iterable[str]) -> list[str
 
     Args:
       settings: what the settings leave unprotected.
-      kept_fields: names of the fields that are released beside id and text.
+      kept_fields: names of the fields that are released besides id and text.
     """
     return [*settings, *(f"the field {name!r}" for name in kept_fields)]
 
 
 def is_shard(name: str) -> bool:
-    """Whether a file below a prefix is called as a shard is: plainly, so that it lies there."""
+    """Whether a file below a prefix is called as a shard is: plainly, so that it is there."""
     return name.startswith(f"{SHARD_PREFIX}-") and "/" not in name
 
 
@@ -107,7 +107,7 @@ class ReleaseJob:
       vocabulary: with what words; None for given vectors that need none.
       key_kept: whether the key is kept outside the job, so that the noise can be drawn again.
       source: what is read, and
-      dead_letters: where they lie after a failure, both for sentences that say why a run failed.
+      dead_letters: where they are after a failure, both for sentences that say why a run failed.
       facts: further entries of the manifest.
       repair: the language model that rewrites the sanitized text, or None.
       dead_letter_cap: with more dead letters nothing is released; None for no cap.
@@ -262,7 +262,7 @@ def read(prefix: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise OutputError(f"{path} is damaged (not JSON); restore it from a copy") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise OutputError(f"{path} does not describe a release of dxbeam's")
+        raise OutputError(f"{path} does not describe a dxbeam release")
     version = manifest.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise OutputError(
@@ -297,7 +297,7 @@ def verify(prefix: str) -> dict[str, Any]:
 
 
 def _beside(manifest: Mapping[str, Any]) -> set[str]:
-    """Files that a release of vectors has beside its shards."""
+    """Files that a release of vectors has next to its shards."""
     configuration = manifest.get("configuration")
     sensitivity = configuration.get("sensitivity") if isinstance(configuration, dict) else None
     exact = isinstance(sensitivity, dict) and sensitivity.get("method") == "exact"

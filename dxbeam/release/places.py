@@ -1,11 +1,11 @@
 """Where a job reads and writes: names of places brought to one form, and compared.
 
 A place is a local path or a gs:// prefix. Local ones are compared as the system sees them, with
-"..", doubled slashes and symbolic links resolved. To Cloud Storage ``a//b`` and ``a/./b`` are names
-of their own, and are written as they are given; but mounts and copying tools take them for ``a/b``,
-so they are compared as if they were.
+"..", doubled slashes and symbolic links resolved. To Cloud Storage ``a//b`` and ``a/./b`` are
+separate names, and are written as they are given; but mounts and copying tools take them for
+``a/b``, so they are compared as if they were.
 
-What may lie where: what is computed from the raw text (metrics, dead letters) and what is secret or
+What may be where: what is computed from the raw text (metrics, dead letters) and what is secret or
 private (key, ledger) never within a release, as whoever copies the release would copy it along. A
 release within the place of the metrics is allowed: it is not handed on with them by accident.
 """
@@ -55,7 +55,7 @@ def comparable(place: str) -> str:
 
 
 def is_within(place: str, around: str) -> bool:
-    """Whether a place is the other one, or lies below it."""
+    """Whether a place is the other one, or is below it."""
     return PurePosixPath(comparable(place)).is_relative_to(comparable(around))
 
 
@@ -68,7 +68,7 @@ def for_release(
       corpus: glob of the corpus files.
       output: where the release goes.
       metrics_output: where metrics and dead letters go; by default OUTPUT-metrics.
-      key_uri: where a kept key lies, if there is one.
+      key_uri: where a kept key is, if there is one.
       ledger: the ledger's file, if there is one.
 
     Raises:
@@ -88,7 +88,7 @@ def release_and_metrics(output: str, metrics_output: str | None) -> tuple[str, s
       metrics_output: as it was given; by default OUTPUT-metrics.
 
     Raises:
-      ConfigurationError: the second is within the first, or lies nowhere by default.
+      ConfigurationError: the second is within the first, or is nowhere by default.
     """
     release = output_place("output", output)
     metrics = output_place("metrics_output", metrics_output or _beside(release))
@@ -114,7 +114,7 @@ def _beside(release: str) -> str:
 
 
 def keep_out(release: str, given: Mapping[str, str | None]) -> None:
-    """Refuses what must not be released with a release, as it lies within.
+    """Refuses what must not be released with a release, as it is within.
 
     Args:
       release: where the release goes.

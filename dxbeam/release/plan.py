@@ -28,7 +28,6 @@ from dxbeam.text.decoding.pieces import FOLLOWS, STARTS
 from dxbeam.text.repair import Repair
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally
-from dxbeam.text.tokenization import words
 
 _SAMPLED_DOCUMENTS = 200
 _TIMED_WORDS, _SENTENCE = 1024, 20
@@ -64,7 +63,7 @@ def estimate(
     corpus_format: CorpusFormat,
     vocabulary: Vocabulary,
     configuration: Configuration,
-    asked: str = AUTO,
+    backend: str = AUTO,
     language_model: LanguageModel | None = None,
 ) -> Estimate:
     """Counts and sanitizes words of a sample of the largest file, and times a search.
@@ -76,18 +75,20 @@ def estimate(
       corpus_format: how they are read.
       vocabulary: with what words it is sanitized.
       configuration: what is run.
-      asked: how nearest words are found, one of ``choose_backend.SEARCHES``.
+      backend: how nearest words are found, one of ``choose_backend.NAMES``.
       language_model: what the configuration's decoder reads with, or None.
     """
     configuration = configuration.at_largest
     file = max(files, key=lambda file: file.size)
     documents, share, problem = _documents(file, corpus_format)
     sampled = sum(
-        configuration.bag.length if configuration.bag else len(words(document.text))
+        configuration.bag.length
+        if configuration.bag
+        else len(configuration.words.words(document.text, vocabulary))
         for document in documents
     )
     total = sampled / share * text_bytes(files) / max(1, text_bytes([file]))
-    search = NeighborSearch(vocabulary, 1, asked)
+    search = NeighborSearch(vocabulary, 1, backend)
     sample = expected_shares.sanitized_sample(documents, search, configuration, language_model)
     sanitizer = Sanitizer(search, configuration, language_model=language_model)
     ids: Ids = np.arange(_TIMED_WORDS, dtype=np.int64) % len(vocabulary)
@@ -98,7 +99,7 @@ def estimate(
     sanitizer.release(run, ids, breaks)
     tokens_per_second = len(ids) / (time.perf_counter() - start)
     example = expected_shares.decoded_example(search, configuration, language_model)
-    cause = likely_cause((document.text for document in documents), vocabulary)
+    cause = likely_cause((document.text for document in documents), vocabulary, configuration.words)
     return Estimate(int(total), tokens_per_second, sample, problem, example, cause)
 
 
@@ -144,7 +145,7 @@ def describe(
       output: where the release goes.
       metrics_output: where metrics and dead letters go.
       repair: the language model that rewrites the sanitized text, or None.
-      kept_fields: names of the fields that are released beside id and text.
+      kept_fields: names of the fields that are released besides id and text.
     """
     guarantee = configuration.guarantee().with_caveats(*(repair.caveats if repair else ()))
     parameters = configuration.as_dict()

@@ -29,7 +29,7 @@ class ReleaseRequest:
       output: where the release goes.
       output_format: "jsonl", "parquet" or "text".
       metrics_output: where metrics and dead letters go.
-      key_uri: where a kept secret key lies; None for a new one, drawn inside the job.
+      key_uri: where a kept secret key is; None for a new one, drawn inside the job.
       max_dead_letters: with more of them nothing is released: "100" or "0.5%"; None for no cap.
       ledger: the ledger's file; None for none.
       corpus_id: what the ledger calls the corpus.

@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def dead_letters_after_failure(metrics_output: str, run: str | None) -> str:
-    """Where the dead letters of a run lie once it has failed.
+    """Where the dead letters of a run are once it has failed.
 
     Args:
       metrics_output: where metrics and dead letters go.

@@ -19,7 +19,7 @@ class TextRelease(NamedTuple):
     """A release of text that was found whole.
 
     Attributes:
-      prefix: where it lies.
+      prefix: where it is.
       manifest: the content of its release.json.
       read_as: how its files are read.
     """

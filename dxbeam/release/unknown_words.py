@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import CorpusFile
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.errors import CorpusError
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text import tokenization
+from dxbeam.text.word_rule import FIRST_RULE, WordRule
 
 _SAMPLED_TEXTS = 200
 _SAMPLED_CHARACTERS = 2000  # of each
@@ -27,7 +27,8 @@ _SENTENCES = {
     CASING: "Most of them are in it with another casing: build it with --lowercase.",
     CODES: "Most of them are numbers or codes, such as ids and addresses: is it the right "
     "--text_field?",
-    UNSPACED: "Most of them are of a script that puts no spaces between words.",
+    UNSPACED: "Most of them are of a script that puts no spaces between words: "
+    "--segmenter finds words in it.",
     OTHERS: "The likely cause: texts in another language than the vocabulary, or a vocabulary of "
     "too few words.",
 }
@@ -43,19 +44,19 @@ _LETTERS_WITHOUT_SPACES = re.compile(
 def likely_cause(
     texts: Iterable[str],
     vocabulary: Vocabulary,
-    words: Callable[[str], Sequence[str]] = tokenization.words,
+    rule: WordRule = FIRST_RULE,
 ) -> str:
     """The most frequent reason why words of some texts are unknown, as a sentence.
 
     Args:
       texts: some of the corpus.
       vocabulary: in which they are looked up.
-      words: text -> its words.
+      rule: what the words of a text are.
     """
     reasons: Counter[str] = Counter()
     for text in texts:
-        found = words(text[:_SAMPLED_CHARACTERS])
-        ids = vocabulary.ids_of(found)
+        found = rule.words(text[:_SAMPLED_CHARACTERS], vocabulary)
+        ids = rule.ids_of(found, vocabulary)
         reasons.update(
             _reason(word, vocabulary)
             for word, own_id in zip(found, ids, strict=True)
@@ -68,7 +69,7 @@ def cause_in_corpus(
     files: Sequence[CorpusFile],
     corpus: CorpusFormat,
     vocabulary: Vocabulary,
-    words: Callable[[str], Sequence[str]] = tokenization.words,
+    rule: WordRule = FIRST_RULE,
 ) -> str:
     """The same of the first texts of a corpus.
 
@@ -76,13 +77,13 @@ def cause_in_corpus(
       files: of the corpus.
       corpus: how they are read.
       vocabulary: in which words are looked up.
-      words: text -> its words.
+      rule: what the words of a text are.
     """
     try:
         texts = reading.some_texts(files, corpus, _SAMPLED_TEXTS)
     except (CorpusError, OSError):  # a file that the run left out, or that only workers can read
         texts = []
-    return likely_cause(texts, vocabulary, words)
+    return likely_cause(texts, vocabulary, rule)
 
 
 def _reason(word: str, vocabulary: Vocabulary) -> str:

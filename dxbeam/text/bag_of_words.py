@@ -7,7 +7,7 @@ What is added here is how documents of any length become such bags, and what is 
 Stop words are removed, by a public list. A document of fewer than n other words is filled up with
 the unknown word, whose vector is public. Then n of its words are drawn *without* replacement, each
 is released by the mechanism, and the words are written in the alphabet's order, which is a function
-of the bag alone. So every document, an empty one too, is released as n words: neither its length
+of the bag only. So every document, an empty one too, is released as n words: neither its length
 nor its order nor its punctuation can be seen. (Length can where the mechanism publishes something
 of every word, as those over clusters do: what is left to the fillers' cluster is counted.)
 
@@ -33,7 +33,7 @@ cost of every pair of draws is at most d_n.
 Words are noised independently. Let P and Q be the distributions of the words released so far for
 the two draws, with P(S) <= e^a Q(S) + b for every S, and P', Q' those of the next word, with a' and
 b'. For a set S of both, and y the words released so far, let h(y) = min(1, e^a' Q'(S_y)): the joint
-probability is at most E_P[h] + b', and E_P[h] <= e^a E_Q[h] + b as h lies between 0 and 1
+probability is at most E_P[h] + b', and E_P[h] <= e^a E_Q[h] + b as h is between 0 and 1
 (integrate over its levels), which is at most e^(a + a') times that under Q and Q', plus b. So
 exponents add up, and so do the deltas, one for each of the n words.
 
@@ -118,7 +118,7 @@ class BagOfWords:
 
         Args:
           key: the document's key; the random bits come from a key derived from it for this purpose
-            alone, so they share nothing with the noise.
+            only, so they share nothing with the noise.
           ids: ids of the words that are no stop words, in order.
 
         Returns:
@@ -140,7 +140,7 @@ class BagOfWords:
         return np.concatenate([kept, fillers]), seen
 
     def fillers(self, found: int) -> int:
-        """How many unknown words fill up the bag of a document that has so many words."""
+        """How many unknown words fill up the bag of a document that has this many words."""
         return max(0, self.length - found)
 
     def guarantee(self, word: Guarantee, removed: str = "stop words") -> Guarantee:

@@ -46,7 +46,7 @@ class BagOfWordsPublished(BagOfWords):
           ids: ids of the words that are no stop words, in order.
 
         Returns:
-          int64 [n], the unknown word alone for a document without a word, of which the paper does
+          int64 [n], only the unknown word for a document without a word, of which the paper does
           not speak; and how many words the document has.
         """
         known = np.fromiter(ids, np.int64)
@@ -58,7 +58,7 @@ class BagOfWordsPublished(BagOfWords):
         return known[places], len(known)
 
     def fillers(self, found: int) -> int:
-        """How many words of a bag are no word of a document that has so many: all or none."""
+        """How many words of a bag are no word of a document that has this many: all or none."""
         return 0 if found else self.length
 
     def guarantee(self, word: Guarantee, removed: str = "stop words") -> Guarantee:

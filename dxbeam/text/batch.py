@@ -24,8 +24,6 @@ from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.pieces import CUT, FOLLOWS, OVERLAP, Breaks
 from dxbeam.text.decoding.reader import Window, breaks_of, windows
 from dxbeam.text.tally import Tally
-from dxbeam.text.tokenization import parts
-from dxbeam.text.tokenization import words as words_in
 
 MASK = "<unk>"
 
@@ -182,6 +180,7 @@ class Batch:
             ids += some_ids
         breaks, reads_released = breaks_of(gaps), self._sanitizer.reads_released
         if reads_released:
+            words_in = self._sanitizer.configuration.words.splitter.words
             breaks[[bool(words_in(gap)) for gap in gaps]] = CUT  # masked and kept words
         for window in windows(len(ids), 0 if reads_released else OVERLAP):
             read = breaks[window.first : window.end].copy()
@@ -195,12 +194,12 @@ class Batch:
                 self._complete(self._unfinished[:-1])
 
     def _in_order(self, draft: _Draft) -> Iterator[tuple[list[str], list[int]]]:
-        """Yields what stands before the words that are to be released, and the words' ids."""
-        vocabulary = self._sanitizer.search.vocabulary
+        """Yields what is before the words that are to be released, and the words' ids."""
+        vocabulary, rule = self._sanitizer.search.vocabulary, self._sanitizer.configuration.words
         policy = self._sanitizer.configuration.unknown_words
-        passed = ""  # what stands between two released words, masked and kept words among it
-        for gaps, words in parts(draft.document.text):
-            ids = vocabulary.ids_of(words).tolist()
+        passed = ""  # what is between two released words, masked and kept words among it
+        for gaps, words in rule.parts(draft.document.text, vocabulary):
+            ids = rule.ids_of(words, vocabulary).tolist()
             after = "".join(gaps[len(words) :])
             if policy == "noise":
                 yield gaps, ids
@@ -220,16 +219,17 @@ class Batch:
         draft.end = passed
 
     def _drawn(self, draft: _Draft, bag: BagOfWords) -> Iterator[tuple[list[str], list[int]]]:
-        """Yields the same for the words drawn for a bag; nothing stands before any of them."""
-        vocabulary = self._sanitizer.search.vocabulary
+        """Yields the same for the words drawn for a bag; nothing is before any of them."""
+        vocabulary, rule = self._sanitizer.search.vocabulary, self._sanitizer.configuration.words
         drop = self._sanitizer.configuration.unknown_words == "drop"
         total = 0
 
         def candidates() -> Iterator[int]:
             nonlocal total
-            for _, words in parts(draft.document.text):
+            for _, words in rule.parts(draft.document.text, vocabulary):
                 total += len(words)
-                for word, number in zip(words, vocabulary.ids_of(words).tolist(), strict=True):
+                ids = rule.ids_of(words, vocabulary).tolist()
+                for word, number in zip(words, ids, strict=True):
                     if word.lower() not in bag.stop_words and not (drop and number == UNKNOWN):
                         yield number
 

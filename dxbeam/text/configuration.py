@@ -15,12 +15,12 @@ from dxbeam.mechanisms import DescribesNoise, Mechanism, ReadsReleased
 from dxbeam.mechanisms.parameters import recorded
 from dxbeam.mechanisms.sampling.noise import NOISE_RULE
 from dxbeam.mechanisms.sampling.resampling import RankResampling
-from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.decoding.decoder import CONTEXT, Decoder
 from dxbeam.text.decoding.reader import why_not_decoded
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.truecase import Truecase
+from dxbeam.text.word_rule import FIRST_RULE, WordRule
 
 UNKNOWN_WORDS = {
     "noise": "noised like any other, from one public vector that stands for all of them",
@@ -59,6 +59,7 @@ class Configuration:
         nearest or drawn words are released. What is drawn does not depend on it, so it is no part
         of the digest: releases of one corpus under one kept key, read in two ways, share their
         noise and cost what one of them costs.
+      words: what the words of a text are; see word_rule.py.
       truecase: puts capitals into released texts as public text has them, or None. It reads what is
         released and nothing else, so it is no part of the digest either.
 
@@ -75,6 +76,7 @@ class Configuration:
     epsilon_by: EpsilonByField | None = None
     decoder: Decoder | None = None
     truecase: Truecase | None = None
+    words: WordRule = FIRST_RULE
 
     def __post_init__(self) -> None:
         if isinstance(self.mechanism, type) or not hasattr(self.mechanism, "guarantee"):
@@ -113,9 +115,14 @@ class Configuration:
         self._check_epsilon_by()
         self._check_decoder()
         self._check_truecase()
+        if not isinstance(self.words, WordRule):
+            raise ConfigurationError(
+                "words is an object such as WordRule(2, 'longest_match'), and this is "
+                f"{described(self.words)}"
+            )
         if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
-                f"{reason}; add `allow_unsound` to run it all the same (in Python "
+                f"{reason}; add `allow_unsound` to run it anyway (in Python "
                 "allow_unsound=True, in YAML allow_unsound: true)"
             )
 
@@ -162,7 +169,7 @@ class Configuration:
             )
 
     def with_epsilon(self, epsilon: float) -> Configuration:
-        """The configuration of all documents that have this epsilon: the same with it alone."""
+        """The configuration of all documents that have this epsilon: the same with it only."""
         mechanism: Any = dataclasses.replace(self.mechanism, epsilon=epsilon)  # type: ignore[type-var]
         return dataclasses.replace(self, mechanism=mechanism, epsilon_by=None)
 
@@ -205,7 +212,7 @@ class Configuration:
             "mechanism": recorded(self.mechanism),
             "rank_resampling": dataclasses.asdict(self.resampling) if self.resampling else None,
             "unknown_words": self.unknown_words,
-            "tokenization": tokenization.RULE,
+            **self.words.as_dict(),
             "noise_rule": NOISE_RULE,
             # Only where there is one, so that releases without keep their digests, and their noise.
             **({"bag_of_words": self.bag.as_dict()} if self.bag else {}),
@@ -260,6 +267,7 @@ class Configuration:
                 "The number and order of words, white space and punctuation are not hidden; "
                 "between documents of unequal length there is no finite bound.",
                 "The division into files follows the sizes of the original files.",
+                *self.words.caveats,
                 *visible,
             )
             if self.unknown_words != "noise":
@@ -283,7 +291,8 @@ class Configuration:
         words = self.guarantee().unprotected
         if self.bag:
             return ("document ids", *words)
-        return ("document ids", "number and order of words", "white space", "punctuation", *words)
+        between = ("white space", "punctuation", *self.words.visible)
+        return ("document ids", "number and order of words", *between, *words)
 
 
 def of_draws(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -292,7 +301,7 @@ def of_draws(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_configuration(given: Configuration | Mechanism) -> Configuration:
-    """A configuration as it is; a mechanism alone as the configuration with no other setting.
+    """A configuration as it is; a mechanism by itself as the configuration with no other setting.
 
     Raises:
       ConfigurationError: ``given`` is neither, or does not protect every word.

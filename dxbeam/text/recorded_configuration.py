@@ -20,6 +20,7 @@ from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.public.base_file import read_base
 from dxbeam.text.public.importance_file import NAMED, read_importance
 from dxbeam.text.truecase import Truecase
+from dxbeam.text.word_rule import WordRule
 
 _STOP_WORDS = ("english", "none")
 """The lists that come with dxbeam; of any other list only a digest is recorded."""
@@ -70,6 +71,7 @@ def rebuilt(
             epsilon_by=EpsilonByField(**levels) if levels else None,
             decoder=Decoder.from_dict(decoder) if decoder else None,
             truecase=Truecase(record[TRUECASE]["model"]) if TRUECASE in record else None,
+            words=WordRule.from_dict(record),
         )
     except (KeyError, TypeError, ValueError, DxbeamError):
         return None

@@ -83,7 +83,7 @@ class Repair:
 
     Raises:
       ConfigurationError: an endpoint that is no plain http(s) URL or would send a key in the clear,
-        a name that is none, or an unknown rule for failures.
+        an invalid name, or an unknown rule for failures.
     """
 
     model: str
@@ -292,7 +292,7 @@ def _answer(content: bytes) -> str:
         choice = json.loads(content)["choices"][0]
         text, finished = choice["message"]["content"], choice.get("finish_reason")
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise RepairError("the answer is no chat completion") from None
+        raise RepairError("the answer is not a chat completion") from None
     if finished not in (None, "stop"):
         raise RepairError("the answer was cut off")
     return usable(text)

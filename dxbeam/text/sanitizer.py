@@ -46,14 +46,14 @@ class Sanitizer:
     Args:
       vocabulary: the public words and vectors, from ``open_vocabulary``; or a NeighborSearch over
         them, to share it between sanitizers or to choose its threads.
-      configuration: the settings of the release; a mechanism alone stands for
+      configuration: the settings of the release; a mechanism by itself stands for
         ``Configuration(mechanism)``.
       secret_key: 32 bytes from a cryptographic source, to draw the same noise again. By default a
         new key that is forgotten with this object.
       language_model: the public model that the configuration's decoder reads with and truecase
         knows capitals from, made for this vocabulary; None where there is neither. It must not be
         made from the private corpus: that voids the guarantee.
-      candidates: how many candidates of each word are shown beside a decoded text, see
+      candidates: how many candidates of each word are shown next to a decoded text, see
         candidates.py; 0 for none.
 
     Raises:
@@ -94,7 +94,7 @@ class Sanitizer:
     def sanitize_text(self, text: str, document_id: str | int | None = None) -> str:
         """Sanitizes one text.
 
-        Each call without an id is a release of its own: whoever sees two releases of one text
+        Each call without an id is a separate release: whoever sees two releases of one text
         learns from both, and their epsilons add up.
 
         Args:
@@ -130,7 +130,7 @@ class Sanitizer:
 
         Noise is keyed by a document's id and text. Documents are not compared with one another, so
         equal texts with one id come out equal, which shows that they were equal: give each document
-        an id of its own. A plain string gets a new random id, so no two strings share noise, and a
+        a separate id. A plain string gets a new random id, so no two strings share noise, and a
         kept secret key cannot draw their noise again: sanitizing a string once more is another
         release of it.
 

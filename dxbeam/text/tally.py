@@ -19,7 +19,7 @@ class Tally(NamedTuple):
         away as the 100th.
       distant: vocabulary words released as any other word.
       unknown: words outside the vocabulary.
-      unchanged: words that stand in the output as in the input, casing aside: ``original``, and
+      unchanged: words that are the same in output and input, casing aside: ``original``, and
         unknown words where the configuration keeps them.
       fillers: unknown words that fill up bags of words; no words of any document.
       omitted: stop words and words that were not drawn, where bags of words are released.

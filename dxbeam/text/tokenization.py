@@ -1,15 +1,20 @@
-"""Splits text into words, and what stands between them.
+"""Splits text into words, and what is between them.
 
 White space and punctuation, a fixed public list of characters, are released as they are. A word is
 a longest run of characters that are not in the list. So letters and digits of every script, emoji,
 control characters and whatever Unicode will add are parts of words, and are protected. Apostrophes
 and hyphens are in the list, as GloVe's vocabularies hold neither.
+
+The first rule knows the punctuation of Latin script; the second, that of all scripts, and direction
+marks. word_rule.py says which one a release follows.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+
+from dxbeam.text import unicode_lists
 
 WHITE_SPACE = (
     " \t\n\r\v\f\x85\xa0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -20,39 +25,57 @@ PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~¡«»¿‐‑–—‘’‚�
 RULE = "dxbeam-1"
 """The name of this rule in configurations; it changes whenever the lists or the rule do."""
 
-_LISTED = re.escape(WHITE_SPACE + PUNCTUATION)
-_WORD = re.compile(f"([^{_LISTED}]+)")
-_LAST_BEFORE_A_WORD = re.compile(f"[{_LISTED}](?=[^{_LISTED}])")
+RULE_2 = "dxbeam-2"
+"""The name of the rule of ``SECOND``; both rules stay as they are, and releases name theirs."""
 
 _CHARACTERS_AT_ONCE = 1 << 16
 """Bounds what the words of a long text take."""
 
 
-def split(text: str) -> tuple[list[str], list[str]]:
-    """What stands before, between and behind the words, and the words: n + 1 gaps, n words.
+class Splitter:
+    """Divides texts at the characters of a list.
 
-    Taken in turns, they are the text again.
+    Args:
+      between: the characters that are released as they are, as a regular expression has them
+        between brackets.
     """
-    pieces = _WORD.split(text)
-    return pieces[::2], pieces[1::2]
 
+    def __init__(self, between: str):
+        self._word = re.compile(f"([^{between}]+)")
+        self._last_before_a_word = re.compile(f"[{between}](?=[^{between}])")
 
-def parts(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """The same a part of a long text at a time; only the last part has a gap behind its words."""
-    before, start = "", 0
-    while len(text) - start > _CHARACTERS_AT_ONCE:
-        found = _LAST_BEFORE_A_WORD.search(text, start + _CHARACTERS_AT_ONCE)
-        if found is None:
-            break
-        gaps, words = split(text[start : found.end()])
+    def split(self, text: str) -> tuple[list[str], list[str]]:
+        """What is before, between and behind the words, and the words: n + 1 gaps, n words.
+
+        Taken in turns, they are the text again.
+        """
+        pieces = self._word.split(text)
+        return pieces[::2], pieces[1::2]
+
+    def parts(self, text: str) -> Iterator[tuple[list[str], list[str]]]:
+        """The same a part of a long text at a time; only the last has a gap behind its words."""
+        before, start = "", 0
+        while len(text) - start > _CHARACTERS_AT_ONCE:
+            found = self._last_before_a_word.search(text, start + _CHARACTERS_AT_ONCE)
+            if found is None:
+                break
+            gaps, words = self.split(text[start : found.end()])
+            gaps[0] = before + gaps[0]
+            before, start = gaps.pop(), found.end()
+            yield gaps, words
+        gaps, words = self.split(text[start:])
         gaps[0] = before + gaps[0]
-        before, start = gaps.pop(), found.end()
         yield gaps, words
-    gaps, words = split(text[start:])
-    gaps[0] = before + gaps[0]
-    yield gaps, words
+
+    def words(self, text: str) -> list[str]:
+        """The words of ``text`` in order."""
+        return self._word.findall(text)
 
 
-def words(text: str) -> list[str]:
-    """The words of ``text`` in order."""
-    return _WORD.findall(text)
+FIRST = Splitter(re.escape(WHITE_SPACE + PUNCTUATION))
+SECOND = Splitter(
+    unicode_lists.WHITE_SPACE + unicode_lists.PUNCTUATION + unicode_lists.DIRECTION_MARKS
+)
+"""White space and punctuation of all scripts, and direction marks."""
+
+split, parts, words = FIRST.split, FIRST.parts, FIRST.words

@@ -50,7 +50,7 @@ class DecodeDocuments(beam.PTransform):
       vocabulary: handle of the release's vocabulary.
       model: handle of the public language model.
       search_threads: threads a search uses in each worker process.
-      search: how nearest words are found, one of ``choose_backend.SEARCHES``.
+      backend: how nearest words are found, one of ``choose_backend.NAMES``.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class DecodeDocuments(beam.PTransform):
         vocabulary: VocabularyHandle,
         model: LanguageModelHandle,
         search_threads: int = 1,
-        search: str = AUTO,
+        backend: str = AUTO,
     ):
         super().__init__()
-        check_name(search)
-        self._opening = _Opening(vocabulary, model, search_threads, search)
+        check_name(backend)
+        self._opening = _Opening(vocabulary, model, search_threads, backend)
         self._settings = settings
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
@@ -82,10 +82,10 @@ class _Opening:
     """Opens vocabulary and model once per process."""
 
     def __init__(
-        self, vocabulary: VocabularyHandle, model: LanguageModelHandle, threads: int, search: str
+        self, vocabulary: VocabularyHandle, model: LanguageModelHandle, threads: int, backend: str
     ):
         self._vocabulary, self._model = vocabulary, model
-        self._threads, self._search = threads, search
+        self._threads, self._backend = threads, backend
         self._shared_search, self._shared_model = Shared(), Shared()
 
     def set_threads(self) -> None:
@@ -96,7 +96,7 @@ class _Opening:
         def opened() -> NeighborSearch:
             _LOG.info("process %d opens a vocabulary and a language model", os.getpid())
             vocabulary = artifact.open_vocabulary(self._vocabulary)
-            return NeighborSearch(vocabulary, self._threads, self._search)
+            return NeighborSearch(vocabulary, self._threads, self._backend)
 
         found: NeighborSearch = self._shared_search.acquire(opened, tag=self._vocabulary.digest)
         return found

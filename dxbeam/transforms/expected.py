@@ -1,4 +1,4 @@
-"""Expected: counts the work that is to be done, so that the share that is done can be told."""
+"""Expected: counts the work that is to be done, so that the share that is done is known."""
 
 from __future__ import annotations
 

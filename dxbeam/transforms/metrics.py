@@ -1,4 +1,4 @@
-"""Counts of what happened to words and records, and dead letters, in a place of their own."""
+"""Counts of what happened to words and records, and dead letters, in a separate place."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from dxbeam.space.search.neighbors import NeighborSearch
 
 
 class WriteNeighborTable(beam.PTransform):
-    """Writes neighbors.npy and close_radius.npy beside the words and vectors at a prefix.
+    """Writes neighbors.npy and close_radius.npy next to the words and vectors at a prefix.
 
     PBegin -> PCollection[int], one element: the number of words, once both files are complete.
 
@@ -44,7 +44,7 @@ class WriteNeighborTable(beam.PTransform):
       depth: K, neighbours per word.
       pieces: the folder of the table's pieces, which stay there.
       search_threads: threads a search uses in each worker process.
-      search: how neighbours are found exactly, one of ``choose_backend.SEARCHES``.
+      backend: how neighbours are found exactly, one of ``choose_backend.NAMES``.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class WriteNeighborTable(beam.PTransform):
         depth: int,
         pieces: str,
         search_threads: int = 1,
-        search: str = AUTO,
+        backend: str = AUTO,
     ):
         super().__init__()
-        check_name(search)
-        self._search_piece = _SearchPiece(uri, shape, depth, pieces, search_threads, search)
+        check_name(backend)
+        self._search_piece = _SearchPiece(uri, shape, depth, pieces, search_threads, backend)
         self._uri = uri
         self._shape = shape
 
@@ -87,12 +87,12 @@ class _SearchPiece(beam.DoFn):
         depth: int,
         pieces: str,
         search_threads: int,
-        search: str,
+        backend: str,
     ):
         self._uri = uri
         self._shape = shape
         self._depth, self._pieces = depth, pieces
-        self._search_threads, self._search = search_threads, search
+        self._search_threads, self._backend = search_threads, backend
         self._shared = Shared()
         self._counted = Metrics.counter("dxbeam", "table_words")
 
@@ -103,7 +103,7 @@ class _SearchPiece(beam.DoFn):
             lambda: NeighborSearch(
                 artifact.open_draft(self._uri, self._shape.digest),
                 self._search_threads,
-                self._search,
+                self._backend,
             ),
             tag=self._shape.digest,
         )

@@ -44,7 +44,7 @@ from dxbeam.language.artifact import (
 )
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.model import LanguageModel
-from dxbeam.mechanisms.public.public_model import PublicModel
+from dxbeam.mechanisms import ReadsReleased
 from dxbeam.randomness import NO_TAGS, add_tags, document_tag
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -65,7 +65,7 @@ from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_
 _LOG = logging.getLogger(__name__)
 
 TALLIES = "tallies"
-"""Tag of the counts of each document beside a transform's main output."""
+"""Tag of the counts of each document next to a transform's main output."""
 
 _MOST_CHARACTERS = 1 << 22
 """Of texts that wait for one of another level before they are handed on in order."""
@@ -105,20 +105,20 @@ class SanitizeDocuments(beam.PTransform):
 
     Noise is keyed by a row's id and text, so two rows with one id would come out equal if their
     texts are, which would show it. So rows of bounded input in the global window are first compared
-    by their ids, and all whose id stands more than once are rejected. In a stream, and in other
+    by their ids, and all with a duplicate id are rejected. In a stream, and in other
     windows, there is no moment when all ids are known: there, make sure that they are unique.
 
     Args:
       configuration: mechanism, rank resampling and the treatment of unknown words.
       vocabulary: URI or handle of a vocabulary artifact that every worker can read, or ``"demo"``.
-      key_uri: where the secret key lies (see ``keys.read_key``); by default a new key is
+      key_uri: where the secret key is (see ``keys.read_key``); by default a new key is
         drawn inside the job, broadcast, and forgotten.
       keep_fields: further attributes of the rows to pass on as they are.
       group_by: an attribute by whose values the counts are grouped, or None.
       level: the attribute that decides which epsilon a row has, where the configuration has
         ``epsilon_by``; by default the field that it names. Rows without an epsilon are rejected.
       search_threads: threads a search uses in each worker process.
-      search: how nearest words are found exactly, one of ``choose_backend.SEARCHES``; what is
+      backend: how nearest words are found exactly, one of ``choose_backend.NAMES``; what is
         released does not depend on it.
       language_model: URI or handle of the language-model artifact that the configuration's decoder
         or truecase reads, or ``"demo"``; None where there is neither.
@@ -145,7 +145,7 @@ class SanitizeDocuments(beam.PTransform):
         search_threads: int = 1,
         digest_corpus: bool = False,
         unique_ids: bool = False,
-        search: str = AUTO,
+        backend: str = AUTO,
         level: str | None = None,
         language_model: str | LanguageModelHandle | None = None,
         candidates: int = 0,
@@ -157,11 +157,13 @@ class SanitizeDocuments(beam.PTransform):
                 f"and this is a {type(configuration).__name__}; SanitizeRows of "
                 "dxbeam.transforms.yaml takes plain values"
             )
-        if isinstance(model := getattr(configuration.mechanism, "model", None), PublicModel):
-            model.travelling()  # refuses one that workers cannot open; Beam would hide the reason
+        mechanism = configuration.mechanism
+        if isinstance(mechanism, ReadsReleased) and mechanism.model:
+            # Refuses one that workers cannot open; Beam would hide the reason.
+            mechanism.model.travelling()
         check_fields("text", "id", keep_fields, group_by)
-        check_name(search)
-        self._search = search
+        check_name(backend)
+        self._backend = backend
         self._unique_ids = unique_ids
         self._digest_corpus = digest_corpus
         if not isinstance(vocabulary, VocabularyHandle):
@@ -213,7 +215,7 @@ class SanitizeDocuments(beam.PTransform):
             self._group_by,
             self._search_threads,
             self._digest_corpus,
-            self._search,
+            self._backend,
             self._level,
             self._candidates,
         )
@@ -345,7 +347,7 @@ class _SanitizeDoFn(beam.DoFn):
         group_by: str | None,
         search_threads: int,
         digest_corpus: bool,
-        search: str,
+        backend: str,
         level: str | None,
         candidates: int,
     ):
@@ -354,7 +356,7 @@ class _SanitizeDoFn(beam.DoFn):
         self._configuration = configuration
         self._keep_fields = keep_fields
         self._group_by = group_by
-        self._search_threads, self._search = search_threads, search
+        self._search_threads, self._backend = search_threads, backend
         self._shared_model = Shared()
         self._shared = Shared()  # made here, so that all instances in a process share one search
         self._documents = Metrics.counter("dxbeam", "documents")
@@ -420,7 +422,7 @@ class _SanitizeDoFn(beam.DoFn):
         handle: VocabularyHandle,
         model: LanguageModelHandle | None,
     ) -> _Waiting:
-        """Where rows of a level wait; each epsilon has a sanitizer of its own."""
+        """Where rows of a level wait; each epsilon has a separate sanitizer."""
         if self._sanitizer is None:
             search = self._open(handle)
             opened = self._open_model(model, search) if model else None
@@ -442,7 +444,7 @@ class _SanitizeDoFn(beam.DoFn):
             vocabulary = artifact.open_vocabulary(handle)
             for remark in remarks(vocabulary):
                 _LOG.warning("%s", remark)
-            return NeighborSearch(vocabulary, self._search_threads, self._search)
+            return NeighborSearch(vocabulary, self._search_threads, self._backend)
 
         shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
         return shared

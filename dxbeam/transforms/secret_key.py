@@ -10,7 +10,7 @@ from dxbeam.randomness import layout_key
 
 
 def obtain_secret_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollection:
-    """One element, the secret key: read where it lies, or drawn inside the job.
+    """One element, the secret key: read where it is, or drawn inside the job.
 
     Raises:
       ConfigurationError: ``key_uri`` is a key itself, which must not get into the pipeline.

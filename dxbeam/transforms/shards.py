@@ -1,16 +1,16 @@
 """Sanitized rows -> shards, safe against everything that an engine repeats.
 
-Beam's own file sinks delete what lies at their target and then rename. An engine that repeats the
+Beam's own file sinks delete what is at their target and then rename. An engine that repeats the
 first step after the second, as Flink does when a worker is lost at that moment, has deleted what
 nobody can write again. Here every bundle writes a piece under a name that no other has, below
 ``manifest.PIECES``; a committed piece is moved to the release under that same name, and moving it
 again changes nothing. Pieces of bundles that were given up are never committed, and
 ``claim.complete`` deletes them.
 
-Which document lies in which file, and at which place, is released too. A bundle holds about a
+Which document is in which file, and at which place, is released too. A bundle holds about a
 mebibyte of raw text, so one file per bundle would show how long the texts are. Where their lengths
 are not released (bags, vectors), a keyed hash of its id therefore decides in which file a document
-lies and at which place; the number of files follows from the number of documents alone.
+is and at which place; the number of files follows from the number of documents only.
 
 How rows become bytes is up to the format: see ``corpus.encoding``.
 """
@@ -50,14 +50,14 @@ class WriteShards(beam.PTransform):
 
     Args:
       prefix: directory or gs:// prefix of the release.
-      output_format: one of ``corpus.formats.FORMATS``; of "text" the texts alone are written, one
+      output_format: one of ``corpus.formats.FORMATS``; of "text" only the texts are written, one
         per line, and line breaks within a text become spaces.
       kept: the kept fields and their types, for Parquet; see ``corpus.reading.kept_schema``.
       compression: "none", "gzip" or "zstd", for jsonl and text.
       num_shards: number of files, if there are as many rows; see WritePieces for 0.
       run: the name under which the prefix was claimed; nothing is published once the claim was
         given up. None where nobody claims.
-      layout_key: one element, which decides in which file a row lies; see WritePieces. None only
+      layout_key: one element, which decides in which file a row is; see WritePieces. None only
         where the lengths of the texts are released anyway.
 
     Raises:
@@ -206,7 +206,7 @@ class _DealByHash(beam.DoFn):
 
 
 class _Deal(beam.DoFn):
-    """Deals rows to so many files in turn, beginning anywhere."""
+    """Deals rows to this many files in turn, beginning anywhere."""
 
     def __init__(self, encode: Callable[[Any], Any], files: int):
         self._encode = encode
@@ -270,7 +270,7 @@ def _new_piece(prefix: str, suffix: str) -> str:
 def _publish(
     piece: str, prefix: str, count_rows: Callable[[str], int], run: str | None = None
 ) -> Shard:
-    """Moves a piece into the release, unless it is there, and describes it as it lies there."""
+    """Moves a piece into the release, unless it is there, and describes it as it is there."""
     if run is not None:
         claim.check(prefix, run)
     name = piece.rpartition("/")[2]

@@ -60,12 +60,12 @@ class ReleasedVectors(NamedTuple):
 class ReleaseVectors(beam.PTransform):
     """Releases a noisy vector for each Document.
 
-    Documents whose id stands more than once are rejected, as by ``SanitizeDocuments``.
+    Documents with a duplicate id are rejected, as by ``SanitizeDocuments``.
 
     Args:
       configuration: what is released, and how.
       vocabulary: handle of an artifact that every worker can read; None for given vectors.
-      key_uri: where the secret key lies; by default a new one is drawn inside the job.
+      key_uri: where the secret key is; by default a new one is drawn inside the job.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are.
 
     Takes a PCollection[Document] and returns ``ReleasedVectors``.

@@ -35,6 +35,7 @@ from dxbeam.text.public.mechanism_model import model_of_mechanism
 from dxbeam.text.public.public_settings import PublicSettings
 from dxbeam.text.tally import Tally
 from dxbeam.text.truecase import Truecase
+from dxbeam.text.word_rule import word_rule_of
 from dxbeam.transforms.metrics import NOT_COVERED
 from dxbeam.transforms.sanitize import SanitizeDocuments
 
@@ -42,7 +43,7 @@ from dxbeam.transforms.sanitize import SanitizeDocuments
 class SanitizeRows(beam.PTransform):
     """Sanitizes rows with an id and a text.
 
-    Of bounded input, all rows whose id stands more than once are rejected.
+    Of bounded input, all rows with a duplicate id are rejected.
 
     Outputs: documents (rows of id, sanitized text and kept fields), rejected (rows of where and
     reason, never the text) and tallies (a row of counts for each document, with a note that says
@@ -67,7 +68,9 @@ class SanitizeRows(beam.PTransform):
       constant_scan: with exact, the file that dxbeam scan-constant wrote.
       rank_c: decay of rank resampling; none where it is left out.
       unknown_words: noise, mask, drop or keep.
-      key_uri: where the secret key lies; by default a new one is drawn and forgotten.
+      tokenization: 1 or 2, which punctuation divides words; see docs/guides/languages.md.
+      segmenter: none, longest_match or graphemes, how scripts without spaces are cut.
+      key_uri: where the secret key is; by default a new one is drawn and forgotten.
       keep_fields: further fields of the rows to release as they are, separated by commas.
       allow_unsound: consent to settings that guarantee nothing, or leave words unprotected.
       search: how nearest words are found exactly, auto, int8, int7, float32, faiss or torch; the
@@ -96,6 +99,8 @@ class SanitizeRows(beam.PTransform):
         decode_loss: str | None = None,
         language_model: str | None = None,
         truecase: bool = False,
+        tokenization: str | None = None,
+        segmenter: str = "none",
     ):
         super().__init__()
         public = PublicSettings(importance, base, base_exponent, constant, constant_scan).read()
@@ -112,11 +117,12 @@ class SanitizeRows(beam.PTransform):
                 epsilon_by=levels,
                 decoder=decoder_of(decode, decode_loss),
                 truecase=Truecase() if truecase else None,
+                words=word_rule_of(tokenization, segmenter),
             ),
             vocabulary,
             key_uri,
             keep_fields=field_names(keep_fields),
-            search=search,
+            backend=search,
             language_model=language_model,
         )
 
@@ -194,7 +200,7 @@ class _Build(beam.DoFn):
         self.output = places.output_place("output", output)
         self._lowercase = lowercase
         self._max_words = max_words or None
-        self._neighbors, self._search = neighbors, search
+        self._neighbors, self._backend = neighbors, search
         self._run = uuid.uuid4().hex  # the same one wherever an engine tries again
 
     def process(self, _: None) -> Iterator[artifact.VocabularyHandle]:
@@ -213,7 +219,9 @@ class _Build(beam.DoFn):
         )
         chunks = ((chunk.words, chunk.vectors) for chunk in reading)
         shape = artifact.write_words_and_vectors(chunks, local)
-        search = NeighborSearch(artifact.open_draft(str(local), shape.digest), search=self._search)
+        search = NeighborSearch(
+            artifact.open_draft(str(local), shape.digest), backend=self._backend
+        )
         table, radii = search.neighbor_table(np.arange(shape.words), self._neighbors)
         np.save(local / artifact_manifest.NEIGHBORS, table)
         np.save(local / artifact_manifest.CLOSE_RADIUS, radii)

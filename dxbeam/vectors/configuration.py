@@ -25,7 +25,7 @@ UNITS = {
 """What one released vector stands for."""
 
 LARGEST_STEP_COUNT = 2**24
-"""Grid points lie within this many steps of 0, clipped there, so float32 holds each exactly."""
+"""Grid points are within this many steps of 0, clipped there, so float32 holds each exactly."""
 
 _STEPS_PER_DEVIATION = 16
 _VARIATION_PER_COORDINATE = 2.0**-36

@@ -17,7 +17,7 @@ from dxbeam.vectors.projections import Projection
 from dxbeam.vectors.sensitivity import Sensitivity, exact, identity, published, spectral
 
 MOST_WORDS_SCANNED = 50_000
-"""The exact sensitivity takes a scan of all pairs of words: of so many, about a minute."""
+"""The exact sensitivity takes a scan of all pairs of words: of this many, about a minute."""
 
 _RELATIVE = 1e-5
 

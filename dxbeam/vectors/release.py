@@ -8,10 +8,10 @@ exp(-(epsilon / s) |z|)), and s is the projection's sensitivity.
 Proof. By the triangle inequality the densities of the noisy vectors of x and x' differ by a factor
 of at most exp((epsilon / s) |P x - P x'|) <= exp(epsilon |x - x'|); rounding is post-processing.
 
-Why a grid. Floating-point sums P x + noise lie on a lattice that depends on P x. Of the words of a
-vocabulary, one alone, the true one, could have produced a released float32 vector at epsilon >= 5.
+Why a grid. Floating-point sums P x + noise are on a lattice that depends on P x. Of the words of a
+vocabulary, only one, the true one, could have produced a released float32 vector at epsilon >= 5.
 The grid's step is a power of two, a sixteenth to a thirty-second of the noise's standard deviation
-per coordinate: between two grid points lie so many floating-point numbers that every word reaches
+per coordinate: between two grid points are so many floating-point numbers that every word reaches
 every grid point, and the rounding adds 0.02 % to the noise.
 
 How far float64 noise is from real noise. A coordinate of the noise is s G, G = L cos(angle) a
@@ -21,7 +21,7 @@ roundoff u = 2^-53 it is off by at most 2^-47 L s (angle 16 u, cosine 2 u, lengt
 than 2^-42 in all; L is above 9.42 with a probability of 2^-64. What is added to P x is the grid
 point next to it, exactly, and its distance to that point is added to the noise before that is
 rounded, so the size of P x does not matter. The released coordinate differs only where the exact
-one lies as near as the error to a border between grid points, which are a step apart: with
+one is as near as the error to a border between grid points, which are a step apart: with
 probability at most 2 * 2^-47 * 9.42 (E[s]/step + 0.4) < 2^-37. So the distribution of what is
 released is within t = m * 2^-36 of the exact one in total variation: 7e-10 for m = 50, 4e-9 for
 m = 300. As an approximate guarantee, P(S | x) <= exp(epsilon d) P(S | x') + t (1 + exp(epsilon d)).
@@ -36,7 +36,7 @@ noise's rate epsilon / s that adds at most
 
 to the exponent epsilon d, |P| being the largest singular value: less than 1e-6 for m = 50, n = 300
 and a spectral sensitivity s, and nothing where there is no projection. The mean of a text's k words
-adds twice k u epsilon r at most. At that length P x also lies within the grid's inner half.
+adds twice k u epsilon r at most. At that length P x also is within the grid's inner half.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class VectorReleaser:
         """Releases vectors in order; records that cannot be used come out as Rejected.
 
         Noise is keyed by a record's id and text, so equal records with one id come out equal, which
-        shows that they were equal: give each record an id of its own. A plain string, a word or a
+        shows that they were equal: give each record a separate id. A plain string, a word or a
         text, gets a new random id, so no two strings share noise; but a kept secret key cannot draw
         their noise again.
 

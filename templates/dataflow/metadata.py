@@ -28,7 +28,7 @@ TEMPLATES: dict[str, tuple[type[SanitizeOptions] | type[BuildVocabularyOptions],
     ),
 }
 LOCAL_ONLY = {"config", "local_processes"}
-"""Flags that make no sense in a template: it has parameters, and workers of its own."""
+"""Flags that make no sense in a template: it has parameters, and separate workers."""
 
 _PATTERNS: dict[Any, str] = {
     count: "^[0-9]+$",

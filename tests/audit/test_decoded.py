@@ -37,7 +37,8 @@ def _subject(name: str, kind: str = "context", loss: str = "word", **further: An
 @pytest.mark.parametrize(
     ("name", "decoder"),
     [
-        *itertools.product(("santext", "laplace"), DECODERS),
+        *(("santext", DECODERS[i]) for i in (0, 3)),  # each kind with each loss, and each
+        *(("laplace", DECODERS[i]) for i in (1, 2)),  # mechanism with each kind and each loss
         *itertools.product((*CHOICES[1:], *NOISES[1:]), DECODERS[2:3]),
     ],
 )

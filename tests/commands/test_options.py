@@ -82,7 +82,9 @@ def test_what_nobody_knows_is_refused(flag: str, said: str) -> None:
 
 
 def test_an_argument_that_is_no_flag_is_counted_and_not_shown() -> None:
-    with pytest.raises(ConfigurationError, match="argument 3 of the command line is no flag") as it:
+    with pytest.raises(
+        ConfigurationError, match="argument 3 of the command line is not a flag"
+    ) as it:
         _parse("--input", "a.jsonl", "b.jsonl")
     assert "b.jsonl" not in str(it.value)
 
@@ -268,7 +270,7 @@ def test_null_in_a_file_leaves_a_flag_out(config: Callable[[str], str]) -> None:
         ("epsilon: much", "--epsilon: 'much' is not a number"),
         ("epsilon: 1:30", "--epsilon: '1:30' is not a number"),
         ("epsilon: no", "--epsilon: 'no' is not a number"),
-        ("epsilon: 1\nrank_c: 1\n'epsilon': 1", "line 3: epsilon stands in line 1 already"),
+        ("epsilon: 1\nrank_c: 1\n'epsilon': 1", "line 3: epsilon is in line 1 already"),
         ("experiment: a\nrunner: X\nconfig: other.yaml", "line 3: a file of flags names no"),
         ("group_by: true", "line 1: group_by takes a value"),
         ("\nepsilon: false", "line 2: epsilon takes a value"),

@@ -97,7 +97,7 @@ def test_where_rows_end_is_where_they_end_for_another_reader(content: str, block
         ("b secret", "it has 1 field where the table has 3 columns"),
         ('b,"sec"ret,x', "between a closing quote and the next delimiter"),
         ('b,"two\nlines" secret,x', "between a closing quote and the next delimiter"),
-        ("b,sec\rret,x", "a carriage return stands outside of quotes"),
+        ("b,sec\rret,x", "a carriage return is outside of quotes"),
         ("b,secret \xff,x", "not valid UTF-8 at byte 9 of the record"),
         ("b,text,secret", "the column 'stars' does not hold a int64"),
     ],

@@ -288,17 +288,17 @@ def test_only_a_file_without_fields_can_be_a_document(name: str) -> None:
         ({"name": "jsonl", "keep_fields": ("id",)}, "the text is never kept"),
         (
             {"name": "jsonl", "text_field": "body", "keep_fields": ("text",)},
-            "a field of its own",
+            "its own field",
         ),
         (
             {"name": "jsonl", "id_field": "key", "keep_fields": ("id",)},
-            "a field of its own",
+            "its own field",
         ),
         (
             {"name": "parquet", "text_field": "body", "keep_fields": ("text",)},
-            "a field of its own",
+            "its own field",
         ),
-        ({"name": "jsonl", "keep_fields": ("vector",)}, "a field of its own"),
+        ({"name": "jsonl", "keep_fields": ("vector",)}, "its own field"),
         ({"name": "jsonl", "text_field": "body", "keep_fields": ("body",)}, "is never kept"),
         ({"name": "jsonl", "keep_fields": ("a", "b", "a")}, "names a field twice"),
         ({"name": "jsonl", "keep_fields": ("a", "")}, "the name of a field is empty"),

@@ -28,7 +28,7 @@ def fetched() -> Iterator[Fetched]:
 
 
 def got(fetched: Fetched, name: str) -> Path:
-    """Where an engine lies, or skips."""
+    """Where an engine is, or skips."""
     try:
         return fetched[name].result()
     except installed.Unavailable as reason:

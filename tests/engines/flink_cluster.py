@@ -1,7 +1,7 @@
 """A standalone Flink cluster of separate processes on this machine's loopback addresses.
 
-A JobManager, and for each TaskManager an address of its own (127.0.0.1, 127.0.0.2, …) with a Beam
-worker pool beside it, as on hosts of their own: every TaskManager reaches its own pool under the
+A JobManager, and for each TaskManager a separate address (127.0.0.1, 127.0.0.2, …) with a Beam
+worker pool next to it, as on separate hosts: every TaskManager reaches its own pool under the
 one name that a job's --environment_config can give, by a hosts file of its own.
 """
 
@@ -103,7 +103,7 @@ class FlinkCluster:
         )
 
     def start_pool(self, number: int) -> None:
-        """Starts the worker pool beside the TaskManager of this number."""
+        """Starts the worker pool next to the TaskManager of this number."""
         bin_folder = str(Path(sys.executable).parent)
         self._start(
             f"pool-{number}",
@@ -177,7 +177,7 @@ class FlinkCluster:
 
 
 def wait_for(found: Callable[[], Any], what: str, seconds: float) -> Any:
-    """Looks every 50 ms until there is something, or fails after so many seconds."""
+    """Looks every 50 ms until there is something, or fails after this many seconds."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if something := found():

@@ -78,7 +78,7 @@ SPARK = JobServer(
 
 
 def job_server(server: JobServer) -> Path:
-    """A jar that ``java -jar`` starts: a job server, with its libraries in a folder beside it.
+    """A jar that ``java -jar`` starts: a job server, with its libraries in a folder next to it.
 
     Raises:
       Unavailable: no Java, no Maven, or Maven cannot fetch it.

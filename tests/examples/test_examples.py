@@ -1,4 +1,4 @@
-"""What lies in examples/ does what it says, as it stands there."""
+"""What is in examples/ does what it says, as it stands there."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_a_wide_table_finds_all_entries_and_nothing_else() -> None:
 
 
 def test_frequent_words_have_a_high_prior_and_words_of_many_contexts_a_high_continuation() -> None:
-    # 1 follows 0 alone, though often; 2 follows many words.
+    # 1 follows 0 only, though often; 2 follows many words.
     sentences = [[0, 1]] * 20 + [[other, 2] for other in range(3, 11)]
     model = language_model_of(sentences, _vocabulary())
     assert model.prior[1] > model.prior[2]

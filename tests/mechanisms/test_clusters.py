@@ -214,7 +214,7 @@ def test_parameters_out_of_range_are_refused(
 
 @pytest.mark.parametrize("epsilon", [3.0, 10.0, 1e4])
 def test_a_cluster_of_equal_vectors_is_drawn_from_alike_at_any_epsilon(epsilon: float) -> None:
-    """In whole numbers; words that differ are drawn by their distances beside it."""
+    """In whole numbers; words that differ are drawn by their distances next to it."""
     vocabulary = vocabularies.of(np.array([0, 0, 0, 5, 6, 7, 8])[:, None])
     with np.errstate(all="raise", under="ignore"):
         counts = counts_of(CusText(epsilon, 3), vocabulary)

@@ -19,6 +19,7 @@ from dxbeam.mechanisms.parameters import is_added_later, recorded_settings
 from dxbeam.mechanisms.public.base_measure import FrequencyBase
 from dxbeam.mechanisms.public.importance import FrequencyWeights
 from dxbeam.mechanisms.public.public_model import PublicModel
+from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
@@ -49,7 +50,7 @@ LATER: dict[str | tuple[str, str], dict[str, Any]] = {
     ("vickrey", "distance"): {"noise_of": "gaussian", "distance": 5.0},
     ("vickrey", "clip"): {"noise_of": "coordinate_laplace", "clip": 2.0},
 }
-"""Values of parameters that were added later, where 2 alone will not do."""
+"""Values of parameters that were added later, where 2 by itself will not do."""
 
 
 def made(name: str) -> Mechanism:
@@ -189,6 +190,12 @@ def test_noise_is_what_release_adds(mechanism: Mechanism) -> None:
     assert noise.dtype == np.float64
     alone = np.concatenate([mechanism.noise(random[i : i + 1], search) for i in range(300)])
     assert np.array_equal(alone, noise)
+
+
+def test_the_nearest_word_is_released_by_one_proved_function(mechanism: Mechanism) -> None:
+    """vickrey, which may release the second nearest, has a separate proof."""
+    if isinstance(mechanism, AddsNoise) and mechanism.name != "vickrey":
+        assert type(mechanism).release is NoisyVector.release
 
 
 def test_what_is_kept_of_one_epsilon_is_not_taken_for_another(mechanism: Mechanism) -> None:

@@ -36,7 +36,7 @@ EPSILON = 1.5
 AS = [0, 1, 2, 3, 2]
 """The words, and the one that is nearest to the unknown word's vector."""
 ORDERS = {1: [(0, 1, 2, 3)], 3: [(0, 1, 2, 3), (2, 0, 1, 3), (2, 1, 0, 3)]}
-"""Places of the words in the chains from so many words."""
+"""Places of the words in the chains from this many words."""
 TOLERANCE = 1e-6
 
 ORDERED_ONLY = ("fluent",)
@@ -87,7 +87,7 @@ class Word:
                 (rho[:, None] + rho) / made.epsilon
             )
         match made.name:
-            case "mahalanobis":  # all of the covariance lies along the line
+            case "mahalanobis":  # all of the covariance is along the line
                 return np.asarray(apart / math.sqrt(1 - made.covariance_weight * (1 - n)))
             case "tem":
                 return np.minimum(apart, made.gamma(WORDS))

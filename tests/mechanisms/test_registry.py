@@ -83,7 +83,11 @@ def test_what_a_new_mechanism_lacks_is_named_with_its_place(folder: Path) -> Non
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ('"made_up"', '"other"', "MadeUp has the name 'other'; a mechanism is called as its file"),
+        (
+            '"made_up"',
+            '"other"',
+            "MadeUp has the name 'other'; a mechanism has the name of its file",
+        ),
         ("(frozen=True)", "", r"MadeUp must be a dataclass\(frozen=True\)"),
         ("def release", "def give", "MadeUp has no method release"),
     ],

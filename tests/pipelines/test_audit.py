@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from dxbeam.commands.options import AuditOptions, parse
 from dxbeam.errors import ConfigurationError, DxbeamError
 from dxbeam.mechanisms import MECHANISMS
-from pipelines.audit import audit
+from dxbeam.mechanisms.sampling.resampling import RankResampling
+from pipelines.audit import audit, chosen_targets
 from tests.support.broken_mechanisms import SanTextDoubled
 
 
@@ -20,14 +22,19 @@ def _read(path: Path) -> dict[str, object]:
     return made
 
 
-def test_the_report_says_what_was_tested_and_found(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_report_of_a_program_on_two_processes_says_what_was_tested_and_found(
+    tmp_path: Path,
 ) -> None:
     report = tmp_path / "audit.json"
-    audit(
-        ["--mechanism=tem", "--epsilon=5", "--runs=2", "--samples=small", f"--report={report}",
-         "--rank_c=0.1"]
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "pipelines.audit", "--mechanism=tem", "--epsilon=5",
+            "--runs=2", "--samples=small", f"--report={report}",
+            "--direct_running_mode=multi_processing", "--direct_num_workers=2",
+        ],
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     [entry] = _read(report)["audits"]  # type: ignore[misc, attr-defined]
     assert entry["name"] == "tem"
     assert entry["configuration"]["mechanism"] == {"name": "tem", "epsilon": 5.0, "beta": 0.001}
@@ -35,9 +42,14 @@ def test_the_report_says_what_was_tested_and_found(
     assert entry["tests"] == len(entry["findings"]) > 60
     assert 0 < entry["epsilon_bound"] <= 5
     assert entry["failures"] == []
-    said = capsys.readouterr().out
-    assert "| tem | 5 |" in said
-    assert "2 of 2" in said
+    assert "| tem | 5 |" in done.stdout
+    assert "2 of 2" in done.stdout
+
+
+def test_rank_resampling_is_part_of_what_is_audited() -> None:
+    options = parse(["--mechanism=tem", "--rank_c=0.1", "--report=none"], AuditOptions, "")
+    [target] = chosen_targets(options)
+    assert target.subject.configuration.resampling == RankResampling(0.1)
 
 
 def test_what_fails_its_claim_ends_with_a_failure(
@@ -133,19 +145,6 @@ def test_what_cannot_be_audited_is_refused(
     (tmp_path / "taken.json").touch()
     with pytest.raises((ConfigurationError, DxbeamError), match=said):
         audit(flags)
-
-
-def test_as_a_program_on_two_processes(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [
-            sys.executable, "-m", "pipelines.audit", "--mechanism=santext", "--samples=small",
-            "--runs=2", f"--report={tmp_path / 'audit.json'}",
-            "--direct_running_mode=multi_processing", "--direct_num_workers=2",
-        ],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "2 of 2" in done.stdout
 
 
 def test_without_a_name_every_audit_has_a_report_of_its_own(

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,64 +22,73 @@ import pytest
 import zstandard
 
 from dxbeam import storage
+from dxbeam.corpus.parsing import lines
 from dxbeam.errors import DxbeamError, RunError
 from tests.support import tiny
 
 GOOD = [{"id": "a", "text": "w1 w2"}, {"id": "b", "text": "w3"}]
 
 
+NO_RECORDS: list[tuple[dict[str, Any] | bytes, str]] = [
+    (b'{"id": "x", "text": "secret', "not valid JSON"),
+    (b"[" * 100_000, "not valid JSON"),
+    (b'["secret"]', "not a JSON object"),
+    ({"id": "x"}, "no field 'text'"),
+    ({"id": "x", "text": None}, "no field 'text'"),
+    ({"id": "x", "text": 7}, "not a string"),
+    ({"id": ["secret"], "text": "w1"}, "neither a string nor an integer"),
+    (b'{"id": "x", "text": "secret \xff"}', "not valid UTF-8 at byte 28"),
+    (b'{"id": "x", "text": "sec\x00ret"}', "not valid JSON"),
+    (b'{"id": "x", "text": "sec\\u0000ret"}', "null byte"),
+    (b'{"id": "x", "text": "secret \\ud800"}', "surrogate"),
+]
+TOO_LONG: list[tuple[dict[str, Any] | bytes, str]] = [
+    ({"id": "x", "text": "secret " * 100}, "longer than 500 bytes")
+]
+
+
 @pytest.mark.parametrize(
-    ("record", "reason"),
-    [
-        (b'{"id": "x", "text": "secret', "not valid JSON"),
-        (b"[" * 100_000, "not valid JSON"),
-        (b'["secret"]', "not a JSON object"),
-        ({"id": "x"}, "no field 'text'"),
-        ({"id": "x", "text": None}, "no field 'text'"),
-        ({"id": "x", "text": 7}, "not a string"),
-        ({"id": ["secret"], "text": "w1"}, "neither a string nor an integer"),
-        (b'{"id": "x", "text": "secret \xff"}', "not valid UTF-8 at byte 28"),
-        (b'{"id": "x", "text": "sec\x00ret"}', "not valid JSON"),
-        (b'{"id": "x", "text": "sec\\u0000ret"}', "null byte"),
-        (b'{"id": "x", "text": "secret \\ud800"}', "surrogate"),
-        ({"id": "x", "text": "secret " * 100}, "longer than 500 bytes"),
-    ],
+    ("records", "largest"), [(NO_RECORDS, 1_000_000), (TOO_LONG, 500)], ids=["none", "too long"]
 )
-def test_a_record_that_cannot_be_used_goes_to_the_dead_letters(
-    uri: str, tmp_path: Path, record: object, reason: str
+def test_records_that_cannot_be_used_go_to_the_dead_letters(
+    uri: str, tmp_path: Path, records: list[tuple[dict[str, Any] | bytes, str]], largest: int
 ) -> None:
-    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", [GOOD[0], record, GOOD[1]])  # type: ignore[list-item]
-    release = tiny.run(
-        uri,
-        corpus,
-        tmp_path / "out",
-        "--largest_document=500" if "500" in reason else "--largest_document=1000000",
-    )
+    lines = [GOOD[0], *(record for record, _ in records), GOOD[1]]
+    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", lines)
+    release = tiny.run(uri, corpus, tmp_path / "out", f"--largest_document={largest}")
     assert set(tiny.released(tmp_path / "out")) == {"a", "b"}
-    [letter] = tiny.dead_letters(tmp_path / "out")
-    assert reason in letter["reason"]
-    assert letter["where"] == "corpus.jsonl:2"
-    assert "secret" not in json.dumps(letter)
-    assert (release["documents_in"], release["documents_out"], release["dead_letters"]) == (3, 2, 1)
+    letters = {letter["where"]: letter for letter in tiny.dead_letters(tmp_path / "out")}
+    assert set(letters) == {f"corpus.jsonl:{line}" for line in range(2, len(lines))}
+    for line, (_, reason) in enumerate(records, 2):
+        assert reason in letters[f"corpus.jsonl:{line}"]["reason"]
+    assert "secret" not in json.dumps(letters)
+    counts = release["documents_in"], release["documents_out"], release["dead_letters"]
+    assert counts == (len(lines), 2, len(records))
 
 
-def test_a_document_of_50_megabytes_on_one_line(uri: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("megabytes", [5, pytest.param(50, marks=pytest.mark.exhaustive)])
+def test_a_long_document_on_one_line(uri: str, tmp_path: Path, megabytes: int) -> None:
+    """Longer than the pieces that a file is read in."""
     word = "w7" + "x" * 4998  # long words: the length is what is tried, not the patience
-    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": f"{word} " * 10_000}])
-    assert corpus.stat().st_size > 50_000_000
-    assert tiny.run(uri, corpus, tmp_path / "out")["tokens"] == 10_000
+    text = f"{word} " * (200 * megabytes)
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": text}])
+    assert corpus.stat().st_size > megabytes * 1_000_000 > 2 * lines._SPLIT_BYTES
+    assert tiny.run(uri, corpus, tmp_path / "out")["tokens"] == 200 * megabytes
 
 
-@pytest.mark.parametrize("text", ["w9", GOOD[0]["text"], "\0", 7])
 def test_an_id_twice_rejects_all_of_its_records_whatever_the_texts_are(
-    uri: str, tmp_path: Path, text: object
+    uri: str, tmp_path: Path
 ) -> None:
-    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [*GOOD, {"id": "a", "text": text}])
+    first = [{"id": f"a{i}", "text": "w1 w2"} for i in range(4)]
+    again = [
+        {"id": f"a{i}", "text": text} for i, text in enumerate(["w9", first[1]["text"], "\0", 7])
+    ]
+    corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [*first, GOOD[1], *again])
     release = tiny.run(uri, corpus, tmp_path / "out")
     assert set(tiny.released(tmp_path / "out")) == {"b"}
     letters = sorted(letter["where"] for letter in tiny.dead_letters(tmp_path / "out"))
-    assert letters == ["c.jsonl:1", "c.jsonl:3"]
-    assert (release["documents_in"], release["documents_out"]) == (3, 1)
+    assert letters == [f"c.jsonl:{line}" for line in range(1, 10) if line != 5]
+    assert (release["documents_in"], release["documents_out"]) == (9, 1)
 
 
 def _with_unreadable_files(folder: Path, kind: str) -> tuple[str, tuple[str, ...], set[str]]:
@@ -94,7 +103,7 @@ def _with_unreadable_files(folder: Path, kind: str) -> tuple[str, tuple[str, ...
         flags = ("--input_format=parquet", "--output_format=jsonl")
         return f"{folder}/in/*", flags, {"2.parquet", "3.parquet"}
     many = tiny.write_jsonl(
-        folder / "plain", ({"id": str(i), "text": f"w{i % 300} {i * i}"} for i in range(20_000))
+        folder / "plain", ({"id": str(i), "text": f"w{i % 300} {i * i}"} for i in range(5_000))
     ).read_bytes()
     packed = gzip.compress(many) if kind == ".gz" else zstandard.compress(many)
     (folder / "in" / f"cut.jsonl{kind}").write_bytes(packed[: len(packed) * 2 // 3])
@@ -378,7 +387,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_disk_that_fills_up(uri: str, tmp_path: Path, small_disk: Path) -> None:
-    records = [{"id": str(i), "text": "w1 w2 w3 " * 40} for i in range(2000)]
+    records = [{"id": str(i), "text": "w1 w2 w3 " * 40} for i in range(1000)]
     corpus = tiny.write_jsonl(tmp_path / "c.jsonl", records)
     metrics = f"--metrics_output={tmp_path / 'metrics'}"
     finished = tiny.program(uri, corpus, small_disk / "out", metrics)
@@ -387,4 +396,4 @@ def test_a_disk_that_fills_up(uri: str, tmp_path: Path, small_disk: Path) -> Non
     assert "Traceback" not in finished.stderr
     assert not _contents(small_disk), "what was written is cleared away"
     subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)
-    assert tiny.run(uri, corpus, small_disk / "out", metrics)["documents_out"] == 2000
+    assert tiny.run(uri, corpus, small_disk / "out", metrics)["documents_out"] == 1000

@@ -1,4 +1,4 @@
-"""A release beside its originals, as dxbeam evaluate tells it: scores, a page, and refusals."""
+"""A release next to its originals, as dxbeam evaluate tells it: scores, a page, and refusals."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_attackers_are_in_a_table_and_on_the_page(
 ) -> None:
     records = [json.loads(line) for line in corpus.read_text().splitlines()]
     for record in records:
-        record["spans"] = [[0, record["text"].index(","), "opening"]]
+        record["spans"] = json.dumps([[0, record["text"].index(","), "opening"]])
     marked = tiny.write_jsonl(tmp_path / "marked.jsonl", records)
     flags = [f"--vocabulary={uri}", "--reidentify=30", "--entities=spans"]
     releases.rows(marked, release, tmp_path / "out", *flags)

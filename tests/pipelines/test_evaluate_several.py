@@ -16,7 +16,7 @@ from tests.support.releases import SECRET
 
 @pytest.fixture(scope="module")
 def several(uri: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output of an evaluation of three releases, which lie in ``releases`` beside it."""
+    """The output of an evaluation of three releases, which lie in ``releases`` next to it."""
     output = tmp_path_factory.mktemp("several") / "out"
     releases.evaluated(uri, output, "--task=label", "--attack=author")
     return output
@@ -51,7 +51,7 @@ def test_several_releases_stand_side_by_side_and_against_epsilon(several: Path) 
     page = (several / "report.html").read_text()
     assert not re.search(r"<(script|img|iframe|link)|src=|url\((?!#)|@import", page)
     assert not re.search(r"(?i)\bw\d+\b(?!\.org)|secret-id|" + SECRET, page)
-    assert "3 releases beside their originals" in page
+    assert "3 releases next to their originals" in page
     assert page.count('<th scope="row"') == 3 + 3 + 2
     captions = re.findall("<figcaption>(.*?)</figcaption>", page)
     assert len(captions) == page.count("<svg") == 6

@@ -169,7 +169,7 @@ def test_words_of_a_corpus_are_attacked_with_what_public_text_tells(
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Each class has words of its own, and both have a word that the vocabulary does not know."""
+    """Each class has separate words, and both have a word that the vocabulary does not know."""
     folder = tmp_path_factory.mktemp("corpus")
     records = [
         {

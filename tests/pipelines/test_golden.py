@@ -50,7 +50,7 @@ GOLDEN: dict[str, str] = json.loads((Path(__file__).parent / "golden.json").read
 
 
 def digest_of_release(mode: str, folder: Path) -> str:
-    """SHA-256 of what lies in the shards, whose names differ from run to run."""
+    """SHA-256 of what is in the shards, whose names differ from run to run."""
     key = folder / "key"
     key.write_text(tiny.KEY.hex())
     key.chmod(0o600)

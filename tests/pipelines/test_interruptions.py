@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,6 @@ from dxbeam.errors import OutputError
 from dxbeam.release import claim, manifest
 from tests.support import stopped, tiny
 
-MOMENTS, KILLED = 6, 3
 RECORDS = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(200))]
 LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ")
 
@@ -38,22 +39,35 @@ def _whole(output: Path) -> bool:
     return manifest.verify(str(output))["documents_out"] == len(RECORDS)
 
 
+@pytest.fixture(scope="module")
+def lasts(
+    uri: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], float]:
+    """Seconds that a whole run takes in a mode, measured once."""
+
+    @cache
+    def measured(mode: str) -> float:
+        output = tmp_path_factory.mktemp("whole") / "out"
+        start = time.monotonic()
+        with stopped.running(uri, corpus, output, mode) as launcher:
+            launcher.communicate()
+        assert _whole(output)
+        return time.monotonic() - start
+
+    return measured
+
+
+@pytest.mark.parametrize("moments", [3, pytest.param(24, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("mode", stopped.MODES)
 def test_a_run_that_is_told_to_stop_says_so_and_leaves_nothing(
-    uri: str, corpus: Path, tmp_path: Path, mode: str
+    uri: str, corpus: Path, tmp_path: Path, lasts: Callable[[str], float], mode: str, moments: int
 ) -> None:
-    """Moments are spread over a run."""
-    start = time.monotonic()
-    with stopped.running(uri, corpus, tmp_path / "whole", mode) as launcher:
-        launcher.communicate()
-    lasted = time.monotonic() - start
-    assert _whole(tmp_path / "whole")
-    generator = random.Random(mode)
+    """Moments are spread over a run, one in each part of it, and differ between test runs."""
     (temporary := tmp_path / "temporary").mkdir()
-    for number in range(MOMENTS):
+    for number in range(moments):
         output = tmp_path / f"out{number}"
         with stopped.running(uri, corpus, output, mode, TMPDIR=str(temporary)) as launcher:
-            stopped.wait(launcher, lasted * (number + generator.random()) / MOMENTS)
+            stopped.wait(launcher, lasts(mode) * (number + random.random()) / moments)
             ending = stopped.stop(launcher, (signal.SIGTERM, signal.SIGINT)[number % 2])
         if ending.code == 0:  # it was too late
             assert _whole(output)
@@ -68,19 +82,15 @@ def test_a_run_that_is_told_to_stop_says_so_and_leaves_nothing(
     assert not list(temporary.glob("beam-pipeline-temp*"))
 
 
+@pytest.mark.parametrize("moments", [2, pytest.param(12, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("mode", ["in_memory", "multi_processing"])
 def test_a_run_that_is_killed_has_released_nothing_or_all(
-    uri: str, corpus: Path, tmp_path: Path, mode: str
+    uri: str, corpus: Path, tmp_path: Path, lasts: Callable[[str], float], mode: str, moments: int
 ) -> None:
-    start = time.monotonic()
-    with stopped.running(uri, corpus, tmp_path / "whole", mode) as launcher:
-        launcher.communicate()
-    lasted = time.monotonic() - start
-    generator = random.Random(mode)
-    for number in range(KILLED):
+    for number in range(moments):
         output = tmp_path / f"out{number}"
         with stopped.running(uri, corpus, output, mode) as launcher:
-            stopped.wait(launcher, lasted * (number + generator.random()) / KILLED)
+            stopped.wait(launcher, lasts(mode) * (number + random.random()) / moments)
             stopped.stop(launcher, signal.SIGKILL)
         if (output / "release.json").exists():
             assert _whole(output)

@@ -127,7 +127,7 @@ def test_an_empty_ledger_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_what_is_no_ledger_gets_a_sentence(path: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("Evelyn saw Montserrat\n")
-    with pytest.raises(OutputError, match="line 1: this is no ledger") as refusal:
+    with pytest.raises(OutputError, match="line 1: this is not a ledger") as refusal:
         show_ledger([str(tmp_path / "notes.txt")])
     assert "Evelyn" not in str(refusal.value)
     for place in (tmp_path / "nowhere", tmp_path):

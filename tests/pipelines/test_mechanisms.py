@@ -75,7 +75,7 @@ def test_what_does_not_protect_every_word_is_refused(
 ) -> None:
     promise = make_mechanism(name, epsilon=0.3).guarantee()
     assert not promise.sound or promise.unprotected
-    with pytest.raises(ConfigurationError, match="add --allow_unsound to run it all the same"):
+    with pytest.raises(ConfigurationError, match="add --allow_unsound to run it anyway"):
         tiny.run(uri, corpus, tmp_path / "out", f"--mechanism={name}", *FLAGS.get(name, ()))
     assert not (tmp_path / "out").exists()
     others = [made for made in MECHANISMS if made not in UNSOUND]

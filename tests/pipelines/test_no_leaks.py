@@ -126,7 +126,7 @@ def test_no_secret_is_in_a_plan(
     caplog: pytest.LogCaptureFixture,
     flags: tuple[str, ...],
 ) -> None:
-    """Though a sample of them is sanitized, and beside texts that cannot be."""
+    """Though a sample of them is sanitized, and next to texts that cannot be."""
     sample = f"--input={Path(corpus).parent}/a.jsonl"
     given = [f"--vocabulary={uri}", f"--output={tmp_path}/out", "--epsilon=5", "--dry_run"]
     with caplog.at_level(logging.DEBUG, logger="dxbeam"):

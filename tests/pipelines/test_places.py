@@ -71,7 +71,7 @@ def test_other_releases_stay_whole_whatever_a_run_is_called_and_comes_to(
         (("--input=**",), "takes in what the job itself writes to --output"),
         (("--input=in/**", "--metrics_output=in/m"), "writes to --metrics_output in/m"),
         (("--ledger=in/ledger", "--corpus_id=c"), "writes to --ledger in/ledger"),
-        (("--ledger=key", "--corpus_id=c"), "this is no ledger"),
+        (("--ledger=key", "--corpus_id=c"), "this is not a ledger"),
         (("--ledger=l", "--corpus_id=c", "--max_epsilon=nan"), "--max_epsilon"),
         (("--ledger=l", "--corpus_id=c", "--max_epsilon=4"), "pass --max_epsilon 4"),
         (("--ledger=l", "--max_epsilon=4"), "--corpus_id is needed"),

@@ -50,7 +50,7 @@ REPAIR = ["--repair_model=m", "--repair_endpoint=http://localhost:9/v1"]
 
 
 class Mistake(NamedTuple):
-    """What somebody gives a launcher: flags, files that lie beside the corpus, what is said."""
+    """What somebody gives a launcher: flags, files that lie next to the corpus, what is said."""
 
     name: str
     said: str
@@ -178,7 +178,7 @@ LEDGERS = [
     Mistake("an empty name of a ledger", "--ledger is needed", ["--ledger="]),
     Mistake("a folder as ledger", "ledger", ["--ledger={tmp}", "--corpus_id=c"]),
     Mistake("the corpus as ledger", "--input", ["--ledger={tmp}/corpus.jsonl", "--corpus_id=c"]),
-    Mistake("words as ledger", "no ledger", ["--ledger={tmp}/words.txt", "--corpus_id=c"]),
+    Mistake("words as ledger", "not a ledger", ["--ledger={tmp}/words.txt", "--corpus_id=c"]),
     Mistake("a ledger below a file", "ledger", ["--ledger={tmp}/corpus.jsonl/l", "--corpus_id=c"]),
 ]
 CONFIGS = [
@@ -186,7 +186,7 @@ CONFIGS = [
     for what, said, text in [
         (
             "a key twice",
-            "line 3: rank_c stands in line 1",
+            "line 3: rank_c is in line 1",
             "rank_c: 1\nunknown_words: noise\nrank_c: 2",
         ),
         ("a time", "'1:30' is not a number", "rank_c: 1:30"),

@@ -69,8 +69,10 @@ KNOWN = {
 }
 UNKNOWN = {"unknown and long": "日本語" * 60}
 MORE = {"shorter": "ox", "unknown": "qwyjibo"}
+THREE_CHARACTERS = {"Japanese": "日本語", "Thai": "ไม่ดี", "emoji": "👍🏽🇩🇪👩\u200d💻"}
 OTHER_NUMBERS = {"two words": "house ox", "no word": ""}
-"""What stands in the one place, by the name of the twin; MORE of them for one mode of a kind."""
+"""What stands in the one place, by the name of the twin; MORE of them for one mode of a kind, and
+THREE_CHARACTERS where the number of characters is visible."""
 
 VECTORS: dict[str, Any] = {
     "base": [0.5, 1.0],
@@ -92,6 +94,7 @@ UNKNOWN_VISIBLE = "which words are not in the vocabulary"
 DIVISION_VISIBLE = "the texts' lengths, by which documents are divided into files"
 ORDERED = frozenset({WORDS_VISIBLE, DIVISION_VISIBLE})
 UNKNOWNS = ORDERED | {UNKNOWN_VISIBLE}
+CUT_VISIBLE = "the number of characters of scripts without spaces"
 NOTHING: frozenset[str] = frozenset()
 
 
@@ -124,6 +127,8 @@ class Mode:
             return [VECTORS]
         if UNKNOWN_VISIBLE in self.visible:
             return [KNOWN, {**UNKNOWN, "unknown": MORE["unknown"]}]
+        if CUT_VISIBLE in self.visible:
+            return [{**KNOWN, **MORE}, THREE_CHARACTERS]
         words = {**KNOWN, **UNKNOWN, **(MORE if self.more else {})}
         return [words if WORDS_VISIBLE in self.visible else {**words, **OTHER_NUMBERS}]
 
@@ -146,6 +151,9 @@ MODES = {
     "ordered, several files": Mode(ORDERED, "--mechanism=mahalanobis" + KEPT, "files", "made"),
     "ordered, repeated ids": Mode(ORDERED, "--mechanism=santext", ids="repeated"),
     "ordered, Parquet": Mode(ORDERED, "--mechanism=tem" + KEPT, "parquet", "made"),
+    "ordered, cut into characters": Mode(
+        ORDERED | {CUT_VISIBLE}, "--segmenter=graphemes", ids="made"
+    ),
     "ordered, CSV": Mode(ORDERED, "--mechanism=tem" + KEPT, "csv", "made"),
     "ordered, plain text": Mode(
         ORDERED, "--mechanism=gaussian --parameters=delta=1e-6", "text", "made"
@@ -167,6 +175,7 @@ MODES = {
     "ordered, drop": Mode(UNKNOWNS, "--unknown_words=drop --allow_unsound", ids="repeated"),
     "ordered, keep": Mode(UNKNOWNS, "--unknown_words=keep --allow_unsound", "parquet"),
     "bags": Mode(NOTHING, BAG + " --rank_c=0.1" + KEPT, "files", "made", more=True),
+    "bags, cut into words": Mode(NOTHING, BAG + " --segmenter=longest_match"),
     "bags, CSV, large": Mode(NOTHING, BAG + KEPT, "csv", "made", large=True),
     "bags, repeated ids": Mode(NOTHING, BAG, "gz", "repeated", fresh=True),
     "bags, large": Mode(NOTHING, BAG, ids="made", large=True),

@@ -96,7 +96,7 @@ def test_a_line_that_would_lower_the_sum_is_refused(path: str, changes: dict[str
     del fields["release_sha256"]
     line = json.dumps({**fields, "chain": ledger._chain(before, fields)}) + "\n"
     Path(path).write_bytes(before + line.encode())
-    with pytest.raises(OutputError, match="line 3: this is no ledger"):
+    with pytest.raises(OutputError, match="line 3: this is not a ledger"):
         ledger.read(path)
 
 
@@ -192,7 +192,7 @@ def test_what_is_no_ledger_is_refused_and_left_as_it_is(
         lambda: ledger.end(path, entry("2"), "d", 1),
         lambda: ledger.abandon(path, entry("2")),
     ):
-        with pytest.raises(OutputError, match="this is no ledger of dxbeam's") as refusal:
+        with pytest.raises(OutputError, match="this is not a ledger of dxbeam") as refusal:
             act()
         assert Path(path).read_bytes() == whole
         assert KEY.hex()[:8] not in str(refusal.value)

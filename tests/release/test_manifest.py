@@ -1,4 +1,4 @@
-"""release.json says what is promised and done, and vouches for what lies beside it."""
+"""release.json says what is promised and done, and vouches for what is next to it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def test_a_manifest_says_what_is_promised_and_what_is_not() -> None:
     assert content["kept_fields"] == ["label"]
     assert [shard["name"] for shard in content["shards"]] == ["part-0", "part-1"]
     assert {"python", "dxbeam", "apache-beam", "numpy"} <= set(content["versions"])
-    assert HANDLE.uri not in json.dumps(content)  # where the vocabulary lies is nobody's business
+    assert HANDLE.uri not in json.dumps(
+        content
+    )  # where the vocabulary is stored is nobody's business
 
 
 @pytest.mark.parametrize("written", [(), (2,), (2, 2), (4,)])

@@ -174,9 +174,9 @@ def test_who_is_refused_by_the_ledger_has_nothing_to_take_back(
     (tmp_path / "ledger").write_bytes(b"a key")
     run = _run(output, metrics)
     for act in (run.check, run.enter):
-        with pytest.raises(OutputError, match="this is no ledger"):
+        with pytest.raises(OutputError, match="this is not a ledger"):
             act(_account(tmp_path, run))
-    with pytest.raises(OutputError, match="this is no ledger"):
+    with pytest.raises(OutputError, match="this is not a ledger"):
         _ends_by(run, SystemExit(), lambda: run.enter(_account(tmp_path, run)))
     assert (tmp_path / "ledger").read_bytes() == b"a key"
     assert not caplog.records

@@ -6,7 +6,7 @@ So each test here is the correlation of independent uniform numbers, over every 
 and every distance up to 64 words: two blocks of 32 words, in which the sampler works.
 False-alarm rate 1e-6 a test. Broken samplers, each caught at n = 50 and at n = 300, show that it
 can fail; distributions.check_noise, which looks at a few directions and at neighbouring words
-alone, does not see what repeats further on or elsewhere in the vector.
+only, does not see what repeats further on or elsewhere in the vector.
 """
 
 from __future__ import annotations

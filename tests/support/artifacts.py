@@ -30,5 +30,5 @@ every_version = pytest.mark.parametrize("version", LAYOUTS)
 
 
 def open_artifact(folder: Path) -> Vocabulary:
-    """Opens what lies in a folder, as a job does."""
+    """Opens what is in a folder, as a job does."""
     return artifact.open_vocabulary(artifact.handle(str(folder)))

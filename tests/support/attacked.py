@@ -45,7 +45,7 @@ def channel_of(
     pairs: int = 20_000,
     seed: int = 100,
 ) -> Channel:
-    """Exact, or estimated from pairs drawn with a seed of their own."""
+    """Exact, or estimated from pairs drawn with a separate seed."""
     draws = pair_draws(mechanism, search.vocabulary.dimensions)
     parts: Iterator[Any] = (numbers(5_000, draws, seed + i) for i in range(pairs // 5_000))
     return make_channel(mechanism, rank_c, prior, parts, search)

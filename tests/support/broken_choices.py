@@ -1,4 +1,4 @@
-"""Mistakes that show among thousands of words, equal words or long vectors alone.
+"""Mistakes that show among thousands of words, equal words or long vectors only.
 
 A wrong choice is drawn by all N distances, with the distribution that the mistake leads to.
 """
@@ -163,7 +163,7 @@ MECHANISMS: dict[str, Any] = {
 
 
 class SearchOfFewerWords(NeighborSearch):
-    """Finds the nearest among the first words alone, by one of its ways."""
+    """Finds the nearest among the first words only, by one of its ways."""
 
     def concerns(self) -> bool:
         """Whether this way of searching is the broken one."""
@@ -186,7 +186,7 @@ class SearchOfFewerWords(NeighborSearch):
 
 
 class SearchWithoutTheLastTile(SearchOfFewerWords):
-    """Looks at whole tiles alone."""
+    """Looks at whole tiles only."""
 
     def words(self) -> int:
         words = len(self.vocabulary)
@@ -201,7 +201,7 @@ class Float32SearchWithoutTheLastTile(SearchWithoutTheLastTile):
 
 
 class IndexOfFewerWords(SearchOfFewerWords):
-    """An index that holds the first words alone."""
+    """An index that holds the first words only."""
 
     def concerns(self) -> bool:
         return self.vocabulary.index is not None

@@ -296,7 +296,7 @@ class SanTextDoubled(SanText):
 
 @dataclass(frozen=True)
 class SanTextOfNeighbours(SanText):
-    """Draws among the word's three nearest alone."""
+    """Draws among the word's three nearest only."""
 
     def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
         near = search.nearest_neighbors(ids, 3)

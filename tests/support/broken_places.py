@@ -105,7 +105,7 @@ class DiffractorOfAnotherEpsilon(Diffractor):
 
 @dataclass(frozen=True)
 class DiffractorThatChoosesTheOrder(Diffractor):
-    """Takes the order by the word, and not by a number of its own."""
+    """Takes the order by the word, and not by a separate number."""
 
     def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
         order = np.where(ids % 2 == 0, np.uint64(0), np.uint64(2**63))

@@ -137,7 +137,7 @@ class NotFilledUp(BagOfWords):
 
 @dataclass(frozen=True)
 class FilledUpWithItsWords(BagOfWords):
-    """Fills short documents up with words of their own."""
+    """Fills short documents up with their own words."""
 
     def draw(self, key: bytes, ids: Iterable[int]) -> tuple[Ids, int]:
         drawn, found = super().draw(key, ids)

@@ -24,7 +24,7 @@ from typing import Any
 PROGRAM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-"""Where the browser lies; None where there is none."""
+"""Where the browser is; None where there is none."""
 
 MISSING = "no Chromium found; on Debian: apt-get install chromium"
 
@@ -74,7 +74,7 @@ class Page:
                 return result
 
     def open(self, path: Path, *, dark: bool = False, width: int = 1280) -> None:
-        """Shows a file, in dark or light colours, in a window so many CSS pixels wide."""
+        """Shows a file, in dark or light colours, in a window this many CSS pixels wide."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", features=[scheme])
         self.command(
@@ -90,8 +90,10 @@ class Page:
             self._next()
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression in the page."""
-        answer = self.command("Runtime.evaluate", expression=expression, returnByValue=True)
+        """The value of a JavaScript expression in the page, or what it promises."""
+        answer = self.command(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 

@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import re
+import zlib
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,16 @@ from dxbeam.analysis.preview.epsilons import position
 
 def embedded(page: str) -> dict[str, Any]:
     """The data of a page."""
-    [text] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
-    assert not set("<>&") & set(text)
-    data: dict[str, Any] = json.loads(text)
+    [text] = re.findall(r'<script type="text/plain" id="data">(.*?)</script>', page, re.S)
+    whole = zlib.decompress(base64.b64decode(text), -zlib.MAX_WBITS)
+    behind = 4 + int.from_bytes(whole[:4], "little")
+
+    def stored(value: dict[str, Any]) -> Any:
+        if set(value) != {"kind", "at", "count"}:
+            return value
+        return np.frombuffer(whole, f"<{value['kind']}", value["count"], behind + value["at"])
+
+    data: dict[str, Any] = json.loads(whole[4:behind], object_hook=stored)
     return data
 
 
@@ -30,10 +38,8 @@ def reading(data: dict[str, Any], mechanism: str, decode: str, c: float | None) 
 
 def released(data: dict[str, Any], found: dict[str, Any], draw: int, epsilon: float) -> str:
     """The text that a draw releases, gaps and all."""
-    counts = np.frombuffer(base64.b64decode(found["counts"]), "<u2").astype(int)
-    places = np.frombuffer(base64.b64decode(found["places"]), "<u2")
-    words = np.frombuffer(base64.b64decode(found["words"]), "<u4")
-    starts = np.concatenate([[0], np.cumsum(counts)])
+    places, words = found["places"], found["words"]
+    starts = np.concatenate([[0], np.cumsum(found["counts"], dtype=int)])
     place = position(epsilon)
     if found["grid"]:
         place = int(np.abs(np.log(np.array(found["grid"]) / epsilon)).argmin())

@@ -17,7 +17,7 @@ SECRET = "qzxqzx"
 
 
 def write_corpus(path: Path) -> Path:
-    """Documents of two classes, each with words of its own, and a word that no vocabulary has."""
+    """Documents of two classes, each with separate words, and a word that no vocabulary has."""
     generator = np.random.default_rng(0)
     records = []
     for number in range(DOCUMENTS):
@@ -45,7 +45,7 @@ def rows(corpus: Path, released: Path, output: Path, *flags: str) -> list[dict[s
 
 
 def evaluated(uri: str, output: Path, *flags: str) -> Path:
-    """Releases a corpus three times beside the output, evaluates all, and returns their folder."""
+    """Releases a corpus three times next to the output, evaluates all, and returns their folder."""
     folder = output.parent / "releases"
     corpus = write_corpus(output.parent / "texts.jsonl")
     release(uri, corpus, folder / "low", "--epsilon=1")

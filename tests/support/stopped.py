@@ -1,4 +1,4 @@
-"""The launcher in a process of its own, stopped at a moment."""
+"""The launcher in a separate process, stopped at a moment."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def running(
 
 @contextlib.contextmanager
 def process(command: list[str], **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """Python in a group of processes of its own, from when it can be told to stop on."""
+    """Python in a separate process group, from when it can be told to stop on."""
     launcher = subprocess.Popen(
         [sys.executable, *command],
         stdout=subprocess.DEVNULL,

@@ -54,7 +54,7 @@ def test_documents_are_those_of_the_launcher(tmp_path: Path) -> None:
     rows = _rows(tmp_path / "yaml", "documents")
     assert {row["id"]: row["text"] for row in rows} == tiny.released(tmp_path / "out")
 
-    # What is computed from the raw text lies elsewhere: one row, which says what it is.
+    # What is computed from the raw text is elsewhere: one row, which says what it is.
     written = [path for path in (tmp_path / "yaml").rglob("*") if path.is_file()]
     assert written
     assert all(path.parent == tmp_path / "yaml" / "documents" for path in written)

@@ -1,4 +1,4 @@
-"""The published draw, with replacement: exact losses beside the theorem's, and its refusal.
+"""The published draw, with replacement: exact losses next to the theorem's, and its refusal.
 
 Losses are enumerated over all pairs of documents of n of five words on a line; see
 tests/support/exact_bags.py.

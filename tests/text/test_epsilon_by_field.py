@@ -81,7 +81,7 @@ def test_a_smaller_epsilon_never_promises_less_in_the_metric_of_the_largest() ->
 
 
 def test_a_document_comes_out_as_with_its_epsilon_alone() -> None:
-    """In order, whatever the levels beside it; others are rejected without their value."""
+    """In order, whatever the levels next to it; others are rejected without their value."""
     sanitizer = Sanitizer(
         tiny.vocabulary(), Configuration(Laplace(8.0), epsilon_by=LEVELS), tiny.KEY
     )
@@ -107,7 +107,7 @@ def test_a_document_comes_out_as_with_its_epsilon_alone() -> None:
 
 
 def test_what_levels_share_with_other_releases_is_said() -> None:
-    """A level's documents are those of a release with its epsilon alone; other epsilons share none.
+    """A level's documents are those of a release with its epsilon only; other epsilons share none.
 
     So the pair of two releases is a copy, or two independent ones, and never something between.
     """

@@ -26,7 +26,7 @@ def demo() -> tuple[dxbeam.Vocabulary, dxbeam.LanguageModel]:
 
 @pytest.mark.parametrize("unknown_words", ["noise", "mask", "drop", "keep"])
 def test_the_original_has_no_influence(demo: tuple, unknown_words: str) -> None:
-    """With one key, the release is that without capitals, rewritten: a function of it alone."""
+    """With one key, the release is that without capitals, rewritten: a function of it only."""
     vocabulary, model = demo
     plain = dxbeam.Configuration(
         dxbeam.Laplace(10.0), unknown_words=unknown_words, allow_unsound=True

@@ -1,4 +1,4 @@
-"""Capitals from public text alone."""
+"""Capitals from public text only."""
 
 from __future__ import annotations
 

@@ -39,6 +39,7 @@ from tests.support import tiny
 
 TEXTS = [*tiny.texts(60), "w1 w2 strange " * 2000]  # the last is longer than one search
 RECORDS = [{"id": f"doc{i}", "text": text, "label": str(i % 3)} for i, text in enumerate(TEXTS)]
+FLOAT32 = "--search=float32"
 FLAGS = ("--epsilon=3", "--rank_c=0.05", "--group_by=label")
 
 
@@ -76,16 +77,15 @@ def metrics(uri: str, key: str, tmp_path_factory: pytest.TempPathFactory) -> str
     return (folder / "out-metrics" / "metrics.json").read_text()
 
 
-@pytest.mark.parametrize("shards", [1, 7])
 @pytest.mark.parametrize(
-    "flags",
+    ("shards", "flags"),
     [
-        (),
-        ("--direct_running_mode=multi_processing", "--direct_num_workers=2", "--search=float32"),
-        ("--direct_running_mode=multi_threading", "--direct_num_workers=3", "--search=faiss"),
-        ("--direct_runner_bundle_repeat=1", f"--search={_exact('int8')}"),
-        ("--num_shards=1", f"--search={_exact('int7')}"),
-        ("--num_shards=3", "--compression=none", "--search_threads=2"),
+        (7, ()),
+        (7, ("--direct_running_mode=multi_processing", "--direct_num_workers=2", FLOAT32)),
+        (1, ("--direct_running_mode=multi_threading", "--direct_num_workers=3", "--search=faiss")),
+        (7, ("--direct_runner_bundle_repeat=1", f"--search={_exact('int8')}")),
+        (7, ("--num_shards=1", f"--search={_exact('int7')}")),
+        (1, ("--num_shards=3", "--compression=none", "--search_threads=2")),
     ],
     ids=["memory", "processes", "threads", "repeated", "one", "sharded"],
 )
@@ -106,23 +106,6 @@ def test_the_same_bytes(
     asked = [flag.partition("=")[2] for flag in flags if flag.startswith("--search=")]
     assert release.get("search_asked_for", "auto") == (asked or ["auto"])[0]
     assert release["vocabulary"]["search"] == "exact"
-
-
-@pytest.mark.slow
-def test_the_same_bytes_in_four_processes_that_search_as_they_are_told(
-    uri: str,
-    key: str,
-    tmp_path: Path,
-    expected: dict[str, str],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    for shard in range(4):
-        tiny.write_jsonl(tmp_path / "in" / f"{shard}.jsonl", RECORDS[shard::4])
-    flags = ("--local_processes=4", f"--search={_exact('int7')}")
-    with caplog.at_level("INFO"):
-        tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *flags)
-    assert tiny.released(tmp_path / "out") == expected
-    assert f"searched exactly, by the backend {_exact('int7')}" in caplog.text
 
 
 def test_the_same_bytes_from_packed_and_from_smaller_pieces(
@@ -150,10 +133,10 @@ def test_the_same_bytes_from_packed_and_from_smaller_pieces(
 @pytest.mark.parametrize(
     "flags",
     [
-        ("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
+        ("--direct_running_mode=multi_threading", "--direct_num_workers=3"),
         ("--direct_runner_bundle_repeat=1", "--num_shards=2"),
     ],
-    ids=["processes", "repeated"],
+    ids=["threads", "repeated"],
 )
 def test_the_same_bags(
     uri: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
@@ -194,16 +177,21 @@ def model(uri: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     "flags",
     [
-        ("--direct_running_mode=multi_processing", "--direct_num_workers=2", "--search=float32"),
         ("--direct_running_mode=multi_threading", "--direct_num_workers=3", "--search=faiss"),
-        ("--local_processes=4", f"--search={_exact('int8')}"),
+        ("--local_processes=3", f"--search={_exact('int8')}"),
         ("--direct_runner_bundle_repeat=1", f"--search={_exact('int7')}", "--search_threads=2"),
     ],
-    ids=["processes", "threads", "four", "repeated"],
+    ids=["threads", "processes", "repeated"],
 )
 def test_the_same_decoded_bytes(
-    uri: str, key: str, model: str, tmp_path: Path, flags: tuple[str, ...]
+    uri: str,
+    key: str,
+    model: str,
+    tmp_path: Path,
+    flags: tuple[str, ...],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """Local processes search as they are told to."""
     vocabulary = artifact.open_vocabulary(uri)
     settings = Configuration(Laplace(3.0), RankResampling(0.05), decoder=Decoder("context"))
     sanitizer = Sanitizer(vocabulary, settings, tiny.KEY, open_language_model(model, vocabulary))
@@ -212,8 +200,12 @@ def test_the_same_decoded_bytes(
     for shard in range(4):
         tiny.write_jsonl(tmp_path / "in" / f"{shard}.jsonl", RECORDS[shard::4])
     decode = ("--decode=context", f"--language_model={model}")
-    tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *decode, *flags)
+    with caplog.at_level("INFO"):
+        tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *decode, *flags)
     assert tiny.released(tmp_path / "out") == expected
+    [search] = [flag.partition("=")[2] for flag in flags if flag.startswith("--search=")]
+    if "--local_processes=3" in flags:
+        assert f"searched exactly, by the backend {search}" in caplog.text
 
 
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])

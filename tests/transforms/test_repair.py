@@ -1,4 +1,4 @@
-"""RepairGrammar sees sanitized text alone, loses no document and changes no promise."""
+"""RepairGrammar sees sanitized text only, loses no document and changes no promise."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_failures_are_kept_as_they_were_or_withheld_and_counts_add_up(
     letters = tiny.dead_letters(tmp_path / "reject")
     assert {letter["where"] for letter in letters} == bad
     reasons = " ".join(letter["reason"] for letter in letters)
-    for reason in ("HTTP 503", "HTTP 400", "no chat completion"):
+    for reason in ("HTTP 503", "HTTP 400", "not a chat completion"):
         assert reason in reasons
     assert not any(text in reasons for text in sanitized.values() if text.strip())
     counts = json.loads((tmp_path / "reject-metrics" / "metrics.json").read_text())

@@ -27,14 +27,14 @@ from tests.support import tiny
 SETTINGS = Configuration(Laplace(5000.0))  # so little noise that words stay
 
 CALLERS: dict[str, Callable[[str, str], Any]] = {
-    "SanitizeDocuments": lambda uri, name: SanitizeDocuments(SETTINGS, uri, search=name),
+    "SanitizeDocuments": lambda uri, name: SanitizeDocuments(SETTINGS, uri, backend=name),
     "SanitizeRows": lambda uri, name: SanitizeRows(uri, 10.0, search=name),
     "BuildVocabulary": lambda uri, name: BuildVocabulary("file", "place", search=name),
     "WriteNeighborTable": lambda uri, name: WriteNeighborTable(
-        uri, WordsAndVectors(300, 8, "", 1.0), 20, "pieces", search=name
+        uri, WordsAndVectors(300, 8, "", 1.0), 20, "pieces", backend=name
     ),
     "SharedSearch": lambda uri, name: SharedSearch(artifact.handle(uri), name),
-    "NeighborSearch": lambda uri, name: NeighborSearch(tiny.vocabulary(), search=name),
+    "NeighborSearch": lambda uri, name: NeighborSearch(tiny.vocabulary(), backend=name),
 }
 
 
@@ -52,7 +52,7 @@ def test_workers_search_as_they_are_told(
     choose_backend._log_once.cache_clear()
     with caplog.at_level("INFO", logger="dxbeam"), tiny.pipeline() as pipeline:
         documents = pipeline | beam.Create([Document("d", "w1 w2")])
-        results = documents | SanitizeDocuments(SETTINGS, uri, search=name)
+        results = documents | SanitizeDocuments(SETTINGS, uri, backend=name)
         texts = results.documents | beam.Map(lambda row: row.text)
         assert_that(texts, equal_to(["w1 w2"]))
     assert f"by the backend {name}" in caplog.text

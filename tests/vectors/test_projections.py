@@ -39,7 +39,7 @@ def test_the_seed_the_kind_and_the_shape_each_give_another_one(kind: str) -> Non
 
 
 def test_a_seed_gives_this_projection_for_ever() -> None:
-    """Pins the rule: whoever has the manifest alone can draw the projection again."""
+    """Pins the rule: whoever has the manifest only can draw the projection again."""
     matrix = make_projection("gaussian", 4, 2, "dxbeam").matrix
     assert matrix is not None
     expected = [

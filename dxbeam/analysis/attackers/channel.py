@@ -48,7 +48,7 @@ class Channel(Protocol):
           outputs: int64 [U], words z.
 
         Yields:
-          A slice of ``outputs`` and float64 [part, N]. A row depends on its own z alone.
+          A slice of ``outputs`` and float64 [part, N]. A row depends only on its own z.
         """
         ...
 
@@ -91,7 +91,7 @@ def known_channel(mechanism: Mechanism, prior: Prior, search: NeighborSearch) ->
     """
     if not is_known(mechanism):
         raise ConfigurationError(
-            f"`mechanism` {mechanism.name}: its channel is no formula; estimate it from pairs"
+            f"`mechanism` {mechanism.name}: its channel has no formula; estimate it from pairs"
         )
 
     def sums_of(vocabulary: Vocabulary) -> Floats:

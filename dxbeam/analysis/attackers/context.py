@@ -11,7 +11,7 @@ probable (``read_on``, Viterbi's algorithm), and which word is the most probable
 summed over all sequences (``read_each``, the forward-backward algorithm: Rabiner: A tutorial on
 hidden Markov models, 1989, section III). Both are answered exactly. The second one also counts in
 that a word may be none of its candidates, and then says nothing of its neighbours. Without that,
-and in the most probable sequence, places of which little is known mislead those beside them: an
+and in the most probable sequence, places of which little is known mislead those next to them: an
 attacker who counts words asks the second.
 
 What it gets beyond the attacker on single words is what a word-level guarantee does not speak of:
@@ -109,7 +109,7 @@ class Gain(NamedTuple):
 
 
 def candidates_for(channel: Channel, released: Ids, count: int = CANDIDATES) -> Candidates:
-    """The most probable words given each released word alone.
+    """The most probable words given each released word only.
 
     Args:
       channel: what is known or estimated.

@@ -27,7 +27,7 @@ def candidates_from_vectors(
     search: NeighborSearch,
     count: int = CANDIDATES,
 ) -> Candidates:
-    """The most probable words given each noisy vector alone.
+    """The most probable words given each noisy vector only.
 
     Args:
       mechanism: with its epsilon.

@@ -3,13 +3,13 @@
 It sees the noisy vector y, which no release shows, knows the density f(y | x) of the noise and a
 prior, and guesses the words x of the largest prior(x) f(y | x). The released word is a function of
 y and of fresh random numbers, whatever rank resampling does. So where words are drawn from that
-very prior, no attacker that sees the released word alone is right more often in expectation; where
+very prior, no attacker that sees only the released word is right more often in expectation; where
 the prior is another text's, one may be.
 
 Every density here is a decreasing function of a norm of y - x in suitable coordinates. For the
 Euclidean norm all words are compared in float32 first. With an n-term product off by at most
 n u |x| |y| (Higham: Accuracy and stability of numerical algorithms, 2002, section 3.1), every
-squared distance lies in a known interval, so every score does; words whose score is surely below k
+squared distance is in a known interval, so every score does; words whose score is surely below k
 others are left out, and the rest compared in float64, ties by the lowest id. The answer therefore
 does not depend on the batch. Sums of absolute values have no such shortcut and are taken in
 float64.
@@ -48,7 +48,7 @@ class NoiseDensity(NamedTuple):
 
     Attributes:
       starts: vectors of words, float64 [B, n], to what the noise is added to.
-      coordinates: linear map, float64 [n, n], after which the density depends on the norm alone;
+      coordinates: linear map, float64 [n, n], after which the density depends only on the norm;
         None for the identity.
       words: the vocabulary's vectors in these coordinates, float32 [N, n].
       euclidean: whether the norm is Euclidean; otherwise it is the sum of absolute values.

@@ -1,7 +1,7 @@
 """Whether a rare word survives: a name, an illness, a number.
 
 A release is most telling where it is read for a few words. A list of them is released again and
-again, and each attacker counted on these words alone. Its prior is what it is everywhere else, from
+again, and each attacker counted on these words only. Its prior is what it is everywhere else, from
 public text in which these words are rare, so it guesses one only where the evidence is strong.
 """
 

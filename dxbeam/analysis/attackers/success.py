@@ -1,4 +1,4 @@
-"""How often an attacker is right, beside what chance and the prior alone would get."""
+"""How often an attacker is right, next to what chance and the prior would get."""
 
 from __future__ import annotations
 

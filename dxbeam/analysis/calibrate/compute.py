@@ -4,7 +4,7 @@ The words are dealt into two halves. On the first half the answer is *chosen*: t
 at which some c, or no rank resampling, meets all targets. On the second half it is *verified*: a
 number that was chosen for looking good looks better than it is, and on words that had no part in
 the choice it does not. So the intervals of the answer are those of the second half, and the answer
-holds where they lie on the right side of every target as a whole.
+holds where they are on the right side of every target as a whole.
 
 The three intervals of the answer hold together with a probability of 95 %, as each holds with
 98.3 % (Bonferroni).
@@ -37,7 +37,7 @@ RANK_CS = (
 MARGIN = 2.0
 """How many half-widths of its interval a share must keep from its target to be chosen.
 
-One would leave the second half an even chance to confirm it: its share lies lower or higher by
+One would leave the second half an even chance to confirm it: its share is lower or higher by
 about as much as that of the first half. At two it is confirmed in 95 of 100 cases.
 """
 
@@ -97,7 +97,7 @@ class Answer(NamedTuple):
 
     @property
     def confirmed(self) -> bool:
-        """Whether all intervals on other words lie on the right side."""
+        """Whether all intervals on other words are on the right side."""
         return all(target.slack(self.verified) >= 0 for target in self.targets)
 
     @property

@@ -1,4 +1,4 @@
-"""What a calibration found: a page that needs nothing from elsewhere, and a few lines."""
+"""What a calibration found: a self-contained page, and a few lines."""
 
 from __future__ import annotations
 

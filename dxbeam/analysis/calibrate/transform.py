@@ -96,7 +96,7 @@ class MeasureCurve(beam.PTransform):
       seed: of the noise. The figures are of words, and nothing is released.
       threads: of one worker.
       left_out: PCollection[int] of one, how many records of the corpus could not be read.
-      search: how nearest words are found exactly, one of ``choose_backend.SEARCHES``.
+      backend: how nearest words are found exactly, one of ``choose_backend.NAMES``.
     """
 
     def __init__(
@@ -107,11 +107,11 @@ class MeasureCurve(beam.PTransform):
         seed: int,
         threads: int,
         left_out: pvalue.PCollection,
-        search: str = AUTO,
+        backend: str = AUTO,
     ):
         super().__init__()
         self._output = output
-        words = SharedSearch(vocabulary, search)
+        words = SharedSearch(vocabulary, backend)
         self._plan = _Plan(grid, words)
         self._noise = words, seed, threads
         self._left_out = left_out

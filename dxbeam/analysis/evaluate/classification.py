@@ -5,7 +5,7 @@ What is tested on a part was trained on the four others, so every document is te
 model that never saw it, before or after. Intervals are of a bootstrap over the documents that were
 tested, with the models as they are: 500 times, each document counts as often as a Poisson
 distribution of mean 1 says. Where a document is given in pieces, an example each, all of this is
-about whole documents: its pieces lie in one part and count as often as it does.
+about whole documents: its pieces are in one part and count as often as it does.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Question(NamedTuple):
       name: what metrics begin with, such as "task".
       flag: the parameter that names the field.
       field: the field that holds the class.
-      models: kinds of features, of ``text_features.KINDS``, each for a model of its own.
+      models: kinds of features, of ``text_features.KINDS``, each for a separate model.
       trials: pairs of what is trained on and what is tested on.
     """
 

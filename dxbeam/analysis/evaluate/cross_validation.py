@@ -23,7 +23,7 @@ class Predictions(NamedTuple):
 
     Attributes:
       classes: int64 [n], the class that it took each document to be of.
-      scores: float64 [n], how much it took it for one of class 1; with two classes alone.
+      scores: float64 [n], how much it took it for one of class 1; with two classes only.
     """
 
     classes: Ids

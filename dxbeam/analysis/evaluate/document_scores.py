@@ -62,7 +62,7 @@ class Released(Protocol):
     Attributes:
       text: the text.
       words: its words.
-      aligned: whether word i stands in the place of original word i.
+      aligned: whether word i is in the place of original word i.
     """
 
     @property
@@ -170,7 +170,7 @@ class DocumentScorer:
     def _language_counts(self, ids: Ids, aligned: bool) -> Counts:
         """Rare words that came out as they were and all; losses and words, after and before.
 
-        A text whose words do not stand in the places of the original's counts for nothing.
+        A text whose words are not in the places of the original's counts for nothing.
         """
         model = self._model
         if model is None or not aligned:
@@ -241,7 +241,7 @@ def no_documents() -> Sums:
 
 
 def scores_of(sums: Sums, with_vocabulary: bool) -> Iterator[Score]:
-    """All scores that can be told from sums.
+    """All scores that follow from sums.
 
     Args:
       sums: over documents, at least one.

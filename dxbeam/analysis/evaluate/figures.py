@@ -132,7 +132,7 @@ def _curves(
 
 
 def without_release(found: Found) -> dict[str, dict[str, Row]]:
-    """What classifiers come to on originals alone, and without reading: name -> metric -> row."""
+    """What classifiers come to on originals only, and without reading: name -> metric -> row."""
     names = {
         "originals throughout": (WORDS, ORIGINAL, ORIGINAL),
         MAJORITY: (MAJORITY, None, None),

@@ -13,7 +13,7 @@ class ReleaseHeading(NamedTuple):
     """What is known of a release.
 
     Attributes:
-      place: where it lies.
+      place: where it is.
       promise: the sentence of its guarantee.
       curve: what it was made with but for epsilon, in words.
       epsilon: None where its mechanism has none.
@@ -36,7 +36,7 @@ class Heading(NamedTuple):
       corpus: the files of the originals.
       releases: each release, in the order of their numbers.
       vocabulary: the name of the vocabulary that words were looked up in; "" for none.
-      group_by: the field whose groups are told apart; "" for none.
+      group_by: the field whose groups are reported separately; "" for none.
       command: by which it is made.
     """
 

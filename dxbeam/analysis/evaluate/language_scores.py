@@ -3,7 +3,7 @@
 The model is a judge here and reads what is released anyway. Perplexity is exp of the mean of
 -ln p(word | the words before it in its sentence), of the vocabulary and the unknown word; a model
 that also decoded the text finds it likelier than others do. It is gamed by text that says nothing
-("the the the"), so it stands beside shares of words that came back.
+("the the the"), so it is next to shares of words that came back.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_rare(model: LanguageModel, ids: Ids) -> npt.NDArray[np.bool_]:
 
 
 def sentence_begins(gaps: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Where sentences begin: what stands before, between and behind T words -> bool [T]."""
+    """Where sentences begin: what is before, between and behind T words -> bool [T]."""
     begins = np.array([sentence_ends(gap) for gap in gaps[:-1]], bool)
     begins[:1] = True
     return begins

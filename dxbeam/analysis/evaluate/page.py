@@ -1,4 +1,4 @@
-"""What an evaluation found, as a table and a page that needs nothing from elsewhere."""
+"""What an evaluation found, as a table and a self-contained page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COLUMNS = pa.schema(
         ("interval", pa.string()),
     ]
 )
-"""Of scores.parquet. ``release`` is null for what is told of originals alone, ``group`` for all
+"""Of scores.parquet. ``release`` is null for what is reported of originals only, ``group`` for all
 documents; ``model``, ``trained_on`` and ``tested_on`` are of classifiers."""
 
 FROM_RAW_TEXT = (
@@ -54,7 +54,7 @@ class Unpaired(Protocol):
 
     Attributes:
       rejected: how many records of the corpus are no documents.
-      only_original, only_released: for each release, how many documents one side alone has.
+      only_original, only_released: for each release, how many documents only one side has.
     """
 
     @property
@@ -170,7 +170,7 @@ def score_rows(
 ) -> list[Row]:
     """The rows of scores.parquet.
 
-    First classifiers of originals alone; then of each release all documents, classifiers, and
+    First classifiers of originals only; then of each release all documents, classifiers, and
     groups in alphabetical order.
     """
     of: dict[int | None, list[Row]] = {}

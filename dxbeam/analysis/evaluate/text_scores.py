@@ -185,7 +185,7 @@ def unchanged_by_position(
 
     Args:
       original: its words.
-      released: what stands in their places, as many.
+      released: what is in their places, as many.
       known: for each original word, whether the vocabulary has it.
     """
     same = [a == b for a, b in zip(original, released, strict=True)]

@@ -1,8 +1,8 @@
 """Compares a corpus with releases of it, as Beam transforms.
 
 What is computed of each document is computed by whichever worker takes it, and sums are added up.
-An original is looked at once, beside all that was released of it, and classifiers learn from the
-originals once. Classifiers alone need all documents of a release in one place: some 20 kilobytes
+An original is looked at once, next to all that was released of it, and classifiers learn from the
+originals once. Only classifiers need all documents of a release in one place: some 20 kilobytes
 each, of hashes and no text.
 """
 
@@ -110,8 +110,8 @@ class Classify(beam.PTransform):
     """Trains and tests classifiers.
 
     PCollection[DocumentVersions] -> PCollection[tuple[int | None, Classified]], each with the
-    number of the release, or None for what is told of originals alone. All documents of a release
-    come together on one worker, as features.
+    number of the release, or None for what is reported of originals only. All documents of a
+    release come together on one worker, as features.
 
     Args:
       questions: what is classified.

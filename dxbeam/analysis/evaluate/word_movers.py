@@ -6,7 +6,7 @@ mass from word to word costs the mass times the Euclidean distance of the words'
 a mean over words, not a sum, and the order of words plays no part.
 
 Kusner et al. 2015; Definition 2 of Fernandes, Dras, McIver 2019, "Generalised differential privacy
-for text document processing". Words outside the vocabulary lie, as for the mechanisms, at the
+for text document processing". Words outside the vocabulary are, as for the mechanisms, at the
 unknown word's vector.
 """
 
@@ -53,7 +53,7 @@ class Movement(NamedTuple):
 
 
 class PlacedWords(NamedTuple):
-    """The words of a text, and where they lie.
+    """The words of a text, and where they are.
 
     Attributes:
       ids: int64 [k], the different ones in increasing order.
@@ -107,7 +107,7 @@ def moved(original: PlacedWords, released: PlacedWords) -> Movement:
 
 
 def _are_short(one: int, other: int) -> bool:
-    """Whether texts of so many words have their exact distance computed."""
+    """Whether texts of this many words have their exact distance computed."""
     return one <= MOST_WORDS if one == other else one * other <= MOST_PAIRS
 
 
@@ -120,7 +120,7 @@ def exact_distance(costs: Matrix, counts_a: Ids, counts_b: Ids) -> float:
 
     Args:
       costs: float64 [k, l], distances of the different words of the one text to those of the
-        other; 0 for the same word alone.
+        other; 0 only for the same word.
       counts_a: int64 [k], how often each word occurs in the one.
       counts_b: int64 [l], and in the other.
     """
@@ -160,7 +160,7 @@ def cosine(one: Matrix, other: Matrix) -> float | None:
 
 
 def _by_assignment(costs: Matrix, supply: Ids, demand: Ids) -> float:
-    """The least cost of moving so many masses of 1."""
+    """The least cost of moving this many masses of 1."""
     cheaper = _less_prices(costs, supply, demand)
     # Searching from the released words, which repeat less often, takes half the time.
     every = np.repeat(np.repeat(cheaper.T, demand, axis=0), supply, axis=1)

@@ -99,7 +99,7 @@ def spans_of(value: Any, field: str, length: int) -> list[Span]:
     """The spans that a field of a document holds.
 
     Args:
-      value: a list of [start, end] or [start, end, class], as such or as JSON; None for no spans.
+      value: JSON, a list of [start, end] or [start, end, class]; "" or None for no spans.
       field: its name.
       length: of the text, in characters.
 
@@ -107,13 +107,13 @@ def spans_of(value: Any, field: str, length: int) -> list[Span]:
       CorpusError: it is something else; the message does not say what.
     """
     try:
-        entries = json.loads(value) if isinstance(value, str) and value else value or []
+        entries = [] if value in (None, "") else json.loads(value)
         spans = [_span(*entry) for entry in entries]
     except (TypeError, ValueError):
         spans = None
     if spans is None or not all(0 <= span.start < span.end <= length for span in spans):
         raise CorpusError(
-            f"`entities` {field}: a document's value is not a list of [start, end] or "
+            f"`entities` {field}: a document's value is not the JSON of a list of [start, end] or "
             "[start, end, class] with places in its text, counted in characters; correct the field"
         )
     return spans

@@ -115,7 +115,7 @@ class Point(NamedTuple):
 
     @property
     def curve(self) -> tuple[str, str, float | None]:
-        """Which curve over epsilon the point lies on."""
+        """Which curve over epsilon the point is on."""
         return self.mechanism, self.parameters, self.rank_c
 
     def risk(self, attacker: str) -> Estimate | None:

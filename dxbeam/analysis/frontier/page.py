@@ -136,7 +136,7 @@ class Chosen(NamedTuple):
     Attributes:
       number: of the row, from 1.
       point: the setting.
-      flags: of dxbeam sanitize; "" for a mechanism that needs a consent of its own.
+      flags: of dxbeam sanitize; "" for a mechanism that needs a separate consent.
       over: numbers of the rows of which it surely leaves more, as 2, 4–6; "" for none.
       learns_over: numbers of the rows from which the task is surely learnt worse.
     """

@@ -1,6 +1,6 @@
 """Measures what settings leave of documents, as Beam transforms: one task as for the frontier.
 
-It is a file beside transform.py because it needs scikit-learn, and is loaded only where
+It is a file next to transform.py because it needs scikit-learn, and is loaded only where
 documents are asked for.
 """
 

@@ -17,7 +17,7 @@ others where t* is about where p and q cross. The lines of these few are compute
 and compared at every t.
 
 The distribution of the answer at each t is exact. Answers at different t share one draw of noise,
-so curves over epsilon are smooth, and intervals hold at each epsilon alone, not for all together.
+so curves over epsilon are smooth, and intervals hold at each epsilon only, not for all together.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def _tried(
 
 
 def _defined(mechanism: Mechanism, epsilons: Sequence[float], dimensions: int) -> list[float]:
-    """Those epsilons at which the mechanism can be used in so many dimensions."""
+    """Those epsilons at which the mechanism can be used in this many dimensions."""
     kept = []
     for epsilon in epsilons:
         try:

@@ -1,4 +1,4 @@
-"""What a measurement found, as files: tables, and a page that needs nothing from elsewhere."""
+"""What a measurement found, as files: tables, and a self-contained page."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
             )
         )
     middle = next((row for row in plain if row["original"] >= 0.5), None)
-    covered = guarantee.sound and not guarantee.unprotected  # others need a consent of their own
+    covered = guarantee.sound and not guarantee.unprotected  # others need a separate consent
     return {
         "mechanism": setting.mechanism,
         "parameters": setting.parameters_text,

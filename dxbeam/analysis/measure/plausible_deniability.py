@@ -2,7 +2,7 @@
 
 N_w is how often a word comes out as itself in R releases, S_w how many different words it comes out
 as (Feyisetan et al.: Privacy- and utility-preserving textual analysis via calibrated multivariate
-perturbations, 2020, section 4). The epsilon at which a word's transition lies is that from which it
+perturbations, 2020, section 4). The epsilon of a word's transition is that from which it
 comes out as itself in half of its releases.
 """
 
@@ -98,7 +98,7 @@ def transition(epsilons: Sequence[float], unchanged: Floats, repeats: int) -> fl
       repeats: R.
 
     Returns:
-      interpolated between two points of the grid; None where it lies outside.
+      interpolated between two points of the grid; None where it is outside.
     """
     shares = unchanged / repeats
     below = np.flatnonzero(shares < 0.5)

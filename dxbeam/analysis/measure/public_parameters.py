@@ -4,7 +4,7 @@
     santext:constant_scan=scan.json             --constant exact, with this scan
 
 So one table holds a mechanism with and without them. The weights of --importance are a flag for
-all, and stand in a table's column of parameters in the same way.
+all, and are in a table's column of parameters in the same way.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def epsilons_of(
 
     Args:
       parameters: of the mechanism.
-      asked: the same for all mechanisms; None where each has epsilons of its own.
+      asked: the same for all mechanisms; None where each has separate epsilons.
 
     Raises:
       ConfigurationError: the scan solved for none of those that are asked for.

@@ -1,4 +1,4 @@
-"""How far from the original a released word stands: its rank among the original's neighbours.
+"""How far from the original a released word is: its rank among the original's neighbours.
 
 The rank of a released word is the number of words nearer to the original than it, 0 for the
 original itself. Ranks are counted in bins that grow about twofold, with borders at 1 and at 101, so

@@ -64,7 +64,7 @@ def rank_rows(setting: Setting, weighting: str, sums: Sums, vocabulary: int) -> 
 
 
 def word_rows(setting: Setting, repeated: Repeated) -> Iterator[Row]:
-    """words.parquet: N_w and S_w of a word at every epsilon, and where its transition lies."""
+    """words.parquet: N_w and S_w of a word at every epsilon, and where its transition is."""
     turning = transition(setting.epsilons, repeated.unchanged, repeated.repeats)
     for column, epsilon in enumerate(setting.epsilons):
         yield {
@@ -84,7 +84,7 @@ def geometry_rows(
     bounds: Sequence[Bounds],
     repeated: Iterable[Repeated],
 ) -> Iterator[Row]:
-    """geometry.parquet: Table 2, Figure 6 both ways, and bounds beside what was measured.
+    """geometry.parquet: Table 2, Figure 6 both ways, and bounds next to what was measured.
 
     Args:
       thresholds: Table 2.

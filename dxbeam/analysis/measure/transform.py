@@ -66,19 +66,21 @@ class SharedSearch:
 
     Args:
       vocabulary: the handle of the artifact.
-      search: how nearest words are found exactly, one of ``choose_backend.SEARCHES``; figures do
+      backend: how nearest words are found exactly, one of ``choose_backend.NAMES``; figures do
         not depend on it.
     """
 
-    def __init__(self, vocabulary: VocabularyHandle, search: str = AUTO):
-        check_name(search)
-        self._vocabulary, self._search = vocabulary, search
+    def __init__(self, vocabulary: VocabularyHandle, backend: str = AUTO):
+        check_name(backend)
+        self._vocabulary, self._backend = vocabulary, backend
         self._shared = Shared()
 
     def acquire(self) -> NeighborSearch:
         """Opens the vocabulary, or takes what another step has opened."""
         opened: NeighborSearch = self._shared.acquire(
-            lambda: NeighborSearch(artifact.open_vocabulary(self._vocabulary), search=self._search),
+            lambda: NeighborSearch(
+                artifact.open_vocabulary(self._vocabulary), backend=self._backend
+            ),
             tag=self._vocabulary.digest,
         )
         return opened

@@ -1,7 +1,7 @@
 """Which words are measured, and what they stand for.
 
 *Uniform over the vocabulary* and *by corpus frequency* are different questions with different
-answers: common words lie closer together than rare ones and come out as themselves less often. So
+answers: common words are closer together than rare ones and come out as themselves less often. So
 a sample carries its weighting with it, to the last sentence that is said about it.
 """
 

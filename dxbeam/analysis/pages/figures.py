@@ -223,7 +223,7 @@ def shares_in_words(rows: Sequence[Row]) -> str:
 
 
 def as_svg(figure: Figure, axes: Any, *, legend_columns: int = 0) -> str:
-    """A plot as SVG text for the middle of a page: no ground of its own, in the page's ink.
+    """A plot as SVG text for the middle of a page: no background, in the page's ink.
 
     Args:
       figure: the plot.
@@ -257,5 +257,5 @@ def as_svg(figure: Figure, axes: Any, *, legend_columns: int = 0) -> str:
             buffer, format="svg", dpi=_DOTS_PER_INCH, metadata={"Date": None, "Creator": None}
         )
     text = buffer.getvalue().replace(INK, "currentColor")
-    # What it shows is told by the words around it; its single labels would be noise to a reader.
+    # What it shows is said by the words around it; its single labels would be noise to a reader.
     return text[text.index("<svg") :].replace("<svg", '<svg aria-hidden="true"', 1)

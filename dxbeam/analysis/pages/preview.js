@@ -1,14 +1,25 @@
 "use strict";
-const DATA = JSON.parse(document.getElementById("data").textContent);
-const WORDS = DATA.words.length;
+let DATA, WORDS, CLOSE, BUTTONS; // filled by start
 const STOPS = 400;
 const at = (id) => document.getElementById(id);
 const state = { mechanism: 0, decode: "nearest", c: null, epsilon: 0, draw: 0, word: -1 };
 
-const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-const shorts = (text) => new Uint16Array(bytes(text).buffer);
-const longs = (text) => new Uint32Array(bytes(text).buffer);
-const CLOSE = DATA.close.map((ids) => new Set(ids));
+const KINDS = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
+
+// What dxbeam/analysis/preview/packing.py has packed.
+async function unpacked(text) {
+  const letters = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([letters]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  const whole = await new Response(stream).arrayBuffer();
+  const behind = 4 + new DataView(whole).getUint32(0, true);
+  return JSON.parse(new TextDecoder().decode(whole.slice(4, behind)), (_, value) => {
+    const kind = value && KINDS[value.kind];
+    if (!kind) return value;
+    const first = behind + value.at;
+    return new kind(whole.slice(first, first + value.count * kind.BYTES_PER_ELEMENT));
+  });
+}
+
 const rounded = (epsilon) => Number(epsilon.toPrecision(4));
 const percent = (share) => (100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0) + " %";
 
@@ -31,11 +42,8 @@ const reading = () => mechanism().readings.find((each) => each.decode === state.
 
 function opened(each) {
   if (!each.starts) {
-    const counts = shorts(each.counts);
-    each.starts = new Uint32Array(counts.length + 1);
-    counts.forEach((count, row) => { each.starts[row + 1] = each.starts[row] + count; });
-    each.placed = shorts(each.places);
-    each.ids = longs(each.words);
+    each.starts = new Uint32Array(each.counts.length + 1);
+    each.counts.forEach((count, row) => { each.starts[row + 1] = each.starts[row] + count; });
     each.stops = each.grid || stops(mechanism().grid);
   }
   return each;
@@ -52,9 +60,9 @@ function released(each, draw, t, place) {
   let low = each.starts[row], high = each.starts[row + 1] - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (each.placed[middle] <= place) low = middle; else high = middle - 1;
+    if (each.places[middle] <= place) low = middle; else high = middle - 1;
   }
-  return each.ids[low];
+  return each.words[low];
 }
 
 function kind(t, id) {
@@ -117,8 +125,7 @@ function settle() {
   at("typed").max = last;
   at("kind").textContent = (each.grid
     ? `A grid of ${each.grid.length} values of epsilon, from ${first} to ${last}.`
-    : `Every epsilon of four digits from ${first} to ${last}, from one draw of the noise.`) +
-    (each.draws < DATA.draws ? ` Of these settings the page holds ${each.draws} of its ${DATA.draws} draws.` : "");
+    : `Every epsilon of four digits from ${first} to ${last}, from one draw of the noise.`);
   show();
 }
 
@@ -170,13 +177,13 @@ function attackers(unchanged) {
     ["Guesses the most frequent word everywhere", percent(DATA.most_frequent)],
     [`Takes the released word for the original${read}`, percent(unchanged)],
   ];
-  const beliefs = opinions();
+  const { beliefs } = mechanism();
   const column = nearest(beliefs.grid, state.epsilon), width = beliefs.grid.length;
   let right = 0, known = 0;
   for (let t = 0; t < WORDS; t++) {
     if (DATA.originals[t] < 0) continue;
     known += DATA.belief_draws;
-    right += beliefs.rightly[DATA.distinct[t] * width + column];
+    right += beliefs.right[DATA.distinct[t] * width + column];
   }
   return [...rows, [`Knows the mechanism and how frequent words are, and ${SEES[beliefs.sees].rate} (at epsilon ${beliefs.grid[column]})`, percent(right / known)]];
 }
@@ -198,17 +205,6 @@ const SEES = {
     note: "This is an estimate: whoever learns more, or reads the words around it, may know more.",
   },
 };
-
-function opinions() {
-  const beliefs = mechanism().beliefs;
-  if (!beliefs.rightly) {
-    beliefs.rightly = bytes(beliefs.right);
-    beliefs.truly = bytes(beliefs.truth);
-    beliefs.believed = longs(beliefs.words);
-    beliefs.shared = bytes(beliefs.shares);
-  }
-  return beliefs;
-}
 
 // Three digits, rounded up.
 function atMost(value) {
@@ -268,8 +264,7 @@ function tell() {
   const plain = state.decode === "nearest" && state.c === null ? "" : ", without decoder and rank resampling";
   if (DATA.originals[t] >= 0) {
     const chances = known.chances, column = nearest(chances.grid, state.epsilon);
-    chances.stays = chances.stays || bytes(chances.stay);
-    const stay = chances.stays[DATA.distinct[t] * chances.grid.length + column];
+    const stay = chances.stay[DATA.distinct[t] * chances.grid.length + column];
     const at_epsilon = `at epsilon ${chances.grid[column]}${plain}`;
     sentences.push(`How likely it is to stay: ${chances.of ? `it did in ${stay} of ${chances.of} further draws ${at_epsilon}` : `${stay} % ${at_epsilon}, by the mechanism's formula`}.`);
   }
@@ -278,19 +273,19 @@ function tell() {
 }
 
 function belief(t) {
-  const beliefs = opinions();
+  const { beliefs } = mechanism();
   const column = nearest(beliefs.grid, state.epsilon), cell = DATA.distinct[t] * beliefs.grid.length + column;
-  const width = beliefs.shared.length / beliefs.rightly.length;
+  const width = beliefs.shares.length / beliefs.right.length;
   const named = Array.from({ length: width }, (_, place) => {
     const one = width * cell + place;
-    return `“${DATA.lexicon[beliefs.believed[one]]}” (${beliefs.shared[one]} %)`;
+    return `“${DATA.lexicon[beliefs.words[one]]}” (${beliefs.shares[one]} %)`;
   });
-  const truth = DATA.originals[t] < 0 ? "" : ` It gives the true word ${beliefs.truly[cell]} %, and its first guess is right in ${beliefs.rightly[cell]} of ${DATA.belief_draws} draws.`;
+  const truth = DATA.originals[t] < 0 ? "" : ` It gives the true word ${beliefs.truth[cell]} %, and its first guess is right in ${beliefs.right[cell]} of ${DATA.belief_draws} draws.`;
   const { who, note } = SEES[beliefs.sees];
   return `An attacker who ${who} at epsilon ${beliefs.grid[column]} believes most in ${named.join(", ")}, on average.${truth} ${note}`;
 }
 
-const BUTTONS = DATA.words.map((_, t) => {
+function buttonOf(t) {
   const button = document.createElement("button");
   button.type = "button";
   button.tabIndex = t ? -1 : 0;
@@ -298,7 +293,7 @@ const BUTTONS = DATA.words.map((_, t) => {
   button.addEventListener("mouseenter", () => choose(t));
   button.addEventListener("click", () => choose(t));
   return button;
-});
+}
 
 function choose(t) {
   if (state.word >= 0) BUTTONS[state.word].removeAttribute("aria-current");
@@ -308,7 +303,16 @@ function choose(t) {
   tell();
 }
 
-at("text").append(...DATA.gaps.flatMap((gap, t) => (t < WORDS ? [gap, BUTTONS[t]] : [gap])));
+function start(data) {
+  DATA = data;
+  WORDS = DATA.words.length;
+  CLOSE = DATA.close.map((ids) => new Set(ids));
+  BUTTONS = DATA.words.map((_, t) => buttonOf(t));
+  at("text").replaceChildren(...DATA.gaps.flatMap((gap, t) => (t < WORDS ? [gap, BUTTONS[t]] : [gap])));
+  state.epsilon = DATA.mechanisms[0].grid[35];
+  settle();
+}
+
 at("text").addEventListener("keydown", (event) => {
   const moves = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -WORDS, End: WORDS };
   if (!(event.key in moves) || state.word < 0) return;
@@ -336,5 +340,6 @@ at("copy").addEventListener("click", () => {
   at("copied").textContent = document.execCommand("copy") ? "Copied." : "Select it and copy it by hand.";
   chosen.removeAllRanges();
 });
-state.epsilon = DATA.mechanisms[0].grid[35];
-settle();
+const ready = unpacked(at("data").textContent).then(start, () => {
+  at("text").textContent = "This browser is too old to unpack the page: it takes one of 2023 or later.";
+});

@@ -35,7 +35,7 @@ from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
 WORD, VECTOR, PAIRS = "word", "vector", "pairs"
 
-BELIEF_DRAWS = 3
+BELIEF_DRAWS = 2
 """Draws of each word."""
 
 NAMED = 3

@@ -1,11 +1,10 @@
-"""All that a page holds, ready for JSON: the words, what each setting makes of them, the figures.
+"""All that a page holds, before it is packed: the words, what each setting makes of them, figures.
 
 It is computed from raw text and holds it.
 """
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,9 +21,10 @@ from dxbeam.analysis.measure.public_parameters import Known
 from dxbeam.analysis.preview.beliefs import BELIEF_DRAWS, Beliefs, beliefs
 from dxbeam.analysis.preview.chances import Chances, chances
 from dxbeam.analysis.preview.draws import DRAWS, new_keys
+from dxbeam.analysis.preview.packing import smallest
 from dxbeam.analysis.preview.promise import promises
 from dxbeam.analysis.preview.readings import Drawn, Reading, draw, readings
-from dxbeam.analysis.preview.runs import lexicon_of, packed
+from dxbeam.analysis.preview.runs import arrays, lexicon_of
 from dxbeam.analysis.preview.sample import Sample
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel
@@ -202,7 +202,7 @@ def _packed(shown: Shown, lexicon: Ids) -> dict[str, Any]:
                 "decode": reading.decode,
                 "c": reading.rank_c,
                 "grid": reading.grid,
-                **packed(reading.runs, lexicon),
+                **arrays(reading.runs, lexicon),
             }
             for reading in shown.readings
         ],
@@ -210,7 +210,7 @@ def _packed(shown: Shown, lexicon: Ids) -> dict[str, Any]:
         "chances": {
             "grid": shown.chances.grid,
             "of": shown.chances.of,
-            "stay": _bytes(shown.chances.stay),
+            "stay": shown.chances.stay,
         },
         "beliefs": _packed_beliefs(shown.beliefs, lexicon),
     }
@@ -220,18 +220,12 @@ def _packed_beliefs(beliefs: Beliefs, lexicon: Ids) -> dict[str, Any]:
     return {
         "sees": beliefs.sees,
         "grid": beliefs.grid,
-        "truth": _bytes(_percent(beliefs.truth)),
-        "right": _bytes(beliefs.right),
-        "words": base64.b64encode(
-            np.searchsorted(lexicon, beliefs.words).astype("<u4").tobytes()
-        ).decode(),
-        "shares": _bytes(_percent(beliefs.shares)),
+        "truth": _percent(beliefs.truth),
+        "right": beliefs.right,
+        "words": smallest(np.searchsorted(lexicon, beliefs.words)),
+        "shares": _percent(beliefs.shares),
     }
 
 
 def _percent(shares: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
     return np.rint(100 * np.clip(shares, 0, 1)).astype(np.uint8)
-
-
-def _bytes(numbers: npt.NDArray[np.uint8]) -> str:
-    return base64.b64encode(np.ascontiguousarray(numbers).tobytes()).decode()

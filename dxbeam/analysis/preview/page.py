@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import html
-import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from markupsafe import Markup
 
 from dxbeam.analysis.measure.plan import Named
 from dxbeam.analysis.pages import page as pages
-from dxbeam.analysis.preview.draws import DRAWS
 from dxbeam.analysis.preview.model import page_model
+from dxbeam.analysis.preview.packing import packed
 from dxbeam.analysis.preview.sample import Sample
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel
@@ -87,7 +83,6 @@ def page(
     """
     data = {
         **page_model(sample, mechanisms, search, model, keys),
-        "draws": DRAWS,
         "flags": f"{places.corpus} --vocabulary {shlex.quote(places.vocabulary)}",
         "language_model": shlex.quote(places.language_model),
     }
@@ -98,7 +93,7 @@ def page(
         "rare": _rare(places.language_model if model is not None else ""),
         "original": _original(sample),
     }
-    made = pages.render(TEMPLATE, preview=shown, data=_as_json(data))
+    made = pages.render(TEMPLATE, preview=shown, data=packed(data))
     if len(made.encode()) > LARGEST:
         raise ConfigurationError(
             f"`mechanisms`: the page would have more than {LARGEST:,} bytes; name fewer, or show a "
@@ -115,11 +110,3 @@ def _rare(model: str) -> str:
 def _original(sample: Sample) -> str:
     pairs = zip(sample.gaps, [*sample.words, ""], strict=True)
     return "".join(gap + word for gap, word in pairs)
-
-
-def _as_json(data: dict[str, Any]) -> Markup:
-    """JSON that nothing in a script element can end or escape from."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)

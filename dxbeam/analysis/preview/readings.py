@@ -7,7 +7,7 @@ What is drawn is therefore exactly what a Sanitizer would release from these ran
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,13 +29,10 @@ from dxbeam.text.decoding.losses import most_probable
 from dxbeam.text.decoding.reader import observations
 from dxbeam.text.decoding.reading import by_frequency, in_context
 
-RANK_CS = (0.02, 0.04, 0.08, 0.16, 0.32)
+RANK_CS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5)
 """The values of c that a page shows, besides none."""
 
 _BEFORE = np.array([STARTS, 0, UNKNOWN])  # what places_after calls STARTS, FOLLOWS, CUT
-
-_SLOWLY = 200
-"""So many words are decoded, or resampled, at one epsilon: long texts have fewer draws of these."""
 
 
 class Reading(NamedTuple):
@@ -95,9 +92,9 @@ def readings(
         yield Reading(NEAREST, None, None, runs)
         released = at_places(runs, np.array([position(epsilon) for epsilon in draws.grid]))
     else:
-        released = _released(draws, draws.grid, sample, len(draws.random), search)
+        released = _released(draws, sample, search)
         yield Reading(NEAREST, None, draws.grid, of_grid(released, len(draws.random)))
-    yield from _resampled(draws, released, sample, search)
+    yield from _resampled(draws, released, search)
     if model is not None and isinstance(draws.mechanism, DescribesNoise):
         yield from _decoded(draws, sample, model, search)
 
@@ -105,7 +102,7 @@ def readings(
 def _every_epsilon(draws: Drawn, sample: Sample, search: NeighborSearch) -> Runs:
     mechanism: Any = draws.mechanism
     starts = np.tile(mechanism.noise_starts(sample.ids, search), (len(draws.random), 1))
-    noise = mechanism.noise(_rows(draws, len(draws.random)), search) / mechanism.noise_scale
+    noise = mechanism.noise(_rows(draws), search) / mechanism.noise_scale
     first, last = position(draws.grid[0]), position(draws.grid[-1])
     lines = search.computed_once("lines", lambda words: every_epsilon.lines(words.vectors))
     along = scales(mechanism, first, last)[::-1]
@@ -119,13 +116,12 @@ def _by_position(spans: every_epsilon.Spans, first: int, last: int) -> tuple[Ids
     return (last + 1 - behind)[::-1], spans.ids[::-1]
 
 
-def _released(
-    draws: Drawn, epsilons: Sequence[float], sample: Sample, count: int, search: NeighborSearch
-) -> Ids:
-    """What the first draws release at each of some epsilons: int64 [K * T, E]."""
-    ids, random = np.tile(sample.ids, count), _rows(draws, count)
+def _released(draws: Drawn, sample: Sample, search: NeighborSearch) -> Ids:
+    """What is released at each epsilon of the grid: int64 [K * T, E]."""
+    count = len(draws.random)
+    ids, random = np.tile(sample.ids, count), _rows(draws)
     found = []
-    for epsilon in epsilons:
+    for epsilon in draws.grid:
         mechanism = at(draws.mechanism, epsilon)
         if isinstance(mechanism, ReadsReleased):
             places = places_after(np.tile(_BEFORE[sample.breaks], count))
@@ -135,13 +131,9 @@ def _released(
     return np.stack(found, axis=1)
 
 
-def _resampled(
-    draws: Drawn, released: Ids, sample: Sample, search: NeighborSearch
-) -> Iterator[Reading]:
-    count = some_draws(len(sample.ids), len(draws.random))
-    epsilons = draws.grid[coarse(COARSE)]
-    chosen = released[: count * len(sample.ids), coarse(COARSE)]
-    last = draws.resampling[:count].reshape(-1, 1)
+def _resampled(draws: Drawn, released: Ids, search: NeighborSearch) -> Iterator[Reading]:
+    count, epsilons = len(draws.random), draws.grid[coarse(COARSE)]
+    chosen, last = released[:, coarse(COARSE)], draws.resampling.reshape(-1, 1)
     words = len(search.vocabulary)
     ranks = np.array(
         [[RankResampling(c).ranks(last, epsilon, words) for epsilon in epsilons] for c in RANK_CS]
@@ -156,8 +148,8 @@ def _resampled(
 def _decoded(
     draws: Drawn, sample: Sample, model: LanguageModel, search: NeighborSearch
 ) -> Iterator[Reading]:
-    count = some_draws(len(sample.ids), len(draws.random))
-    ids, random = np.tile(sample.ids, count), _rows(draws, count)
+    count = len(draws.random)
+    ids, random = np.tile(sample.ids, count), _rows(draws)
     breaks = np.tile(sample.breaks, count)
     decoder, found = Decoder(CONTEXT, model=model.digest), []
     for epsilon in draws.grid:
@@ -171,11 +163,6 @@ def _decoded(
         yield Reading(kind, None, draws.grid, of_grid(released, count))
 
 
-def some_draws(words: int, draws: int) -> int:
-    """How many draws of a text of so many words are decoded or resampled: one at least."""
-    return min(draws, max(1, _SLOWLY // words))
-
-
-def _rows(draws: Drawn, count: int) -> Random:
-    """The random numbers of the first draws, one after the other: uint64 [K * T, draws]."""
-    return draws.random[:count].reshape(-1, draws.random.shape[2])
+def _rows(draws: Drawn) -> Random:
+    """The random numbers of all draws, one after the other: uint64 [K * T, draws]."""
+    return draws.random.reshape(-1, draws.random.shape[2])

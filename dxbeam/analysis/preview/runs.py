@@ -1,4 +1,4 @@
-"""Which word is released from which epsilon on, packed for a page.
+"""Which word is released from which epsilon on, for a page.
 
 A reading holds K draws of T words. For each draw and word there are runs: from a place on, up to
 the next one, one word is released. A place is a position of epsilons.py, or the number of a value
@@ -7,13 +7,12 @@ in a grid.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from dxbeam.analysis.preview.packing import smallest
 from dxbeam.space.search.neighbors import Ids
 
 
@@ -57,22 +56,16 @@ def at_places(runs: Runs, places: Ids) -> Ids:
     return runs.ids[np.searchsorted(keys, rows[:, None] * stride + places, side="right") - 1]
 
 
-def packed(runs: Runs, lexicon: Ids) -> dict[str, Any]:
-    """Ready for JSON: three arrays in base64, words by their number in a sorted lexicon."""
+def arrays(runs: Runs, lexicon: Ids) -> dict[str, Any]:
+    """For packing: words by their number in a sorted lexicon."""
     return {
         "draws": runs.draws,
-        "counts": _base64(runs.counts, np.uint16),
-        "places": _base64(runs.places, np.uint16),
-        "words": _base64(np.searchsorted(lexicon, runs.ids), np.uint32),
+        "counts": smallest(runs.counts),
+        "places": smallest(runs.places),
+        "words": smallest(np.searchsorted(lexicon, runs.ids)),
     }
 
 
 def lexicon_of(every: Sequence[Runs], also: Ids) -> Ids:
     """All words that occur, sorted: int64 [L]."""
     return np.unique(np.concatenate([*(runs.ids for runs in every), also]))
-
-
-def _base64(numbers: Ids, kind: type[np.unsignedinteger[Any]]) -> str:
-    little: npt.NDArray[Any] = numbers.astype(np.dtype(kind).newbyteorder("<"))
-    assert (little == numbers).all()
-    return base64.b64encode(little.tobytes()).decode()

@@ -104,7 +104,7 @@ def exponential_shares(
 def expected_releases(
     mechanism: Mechanism, epsilons: Sequence[float], ids: Ids, repeats: int, search: NeighborSearch
 ) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """What so many releases of each word have in expectation, float64 [E] each.
+    """What this many releases of each word have in expectation, float64 [E] each.
 
     How often the word itself comes out, how many different words do, and how often its nearest
     neighbour does.

@@ -1,4 +1,4 @@
-"""The geometry that decides what noise can do: how far words lie from their neighbours.
+"""The geometry that decides what noise can do: how far words are from their neighbours.
 
 For a word w with neighbours x_1, x_2, …, the noisy vector w + eta is nearer to w than to x_1
 exactly where the noise along x_1 - w is at most z(w, x_1), half their distance (theorem 1 of

@@ -1,13 +1,13 @@
 """The noisy dot product Z = <eta, u>: the multidimensional Laplace noise along a unit direction u.
 
-Which word a noisy vector is nearest to depends on the noise through such dot products alone: of two
+Which word a noisy vector is nearest to depends on the noise only through such dot products: of two
 words a and b, the noisy vector x + eta is nearer to a exactly where Z, taken along b - a, is at
 most the ``threshold`` of the pair. This is the theory of sections 4 to 6 of the seed paper,
 "d_X-Privacy for Text and the Curse of Dimensionality" (arXiv 2411.13784). Equations are cited where
 their numbers are known to us; the other results are derived here.
 
 The noise has a uniform direction and the length R ~ Gamma(n, rate epsilon), so Z = R K with K
-the cosine of the angle between the direction and u. Everything depends on (n, epsilon z) alone,
+the cosine of the angle between the direction and u. Everything depends only on (n, epsilon z),
 and functions take ``z`` as an array of any shape and return float64 of the same shape.
 
 The noise is also a Gaussian scale mixture (see ``dxbeam.mechanisms.sampling.noise``), so that with
@@ -99,7 +99,7 @@ def moment(j: int, n: int, epsilon: float) -> float:
 def cdf(z: npt.ArrayLike, n: int, epsilon: float) -> Floats:
     """F_Z(z) = P(Z <= z) = 1 - E[erfc(epsilon z / (2 sqrt(v))) / 2], v ~ Gamma((n+1)/2, 1), n >= 1.
 
-    Eq. 11 of the seed paper is an integral over R > |z| alone. It is this for z <= 0; for z > 0 it
+    Eq. 11 of the seed paper is an integral over R > |z| only. It is this for z <= 0; for z > 0 it
     lacks P(R < z), where Z <= z for certain: at n = 2, epsilon = 1, z = 3 it gives .156 in place of
     .957. From n = 25 on, up to one standard deviation of Z, less than 1e-9 is lacking. The
     trapezoid rule in ln v, with nodes that serve every z, is off by at most 1e-15 (1,200 reference
@@ -186,7 +186,7 @@ def density_closed_form(z: npt.ArrayLike, n: int, epsilon: float) -> Floats:
 def cdf_closed_form(z: npt.ArrayLike, n: int, epsilon: float) -> Floats:
     """F_Z(z) = 1/2 + (x/2) [K_nu(x) L_{nu-1}(x) + K_{nu-1}(x) L_nu(x)] for z >= 0, x = epsilon z.
 
-    nu = n/2, and L is the modified Struve function; the seed paper has the integral alone. In
+    nu = n/2, and L is the modified Struve function; the seed paper has the integral only. In
     float64 the factors overflow for large n and small x, or large x, where the result is NaN, and
     scipy's L is off by up to 1e-11 here and there; ``cdf`` is faster and knows no such limit.
     """
@@ -216,7 +216,7 @@ def _nodes(n: int) -> tuple[Floats, Floats]:
     """sqrt(v) and weights of the trapezoid rule in t = ln v for v ~ Gamma((n+1)/2, 1).
 
     t has the density exp(a t - e^t) / Gamma(a), a = (n+1)/2, with its peak at ln a and a width of
-    1/sqrt(a), so the step is a fraction of that width. Beyond the nodes lies less than 1e-17.
+    1/sqrt(a), so the step is a fraction of that width. Beyond the nodes is less than 1e-17.
     """
     if n < 1:
         raise ValueError(f"a space has at least one dimension, not {n}")
@@ -242,7 +242,7 @@ def _log_norm(n: int) -> float:
     return math.log(step * np.exp(a * (steps - np.expm1(steps))).sum())
 
 
-# --- Tail bounds, with the exact tails beside them. ---------------------------------------------
+# --- Tail bounds, with the exact tails next to them. ---------------------------------------------
 
 
 def cosine_tail_bound(c: float) -> float:
@@ -387,7 +387,7 @@ def release_bounds(words: npt.ArrayLike, epsilon: float) -> Floats:
     probability of beating one of them: min over j of F_Z(threshold(w, x_i, x_j)). For j = 0 that is
     Eq. 20 of the seed paper, 1 - F_Z(|w - x_i| / 2); for the others it is Eq. 21. The bounds hold
     whatever further words a vocabulary has. They add up to more than 1, much more in high
-    dimensions, and are 1 for a word that is alone.
+    dimensions, and are 1 for a single word.
 
     Args:
       words: distinct vectors, that of the original w first.
@@ -402,7 +402,7 @@ def release_bounds(words: npt.ArrayLike, epsilon: float) -> Floats:
 
 
 def least_threshold(words: npt.ArrayLike, i: int) -> float:
-    """The least threshold(w, x_i, x_j) over j, [k, n] -> float; infinite for a word alone.
+    """The least threshold(w, x_i, x_j) over j, [k, n] -> float; infinite for a single word.
 
     Args:
       words: distinct vectors, that of the original w first.

@@ -4,9 +4,9 @@ A decoder reads all that was drawn for a document, so a released word depends on
 document, and what is promised is about the whole output: between two documents its probabilities
 differ by the sum of the words' losses at most.
 
-Enumerated. A mechanism is replaced by a copy that draws what it is told, so the release path is run
-on every small corpus with everything that can be drawn for it (in one dimension, everything up to
-a cell of the line). The probabilities with which a corpus draws each of that are known, and with
+Enumerated. A mechanism is replaced by a copy that draws what a test says, so the release path is
+run on every small corpus with everything that can be drawn for it (in one dimension, everything up
+to a cell of the line). The probabilities with which a corpus draws each of that are known, and with
 them the exact distribution of the whole output. A decoder that looks at anything but what was drawn
 makes outputs of one drawing differ from corpus to corpus, and the ratio is infinite.
 

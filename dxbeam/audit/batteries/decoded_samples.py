@@ -3,7 +3,7 @@
 Documents that differ in one word are released again and again under the mechanism's own noise, two
 documents at a time, and the outputs of both count as one. Words at one place differ in length, and
 one of them is outside the vocabulary. Besides, what is released for a document must not depend on
-the documents beside it.
+the documents next to it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LENGTH = len(_PLACES)
 
 
 def audit_decoded_samples(subject: Subject, n: int) -> Iterator[Finding]:
-    """The loss of the whole output between two corpora, and what stands beside a document."""
+    """The loss of the whole output between two corpora, and what is next to a document."""
     vocabulary = _large_vocabulary(subject, n)
     model, setting = made_up_model(vocabulary), f"{_WORDS} words, n = {n}"
     corpora = _corpora()

@@ -20,7 +20,7 @@ from dxbeam.audit.batteries.word import line
 from dxbeam.audit.evidence import Floats
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.documents import Document
-from dxbeam.mechanisms import AddsNoise
+from dxbeam.mechanisms import AddsNoise, WeighsWords
 from dxbeam.mechanisms.public.importance import WordWeights
 from dxbeam.mechanisms.sampling.cluster_choice import DEFAULT_SIZE
 from dxbeam.space.search.neighbors import Ids
@@ -85,7 +85,7 @@ def _released(sanitizer: Sanitizer, documents: list[Document]) -> list[Ids]:
 def audit_lists(subject: Subject, _n: int) -> Iterator[Finding]:
     """Two public lists of weights, as long and as heavy: no noise is shared under one key."""
     mechanism: Any = subject.configuration.mechanism
-    if not hasattr(mechanism, "importance"):
+    if not isinstance(subject.configuration.mechanism, WeighsWords):
         return
     vocabulary, key = fine_line(subject), subject.key()
     text = " ".join(["strange"] * subject.size.words)

@@ -2,7 +2,7 @@
 
 What a search or a sampler does with its first neighbours, its first tile of words or short vectors
 is not what it does with the rest. So thousands of words are placed where the rest comes out often,
-and the counts are compared with the exact distribution, by where a word lies and by which tile
+and the counts are compared with the exact distribution, by where a word is and by which tile
 holds it.
 """
 
@@ -21,7 +21,7 @@ from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import AddsNoise
 from dxbeam.space.search.backends.approximate_index import build_index
-from dxbeam.space.search.backends.choose_backend import EXACT_BACKENDS
+from dxbeam.space.search.backends.choose_backend import BACKENDS
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 
@@ -30,7 +30,7 @@ WORDS = 6000
 
 _TILE = 2048
 _PARTS = 8
-"""A distribution is cut into so many parts of equal probability, by the distance of the words."""
+"""A distribution is cut into this many parts of equal probability, by the distance of the words."""
 
 _MIDDLE = 200
 """Words within a few deviations of the noise."""
@@ -43,7 +43,7 @@ beyond the first 129 at random rejects nineteen of twenty, so that one word in t
 rounds."""
 
 _FAR_OFF = 12.0
-"""Where one word stands alone, in the same units."""
+"""Where one word is isolated, in the same units."""
 
 _LENGTH = 1e8
 """Of long vectors. A float64 number of that square is a multiple of 2."""
@@ -58,7 +58,7 @@ def audit_thousands(subject: Subject, n: int) -> Iterator[Finding]:
     """The distribution of released words on a line of thousands, where the mechanism adds noise."""
     if isinstance(subject.configuration.mechanism, AddsNoise):
         places = _line_or_cloud(subject, WORDS, n)
-        # What is released lies in the middle; the rest must be there, and hardly ever comes out.
+        # What is released is in the middle; the rest must be there, and hardly ever comes out.
         rest = 11 + np.arange(WORDS - _MIDDLE) / 100
         places[_MIDDLE:, 0] = np.sign(places[_MIDDLE:, 0]) * rest * subject.spread(n)
         vocabulary, order = _shuffled(subject, places, places[2])
@@ -98,7 +98,7 @@ def audit_long_vectors(subject: Subject, n: int) -> Iterator[Finding]:
         short, order = _shuffled(subject, _line_or_cloud(subject, 300, n), np.zeros(n))
         words = order[:2]
     else:
-        # By distances in float64 alone an order of many words is long in coming.
+        # With distances in float64 only, an order of many words is long in coming.
         count = 2 * WORDS if subject.entry.by_place else WORDS // 10
         short, words = _cluster(subject, count, n)
     every = short.vectors_of(np.append(np.arange(len(short)), UNKNOWN))
@@ -180,7 +180,10 @@ def _audit_counts(
 def _cells(
     vocabulary: Vocabulary, word: int, place: Floats, distribution: Floats
 ) -> Iterator[tuple[str, Ids]]:
-    """The cell in which each word is counted, int64 [N], itself alone: by distance, and by tile."""
+    """The cell in which each word is counted, int64 [N]: by distance, and by tile.
+
+    The word itself has a separate cell.
+    """
     order = np.argsort(np.linalg.norm(vocabulary.vectors - place, axis=1), kind="stable")
     nearer = np.empty(len(order))
     nearer[order] = np.cumsum(distribution[order])
@@ -224,8 +227,8 @@ def audit_searches(subject: Subject, n: int) -> Iterator[Finding]:
 
 def searches(subject: Subject, vocabulary: Vocabulary) -> Iterator[tuple[str, NeighborSearch]]:
     """Every way of this machine to find the word nearest to a vector."""
-    for name in EXACT_BACKENDS:
-        search = subject.search(vocabulary, search=name)
+    for name in BACKENDS:
+        search = subject.search(vocabulary, backend=name)
         with suppress(ConfigurationError):  # this processor gets such products wrong
             yield f"by {search.exact_backend.name}", search
     index = build_index(vocabulary, "Flat")

@@ -68,7 +68,7 @@ def audit_noise(subject: Subject, n: int) -> Iterator[Finding]:
 
 
 def _of_floats(noise: Floats) -> Iterator[tuple[str, Evidence]]:
-    """Nothing is zero, repeats or lies on the lattice of a shorter float."""
+    """Nothing is zero, repeats or is on the lattice of a shorter float."""
     yield (
         "vectors that are zero or not finite",
         evidence.never(int((~np.isfinite(noise).all(axis=1) | ~noise.any(axis=1)).sum())),

@@ -50,7 +50,7 @@ class _Probe:
         self._subject = subject
 
     def places(self, text: str, document_id: str, key: bytes) -> Floats:
-        """Where each released word lies, in steps from the middle."""
+        """Where each released word is, in steps from the middle."""
         sanitizer = self._subject.sanitizer(self.vocabulary, key)
         [result] = sanitizer.sanitize([Document(document_id, text)])
         if not isinstance(result, Sanitized):

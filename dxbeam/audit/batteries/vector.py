@@ -25,7 +25,7 @@ from dxbeam.vectors.release import VectorReleaser
 from dxbeam.vectors.sensitivity import Sensitivity, exact, published, spectral
 
 NAME = "released_vectors"
-"""How vector releases are called beside mechanisms."""
+"""How vector releases are called next to mechanisms."""
 
 _WORDS, _LENGTH, _ATTACKED = 2000, 6.6, 20
 _COORDINATES = 8
@@ -127,7 +127,7 @@ def _of_repetition(
 def _of_distribution(
     released: Floats, centre: Floats, settings: VectorConfiguration, scale: float
 ) -> Iterator[tuple[str, Evidence]]:
-    """Counts of a coordinate in cells whose borders lie between grid points, against exact ones.
+    """Counts of a coordinate in cells whose borders are between grid points, against exact ones.
 
     Args:
       released: float64 [B, m].

@@ -244,7 +244,7 @@ def _claim(subject: Subject, test: str, setting: str, found: Evidence) -> Findin
 
 
 def audit_batches(subject: Subject, n: int) -> Iterator[Finding]:
-    """What is released for a word depends on its own random numbers, not on those beside it."""
+    """What is released for a word depends on its own random numbers, not on those next to it."""
     setting = f"200 words, n = {n}"
     places = subject.normals(200 * n).reshape(200, n) * (subject.spread(n) / np.sqrt(n))
     vocabulary = words_at(places, np.zeros(n))

@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.special import softmax
 
 from dxbeam.audit.references.distributions import Floats, Reference, distances_from, euclidean
+from dxbeam.mechanisms import WeighsWords
 from dxbeam.space.vocabulary.words import Vocabulary
 
 
@@ -24,7 +25,7 @@ def santext(mechanism: Any, vocabulary: Vocabulary) -> Reference:
 
 @dataclass(frozen=True)
 class _Apart:
-    """What stands in the exponents: a metric between words, or with public weights d' = d + rho.
+    """What is in the exponents: a metric between words, or with public weights d' = d + rho.
 
     Attributes:
       vocabulary: the words.
@@ -47,7 +48,7 @@ class _Apart:
         return np.asarray(apart + others * (self.rho[:-1] + self.rho[word]))
 
     def loss(self, x: Floats, y: Floats) -> float:
-        """Between what stands at two places, at most: of words at one place, the heaviest."""
+        """Between what is at two places, at most: of words at one place, the heaviest."""
         if (x == y).all():
             return 0.0
         heaviest = [
@@ -67,13 +68,20 @@ class _Apart:
         )
 
 
+def _public_values(mechanism: Any) -> tuple[Any, Any, Any]:
+    """Weights, base measure and constant of a mechanism that has them."""
+    if not isinstance(mechanism, WeighsWords):
+        return None, None, None
+    return mechanism.importance, mechanism.base, mechanism.constant
+
+
 def _with_weights(
     mechanism: Any, vocabulary: Vocabulary, metric: Callable[[Floats], Floats]
 ) -> _Apart:
     weights = np.zeros(len(vocabulary))
-    if getattr(mechanism, "importance", None) is not None:
-        weights = mechanism.importance.of(vocabulary)
-    base, constant = getattr(mechanism, "base", None), getattr(mechanism, "constant", None)
+    importance, base, constant = _public_values(mechanism)
+    if importance is not None:
+        weights = importance.of(vocabulary)
     logs = np.zeros(len(vocabulary))
     if base is not None:
         logs = base.logs(vocabulary)
@@ -109,8 +117,7 @@ def tem(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     """Algorithm 1: words within gamma compete with one candidate for all others."""
     epsilon, beta, words = mechanism.epsilon, mechanism.beta, len(vocabulary)
     gamma = 2 / epsilon * math.log((1 - beta) * (words - 1) / beta)
-    public = ("importance", "base", "constant")
-    if any(getattr(mechanism, each, None) is not None for each in public):
+    if any(value is not None for value in _public_values(mechanism)):
         apart = _with_weights(mechanism, vocabulary, lambda d: epsilon * np.minimum(d, gamma))
         return apart.reference(epsilon)
 

@@ -5,7 +5,7 @@ so that a mistake must be made twice to go unseen. table.py has an entry for eac
 
 The noise's distribution is given as a map that turns it into independent standard normal numbers,
 so that the same tests serve every distribution. The distribution of the released word is exact on
-words that lie on a line, where the noise's part along the line alone decides.
+words that are on a line, where only the noise's part along the line decides.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def from_two_sided_tail(tail: Tail) -> Callable[[Floats], Floats]:
 
 
 def on_a_line(vocabulary: Vocabulary) -> bool:
-    """Whether all words lie on a line along the first axis."""
+    """Whether all words are on a line along the first axis."""
     return bool((vocabulary.vectors[:, 1:] == vocabulary.vectors[:1, 1:]).all())
 
 
@@ -130,7 +130,7 @@ def nearest_on_a_line(
 ) -> Callable[[int, Floats], Floats] | None:
     """The distribution of the word nearest to x + noise, from the noise's part along the line.
 
-    None for a vocabulary that does not lie on the first axis.
+    None for a vocabulary that is not on the first axis.
     """
     if not on_a_line(vocabulary):
         return None

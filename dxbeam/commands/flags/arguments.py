@@ -1,6 +1,6 @@
 """Flags as they are given, on a command line or in a YAML file, before anything is parsed.
 
-argparse alone takes the last of two values and ignores a word after a switch, and Beam's own
+argparse by itself takes the last of two values and ignores a word after a switch, and Beam's own
 parsers read the same text differently. Here every flag is brought into one spelling, or refused in
 a sentence. What a flag may be follows from its declaration.
 """
@@ -77,7 +77,7 @@ def _whole(text: str, largest: int, also: str = "") -> int:
 
 
 class GivenFlag(NamedTuple):
-    """A flag as somebody gave it: its name with dashes, its value if any, and where it stands."""
+    """A flag as somebody gave it: its name with dashes, its value if any, and where it is."""
 
     name: str
     value: str | None
@@ -110,9 +110,9 @@ def command_line(
         name, equals, text = left.pop(0).partition("=")
         if not name.startswith("-"):  # it is not shown, as it may be anything
             raise ConfigurationError(
-                f"argument {len(argv) - len(left)} of the command line is no flag, which is "
-                "written --name=value; quote patterns such as '*.jsonl', or the shell turns them "
-                "into several arguments"
+                f"argument {len(argv) - len(left)} of the command line is not a flag; write "
+                "--name=value, and quote patterns such as '*.jsonl', or the shell turns them into "
+                "several arguments"
             )
         if name not in known:
             other = "; it is one of other commands, and --help lists those of this one"
@@ -200,7 +200,7 @@ def config_file(path: str, known: KnownFlags) -> list[GivenFlag]:
             raise ConfigurationError(f"{here}a file of flags names no further file of flags")
         if name in lines:
             raise ConfigurationError(
-                f"{here}{key.value} stands in line {lines[name]} already; say it once"
+                f"{here}{key.value} is in line {lines[name]} already; write it once"
             )
         lines[name] = line
         given += _values(name, value, here, known[name])

@@ -38,7 +38,7 @@ class AuditOptions(PipelineOptions):
         "--decode_loss",
     )
     refused: ClassVar[tuple[str, ...]] = (
-        "--output",  # it writes --report alone
+        "--output",  # it writes --report only
         "--search",  # it tries them all
     )
     meanings: ClassVar[dict[str, str]] = {

@@ -88,6 +88,7 @@ class EvaluateOptions(PipelineOptions):
         group.add_argument(
             "--entities",
             metavar="FIELD",
-            help="a field of the corpus with a list of [start, end, class] in characters of the "
-            "text, such as names that a tagger marked: how many stay as they were (default: none)",
+            help="a field of the corpus, a string with the JSON of a list of [start, end, class] in "
+            "characters of the text, such as names that a tagger marked: how many stay as they "
+            "were (default: none)",
         )

@@ -11,6 +11,7 @@ from dxbeam.commands.flags import flag_groups
 from dxbeam.commands.flags.arguments import count, number, size
 from dxbeam.commands.flags.flag_groups import flag_group
 from dxbeam.commands.flags.table import add_column_types, add_table
+from dxbeam.commands.flags.words import add_words
 from dxbeam.corpus.formats import FORMATS
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.mechanisms.constants.exact_constant import WORST_CASE
@@ -141,6 +142,7 @@ def _add_vocabulary(group: argparse._ArgumentGroup) -> None:
         help="what becomes of words outside the vocabulary (default noise). "
         + "; ".join(f"{name}: {what}" for name, what in UNKNOWN_WORDS.items()),
     )
+    add_words(group)
 
 
 def _add_mechanism(group: argparse._ArgumentGroup) -> None:

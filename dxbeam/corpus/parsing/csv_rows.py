@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 from dxbeam.errors import ConfigurationError, CorpusError
 
 _BLOCK = 1 << 20
-_START, _PLAIN, _QUOTED, _CLOSED = range(4)  # where in a field something stands
+_START, _PLAIN, _QUOTED, _CLOSED = range(4)  # where in a field a character is
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class Row(NamedTuple):
 
 
 def rows(file: BinaryIO, dialect: Dialect, limit: int, line: int = 1) -> Iterator[Row]:
-    """The rows of a file from where it stands, which is the start of a row.
+    """The rows of a file from where it is, which is the start of a row.
 
     Args:
       file: in UTF-8.
       dialect: how rows are divided.
       limit: longer rows, in bytes, are passed over without being held.
-      line: the number of the line at which the file stands.
+      line: the number of the line at which the file is.
 
     Raises:
       CorpusError: the file ends within quotes.
@@ -140,7 +140,7 @@ def fields(row: str, dialect: Dialect) -> list[str | None]:
             at = close + 1
             if at < len(row) and row[at] != dialect.delimiter:
                 raise ValueError(
-                    "something stands between a closing quote and the next delimiter; double every "
+                    "there is text between a closing quote and the next delimiter; double every "
                     "quote within a quoted field"
                 )
         else:
@@ -166,7 +166,7 @@ def _closing_quote(row: str, at: int) -> int:
 
 def _refuse_carriage_return(text: str) -> None:
     if "\r" in text:
-        raise ValueError("a carriage return stands outside of quotes; put the field into quotes")
+        raise ValueError("a carriage return is outside of quotes; put the field into quotes")
 
 
 def as_row(values: list[str | None], delimiter: str) -> bytes:

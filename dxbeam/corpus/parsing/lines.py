@@ -99,7 +99,7 @@ def share_of_file(
 def count_records(split: Split, encoding: str = UTF_8) -> int:
     """Reads a split to its end, and counts the lines that start in it.
 
-    Of the shares of a compressed file the first alone is read, to find damage. Its lines are not
+    Of the shares of a compressed file only the first is read, to find damage. Its lines are not
     counted: every share is read from the start of the file, which numbers the lines as it goes.
     """
     if starts_only(split.path, encoding):

@@ -6,10 +6,10 @@ all pairs share:
 
     m(x | z) = prior(x) g(d(x, z)) / (the sum of the same over all words),
 
-g has a value of its own for x = z, and one for each of some intervals of the distance, which hold
+g has a separate value for x = z, and one for each of some intervals of the distance, which hold
 equally many pairs. These values are those of the largest likelihood of the pairs, found by
 iterative scaling (Darroch, Ratcliff: Generalized iterative scaling for log-linear models, 1972;
-every word lies in one interval, so a step multiplies g by the pairs in an interval over those
+every word is in one interval, so a step multiplies g by the pairs in an interval over those
 expected there). Between the middles of intervals ln g is then taken to be linear, so that words of
 one interval are told apart. With c(x, z) pairs counted,
 
@@ -193,7 +193,7 @@ class EstimatedWordChannel:
 
 
 def cells(rows: Singles, outputs: Ids, width: float) -> Ids:
-    """Which cell each word lies in, 0 for the word itself: int64 [B, N]."""
+    """Which cell each word is in, 0 for the word itself: int64 [B, N]."""
     found = np.minimum((rows * np.float32(1 / width)).astype(np.int64), CELLS - 1) + 1
     found[np.arange(len(outputs)), outputs] = 0
     return np.asarray(found)

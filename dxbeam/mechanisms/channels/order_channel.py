@@ -21,7 +21,7 @@ _PLACES_AT_ONCE = 1 << 20
 
 
 class PlaceLaw(Protocol):
-    """Ln P(j | i) of places j drawn for places i, of one order of so many words."""
+    """Ln P(j | i) of places j drawn for places i, of one order of this many words."""
 
     def __call__(self, drawn: Ids, originals: Ids, words: int) -> Floats:
         """Ln P(j | i).

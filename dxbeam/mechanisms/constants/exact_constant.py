@@ -11,7 +11,7 @@ So exponents of s h instead of h, with s c(s) <= 1, keep the promise exp(2 h(x, 
 drawn with the *nominal* epsilon s epsilon, and epsilon is what is guaranteed. Public weights of
 importance are scaled with it, as they are part of h. gamma of tem is a property of the metric
 min(d, gamma), so it stays what the guaranteed epsilon makes it. All this is true of one vocabulary
-alone, with its base measure, its weights and its other parameters: they are compared.
+only, with its base measure, its weights and its other parameters: they are compared.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def constant_of(record: Mapping[str, Any]) -> ExactConstant:
         )
     except (KeyError, TypeError, ValueError):
         raise ConfigurationError(
-            "this is no record of dxbeam scan-constant, or one whose numbers do not fit together"
+            "this is not a record of dxbeam scan-constant, or one whose numbers do not fit together"
         ) from None
 
 

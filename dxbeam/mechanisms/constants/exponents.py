@@ -37,7 +37,7 @@ _PAIRS_AT_ONCE = 4096
 class Exponents:
     """The exponents between all strings and all words that can be released.
 
-    The M sources stand in the order: words that can be released, words that cannot (q = 0), the
+    The M sources are in the order: words that can be released, words that cannot (q = 0), the
     unknown word. ``make`` orders them.
 
     Attributes:
@@ -111,7 +111,7 @@ class Exponents:
 
     @cached_property
     def square_error(self) -> float:
-        """A squared distance of a block is off by at most so many times |x|^2 + |y|^2."""
+        """A squared distance of a block is off by at most this many times |x|^2 + |y|^2."""
         return 2 * (self.vocabulary.dimensions + 8) * ROUNDOFF
 
     @cached_property
@@ -122,7 +122,7 @@ class Exponents:
         return max(_LARGEST_ERROR, float(rounded))
 
     def blocks(self, start: int, size: int, stop: int | None = None) -> Iterator[slice]:
-        """The sources from one on, so many at a time."""
+        """The sources from one on, this many at a time."""
         stop = len(self.sources) if stop is None else stop
         return (slice(a, min(a + size, stop)) for a in range(start, stop, size))
 

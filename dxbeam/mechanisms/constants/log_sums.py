@@ -1,7 +1,7 @@
 """log Z(x) of every string, Z(x) = sum over y of q(y) exp(-h(x, y)).
 
 h is symmetric, so a block of exponentials serves rows and columns: half of all pairs are enough.
-Words that cannot be released have no term of their own in Z, which may therefore be small beyond
+Words that cannot be released have no term in Z, which may therefore be small beyond
 float64; their rows are added up from the largest term.
 """
 
@@ -27,7 +27,7 @@ def partial_sums(exponents: Exponents, rows: slice, base: Floats | None = None) 
     Args:
       exponents: of the mechanism.
       rows: a range of the K words that can be released.
-      base: float64 [K], what stands in place of q, or None for q.
+      base: float64 [K], what is in place of q, or None for q.
 
     Returns:
       float64 [K - rows.start], for the words from the first row on.

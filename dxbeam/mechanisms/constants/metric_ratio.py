@@ -1,4 +1,4 @@
-"""How large a mechanism's own distance is, at most, beside the Euclidean one, in one vocabulary.
+"""How large a mechanism's own distance is, at most, compared with the Euclidean one.
 
 mahalanobis promises exp(epsilon |T(x - x')|) and coordinate_laplace exp(epsilon |c(x) - c(x')|_1 /
 sqrt(n)). Of any vocabulary these are at most 1 / sqrt(1 - l) times, and 1 times, the Euclidean

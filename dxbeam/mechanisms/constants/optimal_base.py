@@ -61,10 +61,10 @@ def optimal_base(
       seconds: no iteration is begun later.
       gap: in nats; once it is reached, no more iterations are done.
       threads: all cores by default.
-      say: is told how far it is.
+      say: called with how far it is.
 
     Raises:
-      ConfigurationError: a prior that is none.
+      ConfigurationError: an invalid prior.
     """
     if prior.shape != (exponents.outputs,) or not (prior > 0).all() or not np.isfinite(prior).all():
         raise ConfigurationError("the prior needs a number above 0 for every word")

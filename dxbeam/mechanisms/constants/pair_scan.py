@@ -63,7 +63,7 @@ class Pairs:
         return Pairs(first[kept], second[kept], upper[kept], dropped)
 
     def once(self, sources: int) -> Pairs:
-        """Each pair of so many sources once."""
+        """Each pair of this many sources once."""
         _, kept = np.unique(self.first * sources + self.second, return_index=True)
         return Pairs(self.first[kept], self.second[kept], self.upper[kept], self.dropped)
 

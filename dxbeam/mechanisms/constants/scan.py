@@ -31,8 +31,8 @@ _ROOM = 1 + 1e-9
 _MOST_DIFFERENCES = 4096
 
 _PRODUCTS, _FEW = 4, 1 << 16
-"""Pairs whose word with the smaller Z cannot be released are settled for so many times the number
-of words, or for this many. Of others the plain bound stands, which is true and may be loose."""
+"""Pairs whose word with the smaller Z cannot be released are settled for this many times the number
+of words, or for this many. Of others the plain bound remains, which is true and may be loose."""
 
 
 class ScannedConstant(NamedTuple):
@@ -61,7 +61,7 @@ def scan(
     Args:
       exponents: of the mechanism.
       threads: all cores by default.
-      say: is told how far it is.
+      say: called with how far it is.
       unfinished: what a stopped scan of the same exponents found, and where to keep what this one
         finds.
     """

@@ -86,7 +86,7 @@ def solve(
     Args:
       mechanism: with the guaranteed epsilon, and without a constant.
       vocabulary: the words.
-      say: is told what each scan found.
+      say: called with what each scan found.
       scanned_by: how exponents are scanned.
     """
     epsilon = mechanism.epsilon

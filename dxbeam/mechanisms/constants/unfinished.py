@@ -40,7 +40,7 @@ class Unfinished:
         self._written = time.monotonic()
 
     def sums(self, count: int) -> tuple[int, Floats]:
-        """How many rows of so many were added up, and the sums so far, float64 [count]."""
+        """How many rows of this many were added up, and the sums so far, float64 [count]."""
         if "sums" not in self._kept:
             return 0, np.zeros(count)
         return int(self._kept["rows"]), np.array(self._kept["sums"], np.float64)

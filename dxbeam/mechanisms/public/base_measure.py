@@ -37,7 +37,7 @@ from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 LARGEST_EXPONENT = 4.0
 
 LARGEST_RANGE = 600.0
-"""Of tau log q. exp(-600) is 1e-261, and sums of words are exact beside it."""
+"""Of tau log q. exp(-600) is 1e-261, and sums of words are exact compared with it."""
 
 MOST_WORDS = 1 << 18
 """Lists travel with the job, some 100 bytes a word."""

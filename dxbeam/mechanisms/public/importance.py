@@ -2,7 +2,7 @@
 
 A budget epsilon for each word seems natural, more for harmless words and less for others. With
 noise of a scale that depends on the word there is no finite bound, and an exponential mechanism
-with an epsilon of its own for each word exceeds what its largest epsilon promises
+with a separate epsilon for each word exceeds what its largest epsilon promises
 (docs/guides/budgets-per-word.md). What holds is a public weight rho(w) >= 0 for each word in the
 metric:
 
@@ -25,7 +25,7 @@ Words outside the vocabulary. Let pi be the identity on the vocabulary (where th
 lower-cases first, so every casing of a word has one weight) and send every other string to one
 further word u, at the public unknown vector and with rho(u) = 0. d' is a metric on the
 vocabulary and u together; u is never released, which is no matter for the bound, as outputs may be
-any subset. The mechanism sees pi(s) alone, so for all strings the bound holds with d'(pi(s),
+any subset. The mechanism sees pi(s) only, so for all strings the bound holds with d'(pi(s),
 pi(s')): pulling a metric back along a fixed public function is how a guarantee survives
 pre-composition. Two unknown strings are at distance 0. A larger rho(u) would change no
 probability, as exp(-rho(u) / 2) cancels where u itself cannot be released, and so would promise
@@ -80,7 +80,7 @@ class WordWeights:
       digest: SHA-256 of the words and their weights, in the order of the words.
 
     Raises:
-      ConfigurationError: a weight that is none, no weight above 0, or too many words.
+      ConfigurationError: an invalid weight, no weight above 0, or too many words.
     """
 
     listed: Mapping[str, float] = field(repr=False, compare=False)
@@ -280,7 +280,7 @@ class Favoured(NamedTuple):
         """Weights of other words around each word, by distance, as importance changes them.
 
         Args:
-          weights: float64 [B, k], by distance alone.
+          weights: float64 [B, k], by distance only.
           words: int64 [B]; UNKNOWN stands for the unknown word.
           others: int64 [B, k] or [k].
         """

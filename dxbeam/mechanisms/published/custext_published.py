@@ -5,7 +5,7 @@ with probabilities proportional to exp(-epsilon (d - a) / (2 (b - a))), a and b 
 and the largest of their distances. What can be released depends on the word, so a released word
 that is not among the neighbours of another rules that one out: nothing is promised between any two
 words whose neighbours are not the same. (Of 573 million pairs of GloVe words some four hundred have
-the same ten.) custext.py is what holds. Kept for comparison, and run with --allow_unsound alone.
+the same ten.) custext.py is what holds. Kept for comparison, and run with --allow_unsound only.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 Xu et al. 2020, algorithm 1, as in the package pypantera 1.0.2: a uniform direction is stretched by
 S_l^1/2 and given the length 1 again, and then a length from Gamma(n, 1/epsilon). The noise points
 along the directions in which words vary, and is no longer there than elsewhere: its density at z is
-proportional to exp(-epsilon |z|) |S_l^-1/2 z / |z||^-n |det S_l|^-1/2, and the factor beside the
+proportional to exp(-epsilon |z|) |S_l^-1/2 z / |z||^-n |det S_l|^-1/2, and the factor next to the
 first changes with the direction of z by up to the n-th power of the ratio of the extreme axes: by
 hundreds of nats on GloVe, however near two words are. mahalanobis.py is what holds. Kept for
-comparison, and run with --allow_unsound alone.
+comparison, and run with --allow_unsound only.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ import numpy as np
 from dxbeam.guarantees import Guarantee, nothing
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
 from dxbeam.mechanisms.sampling.noise import Floats, laplace, laplace_draws
+from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 
 
 @dataclass(frozen=True)
-class MahalanobisPublished:
+class MahalanobisPublished(NoisyVector):
     """Mahalanobis with another length of noise, without a guarantee.
 
     Attributes:
@@ -56,16 +57,6 @@ class MahalanobisPublished:
     def noise_scale(self) -> float:
         """1 / epsilon: the noise is a multiple of it."""
         return 1 / self.epsilon
-
-    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
-        """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
-        return search.vocabulary.vectors_of(ids)
-
-    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """The word nearest to each word's vector plus noise: int64 [B] -> int64 [B]."""
-        noisy = self.noise(random, search)
-        noisy += search.vocabulary.vectors_of(ids)
-        return search.nearest(noisy)
 
     def guarantee(self) -> Guarantee:
         """None: the density's factor that depends on the direction is not bounded by epsilon."""

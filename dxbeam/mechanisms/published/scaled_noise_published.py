@@ -36,7 +36,7 @@ class ScaledNoisePublished:
 
     Attributes:
       epsilon: g of words that are not frequent, unknown words among them.
-      ratio: g of frequent words is so many times as large; at least 1.
+      ratio: g of frequent words is this many times as large; at least 1.
       frequent: share of the vocabulary, from its beginning, that is frequent.
     """
 

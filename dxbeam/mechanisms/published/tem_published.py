@@ -1,10 +1,10 @@
 """The truncated exponential mechanism as published code has it: far draws return the original.
 
-Carvalho et al. 2021, algorithm 1, as in the package pypantera 1.0.2: if the candidate that stands
+Carvalho et al. 2021, algorithm 1, as in the package pypantera 1.0.2: if the candidate that is
 for all words beyond gamma is drawn, one of them should be released, and an error on the way there
 is answered with the original word. Where a word has nothing within gamma, it is always released as
 it is: 90.5 % of GloVe's words at epsilon = 10. tem.py is what holds. Kept for comparison, and run
-with --allow_unsound alone.
+with --allow_unsound only.
 
 A word outside the vocabulary has no id that could be returned (published code lets it through); the
 word nearest to the unknown word's vector is released for it.

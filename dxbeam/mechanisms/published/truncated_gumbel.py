@@ -9,7 +9,7 @@ Why there is no guarantee: what can be released depends on the word. A word that
 first neighbours of x' is released for x and never for x', an infinite loss. The published scale is
 undefined for epsilon below 2 (1 + ln N) / (smallest distance between words), which for embedding
 vocabularies excludes every useful epsilon; 2 / epsilon is taken instead, the exponential
-mechanism's. Kept for comparison, and run with --allow_unsound alone.
+mechanism's. Kept for comparison, and run with --allow_unsound only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The envelope of each word, which exponential_choice.py draws from, computed once per process.
 
-A text repeats its words, and what is drawn around a word depends on public vectors alone. So the
+A text repeats its words, and what is drawn around a word depends only on public vectors. So the
 envelopes of the first ``_MOST_WORDS`` distinct words are kept, some 1.6 KB each; those of further
 words are computed whenever they are needed.
 """

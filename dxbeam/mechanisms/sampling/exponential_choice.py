@@ -10,7 +10,7 @@ words around it, at exact distances, and D the distance of the last of them,
 
     e(w) = exp(-rate * min(d(w), cap))  for these words,   exp(-rate * min(D, cap))  for all words,
 
-added up, is nowhere below the distribution wanted, as every other word lies at D or beyond. A word
+added up, is nowhere below the distribution wanted, as every other word is at D or beyond. A word
 is drawn in proportion to e; one that came of the second part is accepted with probability
 exp(-rate * (min(d, cap) - min(D, cap))) unless it belongs to the first, and after a rejection all
 starts anew. What is accepted has exactly the distribution wanted. A word has random numbers for a
@@ -28,7 +28,7 @@ How near to the distribution floating point comes, u = 2^-53 being the unit roun
 probability is within a factor 1 +- 2^-28 of the exact one, down to probabilities of 2^-900, for up
 to 2^20 words and rate * distance up to 2^17:
 
-- A uniform number is relatively exact down to 2^-960 (noise.py), and rare words lie where it is
+- A uniform number is relatively exact down to 2^-960 (noise.py), and rare words are where it is
   small: sums run from the far words, all of them together, to the nearest one, so what was
   added up before a word is at most N + 129 times its own weight. The borders of its part of (0, 1]
   are off by a share of 3 u of themselves (the number, its product with the sum), and its length by
@@ -41,14 +41,14 @@ to 2^20 words and rate * distance up to 2^17:
   rate * E / distance is above 2^-36, the vectors' difference is taken instead.
 - A rejection is what is not accepted, so by the same shares it changes all words' probabilities
   alike. Rounds share the tails of their uniform numbers, one tail for what is proposed and one for
-  whether it is accepted. Two rounds are not independent only where the earlier one's number lies in
+  whether it is accepted. Two rounds are not independent only where the earlier one's number is in
   the very part of 2^-64 that holds one of the 131 borders it is compared with: a share of
   64 * 131 * 2^-64 < 2^-50 of any word's probability.
 - A base measure is divided by its largest value, so its factors are at most 1, and at least
   exp(-600) or 0. It is proposed by the same table as the weights are.
 - With public weights, of at most 100, the first words and all words together are sorted by weight
-  before they are added up, and so are the N factors, so the same holds. These numbers have a tail
-  of their own; the N borders that they are compared with add a share of 64 N 2^-64 <= 2^-38.
+  before they are added up, and so are the N factors, so the same holds. These numbers have a
+  separate tail; the N borders that they are compared with add a share of 64 N 2^-64 <= 2^-38.
 
 Words that are rarer than 2^-900 may never come, all in all with a probability of N 2^-900.
 """
@@ -90,15 +90,15 @@ ROUNDED_CHOICE = (
     "within a factor of 1 +- 4e-9 of the exact one, down to probabilities of 2^-900 (for up to a "
     "million words, and epsilon times distances up to 250,000)."
 )
-"""What a guarantee says of computed choices; the derivation stands above."""
+"""What a guarantee says of computed choices; the derivation is above."""
 
 ROWS_PER_PRODUCT = 64
-"""Words are multiplied so many at a time, or fewer where N is large, the last ones filled up with
+"""Words are multiplied this many at a time, or fewer where N is large, the last ones filled up with
 zeros: BLAS may sum in another order for a matrix of another shape, and what is released for a word
-must not depend on the words beside it."""
+must not depend on the words next to it."""
 
 _AROUND = 129  # measured: 45 to 110 us a word at any epsilon; with 65 it is 24 to 280
-_DISTRIBUTIONS = 4  # whose envelopes are kept: one for each epsilon of a run, up to so many
+_DISTRIBUTIONS = 4  # whose envelopes are kept: one for each epsilon of a run, up to this many
 _WORDS_PER_BLOCK = 4096
 _DISTANCES_AT_ONCE = 1 << 23  # float64: 64 MiB
 _KEPT_PRODUCTS = 1 << 22  # float64: 32 MiB
@@ -117,7 +117,7 @@ def choose(ids: Ids, random: Random, distribution: WordDistribution, search: Nei
       search: the vocabulary; with a neighbour table it is fast.
 
     Returns:
-      int64 [B]; row i depends on row i of ``ids`` and ``random`` alone.
+      int64 [B]; row i depends only on row i of ``ids`` and ``random``.
     """
     around = min(_AROUND, len(search.vocabulary))
     kept = search.computed_once("envelopes", lambda _: lru_cache(_DISTRIBUTIONS)(KeptEnvelopes))

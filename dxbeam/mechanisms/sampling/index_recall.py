@@ -1,6 +1,6 @@
 """How often an approximate index finds the nearest word of a noisy vector.
 
-It is measured on queries as the mechanism makes them: words with noise, which lie far from every
+It is measured on queries as the mechanism makes them: words with noise, which are far from every
 word, where graph indexes such as HNSW find the nearest word in 10 to 40 % of cases.
 """
 

@@ -1,23 +1,23 @@
 """Samplers of vector noise: uint64 random numbers in, float64 noise out.
 
 Each sampler uses a fixed count of random numbers per vector and works row by row, so a row's noise
-depends on that row's numbers alone.
+depends only on that row's numbers.
 
 Tails without an end. A uint64 number says in which of 2^64 equal parts of (0, 1] a uniform number
-lies. Where that part is among the first ones, more numbers say where in it: the tail numbers, 14
-that lie at the end of the row, which give u its full relative precision down to 2^-960. So -ln u,
+is. Where that part is among the first ones, more numbers say where in it: the tail numbers, 14
+that are at the end of the row, which give u its full relative precision down to 2^-960. So -ln u,
 of which all noise here is made, is cut off nowhere above a probability of 2^-900.
 
 The tail numbers are shared by the draws of a row that have one role (the radii of the Gaussians,
 the exponentials, the sizes of coordinates). Each draw by itself keeps its distribution, and two
-draws differ from independent ones only in where they lie within their parts. That moves both by
+draws differ from independent ones only in where they are within their parts. That moves both by
 less than rounding does (2^-53) unless the numbers of both are below 2^11: for k draws per row a
 probability of k^2 2^-106, and in the tail, where both are 0, k^2 2^-128.
 
 How far the distribution is from the exact one. Noise is float64, each coordinate off by a share of
 2^-47 at most (dxbeam/vectors/release.py), its sum y with a vector by 2^-53 |y| more, and a distance
 r from y to a word by a share of 2^-49. So of two words that are s apart the wrong one is taken only
-where y lies within 2^-47 |noise| + 2^-53 |y| + 2^-48 r^2 / s of the border between them. How often
+where y is within 2^-47 |noise| + 2^-53 |y| + 2^-48 r^2 / s of the border between them. How often
 that is depends on the vocabulary: with the borders of the demo vocabulary at epsilon 5 and 10 once
 in some 10^13 words (t = 2e-14 to 5e-14 in total variation; with float32 once in 10^5). Where words
 are closer than 2^-48 r it is no longer rare: they are not told apart, and which of them comes out
@@ -55,7 +55,7 @@ ROUNDED_NOISE = (
     "where vectors lie closer together. Words closer than 2^-46 of the noise may not be told "
     "apart, and then the first of them is mostly released."
 )
-"""What a guarantee says of computed noise; the derivation stands above."""
+"""What a guarantee says of computed noise; the derivation is above."""
 
 TAIL_DRAWS = 14
 """Further numbers for those draws of a row whose own number is small."""
@@ -75,7 +75,7 @@ def uniform(random: Random, tail: Random | None = None, bits: int = 64) -> Float
     """Uniform numbers in (0, 1], float64, of any shape.
 
     Args:
-      random: uint64 [B] or [B, k], of which each says in which of 2^bits parts its number lies.
+      random: uint64 [B] or [B, k], of which each says in which of 2^bits parts its number is.
       tail: uint64 [B, TAIL_DRAWS]: a row's further numbers, that say where in its part. Without
         them a part is represented by its end, and what is smaller than 2^-bits is cut off.
       bits: how many bits of ``random`` are used, its lowest.

@@ -10,7 +10,7 @@ is at most epsilon times the largest number of steps over all orders for what is
 each probability is a mean over the orders.
 
 Floating point, u = 2^-53 being the unit roundoff. A uniform number is relatively exact down to
-2^-960 (noise.py). Its logarithm, up to 667, and the few operations beside it move the border
+2^-960 (noise.py). Its logarithm, up to 667, and the few operations next to it move the border
 between two places by a share of 2^-43 of the probability beyond the border, which is at most
 1 / (1 - exp(-epsilon / 2)) <= 2001 times that of the place itself: by a share of 2^-32 of it.
 """
@@ -50,7 +50,7 @@ ROUNDED_PLACE = (
     "within a factor of 1 +- 4e-9 of the exact one, down to probabilities of 2^-900 (for up to a "
     "million words)."
 )
-"""What a guarantee says of computed places; the derivation stands above."""
+"""What a guarantee says of computed places; the derivation is above."""
 
 
 class Orders(NamedTuple):
@@ -138,7 +138,7 @@ def by_steps(
       orders: of how many orders.
       ring: whether the last word is followed by the first.
       limit: of the steps that count, or None.
-      citation: where the proof stands.
+      citation: where the proof is.
     """
     which = (
         "the public order of the words"

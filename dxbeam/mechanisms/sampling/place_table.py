@@ -1,7 +1,7 @@
 """Where in a row of ascending numbers a number is: one look-up instead of a search.
 
 A table takes 2 bytes for each number that there may be, so only long rows get one, as they occur,
-and only so many as ``_BYTES`` holds. Whether a row has one changes the time and nothing else.
+and only this many as ``_BYTES`` holds. Whether a row has one changes the time and nothing else.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class RankResampling:
         """
         rate = epsilon * self.c
         tail = np.exp(-rate * words)
-        # v in (0, 1] keeps its relative precision near 0, where the last ranks lie.
+        # v in (0, 1] keeps its relative precision near 0, where the last ranks are.
         v = uniform(random[:, 0])
         ranks = np.floor(np.log(tail + v * -np.expm1(-rate * words)) / -rate)
         result: Ids = np.clip(ranks, 0, words - 1).astype(np.int64)

@@ -81,7 +81,7 @@ class Stored(NamedTuple):
         return chosen
 
     def _drawn_of_few(self, firsts: Ids, sizes: Ids, numbers: Floats) -> Ids:
-        """As ``drawn`` of ``ascending``, of short lists together: zeros stand before the shares."""
+        """As ``drawn`` of ``ascending``, of short lists together: zeros are before the shares."""
         if not len(sizes):
             return sizes
         columns = np.arange(sizes.max()) - (sizes.max() - sizes)[:, None]

@@ -35,7 +35,7 @@ class WordDistribution:
     scale: float = 1.0
 
     def weights(self, apart: Floats, smallest: npt.ArrayLike) -> Floats:
-        """By distance alone, up to a factor: 1 at the distance ``smallest``; none is lost."""
+        """By distance only, up to a factor: 1 at the distance ``smallest``; none is lost."""
         over = np.maximum(np.minimum(apart, self.cap) - np.minimum(smallest, self.cap), 0.0)
         return np.asarray(np.exp(-self.rate * over))
 

@@ -21,7 +21,7 @@ from dxbeam.corpus.delimited import CSV, TSV, DelimitedText, released_rows
 from dxbeam.corpus.files import DAMAGE, open_decompressed, without_compression_suffix
 from dxbeam.corpus.formats import FORMATS
 from dxbeam.errors import OutputError
-from dxbeam.text.tokenization import words
+from dxbeam.text.tokenization import FIRST, Splitter
 
 _ROWS_AT_ONCE = 4096
 
@@ -36,7 +36,7 @@ class Contents:
       bytes: of the file.
       fields: every field that a document has; empty for plain text.
       always: the fields that all documents have.
-      tokens: words of the released texts, by the rule of tokenization; 0 for vectors.
+      tokens: words of the released texts, as the splitter divides them; 0 for vectors.
       ids: uint64 [documents], 64 bits of the SHA-256 of each id; empty for plain text.
     """
 
@@ -49,8 +49,12 @@ class Contents:
     ids: npt.NDArray[np.uint64]
 
 
-def contents(path: str) -> Contents:
+def contents(path: str, splitter: Splitter = FIRST) -> Contents:
     """Reads a shard to its end.
+
+    Args:
+      path: of the shard.
+      splitter: what divides its texts into words.
 
     Raises:
       OutputError: it is not what its name says.
@@ -66,7 +70,7 @@ def contents(path: str) -> Contents:
             documents += 1
             own = record.keys()
             fields, always = fields | own, always & own if always is not None else frozenset(own)
-            tokens += len(words(record.get("text", "")))
+            tokens += len(splitter.words(record.get("text", "")))
             if "id" in own:
                 ids.append(_hash(record["id"]))
         if kind == "parquet":

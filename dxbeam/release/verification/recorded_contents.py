@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam import storage
-from dxbeam.errors import DamagedReleaseError, OutputError
+from dxbeam.errors import ConfigurationError, DamagedReleaseError, OutputError
 from dxbeam.release import manifest
 from dxbeam.release.verification.contents import Contents, contents
 from dxbeam.space.vocabulary.words import Vocabulary
-from dxbeam.text import tokenization
+from dxbeam.text.tokenization import Splitter
+from dxbeam.text.word_rule import FIRST_RULE, WordRule
 
 
 def damaged(path: str, what: str) -> DamagedReleaseError:
@@ -41,7 +42,8 @@ def check_contents(
     for name in ("documents_in", "documents_out", "dead_letters"):
         if not is_count(release.get(name)):
             raise damaged(path, f"{name!r} must be a whole number")
-    found = [_checked_shard(prefix, path, shard) for shard in release["shards"]]
+    splitter = _rule(release).splitter
+    found = [_checked_shard(prefix, path, shard, splitter) for shard in release["shards"]]
     written = sum(shard.documents for shard in found)
     if release["documents_out"] != written:
         raise damaged(
@@ -61,11 +63,13 @@ def is_count(value: object) -> bool:
     return type(value) is int and value >= 0
 
 
-def _checked_shard(prefix: str, path: str, shard: Mapping[str, Any]) -> Contents:
+def _checked_shard(
+    prefix: str, path: str, shard: Mapping[str, Any], splitter: Splitter
+) -> Contents:
     if not (is_count(shard.get("documents")) and is_count(shard.get("bytes"))):
         raise damaged(path, f"{shard['name']}: 'documents' and 'bytes' must be whole numbers")
     try:
-        found = contents(storage.join(prefix, shard["name"]))
+        found = contents(storage.join(prefix, shard["name"]), splitter)
     except OutputError as error:
         raise DamagedReleaseError(str(error)) from None
     if (found.documents, found.bytes) != (shard["documents"], shard["bytes"]):
@@ -139,15 +143,27 @@ def _check_tokens(
     left_out = counted < tokens and _leaves_words_out(release.get("configuration"))
     if left_out:
         return (f"{question}{here}; words outside the vocabulary were left out.",)
+    rule = _rule(release)
+    if counted < tokens and rule.segmenter != "none":
+        return (f"{question}{here}; words of scripts without spaces stand side by side.",)
     if vocabulary is None:
         return (
             f"{question}{here}; words that hold punctuation are counted otherwise, and "
             "--vocabulary says whether there are any.",
         )
-    pieces = [1, *(len(tokenization.words(word)) for word in vocabulary.words)]
+    pieces = [1, *(len(rule.splitter.words(word)) for word in vocabulary.words)]
     if not min(pieces) * tokens <= counted <= max(pieces) * tokens:
         raise damaged(path, here)
     return (f"{question}{here}; some words of the vocabulary hold punctuation.",)
+
+
+def _rule(release: Mapping[str, Any]) -> WordRule:
+    """What the words of the release are, as far as this version of dxbeam knows its rule."""
+    configuration = release.get("configuration")
+    try:
+        return WordRule.from_dict(configuration) if isinstance(configuration, dict) else FIRST_RULE
+    except ConfigurationError:
+        return FIRST_RULE
 
 
 def _leaves_words_out(configuration: object) -> bool:

@@ -1,4 +1,4 @@
-"""What release.json promises, compared with itself and with the configuration beside it."""
+"""What release.json promises, compared with itself and with the configuration next to it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check_promise(
       path: of release.json.
       release: its content.
       matrix: float32 [m, n], the projection of released vectors; None for none.
-      given: what is there beside the release.
+      given: what is there next to the release.
 
     Raises:
       DamagedReleaseError: the guarantee is not that of the configuration, or no guarantee.

@@ -1,4 +1,4 @@
-"""What is there beside a release to check it by: vocabulary, files, a digest, the ledger's line."""
+"""What is next to a release to check it by: vocabulary, files, a digest, the ledger's line."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class VocabularyHandle(NamedTuple):
     """All that a pipeline carries of a vocabulary.
 
     Attributes:
-      uri: where the artifact lies, as every worker sees it; DEMO for the packaged one.
+      uri: where the artifact is, as every worker sees it; DEMO for the packaged one.
       digest: SHA-256 of the manifest's content, which holds that of every file.
       words: N.
       dimensions: n.
@@ -193,7 +193,7 @@ def abandon(uri: str) -> None:
 
 
 def resolve(uri: str) -> str:
-    """Where the artifact lies: the package's own for DEMO, else ``uri`` itself."""
+    """Where the artifact is: the package's own for DEMO, else ``uri`` itself."""
     if uri == DEMO:
         return str(importlib.resources.files("dxbeam") / "demo" / "vocabulary")
     return storage.without_file_scheme(uri)
@@ -270,7 +270,7 @@ def open_vocabulary(vocabulary: str | os.PathLike[str] | VocabularyHandle) -> Vo
     """
     if isinstance(vocabulary, os.PathLike):
         vocabulary = os.fspath(vocabulary)
-    # In a process of its own, a worker gets the handle as a tuple of a class that Beam made.
+    # In a separate process, a worker gets the handle as a tuple of a class that Beam made.
     if getattr(vocabulary, "_fields", None) == VocabularyHandle._fields:
         return _open(VocabularyHandle(*cast(VocabularyHandle, vocabulary)))
     return _open(handle(cast(str, vocabulary)))

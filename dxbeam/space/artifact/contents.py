@@ -40,7 +40,7 @@ def opened(directory: Path, manifest: dict[str, Any], uri: str) -> Vocabulary:
     """The vocabulary in a local directory, all of it checked unless that was done on this host.
 
     Args:
-      directory: where the files lie.
+      directory: where the files are.
       manifest: the artifact's, checked.
       uri: what errors call the artifact.
 

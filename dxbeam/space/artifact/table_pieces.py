@@ -3,8 +3,8 @@
     FIRST-ATTEMPT-neighbors.npy    int32 [rows, K], of the words from FIRST on
     FIRST-ATTEMPT-radii.npy        float64 [rows]
 
-They lie in a folder that is named by the words' vectors and K, so whoever finds a whole piece there
-need not compute it again. Each attempt has a name of its own: a bundle may run twice at one time.
+They are in a folder that is named by the words' vectors and K, so whoever finds a whole piece there
+need not compute it again. Each attempt has a separate name: a bundle may run twice at one time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Piece(NamedTuple):
 
 
 def folder_of(parent: str, shape: WordsAndVectors, depth: int) -> str:
-    """Where the pieces of K = ``depth`` neighbours of these words lie, below a folder."""
+    """Where the pieces of K = ``depth`` neighbours of these words are, below a folder."""
     return storage.join(parent, f"{shape.digest[:32]}-{depth}")
 
 

@@ -1,6 +1,6 @@
 """What this host keeps of vocabularies: copies from Cloud Storage, and notes of what was checked.
 
-Both lie in a folder of this user's alone below the directory for temporary files. A note says that
+Both are in a folder of this user only, below the directory for temporary files. A note says that
 some files were whole and what they looked like then: path, device, inode, size, and times of
 change. So a file that was touched since is checked again, and so is every file after the host was
 started anew. A note holds nothing of a file.
@@ -37,7 +37,7 @@ def own_folder() -> Path:
     """The folder, made if there is none.
 
     Raises:
-      ArtifactError: it is not this user's alone.
+      ArtifactError: others can write to it.
     """
     home = Path(tempfile.gettempdir()) / f"dxbeam-{os.getuid()}"
     home.mkdir(mode=0o700, exist_ok=True)
@@ -55,7 +55,7 @@ def copy_here(prefix: str, name: str, files: Iterable[str]) -> Path:
     """Copies an artifact's files to this host, unless they are here; the copy appears at once.
 
     Raises:
-      ArtifactError: they cannot be read, or the folder for copies is not this user's alone.
+      ArtifactError: they cannot be read, or others can write to the folder for copies.
     """
     home = own_folder()
     target = home / name

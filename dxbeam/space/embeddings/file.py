@@ -30,7 +30,7 @@ _HEADER = re.compile(rb"([+-]?\d{1,18}) ([+-]?\d{1,18})")  # N n
 _ZIP = re.compile(r"(?i)(.+?\.zip)(?:!(.+))?")
 
 Entries: TypeAlias = tuple[list[bytes], npt.NDArray[np.float32]]
-"""Words as they stand in a file, and their vectors, float32 [B, n]."""
+"""Words as they are in a file, and their vectors, float32 [B, n]."""
 
 
 class Reader(Protocol):
@@ -132,7 +132,7 @@ def open_embedding_file(path: str) -> Iterator[EmbeddingFile]:
 
 
 def _open_raw(path: str) -> tuple[BinaryIO, int]:
-    """The file as it lies there, and its size in bytes."""
+    """The file as it is there, and its size in bytes."""
     try:
         if storage.exists(path):
             raw = storage.open_read(path)
@@ -197,7 +197,7 @@ def checked_dimensions(n: int, file: EmbeddingFile) -> int:
     """The n that the file says.
 
     Raises:
-      EmbeddingFileError: vectors cannot have so many values.
+      EmbeddingFileError: vectors cannot have this many values.
     """
     if not 1 <= n <= LONGEST_VECTOR:
         file.fail(f"vectors of {n} values where 1 to {LONGEST_VECTOR} are possible", 1)

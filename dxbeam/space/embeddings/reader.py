@@ -107,7 +107,7 @@ def read_embeddings(
       path: the file, or ``archive.zip!member``.
       file_format: one of ``FORMATS``, or "auto": two integers in the first line are a header, the
         second line tells text from binary.
-      max_words: stops once so many words are kept; what follows is not looked at.
+      max_words: stops once this many words are kept; what follows is not looked at.
       lowercase: lower-cases words, before they are compared.
       report: a fresh one, to be filled.
 

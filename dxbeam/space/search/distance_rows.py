@@ -1,4 +1,4 @@
-"""Distances from words to all words, a row each, whatever else is asked for beside it."""
+"""Distances from words to all words, a row each, whatever else is asked for next to it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dxbeam.space.search.neighbors import Ids, NeighborSearch
 Singles = npt.NDArray[np.float32]
 
 _ROWS = 64
-"""Words are multiplied so many at a time, the last ones filled up with zeros: BLAS may sum in
-another order for a matrix of another shape, and a row must not depend on those beside it."""
+"""Words are multiplied this many at a time, the last ones filled up with zeros: BLAS may sum in
+another order for a matrix of another shape, and a row must not depend on those next to it."""
 
 
 def distance_rows(ids: Ids, search: NeighborSearch) -> Iterator[tuple[slice, Singles]]:

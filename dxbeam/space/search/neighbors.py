@@ -32,9 +32,9 @@ _REMEMBERED = 128
 many as a mechanism that draws words in proportion to a weight looks at first."""
 
 _MANY_WORDS, _MANY_ROWS = 4096, 64
-"""From so many words, and rows of the table at once, bounds are faster than going row by row."""
+"""From this many words, and rows of the table at once, bounds are faster than going row by row."""
 _SHARE_OF_WORDS = 8
-"""Provided that one word of so many, or fewer, is asked for as a neighbour."""
+"""Provided that one word of this many, or fewer, is asked for as a neighbour."""
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -51,7 +51,7 @@ class NeighborSearch:
       vocabulary: the words to search.
       threads: threads of a search by integers; all cores by default. Searches by float32 and by
         FAISS use as many as BLAS and OpenMP are set to.
-      search: the exact search backend, one of ``choose_backend.SEARCHES``; by default what the
+      backend: the exact search backend, one of ``choose_backend.NAMES``; by default what the
         environment variable DXBEAM_SEARCH says, else the fastest that is exact on this machine.
         The answers are the same.
 
@@ -59,7 +59,7 @@ class NeighborSearch:
       ConfigurationError: this is no vocabulary, or there is no such backend.
     """
 
-    def __init__(self, vocabulary: Vocabulary, threads: int | None = None, search: str = AUTO):
+    def __init__(self, vocabulary: Vocabulary, threads: int | None = None, backend: str = AUTO):
         if not isinstance(vocabulary, Vocabulary):
             raise ConfigurationError(
                 f"words are searched in a Vocabulary, and this is a {type(vocabulary).__name__}; "
@@ -70,7 +70,7 @@ class NeighborSearch:
         self.vocabulary = vocabulary
         self._vectors = vocabulary.vectors
         self.threads = threads or os.cpu_count() or 1
-        self._asked = choose_backend.asked_for(search)
+        self._backend_name = choose_backend.from_environment(backend)
         self._float32 = Float32Search(vocabulary.vectors)
         self.within = WordsWithin(vocabulary, self._float32)
         self._computed: dict[Hashable, Any] = {}
@@ -95,7 +95,7 @@ class NeighborSearch:
           ConfigurationError: the backend that was asked for cannot be had on this machine.
         """
         return choose_backend.exact_backend(
-            self.vocabulary, self._float32, self._asked, self.threads
+            self.vocabulary, self._float32, self._backend_name, self.threads
         )
 
     @cached_property
@@ -187,7 +187,7 @@ class NeighborSearch:
         return np.where(unknown, self.nearest_neighbors(np.array([UNKNOWN]), 1)[0, 0], ids)
 
     def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
-        """At which rank around a word others stand, where that is no deeper than of interest.
+        """At which rank around a word others are, where that is no deeper than of interest.
 
         The neighbour table answers as deep as it is; beyond, each word takes a row of products with
         the whole vocabulary.

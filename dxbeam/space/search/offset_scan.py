@@ -15,7 +15,7 @@ from dxbeam.space.search.distance_rows import Singles, distance_rows
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.search.offset_search import NOTHING
 
-_GROUP = 8  # the largest of so many words stands for them
+_GROUP = 8  # the largest of this many words stands for them
 _ROUNDING = 2.0**-20  # of a value in float32
 
 
@@ -68,7 +68,7 @@ def _errors(ids: Ids, search: NeighborSearch) -> Floats:
 
 
 def _guesses(values: Singles, count: int) -> Singles:
-    """A value that at least so many of each row reach: float32 [B, N] -> float32 [B]."""
+    """A value that at least this many of each row reach: float32 [B, N] -> float32 [B]."""
     groups = values.shape[1] // _GROUP
     if groups > count:
         values = values[:, : groups * _GROUP].reshape(len(values), _GROUP, groups).max(axis=1)

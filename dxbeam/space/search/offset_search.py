@@ -259,7 +259,7 @@ def _nothing(rows: int, count: int) -> tuple[Ids, Floats]:
 
 
 def _guesses(upper: Scores, count: int, width: float) -> Scores:
-    """For each row a value that about so many words of it reach, float32 [B]."""
+    """For each row a value that about this many words of it reach, float32 [B]."""
     span = upper.shape[1]
     groups = span // _GROUP if span // _GROUP > 2 * count else 0
     if groups:

@@ -17,7 +17,7 @@ D, which decides how long a search takes, and never which words are found.
 Rounding, in units of 2^-24. Bounds on u have room for every rounding of u (float32_bounds.py,
 rounded_words.py), also for one unit of |u| where v is added before the bound. That sum rounds v
 twice at most. What is added last takes no sum that is above a float32 limit below it. The limit
-rounds v once and itself once. So v costs 3 units of its largest size and the limit 1 of its own;
+rounds v once and itself once. So v costs 3 units of its largest size and the limit 1;
 limits are lowered by 16 and by 8.
 """
 

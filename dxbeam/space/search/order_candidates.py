@@ -19,7 +19,7 @@ from dxbeam.space.search.backends.backend import Floats, Ids
 from dxbeam.space.vocabulary.words import distances
 
 _UNIT_ROUNDOFF = 2.0**-24
-_UNDERFLOW = 2.0**-125  # of a term, even where the processor is told to make it 0
+_UNDERFLOW = 2.0**-125  # of a term, even where the processor is set to make it 0
 _PAIRS_AT_ONCE = 1 << 8  # float64 differences that stay in the cache
 _NOTHING = np.uint64(2**64 - 1)
 
@@ -35,7 +35,7 @@ class Candidates(NamedTuple):
 
 
 def measure_on_one_thread() -> None:
-    """From here on this thread computes its squared distances alone."""
+    """From here on this thread computes its squared distances only."""
     import faiss
 
     openmp: Any = faiss

@@ -41,9 +41,9 @@ from dxbeam.space.search.order_candidates import (
 
 _WORDS_PER_TILE = 512  # measured, as is the sample
 _LEAST_SAMPLE, _MOST_SAMPLE = 1 << 10, 1 << 15
-_SAMPLE_EVERY = 16  # one of so many words is in the sample, where that is not too few or too many
+_SAMPLE_EVERY = 16  # one of this many words is in the sample, where that is not too few or too many
 _GROUP = 8
-_GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less whole numbers, lie evenly and in no period
+_GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less whole numbers, are spread evenly, with no period
 _SURVIVORS = 32  # times as many words as are asked for: with more, the bounds are too wide
 
 Table = tuple[npt.NDArray[np.int32], Floats]
@@ -128,7 +128,7 @@ class TableSearch:
         return nothing, np.arange(len(ids))
 
     def _guesses(self, sample: QueryTile, rows: int, count: int) -> Scores:
-        """For each row, a score that so many other words reach almost surely."""
+        """For each row, a score that this many other words reach almost surely."""
         share = (count + 1) * self._sample_size / len(self._vectors)
         rank = min(int(share + 4 * np.sqrt(share) + 4), self._sample_size)
         scores = np.empty((rows, self._sample_size), np.float32)
@@ -173,7 +173,7 @@ class TableSearch:
     def _candidates(
         self, tile: QueryTile, ids: Ids, guesses: Scores, survivors: _Survivors, count: int
     ) -> tuple[Candidates, Ids]:
-        """The survivors that may be among the first so many, and rows where more words may be."""
+        """The survivors that may be among the first words, and rows where more words may be."""
         row, word, upper = survivors
         queries = self._vectors[ids]
         places = _places(row, len(ids))

@@ -1,7 +1,7 @@
-"""A public partition of the vocabulary into clusters of words that lie close together.
+"""A public partition of the vocabulary into clusters of words that are close together.
 
 Seeds are taken in the order of the file, each with the nearest words that no cluster has yet, by
-(float64 distance, id). That depends on words and vectors alone, so it is as public as they are, and
+(float64 distance, id). That depends only on words and vectors, so it is as public as they are, and
 the same on every machine. A word at the end of the file may find its neighbours gone: late clusters
 are wide, and the last one holds what is left.
 """

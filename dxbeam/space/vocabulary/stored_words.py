@@ -1,7 +1,7 @@
 """Words that are no Python objects until they are asked for, and the way from a word to its id.
 
 The index is a hash table: int32 [S], S a power of two, ids or -1. A word's first place in it is the
-CRC-32 of its UTF-8 bytes, modulo S. Where another word stands there it is at the next place, or the
+CRC-32 of its UTF-8 bytes, modulo S. Where another word is there it is at the next place, or the
 one after that, and so on, after the last the first; an empty place ends the search. A word is
 compared with the one that was found, so equal hashes cost time and nothing else. At least half of
 all places are empty.
@@ -86,7 +86,7 @@ class StoredWords(Sequence[str]):
         """All words, one after the other; "" if one is empty.
 
         Raises:
-          ValueError: they are no text, or the index is none of so many words.
+          ValueError: they are no text, or the index is not of this many words.
         """
         self._words.validate(full=True)
         index, size = self._index, len(self._index)

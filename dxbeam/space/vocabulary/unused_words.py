@@ -52,7 +52,7 @@ class UnusedWords:
 
         Args:
           word: its id.
-          count: how many words besides; so many must be left.
+          count: how many words besides; this many must be left.
 
         Returns:
           int64 [count].

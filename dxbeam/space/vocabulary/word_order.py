@@ -1,7 +1,7 @@
 """Public orders of all words: chains from each word to the nearest one that has not come yet.
 
-A chain depends on words, vectors and its first word alone, so it is as public as they are, and the
-same on every machine. How far apart two words stand in it says little of how alike they are:
+A chain depends only on words, vectors and its first word, so it is as public as they are, and the
+same on every machine. How far apart two words are in it says little of how alike they are:
 neighbours in a chain over 33,849 GloVe vectors of 300 dimensions are 5.5 apart on average, where
 any two words are 9.0 apart, and those of its last tenth 7.7.
 """

@@ -36,7 +36,7 @@ Floating point. The argument of mechanisms/noise.py is about one snap to the nea
 noisy vectors of a document are read, so they are rounded to a public grid first, as released
 vectors are (vectors/release.py), whose step is a sixteenth to a thirty-second of the smallest
 deviation of a coordinate. A coordinate of the noise errs by a share of 2^-47 at most. It comes out
-on another grid point than exact noise would where the exact sum lies as near as that error to a
+on another grid point than exact noise would where the exact sum is as near as that error to a
 border between grid points: with probability at most 2 * 2^-47 * 9.42 (32 + 0.4) < 2^-36. What is
 read of T words in n dimensions is therefore within T n 2^-36 in total variation of what exact noise
 gives, and so is what is released. Stretched noise (mahalanobis) is a product with a matrix, whose n

@@ -125,7 +125,7 @@ class NoisyVectors:
 
         Returns:
           int64 [T]; NOTHING where only ``likelihoods`` can tell: where a search for one word is no
-          faster, where rounding decides between two words, and where all may be so unlikely beside
+          faster, where rounding decides between two words, and where all may be so unlikely against
           the unknown word that their posteriors come out as 0.
         """
         density = self.density

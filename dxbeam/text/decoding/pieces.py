@@ -19,7 +19,7 @@ STARTS, FOLLOWS, CUT = 0, 1, 2
 with it, so that its first word is judged by frequency."""
 
 PIECE, OVERLAP = 64, 16
-"""Longer sentences are read in pieces of so many words, with so many more on each side."""
+"""Longer sentences are read in pieces of this many words, with this many more on each side."""
 
 _TRANSITIONS = 1 << 25  # kept at once, float64
 

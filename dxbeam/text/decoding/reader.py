@@ -164,7 +164,7 @@ class Window(NamedTuple):
 
 
 def windows(words: int, overlap: int = OVERLAP) -> Iterator[Window]:
-    """The windows of a document of so many words."""
+    """The windows of a document of this many words."""
     for start in range(0, words, WINDOW):
         stop = min(start + WINDOW, words)
         yield Window(max(0, start - overlap), start, stop, min(stop + overlap, words))

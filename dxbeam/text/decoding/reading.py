@@ -16,7 +16,7 @@ the most probable words of each place are then read by triples (triples.py).
 Long sentences are read in pieces (pieces.py); the first word of a piece is then judged by
 frequency. Places of many sentences are read together, place t of each in one step. Sums run in a
 fixed order and exponentials are exact_arithmetic's, so a sentence's probabilities have the same
-bits beside any others and on any processor.
+bits next to any others and on any processor.
 """
 
 from __future__ import annotations

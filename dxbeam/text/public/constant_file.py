@@ -34,7 +34,7 @@ def read_record(path: str) -> dict[str, Any]:
         ) from None
     except (ValueError, ConfigurationError):
         raise ConfigurationError(
-            f"`constant_scan` {path}: this is no record of dxbeam scan-constant"
+            f"`constant_scan` {path}: this is not a record of dxbeam scan-constant"
         ) from None
     return dict(record)
 

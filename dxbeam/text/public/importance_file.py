@@ -31,7 +31,7 @@ def read_importance(source: str) -> Importance:
     """The weights that ``source`` names.
 
     Args:
-      source: one of NAMED, alone or with its largest weight, as in "stop_words=5"; or a public
+      source: one of NAMED, by itself or with its largest weight, as in "stop_words=5"; or a public
         file, local or gs://, in UTF-8: a word, a tab and a weight on each line; or with the columns
         ``word`` and ``weight``, .csv with a first line that names them, or .parquet. Words that it
         does not name have no weight.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms import ReadsReleased
 from dxbeam.text.configuration import Configuration
 
 NO_CAPITALS = (
@@ -27,7 +28,8 @@ def with_model(configuration: Configuration, model: str | None, casings: bool) -
         setting names, or knows no capitals.
     """
     decoder, truecase = configuration.decoder, configuration.truecase
-    read = getattr(configuration.mechanism, "model", None)
+    mechanism = configuration.mechanism
+    read = mechanism.model if isinstance(mechanism, ReadsReleased) else None
     if model is not None and read is not None and read.sha256 != model:
         raise ConfigurationError(
             f"`language_model` is not the one that `mechanism` {configuration.mechanism.name} reads"

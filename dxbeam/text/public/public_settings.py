@@ -20,7 +20,7 @@ class PublicSettings(NamedTuple):
       base: public base measure, as ``read_base`` takes it.
       base_exponent: tau; None for 1.
       constant: worst_case or exact.
-      constant_scan: the file of a scan, with ``exact`` alone.
+      constant_scan: the file of a scan, with ``exact`` only.
     """
 
     importance: str | None = None

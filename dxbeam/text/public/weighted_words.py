@@ -13,7 +13,7 @@ from dxbeam import storage
 from dxbeam.errors import ConfigurationError
 
 Row = tuple[str, str, object]
-"""Where it stands, for messages; a word; and its number as it is written."""
+"""Where it is, for messages; a word; and its number as it is written."""
 
 
 def read_bytes(flag: str, source: str, named: Sequence[str]) -> bytes:
@@ -81,7 +81,7 @@ def _parquet(where: str, content: bytes) -> Iterator[Row]:
     try:
         table = pq.read_table(pa.BufferReader(content))
     except (pa.ArrowException, OSError) as error:
-        raise ConfigurationError(f"{where}: is no Parquet file ({type(error).__name__})") from None
+        raise ConfigurationError(f"{where}: not a Parquet file ({type(error).__name__})") from None
     _check_columns(where, table.column_names)
     words, weights = (table.column(name).to_pylist() for name in ("word", "weight"))
     for number, (word, weight) in enumerate(zip(words, weights, strict=True), start=1):

@@ -28,7 +28,7 @@ class ReleasedText(NamedTuple):
     Attributes:
       text: the text.
       words: its words.
-      aligned: whether word i stands in the place of original word i.
+      aligned: whether word i is in the place of original word i.
     """
 
     text: str
@@ -192,7 +192,7 @@ def _documents(
     number, part = numbered
     for result in reading.read(part, formats[number]):
         if not isinstance(result, Document):
-            raise OutputError(f"{part.path} is damaged (it holds what is no document)")
+            raise OutputError(f"{part.path} is damaged (it holds something other than documents)")
         yield result.id, (number, result)
 
 
@@ -233,13 +233,13 @@ def _released(text: str, gaps: Sequence[str] | None) -> ReleasedText:
 
 
 def words_in_place(gaps: Sequence[str], released: str) -> list[str] | None:
-    """What stands in the place of each word of an original; None if its gaps are not all there.
+    """What is in the place of each word of an original; None if its gaps are not all there.
 
-    White space and punctuation are released as they are, so a word is what stands between two gaps.
+    White space and punctuation are released as they are, so a word is what is between two gaps.
     It may hold punctuation itself, as some vocabularies have such words.
 
     Args:
-      gaps: what stands before, between and behind the words of the original.
+      gaps: what is before, between and behind the words of the original.
       released: the released text.
     """
     first, last = gaps[0], gaps[-1]

@@ -1,7 +1,7 @@
 """Corpus -> Documents, Rejected records and UnreadableFiles.
 
 The corpus is read three times: to its end, which counts its records and finds the files that
-cannot be read; for its ids alone, so that documents are neither shuffled nor held while ids are
+cannot be read; for its ids only, so that documents are neither shuffled nor held while ids are
 compared; and for its documents. Reading costs a thousandth of sanitizing.
 """
 
@@ -22,7 +22,7 @@ from dxbeam.errors import CorpusError, RunError
 from dxbeam.transforms.progress import Progress
 
 REJECTED = "rejected"
-"""Tag of the rejected records beside a transform's main output."""
+"""Tag of the rejected records next to a transform's main output."""
 
 _PACKED_TIMES = 3
 """About how many times smaller text is when it is compressed, for the share that is done."""
@@ -234,7 +234,7 @@ class _ReadSplit(beam.DoFn):
 class RepeatedIds(beam.PTransform):
     """The ids that occur more than once: PCollection[str] -> PCollection[str].
 
-    What becomes of a record with such an id depends on ids alone. If records of equal texts were
+    What becomes of a record with such an id depends only on ids. If records of equal texts were
     released and others not, it would show whether texts are equal.
     """
 

@@ -82,7 +82,7 @@ def test_estimated_posteriors_come_near_the_enumerated_ones(
 
 
 def test_few_pairs_are_drawn_towards_a_law_of_distance() -> None:
-    """With 3,000 pairs for 300 words, counts alone say nothing of most words."""
+    """With 3,000 pairs for 300 words, counts by themselves say little of most words."""
     search, prior = tabled(300, 4), uniform_prior(300)
     mechanism = make_mechanism("santext", epsilon=2.0)
     originals = prior.draw(numbers(1, 3_000, 5)[0])
@@ -130,7 +130,7 @@ def test_sums_are_computed_once(monkeypatch: pytest.MonkeyPatch, five: NeighborS
 
 
 def _largest_error(rank_c: float, epsilon: float) -> float:
-    """Of all posteriors, beside those with every rank, under a prior like that of words."""
+    """Of all posteriors, next to those with every rank, under a prior like that of words."""
     vocabulary = of(np.random.default_rng(0).normal(0, 2, (300, 8)))
     search, prior = NeighborSearch(vocabulary), zipf(300)
     channel = known_channel(make_mechanism("santext", epsilon=epsilon), prior, search)

@@ -238,7 +238,7 @@ def test_gains_do_not_depend_on_how_texts_are_divided(search: NeighborSearch) ->
 
 
 def test_the_interval_of_a_gain_is_that_over_texts() -> None:
-    """Equal texts are no certainty; one text alone says nothing."""
+    """Equal texts are no certainty; a single text says nothing."""
     one = context.Gain(1, 10, 4, 6, 4, 6, 4, 20, 0, 0, 100)
     assert one.gained() == (0.2, -1.0, 1.0)
     three = one.plus(one).plus(one)

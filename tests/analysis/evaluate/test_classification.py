@@ -53,7 +53,7 @@ def _found(rows: list[Classified], metric: str, model: str, *of: str | None) -> 
 
 
 def test_what_is_told_is_learnt_and_what_is_hidden_is_not() -> None:
-    """A share of 1/2 of 200 guesses lies outside 0.35 to 0.65 with a probability of 2e-5."""
+    """A share of 1/2 of 200 guesses is outside 0.35 to 0.65 with a probability of 2e-5."""
     open_, hidden = (classify(_examples(200, told), task("x", [WORDS])) for told in (1.0, 0.0))
     for rows in (open_, hidden):
         assert _found(rows, "task_accuracy", WORDS, ORIGINAL, ORIGINAL).value == 1
@@ -85,9 +85,9 @@ def test_the_order_of_documents_changes_nothing() -> None:
 
 
 def test_pieces_of_a_document_stay_together() -> None:
-    """A word of each document tells its class to whoever saw another piece of it alone.
+    """A word of each document tells its class to whoever saw another piece of it only.
 
-    Labels are drawn: a share of 60 guesses lies outside 0.2 to 0.8 with a probability of 4e-6.
+    Labels are drawn: a share of 60 guesses is outside 0.2 to 0.8 with a probability of 4e-6.
     """
     labels = np.random.default_rng(3).integers(2, size=60)
 

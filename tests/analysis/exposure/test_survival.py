@@ -53,10 +53,9 @@ def test_spans_are_counted_by_word_and_as_a_whole() -> None:
     [
         (None, []),
         ("", []),
-        ([], []),
-        ([[0, 4]], [Span(0, 4, "span")]),
-        ([[0, 4, "name"], [5, 9]], [Span(0, 4, "name"), Span(5, 9, "span")]),
-        ('[[0, 4, "name"]]', [Span(0, 4, "name")]),
+        ("[]", []),
+        ("[[0, 4]]", [Span(0, 4, "span")]),
+        ('[[0, 4, "name"], [5, 9]]', [Span(0, 4, "name"), Span(5, 9, "span")]),
     ],
 )
 def test_spans_are_read(value: Any, spans: list[Span]) -> None:
@@ -64,7 +63,19 @@ def test_spans_are_read(value: Any, spans: list[Span]) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["qzx", 7, [7], [["qzx", 4]], [[0, 10]], [[4, 4]], [[-1, 2]], [[0, 4, 7]], {"qzx": 1}]
+    "value",
+    [
+        "qzx",
+        7,
+        "7",
+        "[7]",
+        '[["qzx", 4]]',
+        "[[0, 10]]",
+        "[[4, 4]]",
+        "[[-1, 2]]",
+        "[[0, 4, 7]]",
+        '{"qzx": 1}',
+    ],
 )
 def test_other_values_are_refused_unseen(value: Any) -> None:
     with pytest.raises(CorpusError, match="`entities` spans: ") as refused:

@@ -1,4 +1,4 @@
-"""Figures are SVG that needs nothing from elsewhere, fits any ground, and can be read aloud."""
+"""Figures are SVG that is self-contained, fits any ground, and can be read aloud."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def test_resampled_words_are_those_of_the_sanitizer(
     model: dxbeam.LanguageModel,
     sanitized: Callable[..., str],
 ) -> None:
-    for c in (0.02, 0.32):
+    for c in (0.02, 0.3):
         found = preview_page.reading(data, name, "nearest", c)
         for number, epsilon in enumerate(found["grid"][::3]):
             expected = sanitized(_made(name, epsilon, model), number, c)
@@ -237,7 +237,7 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(uri: str, tmp_path: Path)
         (tmp_path / "there.html", text, OutputError, "exists already"),
         (tmp_path / "nowhere/page.html", text, OutputError, "there is no folder"),
         (page, "--text=Nothing known.", ConfigurationError, "no word of the vocabulary"),
-        (page, f"--input={tmp_path}/binary", CorpusError, "is no text"),
+        (page, f"--input={tmp_path}/binary", CorpusError, "is not text"),
         (page, "--text_field=a", ConfigurationError, "one of the two"),
         (page, "--mechanisms=trlaplace_published", ConfigurationError, "promises nothing"),
     ):
@@ -263,6 +263,7 @@ def test_a_browser_shows_what_the_page_holds(read: str, tmp_path: Path) -> None:
     profile.mkdir()
     with browser.browser(profile) as shown:
         shown.open(place, dark=True, width=360)
+        shown.evaluate("ready")
         assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
         shown.evaluate("at('epsilon').focus()")
         seen = []

@@ -52,7 +52,7 @@ def test_measured_frequencies_lie_below_the_bounds() -> None:
     """100 words, 2,000 draws each, at three epsilons; each word itself and 100 neighbours.
 
     A frequency is taken for a violation where its Clopper-Pearson interval at 1e-6 over all 30,300
-    comparisons lies above the bound: a false alarm once in a million runs, if every probability
+    comparisons is above the bound: a false alarm once in a million runs, if every probability
     were as large as its bound, and much more rarely as none is.
     """
     vocabulary = random_vocabulary(1000, 20)

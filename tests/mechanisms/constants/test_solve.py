@@ -105,7 +105,7 @@ def test_a_scan_is_true_of_what_was_scanned_alone(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="has no constant to scan for"):
         exponents_of(Laplace(5.0), vocabulary)
     (tmp_path / "scan.json").write_text("{}")
-    with pytest.raises(ConfigurationError, match="no record of dxbeam scan-constant"):
+    with pytest.raises(ConfigurationError, match="not a record of dxbeam scan-constant"):
         read_constant(str(tmp_path / "scan.json"))
 
 

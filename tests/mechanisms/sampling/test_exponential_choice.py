@@ -261,7 +261,7 @@ def test_rare_words_come_with_their_exact_probability(
 def test_rare_words_among_the_far_ones_come_with_their_exact_probability(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A round proposes far words together; each is then accepted with a share of its own."""
+    """A round proposes far words together; each is then accepted with a separate share."""
     monkeypatch.setattr(exponential_choice, "_AROUND", 4)
     places = [0, 0.3, 1, 2.5, 2.5, 7, 12, 20, 31]
     words = vocabularies.line_vocabulary(places)
@@ -308,7 +308,7 @@ def test_every_word_can_be_released_at_any_epsilon() -> None:
 def test_long_vectors_are_as_far_apart_as_they_are(
     monkeypatch: pytest.MonkeyPatch, words: int
 ) -> None:
-    """Equal vectors of length 1e8, where |w|^2 + |x|^2 - 2 w.x is rounding alone."""
+    """Equal vectors of length 1e8, where |w|^2 + |x|^2 - 2 w.x is rounding only."""
     monkeypatch.setattr(exponential_choice, "ROUNDS", 0)
     monkeypatch.setattr(exponential_choice, "_AROUND", 5)
     vector = np.random.default_rng(5).normal(size=300)

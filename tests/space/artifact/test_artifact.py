@@ -162,7 +162,7 @@ def test_a_handle_needs_the_manifest_alone(folder: Path) -> None:
 
 
 def test_a_handle_is_known_by_its_fields(folder: Path) -> None:
-    """Beam gives worker processes a tuple of a class of its own."""
+    """Beam gives worker processes a tuple of a separate class."""
     handle = artifact.handle(str(folder))
     beams = namedtuple("BeamSchema", handle._fields)(*handle)  # type: ignore[misc]
     assert len(artifact.open_vocabulary(beams)) == handle.words  # type: ignore[arg-type]

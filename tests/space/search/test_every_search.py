@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dxbeam.space.search.backends import choose_backend, float32_search
-from dxbeam.space.search.backends.choose_backend import EXACT_BACKENDS, is_exact_here
+from dxbeam.space.search.backends.choose_backend import BACKENDS, is_exact_here
 from dxbeam.space.search.backends.faiss_search import FaissSearch
 from dxbeam.space.search.backends.float32_search import Float32Search
 from dxbeam.space.search.backends.rounded_words import RoundedQueries
@@ -24,7 +24,7 @@ from tests.support.vocabularies import adversarial, of
 ROUNDOFF = 2.0**-24
 
 
-@pytest.fixture(params=EXACT_BACKENDS)
+@pytest.fixture(params=BACKENDS)
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every search; those by integers with NumPy's products where this processor's are wrong."""
     name: str = request.param

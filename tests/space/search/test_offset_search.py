@@ -37,7 +37,7 @@ def test_the_best_words_are_found(
     if not choose_backend.is_exact_here(backend):
         pytest.skip(f"{backend} is not exact here")
     vocabulary = tiny.vocabulary(words, dimensions)
-    search = NeighborSearch(vocabulary, search=backend)
+    search = NeighborSearch(vocabulary, backend=backend)
     offsets = _offsets(words)
     noise = np.random.default_rng(1).standard_t(4, (60, dimensions))
     queries = vocabulary.vectors[np.arange(60) % words] + noise
@@ -53,7 +53,7 @@ def test_the_best_words_are_found(
 def test_words_far_below_the_best_are_left_out() -> None:
     vocabulary = tiny.vocabulary(3000, 20)
     offsets, rate, width = _offsets(3000), 10.0, 3.0
-    bounds = NeighborSearch(vocabulary, search="float32").exact_backend.bounds
+    bounds = NeighborSearch(vocabulary, backend="float32").exact_backend.bounds
     queries = vocabulary.vectors[:50] + np.random.default_rng(2).normal(0, 1, (50, 20))
     found = OffsetSearch(vocabulary.vectors, bounds, offsets, rate).best(queries, COUNT, width)
     numbers = (found.words != NOTHING).sum(axis=1)
@@ -71,7 +71,7 @@ def test_a_guess_that_is_too_high_costs_time_and_no_word(monkeypatch: pytest.Mon
     monkeypatch.setattr("dxbeam.space.search.offset_search._MARGIN", -8.0)
     vocabulary = tiny.vocabulary(3000, 20)
     offsets = _offsets(3000)[::-1].copy()  # the frequent words last
-    bounds = NeighborSearch(vocabulary, search="float32").exact_backend.bounds
+    bounds = NeighborSearch(vocabulary, backend="float32").exact_backend.bounds
     queries = vocabulary.vectors[:30] + np.random.default_rng(2).normal(0, 1, (30, 20))
     found = OffsetSearch(vocabulary.vectors, bounds, offsets, 4.0).best(queries, COUNT)
     for row, query in enumerate(queries):
@@ -97,7 +97,7 @@ def test_batches_and_threads_change_no_bit() -> None:
 def test_more_words_than_a_block_has_are_found_once_each() -> None:
     vocabulary = tiny.vocabulary(4500, 4)
     offsets, count = _offsets(4500), 2300
-    bounds = NeighborSearch(vocabulary, search="float32").exact_backend.bounds
+    bounds = NeighborSearch(vocabulary, backend="float32").exact_backend.bounds
     queries = np.random.default_rng(3).normal(0, 1, (3, 4))
     found = OffsetSearch(vocabulary.vectors, bounds, offsets, 2.0).best(queries, count)
     for row, query in enumerate(queries):

@@ -239,7 +239,7 @@ def test_a_bound_for_float32_that_is_too_small_is_noticed(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(float32_bounds, "np", Worst())
     monkeypatch.setattr(table_search, "_SURVIVORS", 1000)
-    # The limit has a margin of its own, for distances in float32, which would make up for it.
+    # The limit has a separate margin, for distances in float32, which would make up for it.
     monkeypatch.setattr(table_search, "at_most", lambda squares, _: squares)
     search = TableSearch(vectors, Float32Bounds(vectors), _never)
     ids = np.array([0])

@@ -51,7 +51,7 @@ def test_what_comes_back_from_files_are_the_words(words: list[str]) -> None:
 
 
 def _with_one_place(count: int, place: int, places: int) -> list[str]:
-    """Words that all belong in one place of an index of so many."""
+    """Words that all belong in one place of an index of this many."""
     found: list[str] = []
     number = 0
     while len(found) < count:

@@ -3,7 +3,7 @@
 NumPy and OpenBLAS choose their code by the processor, and both can be told to leave AVX-512 out.
 Noise itself is drawn with NumPy's logarithm and cosine, which may differ in the last bit; noisy
 vectors are rounded to a grid before they are read. A word is released differently where a
-coordinate lies within rounding of a cell's border, once in some 10^9 coordinates, or where two
+coordinate is within rounding of a cell's border, once in some 10^9 coordinates, or where two
 posteriors are nearer than rounding, less than once in 10^10 words (decoder.py): of the 10,800 words
 here, in two dozen dimensions, with a probability below 1e-3.
 """

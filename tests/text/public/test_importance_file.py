@@ -89,7 +89,7 @@ def test_what_is_no_file_of_weights_is_refused(tmp_path: Path) -> None:
     for name, content, said in (
         ("latin.tsv", b"caf\xe9\t1\n", "no.* text in UTF-8"),
         ("other.csv", b"term,value\nthe,1\n", "columns word and weight"),
-        ("other.parquet", b"PAR1", "is no Parquet file"),
+        ("other.parquet", b"PAR1", "not a Parquet file"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ConfigurationError, match=said):

@@ -69,5 +69,5 @@ def build_index(vocabulary: Vocabulary, factory: str, parameters: str = "") -> A
 
 
 def _set_parameters(index: Any, parameters: str) -> None:
-    space: Any = faiss.ParameterSpace()  # faiss says that this takes numbers alone
+    space: Any = faiss.ParameterSpace()  # faiss says that this takes numbers only
     space.set_index_parameters(index, parameters)

@@ -1,7 +1,7 @@
-"""Which search backend finds the nearest words: the one place where that is decided.
+"""Which search backends there are, and which one finds the nearest words.
 
     int8, int7   integer_search.py   integer products of onnxruntime, where this processor
-                                     multiplies integers of so many bits exactly
+                                     multiplies integers of this many bits exactly
     float32      float32_search.py   matrix products in float32, everywhere
     faiss        faiss_search.py     FAISS's flat search, for whoever trusts it more
     torch        torch_search.py     integer products on a GPU (the extra "gpu")
@@ -23,6 +23,7 @@ import logging
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -49,10 +50,74 @@ QUERY_BITS = {"int8": 8, "int7": 7}
 """The backends by integer products on a processor, and the bits of their queries. Both take the
 same time; the bound of the first is narrower."""
 
-EXACT_BACKENDS = (*QUERY_BITS, FLOAT32, FAISS, TORCH)
-"""Names of the exact backends."""
 
-SEARCHES = (AUTO, *EXACT_BACKENDS)
+@dataclass(frozen=True)
+class Backend:
+    """An exact search backend, as flags, YAML, the audit and the documentation read it.
+
+    Attributes:
+      name: how ``--search`` and the log call it.
+      make: the backend for a vocabulary, given the one that runs everywhere and the threads of a
+        search by integers. Called only where it is available.
+      package: what it needs and a machine may lack; empty for nothing.
+      install: what pip installs for that.
+      is_available: whether this machine has it, and computes its products right.
+    """
+
+    name: str
+    make: Callable[[Vocabulary, Float32Search, int], BoundingBackend]
+    package: str = ""
+    install: str = ""
+    is_available: Callable[[], bool] = lambda: True
+
+
+def _integers(name: str) -> Backend:
+    bits = QUERY_BITS[name]
+
+    def is_available() -> bool:
+        product = onnx_product()
+        return product is not None and is_exact(product, bits)
+
+    def make(vocabulary: Vocabulary, float32: Float32Search, threads: int) -> BoundingBackend:
+        product = onnx_product()
+        assert product
+        vectors, rounded = vocabulary.vectors, vocabulary.rounded
+        return IntegerSearch(vectors, product, bits, float32, threads, rounded)
+
+    return Backend(name, make, "onnxruntime", "onnxruntime", is_available)
+
+
+def _torch_is_available() -> bool:
+    on_device = torch_product()
+    return on_device is not None and is_exact(on_device, 8, MOST_TERMS)
+
+
+def _make_torch(vocabulary: Vocabulary, float32: Float32Search, _: int) -> BoundingBackend:
+    on_device = torch_product()
+    assert on_device
+    return TorchSearch(vocabulary.vectors, on_device, float32, vocabulary.rounded)
+
+
+def _make_faiss(vocabulary: Vocabulary, float32: Float32Search, _: int) -> BoundingBackend:
+    return FaissSearch(vocabulary.vectors, float32)
+
+
+def _make_float32(_: Vocabulary, float32: Float32Search, __: int) -> BoundingBackend:
+    return float32
+
+
+BACKENDS: dict[str, Backend] = {
+    backend.name: backend
+    for backend in (
+        *map(_integers, QUERY_BITS),
+        Backend(FLOAT32, _make_float32),
+        Backend(FAISS, _make_faiss),
+        Backend(TORCH, _make_torch, "torch", "'dxbeam[gpu]'", _torch_is_available),
+    )
+}
+"""The exact backends by name."""
+
+NAMES = (AUTO, *BACKENDS)
 """What can be asked for."""
 
 VARIABLE = "DXBEAM_SEARCH"
@@ -69,42 +134,32 @@ def _log_once(message: str) -> None:
     _LOG.info(message)
 
 
-def check_name(search: str) -> None:
-    """Refuses a name that is none of SEARCHES.
+def check_name(backend: str) -> None:
+    """Refuses an invalid name.
 
     Raises:
-      ConfigurationError: so it is.
+      ConfigurationError: it is none of NAMES.
     """
-    if search not in SEARCHES:
-        raise ConfigurationError(f"`search` {search}: choose from {', '.join(SEARCHES)}")
+    if backend not in NAMES:
+        raise ConfigurationError(f"`search` {backend}: choose from {', '.join(NAMES)}")
 
 
-def asked_for(search: str) -> str:
+def from_environment(backend: str) -> str:
     """The name that a caller gives, or what the environment variable says where it is ``auto``.
 
     Raises:
-      ConfigurationError: one of them is none of SEARCHES.
+      ConfigurationError: one of them is none of NAMES.
     """
-    check_name(search)
-    if search == AUTO:
-        search = os.environ.get(VARIABLE) or AUTO
-        check_name(search)
-    return search
+    check_name(backend)
+    if backend == AUTO:
+        backend = os.environ.get(VARIABLE) or AUTO
+        check_name(backend)
+    return backend
 
 
 def is_exact_here(name: str) -> bool:
-    """Whether this machine has an exact backend, and computes its products right.
-
-    Args:
-      name: one of EXACT_BACKENDS.
-    """
-    if name == TORCH:
-        on_device = torch_product()
-        return on_device is not None and is_exact(on_device, 8, MOST_TERMS)
-    if name not in QUERY_BITS:
-        return True
-    product = onnx_product()
-    return product is not None and is_exact(product, QUERY_BITS[name])
+    """Whether this machine has a backend, one of BACKENDS, and computes its products right."""
+    return BACKENDS[name].is_available()
 
 
 def exact_backend(
@@ -118,7 +173,7 @@ def exact_backend(
     Args:
       vocabulary: the words.
       float32: the backend for these words that runs everywhere.
-      name: one of SEARCHES.
+      name: one of NAMES.
       threads: of a search by integers.
 
     Raises:
@@ -128,33 +183,25 @@ def exact_backend(
     if name == AUTO:
         with suppress(RuntimeError):  # a GPU whose memory is full, or whose driver fails
             if gpu_is_there() and is_exact_here(TORCH):
-                return _made(TORCH, vocabulary, float32, threads)
+                return _logged(TORCH, vocabulary, float32, threads)
         name = _fastest(vocabulary)
     elif not is_exact_here(name):
-        needed, package = ("torch", "'dxbeam[gpu]'") if name == TORCH else ("onnxruntime",) * 2
+        needed = BACKENDS[name]
         raise ConfigurationError(
-            f"`search` {name}: {needed} is not installed here (pip install {package}), or this "
-            "processor gets such products wrong; auto takes what is right"
+            f"`search` {name}: {needed.package} is not installed here (pip install "
+            f"{needed.install}), or this processor gets such products wrong; auto takes what is "
+            "right"
         )
-    return _made(name, vocabulary, float32, threads)
+    return _logged(name, vocabulary, float32, threads)
 
 
-def _made(
+def _logged(
     name: str, vocabulary: Vocabulary, float32: Float32Search, threads: int
 ) -> BoundingBackend:
     """The backend of this name, which is exact here; the log says so."""
-    vectors, rounded = vocabulary.vectors, vocabulary.rounded
-    on_device = torch_product() if name == TORCH else None
-    product = onnx_product() if name in QUERY_BITS else None
     backend: BoundingBackend = float32
     with suppress(ArithmeticError):  # vectors whose squares float32 cannot hold
-        if on_device is not None:
-            backend = TorchSearch(vectors, on_device, float32, rounded)
-        elif product is not None:
-            bits = QUERY_BITS[name]
-            backend = IntegerSearch(vectors, product, bits, float32, threads, rounded)
-        elif name == FAISS:
-            backend = FaissSearch(vectors, float32)
+        backend = BACKENDS[name].make(vocabulary, float32, threads)
     _log_once(f"nearest words are searched exactly, by the backend {backend.name}")
     return backend
 

@@ -28,7 +28,7 @@ from dxbeam.space.search.backends.float32_search import Float32Search
 from dxbeam.space.vocabulary.words import distances_to_words
 
 _UNIT_ROUNDOFF = 2.0**-24
-_UNDERFLOW = 2.0**-125  # of a term, even where the processor is told to make it 0
+_UNDERFLOW = 2.0**-125  # of a term, even where the processor is set to make it 0
 _FLOAT64_SLACK = 1e-12
 _LONGEST_SQUARE = 1e36  # beyond, terms may not fit float32
 _CANDIDATES, _TIMES_MORE = 16, 16  # asked for first, and if these do not decide

@@ -16,7 +16,7 @@ from dxbeam.space.search.backends.backend import Floats, Ids
 from dxbeam.space.search.backends.score_bounds import ADDED, WORDS_PER_BLOCK, Scores
 
 _UNIT_ROUNDOFF = 2.0**-24
-_UNDERFLOW = 2.0**-125  # of a term, even where the processor is told to make it 0
+_UNDERFLOW = 2.0**-125  # of a term, even where the processor is set to make it 0
 _FLOAT64_SLACK = 1e-12
 
 

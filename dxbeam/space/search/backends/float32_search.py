@@ -22,14 +22,14 @@ from dxbeam.space.vocabulary.words import distances
 Scores = npt.NDArray[np.float32]
 
 _UNIT_ROUNDOFF = 2.0**-24
-_UNDERFLOW = 2.0**-125  # of a term, even where the processor is told to make it 0
+_UNDERFLOW = 2.0**-125  # of a term, even where the processor is set to make it 0
 _FLOAT64_SLACK = 1e-12
 _LARGEST_SCORE = 1e38  # beyond, float32 may overflow
 _QUERIES_PER_TILE, _WORDS_PER_TILE = 512, 2048  # measured: the fastest on two kinds of processor
 _SCORES_AT_ONCE = 1 << 23  # float32: 32 MiB
 _ROWS_AT_ONCE = 128  # where that is more: fewer wait for the vectors to come from memory,
 _MOST_SCORES = 1 << 26  # as long as they are no more than these: 256 MiB
-_EVERY = 16  # one of so many scores of a row is looked at to guess how low the lowest are
+_EVERY = 16  # one of this many scores of a row is looked at to guess how low the lowest are
 _UP, _DOWN = np.float32(np.inf), np.float32(-np.inf)
 
 
@@ -212,9 +212,9 @@ class Float32Search:
         return near
 
     def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
-        """At which rank around a word others stand, by (float64 distance, id).
+        """At which rank around a word others are, by (float64 distance, id).
 
-        Scores are counted and not sorted: mostly so many lie below those of all others that nothing
+        Scores are counted and not sorted: mostly so many are below those of all others that nothing
         is left to find out.
 
         Args:
@@ -234,7 +234,7 @@ class Float32Search:
             for row, margin in enumerate(self._margins(queries)):
                 own, depth = scores[row, others[start + row]], depths[start + row]
                 limits = np.sort(own)
-                low, high = 0, len(limits)  # of these so many may be of interest
+                low, high = 0, len(limits)  # of these this many may be of interest
                 while low < high:
                     middle = (low + high) // 2 if low else 0  # mostly none is
                     surely = np.nextafter(limits[middle] - margin, _DOWN)

@@ -24,7 +24,7 @@ LARGEST_WORD = 127
 """The largest integer of a word's; the smallest is its negative."""
 
 LARGEST_QUERY = {8: 127, 7: 63}
-"""The largest integer of a query's of so many bits; one more is added to make all positive."""
+"""The largest integer of a query's of this many bits; one more is added to make all positive."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Product(Protocol):
 
 
 def is_exact(product: Product, bits: int, terms: int = 512) -> bool:
-    """Whether a product is exact for queries of so many bits, by examples that may saturate.
+    """Whether a product is exact for queries of this many bits, by examples that may saturate.
 
     Libraries have been wrong in a partly filled tile only (onnxruntime 1.23 with AMX: the last of
     32 queries, where the number of words is no multiple of 16), so sizes around tiles are tried.
@@ -173,7 +173,7 @@ def _session(model: bytes) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # The caller has threads of its own, one for each tile of queries.
+    # The caller has separate threads, one for each tile of queries.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 

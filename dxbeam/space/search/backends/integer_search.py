@@ -40,7 +40,7 @@ class IntegerSearch:
 
     Args:
       vectors: float32 [N, n], C order; may be a memory map.
-      product: one that is exact for so many bits; see ``is_exact``.
+      product: one that is exact for this many bits; see ``is_exact``.
       bits: of a query's integers, a key of LARGEST_QUERY.
       otherwise: searches where rounding leaves so many candidates that it is faster.
       threads: how many search at once, each a tile of queries.

@@ -119,7 +119,7 @@ def write_rounded(directory: Path, vectors: npt.NDArray[Any], centre: Floats) ->
 
 
 def open_rounded(directory: Path, words: int, centre: Floats) -> RoundedVectors:
-    """What ``write_rounded`` has written of so many words, memory-mapped.
+    """What ``write_rounded`` has written of this many words, memory-mapped.
 
     Raises:
       OSError, ValueError: these are no such files.

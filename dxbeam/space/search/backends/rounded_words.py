@@ -39,7 +39,7 @@ class RoundedWords:
 
     Args:
       vectors: float32 [N, n], C order; may be a memory map.
-      product: one that is exact for so many bits; see ``is_exact``.
+      product: one that is exact for this many bits; see ``is_exact``.
       bits: of a query's integers, a key of LARGEST_QUERY.
       rounded: the vectors in integers; made of them, relative to their mean, if None.
 

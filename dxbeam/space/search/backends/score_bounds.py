@@ -28,7 +28,7 @@ class QueryTile(Protocol):
     def scores(
         self, block: int, out: Scores, errors: float = 1.0, plus: Floats | float = 0.0
     ) -> None:
-        """The scores of a block of words, and so many times the bound on their error.
+        """The scores of a block of words, and this many times the bound on their error.
 
         Args:
           block: which words: WORDS_PER_BLOCK from ``block * WORDS_PER_BLOCK``, or what is left.

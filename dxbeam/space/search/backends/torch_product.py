@@ -25,7 +25,7 @@ MOST_TERMS = 1040
 
 
 def gpu_is_there() -> bool:
-    """Whether PyTorch is installed and sees a GPU of NVIDIA's.
+    """Whether PyTorch is installed and sees an NVIDIA GPU.
 
     PyTorch takes seconds to load, so this asks for it and for the driver first.
     """

@@ -28,7 +28,7 @@ _BITS = 8
 
 
 class TorchSearch:
-    """Nearest words of a vocabulary by PyTorch; the words' integers lie on the device.
+    """Nearest words of a vocabulary by PyTorch; the words' integers are on the device.
 
     Args:
       vectors: float32 [N, n], C order; may be a memory map.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.space.search.backends import choose_backend
-from dxbeam.space.search.backends.choose_backend import EXACT_BACKENDS
+from dxbeam.space.search.backends.choose_backend import BACKENDS
 from dxbeam.space.search.backends.rounded_words import RoundedWords
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
@@ -52,6 +54,12 @@ def _with_product(monkeypatch: pytest.MonkeyPatch, product: Any) -> None:
     monkeypatch.setattr(choose_backend, "onnx_product", lambda: product)
 
 
+def test_the_page_on_searches_has_a_row_for_each_name() -> None:
+    page = Path(__file__).parents[4] / "docs" / "reference" / "searches.md"
+    rows = re.findall(r"^\| `(\w+)` \|", page.read_text("utf-8"), re.MULTILINE)
+    assert sorted(rows) == sorted(choose_backend.NAMES)
+
+
 @pytest.mark.parametrize(
     ("product", "chosen"),
     [(plain, "int8"), (saturating, "int7"), (_never, "float32"), (None, "float32")],
@@ -77,7 +85,7 @@ def test_what_is_exact_and_fastest_is_used_and_all_answer_alike(
 
 
 def test_integers_that_are_exact_and_slow_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a processor has instructions for float32 alone; found once for all vocabularies."""
+    """Where a processor has instructions for float32 only; found once for all vocabularies."""
     _with_product(monkeypatch, plain)
     trials = []
 
@@ -89,7 +97,7 @@ def test_integers_that_are_exact_and_slow_are_not_used(monkeypatch: pytest.Monke
     for words in (3000, 4000):
         assert NeighborSearch(_vocabulary(words, 20)).backend.name == "float32"
     assert len(trials) == 2
-    assert NeighborSearch(_vocabulary(3000, 20), search="int8").backend.name == "int8"
+    assert NeighborSearch(_vocabulary(3000, 20), backend="int8").backend.name == "int8"
 
 
 def test_a_gpu_is_used_where_one_is_there_and_right(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +123,7 @@ def test_a_gpu_is_used_where_one_is_there_and_right(monkeypatch: pytest.MonkeyPa
     queries = _queries(vocabulary, 20)
     assert np.array_equal(
         NeighborSearch(vocabulary).nearest(queries),
-        NeighborSearch(vocabulary, search="float32").nearest(queries),
+        NeighborSearch(vocabulary, backend="float32").nearest(queries),
     )
 
 
@@ -127,7 +135,7 @@ def test_a_trial_takes_some_time_and_changes_no_setting_of_blas() -> None:
 
 
 @pytest.mark.parametrize("by", ["argument", "variable"])
-@pytest.mark.parametrize("backend", EXACT_BACKENDS)
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_backend_is_used_where_it_is_asked_for(
     backend: str, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +147,7 @@ def test_a_backend_is_used_where_it_is_asked_for(
         search = NeighborSearch(_vocabulary(50, 4))
     else:
         monkeypatch.setenv("DXBEAM_SEARCH", "int7")  # the argument comes first
-        search = NeighborSearch(_vocabulary(50, 4), search=backend)
+        search = NeighborSearch(_vocabulary(50, 4), backend=backend)
     assert search.backend.name == backend
 
 
@@ -149,7 +157,7 @@ def test_the_log_names_the_backend_once(
     _with_product(monkeypatch, plain)
     with caplog.at_level("INFO", logger="dxbeam"):
         for search in ("int7", "int7", "float32", "auto", "auto"):
-            NeighborSearch(_vocabulary(600, 4), search=search).nearest(np.zeros((1, 4)))
+            NeighborSearch(_vocabulary(600, 4), backend=search).nearest(np.zeros((1, 4)))
     assert [record.message for record in caplog.records] == [
         "nearest words are searched exactly, by the backend int7",
         "nearest words are searched exactly, by the backend float32",
@@ -166,10 +174,10 @@ def test_a_backend_that_is_wrong_here_or_unknown_is_refused(
     monkeypatch.setattr(choose_backend, "torch_product", lambda: None)
     for search, package in (("int8", "onnxruntime"), ("torch", r"'dxbeam\[gpu\]'")):
         with pytest.raises(ConfigurationError, match=rf"install {package}\).*such products wrong"):
-            NeighborSearch(vocabulary, search=search).nearest(np.zeros((1, 4)))
+            NeighborSearch(vocabulary, backend=search).nearest(np.zeros((1, 4)))
     refused = "`search` int4: choose from auto, int8, int7, float32, faiss, torch"
     with pytest.raises(ConfigurationError, match=refused):
-        NeighborSearch(vocabulary, search="int4")
+        NeighborSearch(vocabulary, backend="int4")
     monkeypatch.setenv("DXBEAM_SEARCH", "int4")
     with pytest.raises(ConfigurationError, match=refused):
         NeighborSearch(vocabulary)

@@ -30,7 +30,7 @@ KINDS: list[tuple[Product, int]] = [
     (saturating, 7),
     *[kind for bits in BITS for kind in _onnx_where_exact(bits)],
 ]
-"""Products that are exact for so many bits: those of any processor, and of this one."""
+"""Products that are exact for this many bits: those of any processor, and of this one."""
 
 every_kind = pytest.mark.parametrize(
     ("product", "bits"),

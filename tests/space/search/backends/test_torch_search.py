@@ -78,7 +78,7 @@ def test_too_many_candidates_and_long_queries_are_left_to_float32(device: str) -
         assert search.nearest(queries, 1)[0].tolist() == expected[0].tolist()
     with pytest.raises(ArithmeticError, match="squares"):
         _search((np.eye(4) * 1e12).astype(np.float32), device)
-    in_float32 = NeighborSearch(of(np.eye(4) * 1e12), search="torch")
+    in_float32 = NeighborSearch(of(np.eye(4) * 1e12), backend="torch")
     assert in_float32.backend.name == "float32"
 
 
@@ -89,7 +89,7 @@ def test_a_device_that_rounds_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(choose_backend, "torch_product", lambda: Rounding("cpu"))
     with pytest.raises(ConfigurationError, match="gets such products wrong"):
-        NeighborSearch(of(np.eye(4)), search="torch").nearest(np.zeros((1, 4)))
+        NeighborSearch(of(np.eye(4)), backend="torch").nearest(np.zeros((1, 4)))
 
 
 def test_the_precision_of_other_products_stays_as_it_was() -> None:

@@ -1,0 +1,36 @@
+"""What mechanisms share that release the word nearest to a noisy vector.
+
+Post-processing. ``noise`` depends on random numbers and public knowledge only, so the guarantee of
+such a mechanism is that of the noisy vector, start plus noise, given the word. ``release`` computes
+the nearest word from the noisy vector and the public vocabulary, and looks at the word no more. So
+what is released has the same guarantee (Dwork and Roth 2014, proposition 2.1), whichever search
+finds it. No mechanism overrides ``release``: what each has to prove is the density of its noise.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import final
+
+from dxbeam.mechanisms.sampling.noise import Floats
+from dxbeam.randomness import Random
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+
+
+class NoisyVector(ABC):
+    """A mechanism that adds noise to a word's vector and releases the nearest word."""
+
+    @abstractmethod
+    def noise(self, random: Random, search: NeighborSearch) -> Floats:
+        """The noise of each word, a fresh array: uint64 [B, draws] -> float64 [B, n]."""
+
+    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
+        """The words' vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
+        return search.vocabulary.vectors_of(ids)
+
+    @final
+    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
+        """The word nearest to each noisy vector: int64 [B] -> int64 [B]."""
+        noisy = self.noise(random, search)
+        noisy += self.noise_starts(ids, search)
+        return search.nearest(noisy)
