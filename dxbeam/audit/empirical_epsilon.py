@@ -14,10 +14,9 @@ needs no samples, and ``exact_loss`` computes it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from dxbeam.audit.evidence import loss_lower_bound
 from dxbeam.mechanisms.channels.word_channel import WordChannel
@@ -134,8 +133,8 @@ def _logs(channel: WordChannel, drawn: Ids, one: np.int64, other: np.int64) -> F
     return channel.logs(drawn, np.broadcast_to(np.array([one, other]), (len(drawn), 2)))
 
 
-def _log_ratios(first: npt.ArrayLike, second: npt.ArrayLike) -> dict[object, float]:
-    ours, theirs = Counter(first), Counter(second)  # type: ignore[call-overload]
+def _log_ratios(first: Iterable[Hashable], second: Iterable[Hashable]) -> dict[Hashable, float]:
+    ours, theirs = Counter(first), Counter(second)
     return {
         key: float(np.log((ours[key] + 0.5) / (theirs[key] + 0.5))) for key in ours.keys() | theirs
     }

@@ -88,7 +88,7 @@ class EvaluateOptions(PipelineOptions):
         group.add_argument(
             "--entities",
             metavar="FIELD",
-            help="a field of the corpus, a string with the JSON of a list of [start, end, class] in "
-            "characters of the text, such as names that a tagger marked: how many stay as they "
+            help="a field of the corpus, a string with the JSON of a list of [start, end, class] "
+            "in characters of the text, such as names that a tagger marked: how many stay as they "
             "were (default: none)",
         )
