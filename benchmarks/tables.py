@@ -10,8 +10,10 @@ a page shows anything else than is drawn here.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +36,13 @@ _NAMES = {
 }
 
 
+_PARAMETERS = {
+    "base": "`--base {}`",
+    "base_exponent": "τ = {}",
+    "constant_scan": "`--constant exact`",
+}
+
+
 class Table(NamedTuple):
     """Which rows a table shows, and how.
 
@@ -43,6 +52,8 @@ class Table(NamedTuple):
       columns: headings, and what is in their cells.
       mechanisms: those whose rows it shows, next to the originals.
       readers: in the same way.
+      read_off: of rare words unchanged; rows are then read off at this share, linearly between the
+        two epsilons around it. None shows rows as they are.
     """
 
     file: str
@@ -50,6 +61,7 @@ class Table(NamedTuple):
     columns: dict[str, Callable[[Row], str]]
     mechanisms: tuple[str, ...] = ("laplace", "santext")
     readers: tuple[str, ...] = _READERS
+    read_off: float | None = None
 
 
 def _epsilon(row: Row) -> str:
@@ -58,16 +70,16 @@ def _epsilon(row: Row) -> str:
 
 def _released(row: Row) -> str:
     """The mechanism with its parameters, and how it was read."""
-    mechanism, _, parameters = str(row["mechanism"]).partition(":")
+    mechanism, *pairs = str(row["mechanism"]).split(":")
     if mechanism == "originals":
         return mechanism
+    parameters = [
+        _PARAMETERS[pair.partition("=")[0]].format(pair.partition("=")[2]) for pair in pairs
+    ]
     reader = _NAMES[row["reader"]]
     if mechanism in _DRAWN:
         reader = reader.replace("nearest", "drawn word")
-    with_parameters = " ".join(
-        [mechanism, *(f"`{each}`" for each in parameters.split(":") if each)]
-    )
-    return f"{with_parameters}, {reader}"
+    return ", ".join([mechanism, *parameters, *([reader] if reader != "drawn word" else [])])
 
 
 def _share(name: str) -> Callable[[Row], str]:
@@ -105,8 +117,12 @@ _MR: Row = {"private": "mr_sentence_polarity", "model": "movie_reviews", "order"
 
 
 _PLAIN = ("none", "nearest", "context")
+_MR_8000: Row = {"private": "mr_sentence_polarity", "documents": 8000}
+_ALL = ("laplace", "santext", "fluent")
 
 TABLES = {
+    "bases": Table("bases", _MR_8000, _MEASURED, ("santext", "fluent"), ("none", "nearest")),
+    "bases-equal": Table("bases", _MR_8000, _MEASURED, _ALL, _PLAIN, read_off=0.2),
     "decoding-laplace": Table("decoding", _MR, _WITH_SMALL, ("laplace",)),
     "decoding-santext": Table("decoding", _MR, _WITH_SMALL, ("santext",)),
     "decoding-trigrams": Table("decoding", {**_MR, "order": 3}, _MEASURED, readers=_PLAIN),
@@ -136,12 +152,50 @@ def rows_of(table: Table) -> list[Row]:
         row
         for row in map(json.loads, lines)
         if table.where.items() <= row.items()
-        and row["mechanism"] in ("originals", *table.mechanisms)
+        and row["mechanism"].partition(":")[0] in ("originals", *table.mechanisms)
         and row["reader"] in table.readers
     ]
+    if table.read_off is not None:
+        rows = list(_read_off(rows, table.read_off))
+    rows = list({tuple(row[name] for name in _KEY): row for row in rows}.values())
     return sorted(rows, key=lambda row: (
         row["mechanism"] != "originals", row["mechanism"].partition(":")[0], row["epsilon"],
         _READERS.index(row["reader"]), row["mechanism"]))  # fmt: skip
+
+
+_KEY = ("mechanism", "reader", "epsilon")
+
+
+def _read_off(rows: Sequence[Row], share: float) -> Iterator[Row]:
+    """Each mechanism and reader where it leaves a share of rare words unchanged, and originals."""
+    by_setting: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        by_setting.setdefault((row["mechanism"], row["reader"]), []).append(row)
+    for (mechanism, _), points in by_setting.items():
+        points.sort(key=lambda row: float(row["epsilon"]))
+        if mechanism == "originals":
+            yield points[0]
+        for below, above in pairwise(points):
+            low, high = below["unchanged_rare"][0], above["unchanged_rare"][0]
+            if low <= share < high:
+                yield _between(below, above, (share - low) / (high - low))
+
+
+def _between(below: Row, above: Row, part: float) -> Row:
+    """A row between two: means of values, and the larger of two errors."""
+
+    def mean(name: str, place: int = 0) -> float:
+        low, high = below[name], above[name]
+        first, second = (low, high) if name == "epsilon" else (low[place], high[place])
+        return float(first + part * (second - first))
+
+    errors = {
+        name: [mean(name), max(below[name][1], above[name][1])]
+        for name in ("unchanged", "unchanged_rare", "accuracy", "accuracy_of_3000")
+    }
+    logs = [math.log(each["perplexity"][0]) for each in (below, above)]
+    perplexity = [math.exp(logs[0] + part * (logs[1] - logs[0]))]
+    return {**above, **errors, "perplexity": perplexity, "epsilon": round(mean("epsilon"), 2)}
 
 
 def drawn(name: str) -> str:

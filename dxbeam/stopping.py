@@ -2,7 +2,7 @@
 
 At that moment the main thread may import, compute in C, or wait without end for workers that never
 came up, and an exception raised in it would have to pass all of Beam. So it is left alone: a
-thread of its own waits for the signal, closes this process to all further writing, undoes what the
+separate thread waits for the signal, closes this process to all further writing, undoes what the
 run began, ends the processes below this one, says so in one sentence and ends this process.
 """
 
@@ -215,9 +215,9 @@ def _wait_for_signal(reader: int) -> None:
 
 def _stop() -> None:
     logging.disable()
-    told = 2
+    descriptor = 2
     with contextlib.suppress(OSError):
-        told = os.dup(2)
+        descriptor = os.dup(2)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what Beam's threads say from here on
     sentence = [STOPPED]
     if _run.undo is not None:
@@ -230,8 +230,8 @@ def _stop() -> None:
     for folder in _run.temporary:
         shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):
-        clear = "\r\x1b[K" if os.isatty(told) else ""  # of how far the run was
-        os.write(told, f"{clear}dxbeam: {sentence[0]}\n".encode())
+        clear = "\r\x1b[K" if os.isatty(descriptor) else ""  # of how far the run was
+        os.write(descriptor, f"{clear}dxbeam: {sentence[0]}\n".encode())
 
 
 def _undo(undo: Undo, sentence: list[str]) -> None:

@@ -60,7 +60,7 @@ from dxbeam.transforms.reading.paired_release import PairWithReleases
 
 try:
     from dxbeam.analysis.evaluate import classification
-    from dxbeam.analysis.evaluate.classification import Question
+    from dxbeam.analysis.evaluate.classification import Classification
     from dxbeam.analysis.evaluate.headings import (
         Heading,
         in_order_of_settings,
@@ -103,7 +103,7 @@ class EvaluateJob(NamedTuple):
     releases: list[TextRelease]
     vocabulary: VocabularyHandle | None
     language_model: LanguageModelHandle | None
-    questions: list[Question]
+    questions: list[Classification]
     reidentify: int
     entities: str
     heading: Heading

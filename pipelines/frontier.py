@@ -13,6 +13,7 @@ it runs on this machine; --dry_run says how many points there are and roughly ho
                                   released ones, and Word Mover's Distance to them
     --public_input 'news/*.jsonl' attackers know how frequent words are from these public texts
     --context_documents 30        and which words follow which, and read documents of --input
+    --language_model DIR          fluent and laplace:decode=context among --mechanisms read with it
     --importance stop_words       with santext and tem, under public weights of words
     --most_risk 0.2               the share of words that may be recovered
     --points 7                    this many values of epsilon for each mechanism
@@ -49,7 +50,9 @@ from dxbeam.commands.request import corpus_format
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
 from dxbeam.errors import ConfigurationError
+from dxbeam.language.artifact import language_model_handle
 from dxbeam.mechanisms import MECHANISMS
+from dxbeam.mechanisms.public.public_model import public_model
 from dxbeam.release import claim
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -61,10 +64,9 @@ from dxbeam.transforms.reading.labelled_documents import KnownRuns, LabelledDocu
 try:
     from dxbeam.analysis.frontier import compute as frontier
     from dxbeam.analysis.frontier.cost import expected_seconds
+    from dxbeam.analysis.frontier.following import Context, LearnFollowing
     from dxbeam.analysis.frontier.page import LEFT_OUT_BECAUSE, PAGE, Asked, WriteFrontier
     from dxbeam.analysis.frontier.transform import (
-        Context,
-        LearnFollowing,
         MeasureFrontier,
         PlanFrontier,
         followed,
@@ -73,6 +75,7 @@ try:
     from dxbeam.analysis.measure import grids
     from dxbeam.analysis.measure import plan as measurement
     from dxbeam.analysis.measure.plan import NamedWeights, Question
+    from dxbeam.analysis.measure.public_parameters import Known, reading_of
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.transform import SharedSearch
     from dxbeam.analysis.measure.word_sample import uniform_sample
@@ -127,7 +130,19 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
-    mechanisms = measurement.named_mechanisms(asked_for.mechanisms, promising)
+    model = _language_model(shared.language_model)
+    mechanisms = measurement.named_mechanisms(asked_for.mechanisms, promising, model)
+    reading = [name for name, parameters in mechanisms if reading_of(parameters)]
+    if model and not reading:
+        raise ConfigurationError(
+            "`language_model` is read by fluent and by decode=prior or decode=context in "
+            "`mechanisms`; name one of them, or leave `language_model` out"
+        )
+    if reading and not own.context_documents:
+        raise ConfigurationError(
+            f"`mechanisms` {reading[0]} reads texts with `language_model`, so it is measured on "
+            "texts; say on how many, with `context_documents`"
+        )
     importance = None
     if shared.importance:
         importance = NamedWeights(shared.importance, read_importance(shared.importance))
@@ -144,6 +159,11 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
         importance.weights.sentence if importance else "",
     )
     return FrontierJob(options, question, vocabulary, asked)
+
+
+def _language_model(uri: str | None) -> Known | None:
+    """The language model that decoders and fluent read with."""
+    return Known(uri, public_model(language_model_handle(uri))) if uri else None
 
 
 def _classifiers() -> Any:

@@ -105,7 +105,7 @@ def test_it_works_where_it_is_installed(programs: Path, folder: Path) -> None:
     (folder / "corpus.jsonl").write_text("".join(corpus.open().readlines()[:20]))
     flags = ["--input=corpus.jsonl", "--vocabulary=demo", "--epsilon=10", "--output=release"]
     ledger = ["--ledger=ledger.jsonl", "--corpus_id=notes", "--max_epsilon=30"]
-    workers = ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]
+    workers = ["--direct_running_mode=multi_processing", "--direct_num_workers=1"]
     told = _run(dxbeam_command, "sanitize", *flags, *ledger, *workers, cwd=folder)
     assert told.returncode == 0, told.stderr
     assert "Released 20 documents" in told.stdout

@@ -88,11 +88,11 @@ class ProgressLine(_Handler):
         share = min(1.0, done / found)
         now = time.monotonic()
         begun = self._begun.setdefault(name, _Begun(now, share))
-        told = f"{share:.0%} of the input" if name == _BYTES else f"{done:,} of {found:,} {name}"
+        said = f"{share:.0%} of the input" if name == _BYTES else f"{done:,} of {found:,} {name}"
         if share <= begun.share or done >= found:
-            return [told] if done else []
+            return [said] if done else []
         left = (now - begun.at) * (1 - share) / (share - begun.share)
-        return [told, f"about {duration(left)} left"]
+        return [said, f"about {duration(left)} left"]
 
     def _show(self, line: str) -> None:
         """Replaces the line on a terminal."""

@@ -7,7 +7,7 @@ lines off at the end. A run appends ``begun`` before it reads a word and ``relea
 ``abandoned`` at its end. A run that appended neither may have released something, so it counts.
 
 Accounting. Let releases i = 1 … k of one corpus have exponents epsilon_i d_i(x, x') for a word.
-Their noises are independent, as each has a key stream of its own, so likelihood ratios multiply:
+Their noises are independent, as each has a separate key stream, so likelihood ratios multiply:
 
     ln ratio  <=  sum_i epsilon_i d_i(x, x')  <=  (sum_i epsilon_i) max_i d_i(x, x').
 

@@ -1,4 +1,4 @@
-"""An epsilon for each document, by a public field of its own: a consent level, a document class.
+"""An epsilon for each document, by a separate public field: a consent level, a document class.
 
 An epsilon that depends on the word it protects promises nothing (docs/guides/budgets-per-word.md).
 One that depends on a public field does: a document's noise is drawn with the epsilon of its level,

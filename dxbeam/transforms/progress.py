@@ -46,8 +46,8 @@ class Progress:
         """Logs the counts now."""
         self._told = time.monotonic()
         if self._counts:
-            told = " ".join(f"{name}={number}" for name, number in self._counts.items())
-            _LOG.info("progress of worker %s: %s", self._worker, told)
+            said = " ".join(f"{name}={number}" for name, number in self._counts.items())
+            _LOG.info("progress of worker %s: %s", self._worker, said)
 
 
 def read_report(message: str) -> tuple[str, dict[str, int]] | None:

@@ -131,6 +131,12 @@ def test_a_base_measure_and_a_scan_are_points_beside_the_plain_mechanism(tmp_pat
             "beta=0.1,base=gs://q/x.csv,base_exponent=2,importance=frequency=5",
             "--base gs://q/x.csv --base_exponent 2 --importance frequency=5",
         ),
+        (
+            "decode=context:decode_loss=distance:language_model=gs://m",
+            "",
+            "decode=context,decode_loss=distance,language_model=gs://m",
+            "--decode context --decode_loss distance --language_model gs://m",
+        ),
     ],
 )
 def test_a_column_of_parameters_becomes_flags(

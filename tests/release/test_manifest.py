@@ -47,9 +47,7 @@ def test_a_manifest_says_what_is_promised_and_what_is_not() -> None:
     assert content["kept_fields"] == ["label"]
     assert [shard["name"] for shard in content["shards"]] == ["part-0", "part-1"]
     assert {"python", "dxbeam", "apache-beam", "numpy"} <= set(content["versions"])
-    assert HANDLE.uri not in json.dumps(
-        content
-    )  # where the vocabulary is stored is nobody's business
+    assert HANDLE.uri not in json.dumps(content)  # its place is private
 
 
 @pytest.mark.parametrize("written", [(), (2,), (2, 2), (4,)])

@@ -108,12 +108,12 @@ class Answer(NamedTuple):
     @property
     def missed(self) -> str:
         """Which targets are not met for certain, and by how much; "" where all are."""
-        told = []
+        said = []
         for target in self.targets:
             if target.slack(self.verified) >= 0:
                 continue
             short = target.shortfall(self.verified)
-            told.append(
+            said.append(
                 f"{shares_in_words(self.verified, [target.share])}, "
                 + (
                     f"{100 * short:.3g} points short of {target.sentence}"
@@ -122,7 +122,7 @@ class Answer(NamedTuple):
                     "narrow the interval"
                 )
             )
-        return "; ".join(told)
+        return "; ".join(said)
 
 
 def parse_targets(at_most: str, at_least: str) -> tuple[Target, ...]:

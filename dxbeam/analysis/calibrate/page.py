@@ -154,7 +154,7 @@ def _figures(answer: Answer, rows: Sequence[Row]) -> list[dict[str, Any]]:
     along = [row for row in rows if row["rank_c"] == at["rank_c"]]
     across = [row for row in rows if row["epsilon"] == at["epsilon"]]
     resampled = [row for row in across if row["rank_c"] is not None]
-    told = {row["rank_c"]: shares_in_words(row, intervals=False) for row in across}
+    said = {row["rank_c"]: shares_in_words(row, intervals=False) for row in across}
     made = []
     if len(along) > 1:
         made.append(
@@ -171,8 +171,8 @@ def _figures(answer: Answer, rows: Sequence[Row]) -> list[dict[str, Any]]:
                 f"Shares against c, at epsilon = {at['epsilon']:g}",
                 targets_figure(resampled, "rank_c", at["rank_c"], levels),
                 f"At epsilon = {at['epsilon']:g}, "
-                + "; ".join(f"with c = {c:g} {told[c]}" for c in _telling(resampled, at))
-                + f"; without rank resampling {told[None]}",
+                + "; ".join(f"with c = {c:g} {said[c]}" for c in _telling(resampled, at))
+                + f"; without rank resampling {said[None]}",
             )
         )
     return made

@@ -1,7 +1,7 @@
 """Measures the curve that a calibration answers from, as Beam transforms.
 
 The words of every sample are dealt into two halves, and each half is measured on the same grid of
-epsilon and c, from noise of its own (measure/transform.py).
+epsilon and c, from separate noise (measure/transform.py).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _PLOTTED = {
 }
 
 
-class Point(NamedTuple):
+class PlottedRelease(NamedTuple):
     """A release in a plot: its epsilon, and a row of scores.parquet."""
 
     epsilon: float
@@ -118,12 +118,12 @@ def _title(column: Column) -> str | None:
 
 def _curves(
     found: Found, releases: Sequence[Any], column: Column
-) -> Iterator[tuple[str, list[Point]]]:
+) -> Iterator[tuple[str, list[PlottedRelease]]]:
     for curve in dict.fromkeys(release.curve for release in releases):
         own = [release for release in releases if release.curve == curve]
         keyed = [(release.epsilon, (release.place, *column.key)) for release in own]
         points = [
-            Point(epsilon, found[key])
+            PlottedRelease(epsilon, found[key])
             for epsilon, key in keyed
             if epsilon is not None and key in found
         ]
@@ -151,7 +151,9 @@ def _lines(found: Found, column: Column) -> dict[str, Row]:
     return {name: rows[column.metric] for name, rows in every.items() if column.metric in rows}
 
 
-def _plot(title: str, curves: Mapping[str, Sequence[Point]], lines: Mapping[str, Row]) -> str:
+def _plot(
+    title: str, curves: Mapping[str, Sequence[PlottedRelease]], lines: Mapping[str, Row]
+) -> str:
     plot = Figure(figsize=(5.2, 3.6), layout="constrained")
     axes = plot.add_subplot()
     looks = zip(itertools.cycle(_COLOURS), itertools.cycle(_MARKS))
@@ -183,12 +185,12 @@ def _plot(title: str, curves: Mapping[str, Sequence[Point]], lines: Mapping[str,
 
 
 def _in_words(
-    curves: Mapping[str, Sequence[Point]], lines: Mapping[str, Row], column: Column
+    curves: Mapping[str, Sequence[PlottedRelease]], lines: Mapping[str, Row], column: Column
 ) -> str:
-    told = []
+    said = []
     for curve, points in curves.items():
         values = ", ".join(f"{point.row['value']:.3g} at {point.epsilon:g}" for point in points)
-        told.append(f"{curve}: {values}")
-    told += [f"{name}: {row['value']:.3g}" for name, row in lines.items()]
+        said.append(f"{curve}: {values}")
+    said += [f"{name}: {row['value']:.3g}" for name, row in lines.items()]
     how = f", by {column.model}" if column.model else ""
-    return f"Against epsilon{how}, with 95 % intervals. {'; '.join(told)}"
+    return f"Against epsilon{how}, with 95 % intervals. {'; '.join(said)}"

@@ -29,7 +29,16 @@ from dxbeam.space.search.neighbors import Ids, NeighborSearch
 READING = ("context", "context_rare", "noisy_context", "noisy_context_rare")
 """Those of attackers that read documents."""
 
-ESTIMATES = ("useful", "unchanged", RELEASED_WORD, NOISY_VECTOR, *READING, "task_accuracy", "wmd")
+ESTIMATES = (
+    "useful",
+    "unchanged",
+    "unchanged_rare",
+    RELEASED_WORD,
+    NOISY_VECTOR,
+    *READING,
+    "task_accuracy",
+    "wmd",
+)
 """Columns of the table that have an interval."""
 
 
@@ -90,7 +99,10 @@ class Point(NamedTuple):
       context_rare: the same of words that public text holds rarer than 1 in 10,000; None where no
         document has one.
       noisy_context, noisy_context_rare: by an attacker that reads the noisy vectors of documents
-        with context, as a decoder does; None where the mechanism has no known noise density.
+        with context, as a decoder does; None where the mechanism has no known noise density. With a
+        decoder, of what was drawn, be it noisy vectors or words.
+      unchanged_rare: share of the words of documents released as themselves, of those that public
+        text holds rarer than 1 in 10,000; None where no document has one.
       task_accuracy: of original documents, of what is learnt from released ones; None where no
         documents were measured.
       wmd: mean Word Mover's Distance of a document to its release, in units of the embedding;
@@ -110,6 +122,7 @@ class Point(NamedTuple):
     context_rare: Estimate | None = None
     noisy_context: Estimate | None = None
     noisy_context_rare: Estimate | None = None
+    unchanged_rare: Estimate | None = None
     task_accuracy: Estimate | None = None
     wmd: Estimate | None = None
 

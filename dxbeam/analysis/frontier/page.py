@@ -12,6 +12,7 @@ from apache_beam import pvalue
 from dxbeam import storage
 from dxbeam.analysis.attackers.resampled_channel import MOST_RANKS
 from dxbeam.analysis.frontier.compute import Point, best_within, compared
+from dxbeam.analysis.frontier.equal_risk import read_off
 from dxbeam.analysis.frontier.picture import panels, without_c
 from dxbeam.analysis.measure.plan import promises
 from dxbeam.analysis.measure.public_parameters import taken_apart
@@ -121,6 +122,7 @@ def page(asked: Asked, points: Sequence[Point], baseline: Any = None) -> str:
         pictures=panels(points, asked.most_risk, "useful", {}),
         baseline=baseline,
         tasks=tasks,
+        equal=read_off(points, asked.most_risk),
         chosen=_chosen(best, asked.heading.vocabulary["name"], baseline is not None),
         nowhere=[named(curves[curve]) for curve in curves if curve not in within],
         not_followed=not_followed(points, asked.rank_cs),

@@ -50,7 +50,7 @@ def without_c(point: Point) -> str:
 
 def in_words(points: Sequence[Point], utility: str) -> str:
     """What a panel shows, for those who do not see it."""
-    told = []
+    said = []
     for curve in dict.fromkeys(point.curve for point in points):
         own = [point for point in points if point.curve == curve]
         first, last = (
@@ -58,10 +58,10 @@ def in_words(points: Sequence[Point], utility: str) -> str:
             f"{point.epsilon:g}"
             for point in (own[0], own[-1])
         )
-        told.append(f"{without_c(own[0])} from {first} to {last}")
+        said.append(f"{without_c(own[0])} from {first} to {last}")
     return (
         f"Up and left is better. Across, the share of words recovered from the released word; up, "
-        f"the {AXES[utility]}. Up and across: {'; '.join(told)}."
+        f"the {AXES[utility]}. Up and across: {'; '.join(said)}."
     )
 
 

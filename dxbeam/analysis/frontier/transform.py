@@ -23,19 +23,22 @@ from dxbeam.analysis.attackers.context import (
 from dxbeam.analysis.attackers.draws import draw
 from dxbeam.analysis.attackers.make_channel import make_channel, pair_draws
 from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
+from dxbeam.analysis.attackers.noisy_vector import has_noise_density
 from dxbeam.analysis.attackers.prior import Prior, prior_from_counts, uniform_prior
 from dxbeam.analysis.attackers.resampled_channel import (
     MOST_RANKS,
     ranks_needed,
     resampled_channel,
 )
-from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
+from dxbeam.analysis.attackers.word_pairs import WordPairs
 from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier import compute as frontier
 from dxbeam.analysis.frontier.compute import READING, Estimate, Point
+from dxbeam.analysis.frontier.following import Context
+from dxbeam.analysis.frontier.read_texts import point_of_texts, unchanged_rare
 from dxbeam.analysis.measure import grids
 from dxbeam.analysis.measure.plan import Question, Setting, made
-from dxbeam.analysis.measure.public_parameters import epsilons_of
+from dxbeam.analysis.measure.public_parameters import epsilons_of, reading_of
 from dxbeam.analysis.measure.transform import Searching, SharedSearch
 from dxbeam.analysis.measure.word_sample import WordSample
 from dxbeam.mechanisms.sampling.resampling import RankResampling
@@ -67,37 +70,6 @@ class Task(NamedTuple):
     part: int
     setting: Setting
     ids: list[int]
-
-
-class Context(NamedTuple):
-    """What the attacker that reads on needs.
-
-    Attributes:
-      documents: PCollection of one list of documents, each with its ``ids``, none empty.
-      following: PCollection[WordPairs] of one, which words follow which in public text.
-    """
-
-    documents: pvalue.PCollection
-    following: pvalue.PCollection
-
-
-class LearnFollowing(beam.PTransform):
-    """Which words follow which: PCollection[int64 arrays] -> PCollection[WordPairs] of one.
-
-    Args:
-      words: N, of the vocabulary.
-    """
-
-    def __init__(self, words: int):
-        super().__init__()
-        self._words = words
-
-    def expand(self, texts: pvalue.PCollection) -> pvalue.PCollection:
-        """Counts in one place."""
-        one = texts.pipeline | "One" >> beam.Create([self._words])
-        return one | "Learn" >> beam.Map(
-            lambda words, texts: learn_pairs(texts, words), pvalue.AsIter(texts)
-        )
 
 
 class PlanFrontier(beam.PTransform):
@@ -186,12 +158,12 @@ def planned(
     settings = []
     for named in question.mechanisms:
         mechanism = made(named, importance=question.importance)
+        rank_cs = () if reading_of(named[1]) else question.rank_cs
         epsilons = epsilons_of(named[1], question.epsilons) or grids.by_shares(
             mechanism, np.array(ids, np.int64), search, points
         )
         settings += [
-            Setting(*named, (epsilon,), question.rank_cs, question.importance)
-            for epsilon in epsilons
+            Setting(*named, (epsilon,), rank_cs, question.importance) for epsilon in epsilons
         ]
     return settings
 
@@ -221,21 +193,44 @@ class _MeasureFrontier(Searching):
         with self._progress.counted(SETTINGS):
             texts = [np.array(document.ids, np.int64) for document in documents]
             known: dict[str, Any] = {}
+            if task.setting.reading:
+                assert following is not None
+                yield task.part, self._of_texts(task, counts, texts, following)
+                return
             for point, channel in self._points(task, counts):
                 if following is not None:
                     point = self._read(task, point._replace(**known), channel, texts, following)
                     known = {name: getattr(point, name) for name in READING[2:]}
                 yield task.part, point
 
+    def _prior(self, counts: Any) -> Prior:
+        if counts is None:
+            return uniform_prior(len(self._search.vocabulary))
+        return prior_from_counts("public text", counts[:-1])
+
+    def _channel(self, task: Task, prior: Prior) -> Channel:
+        mechanism, search = task.setting.made(), self._search
+        draws = pair_draws(mechanism, search.vocabulary.dimensions)
+        learnt = self._numbers(task.part, _LEARNT, self._pairs, draws)
+        return make_channel(mechanism, None, prior, learnt, search)
+
+    def _of_texts(
+        self, task: Task, counts: Any, texts: Sequence[Ids], following: WordPairs
+    ) -> Point:
+        """The point of a setting that reads texts."""
+        setting, prior = task.setting, self._prior(counts)
+        random = self._random(task, _READ, sum(map(len, texts)))
+        draws_words = setting.reading and setting.reading.decoder
+        channel = None
+        if draws_words and not has_noise_density(setting.made()):
+            channel = self._channel(task, prior)
+        return point_of_texts(setting, texts, random, prior, channel, following, self._search)
+
     def _points(self, task: Task, counts: Any) -> Iterator[tuple[Point, Channel]]:
         setting, search = task.setting, self._search
         mechanism, [epsilon] = setting.made(), setting.epsilons
-        words, n = len(search.vocabulary), search.vocabulary.dimensions
-        prior: Prior = uniform_prior(words)
-        if counts is not None:
-            prior = prior_from_counts("public text", counts[:-1])
-        learnt = self._numbers(task.part, _LEARNT, self._pairs, pair_draws(mechanism, n))
-        chosen = make_channel(mechanism, None, prior, learnt, search)
+        words = len(search.vocabulary)
+        chosen = self._channel(task, self._prior(counts))
         random = self._random(task, _RELEASED, len(task.ids))
         ids, counted = np.array(task.ids, np.int64), None
         for c in (None, *setting.rank_cs):
@@ -264,6 +259,8 @@ class _MeasureFrontier(Searching):
             estimates[name] = Estimate(*share_right(texts, guesses))
             if rare[ids].any():
                 estimates[f"{name}_rare"] = Estimate(*share_right(texts, guesses, rare))
+        if rare[ids].any():
+            estimates["unchanged_rare"] = unchanged_rare(texts, drawn.released, rare)
         return point._replace(**estimates)
 
     def _random(self, task: Task, kind: int, rows: int) -> Any:

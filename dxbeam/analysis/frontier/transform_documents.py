@@ -6,6 +6,7 @@ documents are asked for.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,9 +21,11 @@ from dxbeam.analysis.frontier.document_utility import (
     document_utility,
     task_baseline,
 )
+from dxbeam.analysis.frontier.read_texts import release_texts
 from dxbeam.analysis.frontier.transform import SETTINGS, Task
 from dxbeam.analysis.measure.transform import Searching, SharedSearch
 from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.space.search.neighbors import Ids
 from dxbeam.transforms.expected import Expected
 from dxbeam.transforms.progress import Progress
 
@@ -100,6 +103,10 @@ class _MeasureDocuments(Searching):
             own, further = mechanism.draws(n), RankResampling(1.0).draws()
             generator = np.random.default_rng((self._seed, _DOCUMENTS, task.part))
             released: dict[float | None, list[Any]] = {c: [] for c in cs}
+            if task.setting.reading:
+                words = self._read(task, documents, generator)
+                yield (task.part, None), document_utility(documents, words, self._search.vocabulary)
+                return
             for start in range(0, len(ids), _WORDS_AT_ONCE):
                 part = ids[start : start + _WORDS_AT_ONCE]
                 shape = (len(part), own + further)
@@ -116,3 +123,21 @@ class _MeasureDocuments(Searching):
                     (task.part, c),
                     document_utility(documents, words, self._search.vocabulary),
                 )
+
+    def _read(
+        self, task: Task, documents: Sequence[Labelled], generator: np.random.Generator
+    ) -> Ids:
+        """What a setting releases that reads texts, some texts at a time."""
+        draws = task.setting.made().draws(self._search.vocabulary.dimensions)
+        ends = np.cumsum([len(document.ids) for document in documents])
+        released = []
+        for _, some in itertools.groupby(
+            zip(documents, ends.tolist(), strict=True), lambda pair: pair[1] // _WORDS_AT_ONCE
+        ):
+            texts = [np.array(document.ids, np.int64) for document, _ in some]
+            ids = np.concatenate(texts)
+            random = generator.integers(0, 2**64, (len(ids), draws), dtype=np.uint64)
+            sizes = [len(text) for text in texts]
+            drawn = release_texts(task.setting, ids, sizes, random, self._search)
+            released.append(drawn.released)
+        return np.concatenate(released)

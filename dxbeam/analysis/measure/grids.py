@@ -1,4 +1,4 @@
-"""Which epsilons to look at: each mechanism has a range of its own in which it does anything.
+"""Which epsilons to look at: each mechanism has a separate range in which it does anything.
 
 Laplace noise on 300 dimensions turns from "all distant" to "all original" between epsilon = 5 and
 25, santext over the same words between 1.5 and 4. One grid for all shows a few points of either.

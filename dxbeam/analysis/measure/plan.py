@@ -11,10 +11,13 @@ import numpy as np
 from dxbeam.analysis.measure import grids
 from dxbeam.analysis.measure.public_parameters import (
     Known,
+    Reading,
     Value,
     arguments,
     epsilons_of,
     read,
+    reading_of,
+    with_reading,
     written,
 )
 from dxbeam.analysis.measure.word_sample import UNIFORM, WordSample
@@ -26,6 +29,7 @@ from dxbeam.mechanisms.public.importance import Importance
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.text.decoding.reader import why_not_decoded
 
 REPEATED_WORDS = 100
 """How many words are released again and again; fewer where fewer are measured."""
@@ -66,6 +70,11 @@ class Setting(NamedTuple):
     def made(self) -> Mechanism:
         """The mechanism at the first epsilon."""
         return made((self.mechanism, self.parameters), self.epsilons[0], self.importance)
+
+    @property
+    def reading(self) -> Reading | None:
+        """What it reads texts with; None where words are released one by one."""
+        return reading_of(self.parameters)
 
     @property
     def parameters_text(self) -> str:
@@ -181,15 +190,19 @@ def promises(name: str, parameters: Sequence[tuple[str, Value]] = ()) -> bool:
     return guarantee.sound and not guarantee.unprotected
 
 
-def named_mechanisms(text: str, every: Sequence[str] = tuple(MECHANISMS)) -> tuple[Named, ...]:
+def named_mechanisms(
+    text: str, every: Sequence[str] = tuple(MECHANISMS), language_model: Known | None = None
+) -> tuple[Named, ...]:
     """``"laplace,gaussian:delta=1e-6"`` as names and parameters.
 
     Args:
       text: as above, or ``all``.
       every: what ``all`` stands for.
+      language_model: what decoders and ``fluent`` read with, or None.
 
     Raises:
-      ConfigurationError: there is no such mechanism, it has no such parameter, or is named twice.
+      ConfigurationError: there is no such mechanism, it has no such parameter, cannot be decoded,
+        or is named twice; or decoders without a language model.
     """
     listed: list[Named] = []
     for entry in (",".join(every) if text == "all" else text).split(","):
@@ -199,9 +212,12 @@ def named_mechanisms(text: str, every: Sequence[str] = tuple(MECHANISMS)) -> tup
             raise ConfigurationError("`mechanisms`: epsilon is what is measured; leave it out")
         if "importance" in parameters:
             raise ConfigurationError("`mechanisms`: importance has a separate flag, `importance`")
-        named = name, tuple(sorted(read(parameters).items()))
+        known = with_reading(name, read(parameters), language_model)
+        named = name, tuple(sorted(known.items()))
         try:
-            made(named)
+            mechanism, reading = made(named), reading_of(named[1])
+            if reading and reading.decoder and (reason := why_not_decoded(mechanism)):
+                raise ConfigurationError(reason)
         except ConfigurationError as error:
             raise ConfigurationError(str(error).replace("`mechanism` ", "`mechanisms` ")) from None
         if named in listed:
@@ -259,3 +275,6 @@ def check_words(question: Question, vocabulary: VocabularyHandle) -> None:
         opened = artifact.open_vocabulary(vocabulary)
         for mechanism in known:
             check_vocabulary(mechanism, opened)
+        for _, parameters in question.mechanisms:
+            if reading := reading_of(parameters):
+                reading.model.opened(opened)

@@ -2,9 +2,11 @@
 
     santext:base=frequency:base_exponent=0.5    --base and --base_exponent of dxbeam sanitize
     santext:constant_scan=scan.json             --constant exact, with this scan
+    laplace:decode=context                      --decode context --language_model DIR
+    fluent                                      --mechanism fluent --language_model DIR
 
 So one table holds a mechanism with and without them. The weights of --importance are a flag for
-all, and are in a table's column of parameters in the same way.
+all, and are in a table's column of parameters in the same way; so is the language model.
 """
 
 from __future__ import annotations
@@ -16,16 +18,23 @@ from typing import Any, NamedTuple
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.constants.exact_constant import ExactConstant
+from dxbeam.mechanisms.public.public_model import PublicModel
+from dxbeam.text.decoding.decoder import Decoder, decoder_of
 from dxbeam.text.public.base_file import read_base
 from dxbeam.text.public.constant_file import read_constant
 
 BASE, EXPONENT, SCAN, IMPORTANCE = "base", "base_exponent", "constant_scan", "importance"
-_FLAGS = {
+DECODE, LOSS, MODEL = "decode", "decode_loss", "language_model"
+_FLAGS = {  # in the order in which a column holds them
     BASE: "--base",
     EXPONENT: "--base_exponent",
     SCAN: "--constant exact --constant_scan",
+    DECODE: "--decode",
+    LOSS: "--decode_loss",
+    MODEL: "--language_model",
     IMPORTANCE: "--importance",
 }
+_ARGUMENTS = {SCAN: "constant", MODEL: "model"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,18 @@ class Known:
 
 Value = str | Known
 """Of a parameter."""
+
+
+class Reading(NamedTuple):
+    """A language model that a setting reads texts with.
+
+    Attributes:
+      model: which.
+      decoder: how drawn noise is read; None for a mechanism that reads released words.
+    """
+
+    model: PublicModel
+    decoder: Decoder | None = None
 
 
 class Written(NamedTuple):
@@ -85,14 +106,57 @@ def read(parameters: dict[str, str]) -> dict[str, Value]:
     return found
 
 
+def with_reading(
+    name: str, parameters: dict[str, Value], language_model: Known | None
+) -> dict[str, Value]:
+    """The parameters of a mechanism, with what it reads texts with.
+
+    Args:
+      name: the mechanism's.
+      parameters: as ``read`` gives them.
+      language_model: how it was named, and which it is; None for none.
+
+    Raises:
+      ConfigurationError: there is no such decoder, or no language model for it.
+    """
+    found = dict(parameters)
+    if MODEL in found:
+        raise ConfigurationError(f"`mechanisms`: {MODEL} has a separate flag, `{MODEL}`")
+    decode, loss = (None if name not in found else str(found[name]) for name in (DECODE, LOSS))
+    decoder = decoder_of(decode, loss)
+    if decoder is None:
+        found.pop(DECODE, None)
+        if name == "fluent" and language_model is not None:
+            found[MODEL] = language_model
+        return found
+    if language_model is None:
+        raise ConfigurationError(
+            "`mechanisms`: decode reads with a public language model; name it with "
+            "`language_model` of dxbeam frontier, or leave decode out"
+        )
+    found[DECODE] = Known(decoder.kind, Reading(language_model.value, decoder))
+    found.update({LOSS: Known(loss, None)} if loss else {})
+    return {**found, MODEL: Known(language_model.source, None)}
+
+
+def reading_of(parameters: Iterable[tuple[str, Value]]) -> Reading | None:
+    """What a mechanism reads texts with; None for one that is measured word by word."""
+    for name, value in parameters:
+        if isinstance(value, Known) and isinstance(value.value, Reading):
+            return value.value
+        if name == MODEL and isinstance(value, Known) and value.value is not None:
+            return Reading(value.value)
+    return None
+
+
 def arguments(parameters: Iterable[tuple[str, Value]]) -> dict[str, Any]:
     """What ``make_mechanism`` takes."""
     made: dict[str, Any] = {}
     for name, value in parameters:
         if not isinstance(value, Known):
             made[name] = value
-        elif value.value is not None:
-            made["constant" if name == SCAN else name] = value.value
+        elif value.value is not None and name != DECODE:
+            made[_ARGUMENTS.get(name, name)] = value.value
     return made
 
 

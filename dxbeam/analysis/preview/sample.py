@@ -26,7 +26,7 @@ class Sample(NamedTuple):
     """The words of a page.
 
     Attributes:
-      gaps: what is before each word, and last what stands behind the last one.
+      gaps: what is before each word, and last what is behind the last one.
       words: as they were written.
       ids: int64 [T], UNKNOWN for those outside the vocabulary.
       breaks: int8 [T], where sentences start.

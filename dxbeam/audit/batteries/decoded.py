@@ -174,10 +174,10 @@ def _below(reference: Reference, noise: Floats) -> Floats:
 
 def drawing(mechanism: Mechanism, values: Any) -> Mechanism:
     """A copy of a mechanism that draws these values in turn, whatever the words are."""
-    told = iter(values)
+    remaining = iter(values)
 
     def take(count: int) -> Any:
-        return np.array(list(itertools.islice(told, count)))
+        return np.array(list(itertools.islice(remaining, count)))
 
     def release(_mechanism: Any, ids: Ids, *_: Any) -> Any:
         return take(len(ids))

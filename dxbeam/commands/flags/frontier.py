@@ -32,6 +32,7 @@ class FrontierOptions(PipelineOptions):
         "--epsilons",
         "--rank_cs",
         "--seed",
+        "--language_model",
         "--task",
     )
 

@@ -26,7 +26,7 @@ _LARGEST_K = 1024
 
 @dataclass(frozen=True)
 class CusTextPublished:
-    """Word to one of its own nearest words, without a guarantee.
+    """Word to one of its nearest words, without a guarantee.
 
     Attributes:
       epsilon: the published privacy parameter, which bounds nothing.

@@ -1,4 +1,4 @@
-"""Rank resampling: the released word is replaced by one of its own neighbours, by rank.
+"""Rank resampling: the released word is replaced by one of its neighbours, by rank.
 
 Noise in high dimension returns the original word or a far-off one, almost never a near neighbour.
 Resampling around the *output* x* with probability proportional to exp(-epsilon c rank) brings near

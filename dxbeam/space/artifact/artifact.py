@@ -87,7 +87,7 @@ def write_words_and_vectors(
     directory: Path,
     dtype: type[np.floating[Any]] = np.float32,
 ) -> WordsAndVectors:
-    """Writes all that follows from words and vectors alone: every file but the table and the index.
+    """Writes all that follows only from words and vectors: every file but the table and the index.
 
     Args:
       chunks: words and their float32 [B, n] vectors; words are held in memory, vectors are not.

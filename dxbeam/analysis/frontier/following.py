@@ -1,0 +1,41 @@
+"""Which words follow which in public text, and the documents that are read with it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import apache_beam as beam
+from apache_beam import pvalue
+
+from dxbeam.analysis.attackers.word_pairs import learn_pairs
+
+
+class Context(NamedTuple):
+    """What the attacker that reads on needs.
+
+    Attributes:
+      documents: PCollection of one list of documents, each with its ``ids``, none empty.
+      following: PCollection[WordPairs] of one, which words follow which in public text.
+    """
+
+    documents: pvalue.PCollection
+    following: pvalue.PCollection
+
+
+class LearnFollowing(beam.PTransform):
+    """Which words follow which: PCollection[int64 arrays] -> PCollection[WordPairs] of one.
+
+    Args:
+      words: N, of the vocabulary.
+    """
+
+    def __init__(self, words: int):
+        super().__init__()
+        self._words = words
+
+    def expand(self, texts: pvalue.PCollection) -> pvalue.PCollection:
+        """Counts in one place."""
+        one = texts.pipeline | "One" >> beam.Create([self._words])
+        return one | "Learn" >> beam.Map(
+            lambda words, texts: learn_pairs(texts, words), pvalue.AsIter(texts)
+        )

@@ -1,0 +1,161 @@
+"""Settings that read texts with a language model: what they release, and what attackers get.
+
+Decoders and ``fluent`` release words that depend on those around them, so they are measured on
+texts. The words are drawn and decoded by the code that releases corpora; each text is taken for one
+sentence.
+
+Who attacks. What a decoder releases is a guess at the originals from what the mechanism drew, so
+one attacker takes the released text at its word. Another sees what was drawn, noisy vectors or
+words, and reads it with context: no decoder's text tells more. Of ``fluent`` the attacker knows the
+law exactly, as all that a word was drawn after is released (attackers/fluent_texts.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dxbeam.analysis.attackers.channel import Channel
+from dxbeam.analysis.attackers.context import (
+    Candidates,
+    Flags,
+    candidates_for,
+    read_texts,
+    share_right,
+)
+from dxbeam.analysis.attackers.draws import draw
+from dxbeam.analysis.attackers.fluent_texts import candidates_of_fluent
+from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
+from dxbeam.analysis.attackers.prior import Prior
+from dxbeam.analysis.attackers.word_pairs import WordPairs
+from dxbeam.analysis.evaluate.language_scores import RARE
+from dxbeam.analysis.frontier.compute import Estimate, Point
+from dxbeam.analysis.measure.plan import Setting
+from dxbeam.analysis.measure.proportions import outcomes
+from dxbeam.language.model import LanguageModel
+from dxbeam.mechanisms import ReadsReleased
+from dxbeam.mechanisms.fluent import Fluent
+from dxbeam.mechanisms.sampling.released_before import STARTS, places_after
+from dxbeam.randomness import Random
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
+from dxbeam.text.decoding.reader import Reader, breaks_of_runs
+
+
+class Drawn(NamedTuple):
+    """Words of texts, and what became of them.
+
+    Attributes:
+      noisy: float64 [T, n], their noisy vectors; None where there are none.
+      chosen: int64 [T], what the mechanism chose.
+      released: int64 [T].
+    """
+
+    noisy: Floats | None
+    chosen: Ids
+    released: Ids
+
+
+def model_of(setting: Setting, search: NeighborSearch) -> LanguageModel:
+    """The language model that a setting reads with, opened once."""
+    assert setting.reading is not None
+    public = setting.reading.model
+    opened: LanguageModel = search.computed_once(("language model", public), public.opened)
+    return opened
+
+
+def release_texts(
+    setting: Setting, ids: Ids, sizes: Sequence[int], random: Random, search: NeighborSearch
+) -> Drawn:
+    """Releases texts, each as one sentence.
+
+    Args:
+      setting: of one epsilon, that reads texts.
+      ids: int64 [T], their words, one text after the other.
+      sizes: how many words each has.
+      random: uint64 [T, draws or more].
+      search: the vocabulary.
+    """
+    mechanism, reading = setting.made(), setting.reading
+    assert reading is not None
+    own = random[:, : mechanism.draws(search.vocabulary.dimensions)]
+    breaks = breaks_of_runs([(0, size) for size in sizes])
+    if reading.decoder is None:
+        assert isinstance(mechanism, ReadsReleased)
+        firsts = np.cumsum([0, *sizes])[:-1]
+        follows = np.zeros(len(ids), np.int64)
+        follows[firsts] = STARTS
+        released = mechanism.release_in_order(ids, own, search, places_after(follows))
+        return Drawn(None, released, released)
+    drawn = draw(mechanism, None, ids, own, search)
+    reader = Reader(reading.decoder, mechanism, search, model_of(setting, search))
+    return Drawn(drawn.noisy, drawn.chosen, reader.release(ids, own, breaks))
+
+
+def point_of_texts(
+    setting: Setting,
+    texts: Sequence[Ids],
+    random: Random,
+    prior: Prior,
+    channel: Channel | None,
+    following: WordPairs,
+    search: NeighborSearch,
+) -> Point:
+    """What a setting leaves of texts and what attackers get; intervals are over texts.
+
+    Args:
+      setting: of one epsilon, that reads texts.
+      texts: int64 arrays of ids, none empty.
+      random: uint64 [T, draws or more], for all their words.
+      prior: of both attackers.
+      channel: of the drawn words, where these are what a decoder reads; else None.
+      following: which words follow which, as attackers know it.
+      search: the vocabulary.
+    """
+    mechanism, ids = setting.made(), np.concatenate(texts)
+    ends = np.cumsum([len(text) for text in texts])[:-1]
+    drawn = release_texts(setting, ids, [len(text) for text in texts], random, search)
+    released = np.split(drawn.released, ends)
+    rare = prior.shares < RARE
+
+    def shares(name: str, guesses: Sequence[Ids]) -> dict[str, Estimate | None]:
+        of_rare = Estimate(*share_right(texts, guesses, rare)) if rare[ids].any() else None
+        return {name: Estimate(*share_right(texts, guesses)), f"{name}_rare": of_rare}
+
+    close = np.where(outcomes(ids, drawn.released[:, None], search)[:, 0] <= 1, ids, -1)
+    unchanged = shares("unchanged", released)
+    found: dict[str, Any] = {
+        "useful": Estimate(*share_right(texts, np.split(close, ends))),
+        **unchanged,
+        "noisy_vector": None,
+    }
+    if isinstance(mechanism, Fluent) and setting.reading and setting.reading.decoder is None:
+        candidates = candidates_of_fluent(
+            mechanism, model_of(setting, search), released, prior, search
+        )
+        found["released_word"] = _first(candidates, texts, ends)
+        found |= shares("context", read_texts(candidates, texts, following))
+    else:
+        found["released_word"] = found["context"] = unchanged["unchanged"]
+        found["context_rare"] = unchanged["unchanged_rare"]
+        if drawn.noisy is not None:
+            candidates = candidates_from_vectors(mechanism, drawn.noisy, prior, search)
+            found["noisy_vector"] = _first(candidates, texts, ends)
+        else:
+            assert channel is not None
+            candidates = candidates_for(channel, drawn.chosen)
+        found |= shares("noisy_context", read_texts(candidates, texts, following))
+    parameters = setting.parameters_text
+    return Point(mechanism.name, parameters, None, mechanism.epsilon, len(ids), **found)
+
+
+def _first(candidates: Candidates, texts: Sequence[Ids], ends: Ids) -> Estimate:
+    """What the first guess at each word by itself gets."""
+    return Estimate(*share_right(texts, np.split(candidates.ids[:, 0], ends)))
+
+
+def unchanged_rare(texts: Sequence[Ids], released: Ids, rare: Flags) -> Estimate:
+    """The share of the rare words of texts that came out unchanged; at least one is in them."""
+    ends = np.cumsum([len(text) for text in texts])[:-1]
+    return Estimate(*share_right(texts, np.split(released, ends), rare))
