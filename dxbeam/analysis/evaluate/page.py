@@ -19,9 +19,11 @@ from dxbeam.analysis.evaluate.word_movers import MOST_PAIRS, MOST_WORDS
 from dxbeam.analysis.exposure.attack import Attack
 from dxbeam.analysis.exposure.table import ATTACKERS, attack_rows, attacks_of, write_attacks
 from dxbeam.analysis.measure.tables import Row, write_table
+from dxbeam.analysis.pages.model import Page
 from dxbeam.analysis.pages.page import REPORT, render
 
 SCORES = "scores.parquet"
+_TITLE = "What the released text is good for, and what it tells"
 PROBLEM = "nothing-compared.txt"
 """Written in place of the page where there is nothing to compare, for the launcher to tell."""
 
@@ -215,6 +217,7 @@ def page(
     several = len(parts) > 1
     return render(
         "evaluation.html.jinja",
+        Page(_TITLE, _TITLE, heading.command),
         heading=heading,
         parts=parts,
         rejected=unpaired.rejected,
