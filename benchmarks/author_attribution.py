@@ -24,9 +24,9 @@ from dxbeam.analysis.evaluate.classification import (
     MAJORITY,
     ORIGINAL,
     RELEASED,
+    Classification,
     Classified,
     Example,
-    Question,
     classify,
 )
 from dxbeam.analysis.evaluate.text_features import STYLE, WORDS, FeatureMaker
@@ -117,7 +117,7 @@ def accuracies(every: list[Chunk], texts: list[str], maker: FeatureMaker) -> lis
         sides = {ORIGINAL: chunk.document.text, RELEASED: text}
         features = {side: maker.features(text, words(text)) for side, text in sides.items()}
         examples.append(Example(order, chunk.author, features))
-    rows = classify(examples, Question("attack", "attack", "author", (STYLE, WORDS), TRIALS))
+    rows = classify(examples, Classification("attack", "attack", "author", (STYLE, WORDS), TRIALS))
     return [row for row in rows if row.metric == "attack_accuracy"]
 
 

@@ -51,7 +51,7 @@ from dxbeam.transforms.progress import Progress
 
 try:
     from dxbeam.audit import report as audit_report
-    from dxbeam.audit.report import Public, Run, Target, Task
+    from dxbeam.audit.report import AuditRun, Public, Target, Task
     from dxbeam.audit.subject import SMALL, STANDARD, Finding
 except ImportError:
     sys.exit("dxbeam: the audit needs scipy; install it with: pip install 'dxbeam[analysis]'")
@@ -149,7 +149,7 @@ class _Test(beam.DoFn):
             yield audit_report.findings(task, targets)
 
 
-def _write(path: str, targets: list[Target], runs: Iterable[Run]) -> str:
+def _write(path: str, targets: list[Target], runs: Iterable[AuditRun]) -> str:
     content = json.dumps(audit_report.report(targets, runs), indent=1, ensure_ascii=False)
     storage.create_once(path, (content + "\n").encode())
     return path

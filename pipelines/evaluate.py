@@ -58,7 +58,7 @@ from dxbeam.transforms.reading.paired_release import PairWithReleases
 
 try:
     from dxbeam.analysis.evaluate import classification
-    from dxbeam.analysis.evaluate.classification import Question
+    from dxbeam.analysis.evaluate.classification import Classification
     from dxbeam.analysis.evaluate.page import (
         FROM_RAW_TEXT,
         PROBLEM,
@@ -94,7 +94,7 @@ class EvaluateJob(NamedTuple):
     releases: list[TextRelease]
     vocabulary: VocabularyHandle | None
     language_model: LanguageModelHandle | None
-    questions: list[Question]
+    questions: list[Classification]
     heading: Heading
 
 

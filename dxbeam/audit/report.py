@@ -144,7 +144,7 @@ def findings(task: Task, audited: Sequence[Target]) -> tuple[tuple[int, int], li
     return task[:2], run(subject, task.part)
 
 
-class Run(NamedTuple):
+class AuditRun(NamedTuple):
     """The outcome of one audit.
 
     Attributes:
@@ -166,11 +166,11 @@ class Run(NamedTuple):
     findings: list[Finding]
 
 
-def outcome(found: tuple[tuple[int, int], Iterable[list[Finding]]]) -> Run:
+def outcome(found: tuple[tuple[int, int], Iterable[list[Finding]]]) -> AuditRun:
     """Judges all findings of one audit."""
     (target, number), lists = found
     verdict = judge([finding for some in lists for finding in some])
-    return Run(
+    return AuditRun(
         target,
         number,
         len(verdict.findings),
@@ -181,7 +181,7 @@ def outcome(found: tuple[tuple[int, int], Iterable[list[Finding]]]) -> Run:
     )
 
 
-def report(audited: Sequence[Target], runs: Iterable[Run]) -> dict[str, Any]:
+def report(audited: Sequence[Target], runs: Iterable[AuditRun]) -> dict[str, Any]:
     """The report, ready for JSON."""
     ordered = sorted(runs)
     return {
@@ -201,7 +201,7 @@ def report(audited: Sequence[Target], runs: Iterable[Run]) -> dict[str, Any]:
     }
 
 
-def _entry(target: Target, runs: list[Run]) -> dict[str, Any]:
+def _entry(target: Target, runs: list[AuditRun]) -> dict[str, Any]:
     settings = target.subject.configuration
     promise = settings.mechanism.guarantee()
     bounds = [run.epsilon_bound for run in runs if math.isfinite(run.epsilon_bound)]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dxbeam.audit.evidence import Evidence, Floats
 from dxbeam.audit.references.distributions import Reference
-from dxbeam.audit.references.table import REFERENCES, UNLISTED, Entry, after_resampling
+from dxbeam.audit.references.table import REFERENCES, UNLISTED, MechanismEntry, after_resampling
 from dxbeam.mechanisms import WeighsWords
 from dxbeam.mechanisms.constants.exact_constant import constant_of
 from dxbeam.mechanisms.constants.record import record_of
@@ -139,7 +139,7 @@ class Subject:
         return self.configuration.mechanism.guarantee().sound
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> MechanismEntry:
         """What the audit knows of the mechanism."""
         return REFERENCES.get(self.configuration.mechanism.name, UNLISTED)
 

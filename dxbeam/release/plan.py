@@ -33,7 +33,7 @@ _SAMPLED_DOCUMENTS = 200
 _TIMED_WORDS, _SENTENCE = 1024, 20
 
 
-class Estimate(NamedTuple):
+class Forecast(NamedTuple):
     """A forecast from a sample.
 
     Attributes:
@@ -65,7 +65,7 @@ def estimate(
     configuration: Configuration,
     backend: str = AUTO,
     language_model: LanguageModel | None = None,
-) -> Estimate:
+) -> Forecast:
     """Counts and sanitizes words of a sample of the largest file, and times a search.
 
     What is timed are words of the vocabulary, so a key of zeros is enough for them.
@@ -100,7 +100,7 @@ def estimate(
     tokens_per_second = len(ids) / (time.perf_counter() - start)
     example = expected_shares.decoded_example(search, configuration, language_model)
     cause = likely_cause((document.text for document in documents), vocabulary, configuration.words)
-    return Estimate(int(total), tokens_per_second, sample, problem, example, cause)
+    return Forecast(int(total), tokens_per_second, sample, problem, example, cause)
 
 
 def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> tuple[list[Document], float, str]:
@@ -128,7 +128,7 @@ def describe(
     configuration: Configuration,
     vocabulary: Vocabulary,
     context: Sequence[Pair],
-    forecast: Estimate,
+    forecast: Forecast,
     output: str,
     metrics_output: str,
     repair: Repair | None = None,

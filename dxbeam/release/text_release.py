@@ -47,7 +47,7 @@ class TextRelease(NamedTuple):
         )
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> ReleaseSetting:
         """What it was made with."""
         configuration = self.manifest["configuration"]
         mechanism = dict(configuration["mechanism"])
@@ -71,10 +71,10 @@ class TextRelease(NamedTuple):
             further.append(f"loss {decoding['loss']}")
             further += ["with capitals"] * ("truecase" in decoding)
         resampling = configuration.get("rank_resampling") or {}
-        return Setting(name, tuple(further), resampling.get("c"), epsilon)
+        return ReleaseSetting(name, tuple(further), resampling.get("c"), epsilon)
 
 
-class Setting(NamedTuple):
+class ReleaseSetting(NamedTuple):
     """What a release was made with, as its manifest says.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from dxbeam.text.decoding.likelihoods import Posterior
 from dxbeam.text.decoding.pieces import Breaks
 from dxbeam.text.decoding.reader import Reader, breaks_of_runs, chosen
 from dxbeam.text.public.public_model import with_model
+from dxbeam.text.tables import SanitizedTable, sanitize_table
 from dxbeam.text.truecase import truecased
 
 _BEFORE = np.array([STARTS_SENTENCE, 0, UNKNOWN])  # what places_after calls STARTS, FOLLOWS, CUT
@@ -158,6 +160,47 @@ class Sanitizer:
             batch.add(document)
             yield from batch.take()
         yield from batch.finish()
+
+    def sanitize_table(
+        self,
+        table: Any,
+        text: str = "text",
+        id: str | None = None,
+        keep: Sequence[str] = (),
+        n_jobs: int = 1,
+    ) -> SanitizedTable:
+        """Sanitizes a column of a table.
+
+        What is released does not depend on ``n_jobs``. All rows whose id occurs more than once are
+        rejected. Under a kept secret key give the rows ids: without them a row is named by its
+        number, and equal texts in the same row of two tables come out equal.
+
+        Args:
+          table: a pyarrow.Table or a pandas.DataFrame.
+          text: the column of texts.
+          id: the column of ids, strings or integers, which is released; None names rows by their
+            numbers.
+          keep: further columns of the result, which are released as they are.
+          n_jobs: threads that share the work.
+
+        Raises:
+          ConfigurationError: no table, or no such columns.
+        """
+        levels = self.configuration.epsilon_by
+
+        def for_a_thread() -> Sanitizer:
+            if n_jobs == 1:
+                return self
+            return Sanitizer(
+                NeighborSearch(self.search.vocabulary, 1),
+                self.configuration,
+                self._secret_key,
+                self.language_model,
+                self.shows,
+            )
+
+        level = levels.field if levels else None
+        return sanitize_table(for_a_thread, table, text, id, keep, level, n_jobs)
 
     def at_level(self, level: str) -> Sanitizer | None:
         """The sanitizer of documents of a level, which shares this one's search and key.

@@ -16,7 +16,7 @@ from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release import plan
-from dxbeam.release.plan import Estimate
+from dxbeam.release.plan import Forecast
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
 from tests.support import tiny
@@ -26,7 +26,7 @@ TEXTS = [f"w{i % 300} w{i % 7}, strange{i}!" for i in range(5000)]
 TOKENS = 3 * len(TEXTS)
 
 
-def _estimate(path: Path, name: str, configuration: Configuration = PLAIN) -> Estimate:
+def _estimate(path: Path, name: str, configuration: Configuration = PLAIN) -> Forecast:
     files = matching_files(str(path))
     return plan.estimate(files, CorpusFormat(name), tiny.vocabulary(), configuration)
 
@@ -85,7 +85,7 @@ def test_the_plan_names_what_is_run_on_what_and_what_is_promised(tmp_path: Path)
         settings,
         tiny.vocabulary(),
         [],
-        Estimate(12_345, 100.0),
+        Forecast(12_345, 100.0),
         "here",
         "there",
     )
@@ -121,7 +121,7 @@ def test_durations_are_said_in_a_unit_one_can_picture(
     tmp_path: Path, seconds: int, said: str
 ) -> None:
     path = tiny.write_jsonl(tmp_path / "c.jsonl", [{"text": "w1"}])
-    forecast = Estimate(seconds * 10, 10.0)
+    forecast = Forecast(seconds * 10, 10.0)
     files = matching_files(str(path))
     assert f"about {said} of one core" in plan.describe(
         files, PLAIN, tiny.vocabulary(), [], forecast, "here", "there"

@@ -9,7 +9,7 @@ import pytest
 
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.errors import OutputError
-from dxbeam.release.text_release import Setting, TextRelease, named_releases
+from dxbeam.release.text_release import ReleaseSetting, TextRelease, named_releases
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def _release(configuration: dict[str, Any], **further: Any) -> TextRelease:
 def test_a_setting_is_named_as_the_manifest_has_it() -> None:
     laplace = {"mechanism": {"name": "laplace", "epsilon": 5.0}, "rank_resampling": None}
     plain = _release(laplace).setting
-    assert plain == Setting("laplace", (), None, 5.0)
+    assert plain == ReleaseSetting("laplace", (), None, 5.0)
     assert plain.curve == "laplace"
     resampled = _release({**laplace, "rank_resampling": {"c": 0.04}}).setting
     assert resampled.curve == "laplace, c = 0.04"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dxbeam.analysis.attackers.prior import Prior
-from dxbeam.mechanisms.channels.estimated_channel import Estimate, estimate
+from dxbeam.mechanisms.channels.estimated_channel import EstimatedLaw, estimate
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
 
@@ -25,7 +25,7 @@ class EstimatedChannel:
     """
 
     prior: Prior
-    estimated: Estimate
+    estimated: EstimatedLaw
     search: NeighborSearch
 
     def joint(self, outputs: Ids) -> Iterator[tuple[slice, Floats]]:

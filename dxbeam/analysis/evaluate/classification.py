@@ -45,7 +45,7 @@ class Example(NamedTuple):
     texts: Mapping[str, Features]
 
 
-class Question(NamedTuple):
+class Classification(NamedTuple):
     """What is classified.
 
     Attributes:
@@ -63,20 +63,20 @@ class Question(NamedTuple):
     trials: tuple[tuple[str, str], ...]
 
 
-def task(field: str, models: Sequence[str]) -> Question:
+def task(field: str, models: Sequence[str]) -> Classification:
     """What the released text is good for: a model for original text is trained on it."""
     trials = ((RELEASED, ORIGINAL), (ORIGINAL, ORIGINAL))
-    return Question("task", "task", field, tuple(models), trials)
+    return Classification("task", "task", field, tuple(models), trials)
 
 
-def attack(field: str, models: Sequence[str]) -> Question:
+def attack(field: str, models: Sequence[str]) -> Classification:
     """What the released text still tells: who knows original text of each class reads it.
 
     The last trial is of an attacker who sanitizes the training text, too, as anybody can who knows
     the settings.
     """
     trials = ((ORIGINAL, RELEASED), (ORIGINAL, ORIGINAL), (RELEASED, RELEASED))
-    return Question(f"attack_{field}", "attack", field, tuple(models), trials)
+    return Classification(f"attack_{field}", "attack", field, tuple(models), trials)
 
 
 class Classified(NamedTuple):
@@ -117,7 +117,7 @@ class Trained(NamedTuple):
     models: Mapping[str, Sequence[Model]]
 
 
-def train_on_originals(examples: Sequence[Example], question: Question) -> Trained:
+def train_on_originals(examples: Sequence[Example], question: Classification) -> Trained:
     """Divides documents into parts, and trains every model of a question on their originals.
 
     Args:
@@ -137,7 +137,7 @@ def train_on_originals(examples: Sequence[Example], question: Question) -> Train
     return trained._replace(models=models)
 
 
-def _divided(examples: Sequence[Example], question: Question) -> Trained:
+def _divided(examples: Sequence[Example], question: Classification) -> Trained:
     labels = tuple(sorted({example.label for example in examples}))
     orders = sorted({example.order for example in examples})
     check_classes(len(orders), len(labels), question)
@@ -155,7 +155,7 @@ def _features(examples: Sequence[Example], side: str, kind: str) -> list[Any]:
 
 
 def classify(
-    examples: Sequence[Example], question: Question, trained: Trained | None = None
+    examples: Sequence[Example], question: Classification, trained: Trained | None = None
 ) -> list[Classified]:
     """Trains and tests every model of a question.
 
@@ -208,7 +208,7 @@ def classify(
     return found
 
 
-def check_classes(documents: int, classes: int, question: Question) -> None:
+def check_classes(documents: int, classes: int, question: Classification) -> None:
     """Refuses a field that is no class label.
 
     Args:

@@ -6,12 +6,13 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Plot
 
 from dxbeam.analysis.evaluate.classification import MAJORITY, ORIGINAL, RELEASED
 from dxbeam.analysis.evaluate.text_features import WORDS
 from dxbeam.analysis.measure.tables import Row
 from dxbeam.analysis.pages.figures import INK, as_svg
+from dxbeam.analysis.pages.model import Figure
 from dxbeam.analysis.pages.page import figure
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -33,7 +34,7 @@ _PLOTTED = {
 }
 
 
-class Point(NamedTuple):
+class PlottedRelease(NamedTuple):
     """A release in a plot: its epsilon, and a row of scores.parquet."""
 
     epsilon: float
@@ -88,7 +89,7 @@ def columns(found: Found) -> list[Column]:
     return [*likeness, *classified]
 
 
-def figures(found: Found, releases: Sequence[Any]) -> list[dict[str, Any]]:
+def figures(found: Found, releases: Sequence[Any]) -> list[Figure]:
     """Scores against epsilon, a line for all that is the same but for epsilon.
 
     Args:
@@ -118,12 +119,12 @@ def _title(column: Column) -> str | None:
 
 def _curves(
     found: Found, releases: Sequence[Any], column: Column
-) -> Iterator[tuple[str, list[Point]]]:
+) -> Iterator[tuple[str, list[PlottedRelease]]]:
     for curve in dict.fromkeys(release.curve for release in releases):
         own = [release for release in releases if release.curve == curve]
         keyed = [(release.epsilon, (release.place, *column.key)) for release in own]
         points = [
-            Point(epsilon, found[key])
+            PlottedRelease(epsilon, found[key])
             for epsilon, key in keyed
             if epsilon is not None and key in found
         ]
@@ -151,8 +152,10 @@ def _lines(found: Found, column: Column) -> dict[str, Row]:
     return {name: rows[column.metric] for name, rows in every.items() if column.metric in rows}
 
 
-def _plot(title: str, curves: Mapping[str, Sequence[Point]], lines: Mapping[str, Row]) -> str:
-    plot = Figure(figsize=(5.2, 3.6), layout="constrained")
+def _plot(
+    title: str, curves: Mapping[str, Sequence[PlottedRelease]], lines: Mapping[str, Row]
+) -> str:
+    plot = Plot(figsize=(5.2, 3.6), layout="constrained")
     axes = plot.add_subplot()
     looks = zip(itertools.cycle(_COLOURS), itertools.cycle(_MARKS))
     for (curve, points), (colour, mark) in zip(curves.items(), looks, strict=False):
@@ -183,7 +186,7 @@ def _plot(title: str, curves: Mapping[str, Sequence[Point]], lines: Mapping[str,
 
 
 def _in_words(
-    curves: Mapping[str, Sequence[Point]], lines: Mapping[str, Row], column: Column
+    curves: Mapping[str, Sequence[PlottedRelease]], lines: Mapping[str, Row], column: Column
 ) -> str:
     said = []
     for curve, points in curves.items():

@@ -22,9 +22,9 @@ from dxbeam.analysis.evaluate.classification import (
     MAJORITY,
     ORIGINAL,
     RELEASED,
+    Classification,
     Classified,
     Example,
-    Question,
     Trained,
     classify,
     train_on_originals,
@@ -125,7 +125,7 @@ class Classify(beam.PTransform):
 
     def __init__(
         self,
-        questions: Sequence[Question],
+        questions: Sequence[Classification],
         vocabulary: VocabularyHandle | None,
         function_words: Sequence[str],
     ):
@@ -164,10 +164,10 @@ _ALONE = (ORIGINAL, ORIGINAL)
 
 
 def _learnt(
-    asked: tuple[int, Iterable[Example | None]], questions: Sequence[Question]
+    asked: tuple[int, Iterable[Example | None]], questions: Sequence[Classification]
 ) -> Iterator[Any]:
     number, examples = asked
-    question = Question(*questions[number])
+    question = Classification(*questions[number])
     listed = [example for example in examples if example is not None]
     trained = train_on_originals(listed, question)
     yield pvalue.TaggedOutput(_TRAINED, (number, trained))
@@ -177,11 +177,11 @@ def _learnt(
 
 def _classified(
     asked: tuple[tuple[int, int], Iterable[Example]],
-    questions: Sequence[Question],
+    questions: Sequence[Classification],
     trained: Mapping[int, Trained],
 ) -> Iterator[tuple[int, Classified]]:
     (number, release), examples = asked
-    question = Question(*questions[number])
+    question = Classification(*questions[number])
     trials = tuple(trial for trial in question.trials if trial != _ALONE)
     for score in classify(
         list(examples), question._replace(trials=trials), Trained(*trained[number])
@@ -263,7 +263,7 @@ class _AddUp(beam.CombineFn):
 class _Describe(_WithVocabulary):
     def __init__(
         self,
-        questions: Sequence[Question],
+        questions: Sequence[Classification],
         vocabulary: VocabularyHandle | None,
         function_words: Sequence[str],
     ):

@@ -17,8 +17,8 @@ from dxbeam.analysis.evaluate.classification import (
     MAJORITY,
     ORIGINAL,
     RELEASED,
+    Classification,
     Example,
-    Question,
     check_classes,
     classify,
 )
@@ -131,11 +131,11 @@ def document_utility(
     return DocumentUtility(accuracy, wmd)
 
 
-def _question(field: str, trained_on: str) -> Question:
-    return Question("task", "task", field, (WORDS,), ((trained_on, ORIGINAL),))
+def _question(field: str, trained_on: str) -> Classification:
+    return Classification("task", "task", field, (WORDS,), ((trained_on, ORIGINAL),))
 
 
-def _accuracies(examples: Sequence[Example], question: Question) -> dict[str, Estimate]:
+def _accuracies(examples: Sequence[Example], question: Classification) -> dict[str, Estimate]:
     return {
         score.model: Estimate(score.value, score.low, score.high)
         for score in classify(examples, question)

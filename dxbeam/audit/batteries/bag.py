@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dxbeam.audit import evidence
-from dxbeam.audit.batteries.word import Pair, audit_loss
+from dxbeam.audit.batteries.word import ComparedPair, audit_loss
 from dxbeam.audit.evidence import Counts, Floats
 from dxbeam.audit.references.distributions import Reference
 from dxbeam.audit.subject import Finding, Subject, words_at
@@ -181,7 +181,7 @@ def _audit_loss(
     delta = min(1.0, LENGTH * reference.delta)
     texts = list(TEXTS)
     pairs = [
-        Pair(
+        ComparedPair(
             i,
             j,
             document_loss(TEXTS[texts[i]], TEXTS[texts[j]], losses),

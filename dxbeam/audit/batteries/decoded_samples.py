@@ -17,7 +17,7 @@ import numpy as np
 from dxbeam.audit import evidence
 from dxbeam.audit.batteries.bag import word_losses
 from dxbeam.audit.batteries.decoded import decoding_sanitizer, made_up_model
-from dxbeam.audit.batteries.word import Pair, audit_loss
+from dxbeam.audit.batteries.word import ComparedPair, audit_loss
 from dxbeam.audit.evidence import Counts
 from dxbeam.audit.subject import Finding, Subject
 from dxbeam.documents import Document
@@ -53,13 +53,17 @@ def audit_decoded_samples(subject: Subject, n: int) -> Iterator[Finding]:
     yield from _audit_company(subject, vocabulary, model, setting)
 
 
-def _pairs(corpora: list[list[str]], subject: Subject, vocabulary: Vocabulary) -> list[Pair]:
+def _pairs(
+    corpora: list[list[str]], subject: Subject, vocabulary: Vocabulary
+) -> list[ComparedPair]:
     """All ordered pairs of corpora, with what is claimed of them."""
     losses = word_losses(vocabulary, subject.reference(vocabulary))
     ids = np.array([vocabulary.ids_of(" ".join(corpus).split()) for corpus in corpora])
     named = [" / ".join(corpus) for corpus in corpora]
     return [
-        Pair(i, j, float(losses[ids[i], ids[j]].sum()), np.nan, f'"{named[i]}" and "{named[j]}"')
+        ComparedPair(
+            i, j, float(losses[ids[i], ids[j]].sum()), np.nan, f'"{named[i]}" and "{named[j]}"'
+        )
         for i, j in itertools.permutations(range(len(corpora)), 2)
     ]
 

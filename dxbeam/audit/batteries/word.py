@@ -101,7 +101,7 @@ def _audit_outputs(subject: Subject, vocabulary: Vocabulary, setting: str) -> It
             )
             yield Finding.of(f"released: distribution for {_name(int(word))}", setting, found)
     pairs = [
-        Pair(
+        ComparedPair(
             i,
             j,
             reference.loss(places[i], places[j]),
@@ -121,7 +121,7 @@ def _audit_outputs(subject: Subject, vocabulary: Vocabulary, setting: str) -> It
     )
 
 
-class Pair(NamedTuple):
+class ComparedPair(NamedTuple):
     """Two originals whose released outputs are compared.
 
     Attributes:
@@ -142,7 +142,7 @@ def audit_loss(
     subject: Subject,
     test: str,
     setting: str,
-    pairs: Sequence[Pair],
+    pairs: Sequence[ComparedPair],
     first: Counts,
     second: Counts,
     delta: float,

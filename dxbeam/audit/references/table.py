@@ -23,7 +23,7 @@ from dxbeam.text.configuration import Configuration
 
 
 @dataclass(frozen=True)
-class Entry:
+class MechanismEntry:
     """What the audit knows of one mechanism.
 
     Attributes:
@@ -66,55 +66,65 @@ _PUBLISHED = {"epsilon": 0.3, "delta": 0.4, "clip": 1.0}  # defined in every dim
 
 _SMALL = {"epsilon": 3.0, "cluster_size": 2}  # several clusters of a few words
 
-REFERENCES: dict[str, Entry] = {
-    "laplace": Entry(noise_references.laplace),
-    "mahalanobis": Entry(
+REFERENCES: dict[str, MechanismEntry] = {
+    "laplace": MechanismEntry(noise_references.laplace),
+    "mahalanobis": MechanismEntry(
         noise_references.mahalanobis,
         spread=lambda made, n: (
             math.sqrt((n + 1) * (1 - made.covariance_weight + made.covariance_weight * n))
             / made.epsilon
         ),
     ),
-    "vickrey": Entry(noise_references.vickrey),
-    "gaussian": Entry(
+    "vickrey": MechanismEntry(noise_references.vickrey),
+    "gaussian": MechanismEntry(
         noise_references.gaussian, spread=lambda made, _: 2.5 / math.sqrt(made.epsilon)
     ),
-    "coordinate_laplace": Entry(noise_references.coordinate_laplace, spread=_of_coordinates),
-    "trlaplace": Entry(noise_references.trlaplace, spread=_of_coordinates),
-    "trlaplace_published": Entry(noise_references.trlaplace_published, _PUBLISHED, lambda *_: 0.6),
-    "santext": Entry(choice_references.santext, spread=_of_distances),
-    "santext_plus": Entry(
+    "coordinate_laplace": MechanismEntry(
+        noise_references.coordinate_laplace, spread=_of_coordinates
+    ),
+    "trlaplace": MechanismEntry(noise_references.trlaplace, spread=_of_coordinates),
+    "trlaplace_published": MechanismEntry(
+        noise_references.trlaplace_published, _PUBLISHED, lambda *_: 0.6
+    ),
+    "santext": MechanismEntry(choice_references.santext, spread=_of_distances),
+    "santext_plus": MechanismEntry(
         choice_references.santext_plus,
         {"epsilon": 10.0, "p": 0.3, "sensitive": 0.6},
         spread=_of_distances,
     ),
-    "tem": Entry(choice_references.tem, {"epsilon": 10.0, "beta": 0.2}, spread=_of_distances),
-    "fluent": Entry(
+    "tem": MechanismEntry(
+        choice_references.tem, {"epsilon": 10.0, "beta": 0.2}, spread=_of_distances
+    ),
+    "fluent": MechanismEntry(
         choice_references.fluent, {"epsilon": 10.0, "gamma": 0.8}, spread=_of_distances
     ),
-    "custext": Entry(cluster_references.custext, _SMALL, by_place=False),
-    "cluster_response": Entry(cluster_references.cluster_response, _SMALL, by_place=False),
-    "diffractor": Entry(order_references.diffractor, {"epsilon": 1.0, "orders": 2}, by_place=False),
-    "diffractor_tem": Entry(
+    "custext": MechanismEntry(cluster_references.custext, _SMALL, by_place=False),
+    "cluster_response": MechanismEntry(cluster_references.cluster_response, _SMALL, by_place=False),
+    "diffractor": MechanismEntry(
+        order_references.diffractor, {"epsilon": 1.0, "orders": 2}, by_place=False
+    ),
+    "diffractor_tem": MechanismEntry(
         order_references.diffractor_tem, {"epsilon": 1.0, "gamma": 3}, by_place=False
     ),
-    "custext_published": Entry(cluster_references.custext_published, {"epsilon": 3.0, "k": 3}),
-    "tem_published": Entry(
+    "custext_published": MechanismEntry(
+        cluster_references.custext_published, {"epsilon": 3.0, "k": 3}
+    ),
+    "tem_published": MechanismEntry(
         choice_references.tem_published, {"epsilon": 10.0, "beta": 0.2}, spread=_of_distances
     ),
-    "mahalanobis_published": Entry(
+    "mahalanobis_published": MechanismEntry(
         noise_references.mahalanobis_published,
         spread=lambda made, n: (n + 1) / made.epsilon if n > 1 else math.sqrt(2) / made.epsilon,
     ),
-    "scaled_noise_published": Entry(
+    "scaled_noise_published": MechanismEntry(
         noise_references.scaled_noise_published,
         {"epsilon": 10.0, "ratio": 2.0, "frequent": 0.4},
     ),
-    "truncated_gumbel": Entry(choice_references.truncated_gumbel, spread=_of_distances),
+    "truncated_gumbel": MechanismEntry(choice_references.truncated_gumbel, spread=_of_distances),
 }
 """What mechanisms should do, by name."""
 
-UNLISTED = Entry(_euclidean_claim)
+UNLISTED = MechanismEntry(_euclidean_claim)
 """What is assumed of a mechanism without an entry."""
 
 

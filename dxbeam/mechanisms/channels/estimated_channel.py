@@ -59,7 +59,7 @@ _OUTPUT_STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 1e6)
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class EstimatedLaw:
     """What pairs of original and released words say of a channel; numbers only.
 
     Attributes:
@@ -106,7 +106,7 @@ class Estimate:
         return first, np.searchsorted(released, outputs, side="right")
 
 
-def estimate(originals: Ids, released: Ids, shares: Floats, search: NeighborSearch) -> Estimate:
+def estimate(originals: Ids, released: Ids, shares: Floats, search: NeighborSearch) -> EstimatedLaw:
     """Estimates a channel.
 
     Args:
@@ -132,7 +132,7 @@ def estimate(originals: Ids, released: Ids, shares: Floats, search: NeighborSear
     expected = shares[originals[used]] * law[own] / (masses @ law)
     strength = _strength(originals[used], released[used], expected, pairs)
     outputs = _output_shares(originals, released, shares)
-    return Estimate(law, width, strength, outputs, pairs)
+    return EstimatedLaw(law, width, strength, outputs, pairs)
 
 
 class EstimatedWordChannel:
@@ -144,7 +144,7 @@ class EstimatedWordChannel:
       search: the vocabulary.
     """
 
-    def __init__(self, estimate: Estimate, shares: Floats, search: NeighborSearch):
+    def __init__(self, estimate: EstimatedLaw, shares: Floats, search: NeighborSearch):
         self._estimate, self._shares, self._search = estimate, shares, search
         words = len(shares)
         self._keys = estimate.pairs[:, 0] * words + estimate.pairs[:, 1]

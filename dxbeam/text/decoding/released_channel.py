@@ -21,7 +21,11 @@ import numpy as np
 
 from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import ChoosesWords, Mechanism
-from dxbeam.mechanisms.channels.estimated_channel import Estimate, EstimatedWordChannel, estimate
+from dxbeam.mechanisms.channels.estimated_channel import (
+    EstimatedLaw,
+    EstimatedWordChannel,
+    estimate,
+)
 from dxbeam.mechanisms.channels.resampled_channel import ResampledWordChannel
 from dxbeam.mechanisms.channels.word_channel import FallingChannel, LogSums, WordChannel
 from dxbeam.mechanisms.sampling.resampling import RankResampling
@@ -46,7 +50,7 @@ class Learnt(NamedTuple):
     """
 
     log_sums: LogSums | None = None
-    estimated: Estimate | None = None
+    estimated: EstimatedLaw | None = None
 
 
 def kind_of(mechanism: Mechanism) -> str:
