@@ -119,11 +119,14 @@ def test_mistakes_are_told_as_by_the_launcher(command: str, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_a_package_called_pipelines_is_not_in_the_way(tmp_path: Path) -> None:
-    """Neither of the launcher nor of Beam's workers, which have this folder on their path too."""
+    """Neither of the launcher nor of Beam's workers, which have this folder on their path too.
+
+    A worker is a process, also where there is one.
+    """
     (tmp_path / "pipelines").mkdir()
     for name in ("__init__", "sanitize", "audit"):
         (tmp_path / "pipelines" / f"{name}.py").write_text(FOREIGN)
-    workers = ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]
+    workers = ["--direct_running_mode=multi_processing", "--direct_num_workers=1"]
     corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", [{"id": "a", "text": "w1 w2"}])
     uri = tiny.write_artifact(tmp_path / "vocabulary")
     flags = [f"--vocabulary={uri}", f"--input={corpus}", "--output=out", "--epsilon=5"]
@@ -131,7 +134,7 @@ def test_a_package_called_pipelines_is_not_in_the_way(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     assert len(tiny.released(tmp_path / "out")) == 1
     # This launcher has functions that its workers must be given.
-    audit = ["--mechanism=santext", "--epsilon=5", "--samples=small", "--report=audit.json"]
+    audit = ["--mechanism=released_vectors", "--samples=small", "--report=audit.json"]
     ended = _dxbeam(tmp_path, "audit", *audit, *workers)
     assert ended.returncode == 0, ended.stderr
     assert (tmp_path / "audit.json").exists()

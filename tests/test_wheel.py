@@ -82,7 +82,7 @@ def test_it_holds_launchers_demo_data_and_types_and_no_name_but_dxbeam(wheel: Pa
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"dxbeam"}
     launchers = {f"dxbeam/pipelines/{path.name}" for path in (ROOT / "pipelines").glob("*.py")}
     demo = {"dxbeam/py.typed", "dxbeam/demo/sample_corpus.jsonl"}
-    pages = ("figure", "page", "report", "calibration", "evaluation", "card", "preview")
+    pages = ("page", "parts", "report", "calibration", "evaluation", "frontier", "card", "preview")
     demo |= {f"dxbeam/analysis/pages/{name}.html.jinja" for name in pages}
     demo.add("dxbeam/analysis/pages/preview.js")
     demo |= {
@@ -105,7 +105,7 @@ def test_it_works_where_it_is_installed(programs: Path, folder: Path) -> None:
     (folder / "corpus.jsonl").write_text("".join(corpus.open().readlines()[:20]))
     flags = ["--input=corpus.jsonl", "--vocabulary=demo", "--epsilon=10", "--output=release"]
     ledger = ["--ledger=ledger.jsonl", "--corpus_id=notes", "--max_epsilon=30"]
-    workers = ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]
+    workers = ["--direct_running_mode=multi_processing", "--direct_num_workers=1"]
     told = _run(dxbeam_command, "sanitize", *flags, *ledger, *workers, cwd=folder)
     assert told.returncode == 0, told.stderr
     assert "Released 20 documents" in told.stdout

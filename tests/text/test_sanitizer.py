@@ -18,6 +18,7 @@ from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text import batch as module
 from dxbeam.text.batch import MASK, Sanitized
 from dxbeam.text.configuration import Configuration
@@ -297,10 +298,8 @@ def test_ten_and_ten_point_zero_are_one_configuration() -> None:
 
 
 def test_in_two_hundred_runs_no_two_keys_are_alike() -> None:
-    document = Document("a", "w1 " * 50)
-    texts = {
-        _texts(Sanitizer(tiny.vocabulary(), Laplace(1.0)), [document])["a"] for _ in range(200)
-    }
+    document, search = Document("a", "w1 " * 50), NeighborSearch(tiny.vocabulary())
+    texts = {_texts(Sanitizer(search, Laplace(1.0)), [document])["a"] for _ in range(200)}
     assert len(texts) == 200
     assert np.unique([len(text.split()) for text in texts]).tolist() == [50]
 

@@ -208,15 +208,16 @@ def test_the_same_decoded_bytes(
         assert f"searched exactly, by the backend {search}" in caplog.text
 
 
-@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "mode", ["in_memory", pytest.param("multi_processing", marks=pytest.mark.slow)]
+)
 def test_what_a_mechanism_was_given_travels_to_other_processes(
-    uri: str, key: str, model: str, processes: int
+    uri: str, key: str, model: str, mode: str
 ) -> None:
     """An opened language model travels by its handle; a list of words as it is."""
     vocabulary = artifact.open_vocabulary(uri)
     shares = {word: 1.0 + i for i, word in enumerate(vocabulary.words[:200])}
-    mode = "multi_processing" if processes > 1 else "in_memory"
-    flags = [f"--direct_num_workers={processes}", f"--direct_running_mode={mode}"]
+    flags = ["--direct_num_workers=1", f"--direct_running_mode={mode}"]
     with beam.Pipeline(options=PipelineOptions(flags)) as pipeline:
         rows = pipeline | beam.Create([beam.Row(**record) for record in RECORDS[:10]])
         for mechanism in (
