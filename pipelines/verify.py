@@ -98,9 +98,9 @@ def _check_place(place: str, release: str) -> None:
 
 def _write_card(place: str, verified: VerifiedRelease) -> None:
     """Writes the card. jinja2 is loaded here only: nothing else that verifies needs it."""
-    from dxbeam.analysis.pages.page import render
+    from dxbeam.analysis.pages.card import card_page
 
-    storage.create_once(place, render("card.html.jinja", card=card(verified)).encode())
+    storage.create_once(place, card_page(card(verified)).encode())
     print(f"Card: {place}")
 
 

@@ -82,7 +82,7 @@ def test_it_holds_launchers_demo_data_and_types_and_no_name_but_dxbeam(wheel: Pa
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"dxbeam"}
     launchers = {f"dxbeam/pipelines/{path.name}" for path in (ROOT / "pipelines").glob("*.py")}
     demo = {"dxbeam/py.typed", "dxbeam/demo/sample_corpus.jsonl"}
-    pages = ("figure", "page", "report", "calibration", "evaluation", "card", "preview")
+    pages = ("page", "parts", "report", "calibration", "evaluation", "frontier", "card", "preview")
     demo |= {f"dxbeam/analysis/pages/{name}.html.jinja" for name in pages}
     demo.add("dxbeam/analysis/pages/preview.js")
     demo |= {

@@ -199,7 +199,7 @@ def find_mechanisms() -> dict[str, type[Mechanism]]:
       ConfigurationError: a mechanism's name is not its file's, or it is no frozen dataclass with
         ``draws``, ``release`` and ``guarantee``.
     """
-    found: dict[str, type[Mechanism]] = {}
+    mechanisms: dict[str, type[Mechanism]] = {}
     published = importlib.import_module(f"{__name__}.published")
     for folder in (sys.modules[__name__], published):
         for file in pkgutil.iter_modules(folder.__path__):
@@ -207,25 +207,25 @@ def find_mechanisms() -> dict[str, type[Mechanism]]:
                 continue
             module = importlib.import_module(f"{folder.__name__}.{file.name}")
             classes: list[tuple[str, Any]] = inspect.getmembers(module, inspect.isclass)
-            for _, made in classes:
-                if made.__module__ == module.__name__ and "name" in vars(made):
-                    _check(made, file.name)
-                    found[file.name] = made
-    return dict(sorted(found.items(), key=lambda named: (named[0] != DEFAULT, named[0])))
+            for _, kind in classes:
+                if kind.__module__ == module.__name__ and "name" in vars(kind):
+                    _check(kind, file.name)
+                    mechanisms[file.name] = kind
+    return dict(sorted(mechanisms.items(), key=lambda named: (named[0] != DEFAULT, named[0])))
 
 
-def _check(made: type[Any], file: str) -> None:
-    where = f"{made.__module__.replace('.', '/')}.py: {made.__name__}"
-    if made.name != file:
+def _check(kind: type[Any], file: str) -> None:
+    where = f"{kind.__module__.replace('.', '/')}.py: {kind.__name__}"
+    if kind.name != file:
         raise ConfigurationError(
-            f"{where} has the name {made.name!r}; a mechanism has the name of its file, so set "
+            f"{where} has the name {kind.name!r}; a mechanism has the name of its file, so set "
             f'name = "{file}" or rename the file'
         )
-    settings = getattr(made, "__dataclass_params__", None)
+    settings = getattr(kind, "__dataclass_params__", None)
     if settings is None or not settings.frozen:
         raise ConfigurationError(f"{where} must be a dataclass(frozen=True)")
     for method in ("draws", "release", "guarantee"):
-        if not callable(getattr(made, method, None)):
+        if not callable(getattr(kind, method, None)):
             raise ConfigurationError(f"{where} has no method {method}; see Mechanism")
 
 
@@ -254,23 +254,23 @@ def make_mechanism(name: str, **parameters: Any) -> Mechanism:
             + (f"did you mean {close[0]}? All are: " if close else "choose from ")
             + ", ".join(MECHANISMS)
         )
-    made = MECHANISMS[name]
-    fields = {field.name: field for field in dataclasses.fields(made)}  # type: ignore[arg-type]
-    given = {key: value for key, value in parameters.items() if value is not None}
-    for key in given:
+    kind = MECHANISMS[name]
+    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    chosen = {key: value for key, value in parameters.items() if value is not None}
+    for key in chosen:
         if key in _PUBLIC and key not in fields:
-            raise ConfigurationError(_no_public(made, key))
+            raise ConfigurationError(_no_public(kind, key))
         if key not in fields:
             raise ConfigurationError(
                 f"`mechanism` {name} has no parameter {key}; it has {', '.join(fields)}"
             )
     for key, field in fields.items():
-        if key not in given and field.default is dataclasses.MISSING:
+        if key not in chosen and field.default is dataclasses.MISSING:
             raise ConfigurationError(f"`mechanism` {name} needs the parameter {key}")
-    return made(
+    return kind(
         **{
             key: value if choices_of(fields[key]) else _number(key, value)
-            for key, value in given.items()
+            for key, value in chosen.items()
         }
     )
 
@@ -279,7 +279,7 @@ _PUBLIC = ("importance", "base", "constant")
 """Parameters that are neither numbers nor names."""
 
 
-def _no_public(made: type[Mechanism], key: str) -> str:
+def _no_public(kind: type[Mechanism], key: str) -> str:
     """Why a mechanism takes no weights of words, no base measure or no exact constant."""
     takes = [
         each.name
@@ -290,15 +290,15 @@ def _no_public(made: type[Mechanism], key: str) -> str:
         what = "exact" if key == "constant" else ""
         return (
             f"`{key}` {what}".rstrip() + f" goes with `mechanism` {' or '.join(takes)}, which "
-            f"draw a word by its probability, not with {made.name}"
+            f"draw a word by its probability, not with {kind.name}"
         )
     reason = (
         "noise whose scale depends on the word has no finite bound"
-        if issubclass(made, AddsNoise)
+        if issubclass(kind, AddsNoise)
         else "there is no form of it for which a bound is proved"
     )
     return (
-        f"`importance` goes with `mechanism` {' or '.join(takes)}, not with {made.name}: {reason}; "
+        f"`importance` goes with `mechanism` {' or '.join(takes)}, not with {kind.name}: {reason}; "
         "see docs/guides/budgets-per-word.md"
     )
 

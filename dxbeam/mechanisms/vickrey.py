@@ -39,7 +39,7 @@ from dxbeam.space.search.neighbors import Ids, NeighborSearch
 Noise = Laplace | Mahalanobis | Gaussian | CoordinateLaplace
 
 NOISES: dict[str, type[Noise]] = {
-    made.name: made for made in (Laplace, Mahalanobis, Gaussian, CoordinateLaplace)
+    kind.name: kind for kind in (Laplace, Mahalanobis, Gaussian, CoordinateLaplace)
 }
 """The mechanisms whose noise can be taken, by name; the default first."""
 
@@ -89,21 +89,21 @@ class Vickrey:
         Raises:
           ConfigurationError: a parameter that it does not have, or that is out of range.
         """
-        made = NOISES[self.noise_of or Laplace.name]
-        known = {each.name for each in dataclasses.fields(made)}
-        own = ("epsilon", "t", "noise_of")
-        given = {
+        kind = NOISES[self.noise_of or Laplace.name]
+        known = {each.name for each in dataclasses.fields(kind)}
+        not_of_noise = ("epsilon", "t", "noise_of")
+        chosen = {
             each.name: value
             for each in dataclasses.fields(self)
-            if each.name not in own and (value := getattr(self, each.name)) is not None
+            if each.name not in not_of_noise and (value := getattr(self, each.name)) is not None
         }
-        for key in given:
+        for key in chosen:
             if key not in known:
                 raise ConfigurationError(
                     f"`mechanism` vickrey takes {key} only with the noise of a mechanism that has "
-                    f"it, not with noise_of = {made.name}"
+                    f"it, not with noise_of = {kind.name}"
                 )
-        return made(epsilon=self.epsilon, **given)
+        return kind(epsilon=self.epsilon, **chosen)
 
     def draws(self, dimensions: int) -> int:
         """Random numbers per word: the noise's, and one for the choice."""

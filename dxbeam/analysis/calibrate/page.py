@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dxbeam.analysis.calibrate.compute import (
     CHOICE,
@@ -22,6 +22,7 @@ from dxbeam.analysis.calibrate.compute import (
 from dxbeam.analysis.calibrate.figures import targets_figure
 from dxbeam.analysis.calibrate.transform import CURVE, Sampled
 from dxbeam.analysis.pages import figures
+from dxbeam.analysis.pages.model import Figure, Page
 from dxbeam.analysis.pages.page import Heading, figure, render
 
 SURE = "words that had no part in the choice; the intervals hold together with 95 % confidence"
@@ -135,6 +136,11 @@ def page(found: Calibrated) -> str:
     best = best_at_each_epsilon(first, answer.targets)
     return render(
         "calibration.html.jinja",
+        Page(
+            f"Which setting meets a target: {found.heading.vocabulary['name']}",
+            "Which setting meets a target",
+            found.heading.command,
+        ),
         found=found,
         heading=found.heading,
         answer=answer,
@@ -147,7 +153,7 @@ def page(found: Calibrated) -> str:
     )
 
 
-def _figures(answer: Answer, rows: Sequence[Row]) -> list[dict[str, Any]]:
+def _figures(answer: Answer, rows: Sequence[Row]) -> list[Figure]:
     at = answer.verified
     levels = [(target.share, target.value) for target in answer.targets]
     c = "no rank resampling" if at["rank_c"] is None else f"c = {at['rank_c']:g}"

@@ -6,12 +6,13 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Plot
 
 from dxbeam.analysis.evaluate.classification import MAJORITY, ORIGINAL, RELEASED
 from dxbeam.analysis.evaluate.text_features import WORDS
 from dxbeam.analysis.measure.tables import Row
 from dxbeam.analysis.pages.figures import INK, as_svg
+from dxbeam.analysis.pages.model import Figure
 from dxbeam.analysis.pages.page import figure
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -88,7 +89,7 @@ def columns(found: Found) -> list[Column]:
     return [*likeness, *classified]
 
 
-def figures(found: Found, releases: Sequence[Any]) -> list[dict[str, Any]]:
+def figures(found: Found, releases: Sequence[Any]) -> list[Figure]:
     """Scores against epsilon, a line for all that is the same but for epsilon.
 
     Args:
@@ -154,7 +155,7 @@ def _lines(found: Found, column: Column) -> dict[str, Row]:
 def _plot(
     title: str, curves: Mapping[str, Sequence[PlottedRelease]], lines: Mapping[str, Row]
 ) -> str:
-    plot = Figure(figsize=(5.2, 3.6), layout="constrained")
+    plot = Plot(figsize=(5.2, 3.6), layout="constrained")
     axes = plot.add_subplot()
     looks = zip(itertools.cycle(_COLOURS), itertools.cycle(_MARKS))
     for (curve, points), (colour, mark) in zip(curves.items(), looks, strict=False):

@@ -16,9 +16,11 @@ from dxbeam.analysis.evaluate.figures import columns, figures, found_by_release,
 from dxbeam.analysis.evaluate.transform import Over, every_document
 from dxbeam.analysis.evaluate.word_movers import MOST_PAIRS, MOST_WORDS
 from dxbeam.analysis.measure.tables import Row, write_table
+from dxbeam.analysis.pages.model import Page
 from dxbeam.analysis.pages.page import REPORT, render
 
 SCORES = "scores.parquet"
+_TITLE = "What the released text is good for, and what it tells"
 PROBLEM = "nothing-compared.txt"
 """Written in place of the page where there is nothing to compare, for the launcher to tell."""
 
@@ -237,6 +239,7 @@ def page(
     several = len(parts) > 1
     return render(
         "evaluation.html.jinja",
+        Page(_TITLE, _TITLE, heading.command),
         heading=heading,
         parts=parts,
         rejected=unpaired.rejected,

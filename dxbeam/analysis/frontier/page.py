@@ -18,6 +18,7 @@ from dxbeam.analysis.measure.plan import promises
 from dxbeam.analysis.measure.public_parameters import taken_apart
 from dxbeam.analysis.measure.tables import write_table
 from dxbeam.analysis.pages import page as pages
+from dxbeam.analysis.pages.model import Figure, Page
 from dxbeam.analysis.pages.page import Heading, render
 from dxbeam.mechanisms import parse_parameters
 
@@ -108,7 +109,7 @@ def page(asked: Asked, points: Sequence[Point], baseline: Any = None) -> str:
     """
     best = best_within(points, asked.most_risk)
     curves, within = {point.curve: point for point in points}, {point.curve for point in best}
-    tasks: list[dict[str, Any]] = []
+    tasks: list[Figure] = []
     if baseline is not None:
         levels = {
             "learnt from the originals": baseline.original.value,
@@ -117,6 +118,11 @@ def page(asked: Asked, points: Sequence[Point], baseline: Any = None) -> str:
         tasks = panels(points, asked.most_risk, "task_accuracy", levels)
     return render(
         "frontier.html.jinja",
+        Page(
+            f"Utility against risk: {asked.heading.vocabulary['name']}",
+            "What settings leave, and what attackers get",
+            asked.heading.command,
+        ),
         asked=asked,
         points=points,
         pictures=panels(points, asked.most_risk, "useful", {}),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Plot
 
 from dxbeam.analysis.frontier.compute import Estimate, Point
 from dxbeam.analysis.pages.figures import INK, as_svg
+from dxbeam.analysis.pages.model import Figure
 from dxbeam.analysis.pages.page import figure
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#a6761d")
@@ -24,7 +25,7 @@ AXES = {
 
 def panels(
     points: Sequence[Point], most_risk: float, utility: str, levels: dict[str, float]
-) -> list[dict[str, Any]]:
+) -> list[Figure]:
     """A panel without rank resampling and one for each c, all with the same axes and marks.
 
     Args:
@@ -72,7 +73,7 @@ def _panel(
     utility: str,
     levels: dict[str, float],
 ) -> str:
-    plot = Figure(figsize=(5.2, 4.6), layout="constrained")
+    plot = Plot(figsize=(5.2, 4.6), layout="constrained")
     axes = plot.add_subplot()
     axes.axvline(most_risk, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
     axes.text(most_risk, 1.0, f" {most_risk:.0%}", color=INK, fontsize=8, va="top",

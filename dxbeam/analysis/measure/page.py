@@ -17,6 +17,7 @@ from dxbeam.analysis.measure.proportions import Sums
 from dxbeam.analysis.measure.tables import Row
 from dxbeam.analysis.measure.word_sample import BY_FREQUENCY
 from dxbeam.analysis.pages import figures
+from dxbeam.analysis.pages.model import Figure, Page
 from dxbeam.analysis.pages.page import REPORT, Heading, figure, flags, render
 from dxbeam.analysis.theory import noise_shape, one_dimension
 
@@ -134,6 +135,11 @@ def page(plan: Plan, heading: Heading, rows: Found, left_out: int) -> str:
     """
     return render(
         "report.html.jinja",
+        Page(
+            f"What these settings do: {heading.vocabulary['name']}",
+            "What these settings do",
+            heading.command,
+        ),
         heading=heading,
         sample=plan.sample,
         by_frequency=plan.sample.weighting == BY_FREQUENCY,
@@ -169,12 +175,12 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
         )
     useful = [
         (
-            shown["rows"][0]["rank_c"],
-            next((row for row in shown["rows"] if row["distant"] <= 0.5), None),
+            shown.rows[0]["rank_c"],
+            next((row for row in shown.rows if row["distant"] <= 0.5), None),
         )
         for shown in made
     ]
-    plain = made[0]["rows"]
+    plain = made[0].rows
     ranks, words = _own(setting, rows.ranks), _own(setting, rows.words)
     further = [
         figure(
@@ -218,7 +224,7 @@ def _own(setting: Setting, rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if (row["mechanism"], row["parameters"]) == own]
 
 
-def _geometry_figures(plan: Plan, rows: Found) -> list[dict[str, Any]]:
+def _geometry_figures(plan: Plan, rows: Found) -> list[Figure]:
     made = []
     if plan.points:
         made.append(
@@ -242,7 +248,7 @@ def _geometry_figures(plan: Plan, rows: Found) -> list[dict[str, Any]]:
     return made
 
 
-def _noise_figures(plan: Plan, dimensions: int) -> list[dict[str, Any]]:
+def _noise_figures(plan: Plan, dimensions: int) -> list[Figure]:
     """The paper's Figures 1 and 4, where its mechanism is measured."""
     laplace = next((s for s in plan.settings if s.mechanism == "laplace"), None)
     if laplace is None:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from dxbeam.analysis.measure.public_parameters import taken_apart
 from dxbeam.analysis.measure.tables import Row
+from dxbeam.analysis.pages.model import Figure, Page
 from dxbeam.space.artifact.artifact import VocabularyHandle
 
 REPORT = "report.html"
@@ -46,7 +47,7 @@ def heading(
     return Heading(described, corpus or "", shlex.join(["dxbeam", *command]))
 
 
-def render(template: str, **values: Any) -> str:
+def render(template: str, page: Page, **values: Any) -> str:
     """A page from a template of this folder."""
     environment = Environment(
         loader=PackageLoader("dxbeam", "analysis/pages"),
@@ -55,12 +56,13 @@ def render(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(template).render(version=metadata.version("dxbeam"), **values)
+    version = metadata.version("dxbeam")
+    return environment.get_template(template).render(page=page, version=version, **values)
 
 
-def figure(title: str, svg: str, alternative: str, rows: Sequence[Row] = ()) -> dict[str, Any]:
+def figure(title: str, svg: str, alternative: str, rows: Sequence[Row] = ()) -> Figure:
     """A picture, what it shows in words, and the rows behind it."""
-    return {"title": title, "svg": Markup(svg), "alt": alternative, "rows": rows}
+    return Figure(title, Markup(svg), alternative, rows)
 
 
 def flags(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from dxbeam.analysis.measure.plan import Named
 from dxbeam.analysis.pages import page as pages
+from dxbeam.analysis.pages.model import Page
 from dxbeam.analysis.preview.model import page_model
 from dxbeam.analysis.preview.packing import packed
 from dxbeam.analysis.preview.sample import Sample
@@ -20,6 +21,12 @@ LARGEST = 2_000_000
 """Bytes that a page may have."""
 
 TEMPLATE = "preview.html.jinja"
+
+_PAGE = Page(
+    "Preview: what a release of this text would be",
+    "What a release of this text would be",
+    script=True,
+)
 
 _HEIGHT = 900  # pixels in a notebook
 
@@ -93,7 +100,7 @@ def page(
         "rare": _rare(places.language_model if model is not None else ""),
         "original": _original(sample),
     }
-    made = pages.render(TEMPLATE, preview=shown, data=packed(data))
+    made = pages.render(TEMPLATE, _PAGE, preview=shown, data=packed(data))
     if len(made.encode()) > LARGEST:
         raise ConfigurationError(
             f"`mechanisms`: the page would have more than {LARGEST:,} bytes; name fewer, or show a "

@@ -73,9 +73,9 @@ class ExactConstant:
         for guaranteed, nominal in self.levels:
             if guaranteed == epsilon:
                 return nominal
-        found = ", ".join(f"{guaranteed:g}" for guaranteed, _ in self.levels)
+        listed = ", ".join(f"{guaranteed:g}" for guaranteed, _ in self.levels)
         raise ConfigurationError(
-            f"`constant` exact: the scan solved for epsilon = {found}, and not for {epsilon:g}; "
+            f"`constant` exact: the scan solved for epsilon = {listed}, and not for {epsilon:g}; "
             "run dxbeam scan-constant with this epsilon"
         )
 

@@ -54,8 +54,8 @@ def metric_ratio(
     scan = _Scan(density, vocabulary)
     best = MetricRatio(0.0, None)
     with worker_threads(threads) as pool:
-        for found in pool.map(scan.rows, range(0, len(scan.ids), _ROWS)):
-            best = max(best, found, key=lambda each: each.ratio)
+        for candidate in pool.map(scan.rows, range(0, len(scan.ids), _ROWS)):
+            best = max(best, candidate, key=lambda each: each.ratio)
     return best._replace(ratio=best.ratio * scan.room)
 
 
@@ -90,10 +90,10 @@ class _Scan:
             columns = slice(begin, min(begin + _ROWS, len(self.ids)))
             known = max(best.ratio, self._best)
             row, column = np.nonzero(self._own(rows, columns) > self._least(rows, columns, known))
-            found = self._settled(rows.start + row, columns.start + column)
-            if found.ratio > best.ratio:
-                best = found
-                self._best = max(self._best, found.ratio)
+            candidate = self._settled(rows.start + row, columns.start + column)
+            if candidate.ratio > best.ratio:
+                best = candidate
+                self._best = max(self._best, candidate.ratio)
         return best
 
     def _least(self, rows: slice, columns: slice, known: float) -> Floats:
@@ -128,8 +128,8 @@ class _Scan:
             if self._density.whiten is not None:
                 moved = moved @ self._density.whiten
             order = 1 if self._density.absolute else 2
-            own = np.asarray(np.linalg.norm(moved, ord=order, axis=1)) * self._scale
-            ratios: Floats = np.divide(own, apart, out=np.zeros_like(own), where=apart > 0)
+            lengths = np.asarray(np.linalg.norm(moved, ord=order, axis=1)) * self._scale
+            ratios: Floats = np.divide(lengths, apart, out=np.zeros_like(lengths), where=apart > 0)
             place = int(ratios.argmax())
             if ratios[place] > best.ratio:
                 pair = int(self.ids[one[place]]), int(self.ids[other[place]])

@@ -101,8 +101,8 @@ def largest_gaps(exponents: Exponents, word: int, others: Ids) -> Floats:
         left = exponents.vectors(others[part])
         for columns in exponents.blocks(0, 512, exponents.outputs):
             right = exponents.vectors(columns)
-            own = exponents.block(np.array([word]), columns, row, right)
+            at_itself = exponents.block(np.array([word]), columns, row, right)
             rows = exponents.block(others[part], columns, left, right)
-            rows -= own
+            rows -= at_itself
             np.maximum(gaps[part], rows.max(axis=1), out=gaps[part])
     return gaps

@@ -69,7 +69,7 @@ class Pairs:
 
 
 @dataclass
-class Found:
+class ScanState:
     """The state of a scan.
 
     Attributes:
@@ -82,7 +82,7 @@ class Found:
     pair: tuple[int, int] | None = None
     open: Pairs = field(default_factory=Pairs)
 
-    def merge(self, other: Found) -> None:
+    def merge(self, other: ScanState) -> None:
         """Adds what another part of the scan has found."""
         if other.excess > self.excess:
             self.excess, self.pair = other.excess, other.pair
@@ -101,33 +101,33 @@ class PairScan:
     def __init__(self, exponents: Exponents, log_sums: Floats, error: float):
         self.exponents, self.log_sums, self.error = exponents, log_sums, error
 
-    def probe(self) -> Found:
+    def probe(self) -> ScanState:
         """Pairs of the sources with the smallest and the largest Z with all others."""
         order = np.argsort(self.log_sums, kind="stable")
-        found = Found()
+        state = ScanState()
         for ids in (order[:PROBED], order[-PROBED:]):
-            self._scan(ids, 0, found)
-        return found
+            self._scan(ids, 0, state)
+        return state
 
-    def rows(self, rows: slice, known: float = RESOLUTION) -> Found:
+    def rows(self, rows: slice, known: float = RESOLUTION) -> ScanState:
         """Pairs of a range of sources with all later ones.
 
         Args:
           rows: the range.
           known: an excess that some pair is known to reach.
         """
-        found = Found(known)
+        state = ScanState(known)
         for block in self.exponents.blocks(rows.start, ROWS, rows.stop):
-            self._scan(np.arange(block.start, block.stop), block.start, found)
-        return found
+            self._scan(np.arange(block.start, block.stop), block.start, state)
+        return state
 
-    def _scan(self, ids: Ids, start: int, found: Found) -> None:
+    def _scan(self, ids: Ids, start: int, state: ScanState) -> None:
         """Pairs of some sources with all from ``start`` on."""
         left = self.exponents.vectors(ids)
         for columns in self.exponents.blocks(start, COLUMNS):
-            row, column = self._passing(ids, columns, left, found.excess)
+            row, column = self._passing(ids, columns, left, state.excess)
             if len(row):
-                self._settle(ids[row], columns.start + column, found)
+                self._settle(ids[row], columns.start + column, state)
 
     def _passing(self, ids: Ids, columns: slice, left: Floats, known: float) -> tuple[Ids, Ids]:
         """Places in a block whose excess may be above what is known."""
@@ -159,7 +159,7 @@ class PairScan:
         later = ids[row] != columns.start + column
         return row[later], column[later]
 
-    def _settle(self, first: Ids, second: Ids, found: Found) -> None:
+    def _settle(self, first: Ids, second: Ids, state: ScanState) -> None:
         """Exact exponents of pairs; those that may be above what is known stay open."""
         swapped = self.log_sums[first] > self.log_sums[second]
         first, second = np.where(swapped, second, first), np.where(swapped, first, second)
@@ -171,8 +171,8 @@ class PairScan:
         upper = (higher + 2 * self.error) / apart * share
         reached = (higher - 2 * self.error) / apart / share
         reached[first >= self.exponents.outputs] = 0.0
-        if len(reached) and reached.max() > found.excess:
+        if len(reached) and reached.max() > state.excess:
             best = int(reached.argmax())
-            found.excess = float(reached[best])
-            found.pair = int(first[best]), int(second[best])
-        found.open = found.open.joined(Pairs(first, second, upper), found.excess)
+            state.excess = float(reached[best])
+            state.pair = int(first[best]), int(second[best])
+        state.open = state.open.joined(Pairs(first, second, upper), state.excess)

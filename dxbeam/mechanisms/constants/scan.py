@@ -18,7 +18,7 @@ import threadpoolctl
 from dxbeam.mechanisms.constants.exponents import ROUNDOFF, ROWS, Exponents
 from dxbeam.mechanisms.constants.log_sums import error_of, other_log_sums, partial_sums
 from dxbeam.mechanisms.constants.near_pairs import difference, largest_gaps
-from dxbeam.mechanisms.constants.pair_scan import Found, PairScan
+from dxbeam.mechanisms.constants.pair_scan import PairScan, ScanState
 from dxbeam.mechanisms.constants.unfinished import Unfinished
 from dxbeam.space.search.neighbors import Floats, Ids
 
@@ -72,16 +72,16 @@ def scan(
         if log_sums is None:
             log_sums = _log_sums(exponents, pool, say, unfinished)
         pairs = PairScan(exponents, log_sums, error_of(exponents))
-        done, found = unfinished.pairs() or (0, pairs.probe())
+        done, state = unfinished.pairs() or (0, pairs.probe())
 
-        def rows(start: int) -> Found:
-            return pairs.rows(slice(start, min(start + ROWS, len(log_sums))), found.excess)
+        def rows(start: int) -> ScanState:
+            return pairs.rows(slice(start, min(start + ROWS, len(log_sums))), state.excess)
 
         for number, part in enumerate(pool.map(rows, starts[done:]), start=done + 1):
-            found.merge(part)
-            unfinished.keep_pairs(log_sums, number, found)
+            state.merge(part)
+            unfinished.keep_pairs(log_sums, number, state)
             _report(say, "pairs", number, len(starts))
-    return settled(pairs, found)
+    return settled(pairs, state)
 
 
 @contextmanager
@@ -135,19 +135,19 @@ def _report(say: Say, what: str, done: int, of: int) -> None:
         say(f"{what}: {10 * tenths[1]} %")
 
 
-def settled(pairs: PairScan, found: Found) -> ScannedConstant:
+def settled(pairs: PairScan, state: ScanState) -> ScannedConstant:
     """Bounds on the largest excess, once all pairs were scanned."""
     exponents = pairs.exponents
-    found.open = found.open.once(len(exponents.sources))
-    _settle_unreleased(pairs, found)
-    upper = max(found.excess, found.open.dropped)
-    order = np.argsort(-found.open.upper, kind="stable")
+    state.open = state.open.once(len(exponents.sources))
+    _settle_unreleased(pairs, state)
+    upper = max(state.excess, state.open.dropped)
+    order = np.argsort(-state.open.upper, kind="stable")
     for number, place in enumerate(order):
-        bound = float(found.open.upper[place])
+        bound = float(state.open.upper[place])
         if bound <= upper * _ROOM or number == _MOST_DIFFERENCES:
             upper = max(upper, bound)  # it is that of all that follow
             break
-        first, second = int(found.open.first[place]), int(found.open.second[place])
+        first, second = int(state.open.first[place]), int(state.open.second[place])
         apart = float(exponents.between(np.array([first]), np.array([second]))[0])
         differ = difference(exponents, first, second)
         share = _share(exponents)
@@ -155,12 +155,12 @@ def settled(pairs: PairScan, found: Found) -> ScannedConstant:
         excess = (gap + abs(differ.log_sum)) / apart - 1
         room = differ.error / apart + 4 * (share - 1)
         upper = max(upper, min(excess + room, bound))
-        if excess - room > found.excess:
-            found.excess, found.pair = excess - room, (first, second)
+        if excess - room > state.excess:
+            state.excess, state.pair = excess - room, (first, second)
     ids = exponents.sources
-    pair = None if found.pair is None else (int(ids[found.pair[0]]), int(ids[found.pair[1]]))
+    pair = None if state.pair is None else (int(ids[state.pair[0]]), int(ids[state.pair[1]]))
     rounding = 1 + 8 * 2.0**-53
-    reached = (1 + found.excess) / 2 if found.pair else 0.5
+    reached = (1 + state.excess) / 2 if state.pair else 0.5
     return ScannedConstant((1 + upper) / 2 * rounding, reached, pair)
 
 
@@ -169,29 +169,29 @@ def _share(exponents: Exponents) -> float:
     return 1 + 2 * (exponents.vocabulary.dimensions + 8) * ROUNDOFF
 
 
-def _settle_unreleased(pairs: PairScan, found: Found) -> None:
+def _settle_unreleased(pairs: PairScan, state: ScanState) -> None:
     """Pairs whose word with the smaller Z cannot be released: by all words that can."""
     exponents, logs = pairs.exponents, pairs.log_sums
-    loose = found.open.first >= exponents.outputs
+    loose = state.open.first >= exponents.outputs
     left = max(_PRODUCTS * len(logs), _FEW)
-    words, rows = np.unique(found.open.first[loose], return_inverse=True)
+    words, rows = np.unique(state.open.first[loose], return_inverse=True)
     places = np.flatnonzero(loose)
     largest = np.zeros(len(words))
-    np.maximum.at(largest, rows, found.open.upper[places])
+    np.maximum.at(largest, rows, state.open.upper[places])
     for word in np.argsort(-largest, kind="stable"):
-        if largest[word] <= found.excess:
+        if largest[word] <= state.excess:
             break
         mine = places[rows == word]
-        mine = mine[found.open.upper[mine] > found.excess]
+        mine = mine[state.open.upper[mine] > state.excess]
         if len(mine) > left:
             break
         left -= len(mine)
-        _settle_word(pairs, found, int(words[word]), mine)
+        _settle_word(pairs, state, int(words[word]), mine)
 
 
-def _settle_word(pairs: PairScan, found: Found, word: int, mine: Ids) -> None:
+def _settle_word(pairs: PairScan, state: ScanState, word: int, mine: Ids) -> None:
     exponents, logs = pairs.exponents, pairs.log_sums
-    others = found.open.second[mine]
+    others = state.open.second[mine]
     apart = exponents.between(np.full(len(mine), word), others)
     gaps = largest_gaps(exponents, word, others)
     higher = logs[others] - logs[word]
@@ -199,8 +199,8 @@ def _settle_word(pairs: PairScan, found: Found, word: int, mine: Ids) -> None:
     share = _share(exponents)
     excess = (np.minimum(gaps, apart) + higher) / apart - 1
     room = error / apart + 4 * (share - 1)
-    found.open.upper[mine] = np.minimum(found.open.upper[mine], excess + room)
+    state.open.upper[mine] = np.minimum(state.open.upper[mine], excess + room)
     best = int((excess - room).argmax())
-    if excess[best] - room[best] > found.excess:
-        found.excess = float(excess[best] - room[best])
-        found.pair = word, int(others[best])
+    if excess[best] - room[best] > state.excess:
+        state.excess = float(excess[best] - room[best])
+        state.pair = word, int(others[best])

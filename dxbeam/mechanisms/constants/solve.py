@@ -92,9 +92,9 @@ def solve(
     epsilon = mechanism.epsilon
 
     def spent(scale: float) -> tuple[float, ScannedConstant]:
-        found = scanned_by(exponents_of(mechanism, vocabulary, scale))
-        say(f"nominal epsilon {scale * epsilon:.6g}: {scale * epsilon * found.constant:.6g} true")
-        return scale * found.constant, found
+        scan = scanned_by(exponents_of(mechanism, vocabulary, scale))
+        say(f"nominal epsilon {scale * epsilon:.6g}: {scale * epsilon * scan.constant:.6g} true")
+        return scale * scan.constant, scan
 
     low, high = 1.0, 2.0
     below, best = spent(low)
@@ -103,11 +103,11 @@ def solve(
         return Level(epsilon, epsilon, best._replace(constant=1.0), scans)
     tried, guess = [(low, below)], min(2.0, 1 / below)
     while scans < _MOST_SCANS and below < 1 - _TOLERANCE and high - low > _TOLERANCE * low:
-        value, found = spent(guess)
+        value, scan = spent(guess)
         scans += 1
         tried = [*tried[-1:], (guess, value)]
         if value <= 1:
-            low, below, best = guess, value, found
+            low, below, best = guess, value, scan
         else:
             high = guess
         (first, at_first), (second, at_second) = tried

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dxbeam.mechanisms.constants.pair_scan import Found, Pairs
+from dxbeam.mechanisms.constants.pair_scan import Pairs, ScanState
 from dxbeam.space.search.neighbors import Floats
 
 Arrays = Mapping[str, Any]
@@ -54,27 +54,27 @@ class Unfinished:
         """Log Z of all sources, where they are known."""
         return self._kept.get("log_sums")
 
-    def pairs(self) -> tuple[int, Found] | None:
+    def pairs(self) -> tuple[int, ScanState] | None:
         """How many blocks of rows were scanned for pairs, and what they showed."""
         if "blocks" not in self._kept:
             return None
         of = self._kept
         pair = (int(of["pair"][0]), int(of["pair"][1])) if len(of["pair"]) else None
         left = Pairs(of["first"], of["second"], of["upper"], float(of["dropped"]))
-        return int(of["blocks"]), Found(float(of["excess"]), pair, left)
+        return int(of["blocks"]), ScanState(float(of["excess"]), pair, left)
 
-    def keep_pairs(self, log_sums: Floats, blocks: int, found: Found) -> None:
+    def keep_pairs(self, log_sums: Floats, blocks: int, state: ScanState) -> None:
         """Keeps them, if it is time."""
         self._keep(
             lambda: {
                 "log_sums": log_sums,
                 "blocks": np.array(blocks),
-                "excess": np.array(found.excess),
-                "pair": np.array(found.pair or (), np.int64),
-                "first": found.open.first,
-                "second": found.open.second,
-                "upper": found.open.upper,
-                "dropped": np.array(found.open.dropped),
+                "excess": np.array(state.excess),
+                "pair": np.array(state.pair or (), np.int64),
+                "first": state.open.first,
+                "second": state.open.second,
+                "upper": state.open.upper,
+                "dropped": np.array(state.open.dropped),
             }
         )
 

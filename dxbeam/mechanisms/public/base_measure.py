@@ -193,12 +193,12 @@ def checked_share_of(share: float) -> float:
       ConfigurationError: it is no finite number of 0 or more.
     """
     try:
-        given = math.nan if isinstance(share, bool) else float(share)
+        number = math.nan if isinstance(share, bool) else float(share)
     except (TypeError, ValueError):
-        given = math.nan
-    if not 0 <= given < math.inf:
+        number = math.nan
+    if not 0 <= number < math.inf:
         raise ConfigurationError("base: a word's number must be finite and 0 or more")
-    return given
+    return number
 
 
 def checked_base(base: object) -> None:

@@ -193,16 +193,16 @@ def checked_weight(weight: float) -> float:
       ConfigurationError: it is no number from 0 to LARGEST_WEIGHT.
     """
     try:
-        given = math.nan if isinstance(weight, bool) else float(weight)
+        number = math.nan if isinstance(weight, bool) else float(weight)
     except (TypeError, ValueError):
-        given = math.nan
-    if not 0 <= given <= LARGEST_WEIGHT:
+        number = math.nan
+    if not 0 <= number <= LARGEST_WEIGHT:
         raise ConfigurationError(
             f"a weight of importance is a number from 0 to {LARGEST_WEIGHT:g}, not "
-            f"{given if isinstance(weight, (int, float)) else described(weight)}; with 10 a word "
+            f"{number if isinstance(weight, (int, float)) else described(weight)}; with 10 a word "
             "stays what it is unless some hundred others are near"
         )
-    return given
+    return number
 
 
 def checked_importance(importance: object) -> None:
