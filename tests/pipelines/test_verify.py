@@ -185,7 +185,7 @@ EDITS: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "no configuration": ("'configuration' is missing", lambda c: c.pop("configuration")),
     "vocabulary": ("do not fit", lambda c: c["vocabulary"].update(digest="0" * 64)),
     "no shards": ("'shards' must list", lambda c: c.pop("shards")),
-    "another format": ("does not describe a release", lambda c: c.update(format="other")),
+    "another format": ("does not describe a dxbeam release", lambda c: c.update(format="other")),
 }
 
 

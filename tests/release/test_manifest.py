@@ -141,5 +141,7 @@ def test_a_manifest_that_names_what_is_no_shard_is_refused(tmp_path: Path, shard
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff", b"[" * 100_000, b'"a"'])
 def test_what_is_no_manifest_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "release.json").write_bytes(content)
-    with pytest.raises(OutputError, match=r"is damaged \(not JSON\)|does not describe a release"):
+    with pytest.raises(
+        OutputError, match=r"is damaged \(not JSON\)|does not describe a dxbeam release"
+    ):
         manifest.verify(str(tmp_path))
