@@ -4,10 +4,13 @@ r"""Compares releases with their originals: what text is still good for, and wha
         --vocabulary vocabularies/glove --output evaluated
 
 writes report.html and scores.parquet (a row per metric, with interval and number of documents) to
-evaluated/: words unchanged, BLEU, chrF, ROUGE, similarity of word vectors, Word Mover's Distance.
+evaluated/: words unchanged, BLEU, chrF, ROUGE, similarity of word vectors, Word Mover's Distance;
+and attackers.parquet: which names and numbers stayed.
 
     --task label          how well classifiers learn this field from the released text
     --attack author       how well they tell this field from it, as an attacker would
+    --reidentify 2000     how well this many documents are found again by their releases
+    --entities spans      which spans of text, named by this field, stayed as they were
     --group_by label      all scores for each value of this field, too
     --language_model DIR  rare words apart, and perplexity under this public model
     --key_uri file:///k   with the kept key of the release: refuse any other corpus
@@ -24,7 +27,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -59,15 +61,20 @@ from dxbeam.transforms.reading.paired_release import PairWithReleases
 try:
     from dxbeam.analysis.evaluate import classification
     from dxbeam.analysis.evaluate.classification import Classification
+    from dxbeam.analysis.evaluate.headings import (
+        Heading,
+        in_order_of_settings,
+        release_heading,
+        told_apart,
+    )
     from dxbeam.analysis.evaluate.page import (
         FROM_RAW_TEXT,
         PROBLEM,
-        Heading,
-        ReleaseHeading,
         WriteEvaluation,
     )
     from dxbeam.analysis.evaluate.text_features import MEAN_VECTOR, STYLE, WORDS
     from dxbeam.analysis.evaluate.transform import Classify, ScoreDocuments
+    from dxbeam.analysis.exposure.transform import CountSurvivors, FindAgain
     from dxbeam.analysis.pages.page import REPORT
 except ImportError:
     sys.exit(
@@ -86,6 +93,8 @@ class EvaluateJob(NamedTuple):
       vocabulary: the vocabulary's handle, or None.
       language_model: the handle of the model by which texts are judged, or None.
       questions: what is classified.
+      reidentify: how many documents are to be found again; 0 for none.
+      entities: the field that holds spans; "" for none.
       heading: what the report begins with.
     """
 
@@ -95,6 +104,8 @@ class EvaluateJob(NamedTuple):
     vocabulary: VocabularyHandle | None
     language_model: LanguageModelHandle | None
     questions: list[Classification]
+    reidentify: int
+    entities: str
     heading: Heading
 
 
@@ -110,12 +121,13 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
     launch.refuse_quoting(options)
     prefixes = named_releases(own.released)
     _check_places(prefixes, options.view_as(CommonOptions).output)
-    releases = sorted(map(open_text_release, prefixes), key=_in_order_of_settings)
-    fields = dict.fromkeys(filter(None, (own.task, own.attack)))
+    releases = sorted(map(open_text_release, prefixes), key=in_order_of_settings)
+    fields = dict.fromkeys(filter(None, (own.task, own.attack, own.entities)))
     if shared.key_uri:  # then the corpus is read as it was for the releases
         _check_key(shared.key_uri, releases)
         fields |= dict.fromkeys(name for each in releases for name in each.manifest["kept_fields"])
-    for flag, field in (("task", own.task), ("attack", own.attack)):
+    for flag in ("task", "attack", "entities"):
+        field = getattr(own, flag)
         if field in (shared.text_field, shared.id_field):
             raise ConfigurationError(f"`{flag}` {field}: this is the text or the id; name another")
     read_as = corpus_format(shared, tuple(fields), shared.group_by)
@@ -129,12 +141,16 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
         questions.append(classification.attack(own.attack, (STYLE, WORDS)))
     heading = Heading(
         corpus=own.original,
-        releases=_told_apart([_release_heading(release, vocabulary) for release in releases]),
+        releases=told_apart([release_heading(release, vocabulary) for release in releases]),
         vocabulary=shared.vocabulary or "",
         group_by=shared.group_by or "",
         command=shlex.join(["dxbeam", "evaluate", *argv]),
     )
-    return EvaluateJob(options, read_as, releases, vocabulary, language_model, questions, heading)
+    found_again, entities = own.reidentify or 0, own.entities or ""
+    return EvaluateJob(
+        options, read_as, releases, vocabulary, language_model, questions, found_again, entities,
+        heading,
+    )  # fmt: skip
 
 
 def _language_model(
@@ -162,35 +178,6 @@ def _check_key(key_uri: str, releases: Sequence[TextRelease]) -> None:
                 f"`key_uri` {key_uri}: the release {release.prefix} was made with another key; "
                 "name its key, or leave it out"
             )
-
-
-def _in_order_of_settings(release: TextRelease) -> tuple[str, tuple[str, ...], float, float]:
-    """Releases that differ in epsilon only side by side, whatever their names."""
-    setting = release.setting
-    return setting.mechanism, setting.further, setting.rank_c or 0.0, setting.epsilon or 0.0
-
-
-def _release_heading(release: TextRelease, vocabulary: VocabularyHandle | None) -> ReleaseHeading:
-    made_with = release.manifest.get("vocabulary") or {}
-    return ReleaseHeading(
-        place=release.prefix,
-        promise=release.manifest["guarantee"]["sentence"],
-        curve=release.setting.curve,
-        epsilon=release.setting.epsilon,
-        own_vocabulary=vocabulary is not None and made_with.get("digest") == vocabulary.digest,
-        in_order=release.in_order,
-    )
-
-
-def _told_apart(releases: list[ReleaseHeading]) -> tuple[ReleaseHeading, ...]:
-    """Releases that were made with the same settings, by the names of their directories, too."""
-    often = Counter((release.curve, release.epsilon) for release in releases)
-    return tuple(
-        release._replace(curve=f"{release.curve} ({release.place.rstrip('/').rpartition('/')[2]})")
-        if often[release.curve, release.epsilon] > 1
-        else release
-        for release in releases
-    )
 
 
 def _check_places(releases: Sequence[str], output: str) -> None:
@@ -222,6 +209,15 @@ def build(job: EvaluateJob) -> beam.Pipeline:
         if job.questions
         else pipeline | "NoneClassified" >> beam.Create([])
     )
+    survivors = documents | "CountSurvivors" >> CountSurvivors(
+        job.vocabulary, job.language_model, sorted(ENGLISH), job.entities
+    )
+    linked = (
+        documents | "FindAgain" >> FindAgain(job.reidentify, job.vocabulary)
+        if job.reidentify
+        else pipeline | "NoneLinked" >> beam.Create([])
+    )
+    attacks = (survivors, linked) | "Attacks" >> beam.Flatten()
     # With an epsilon for each document, its digest depends on the field that decides.
     recorded = {
         number: (release.manifest["corpus_digest"], release.manifest["configuration_digest"])
@@ -235,7 +231,7 @@ def build(job: EvaluateJob) -> beam.Pipeline:
     )
     output = job.options.view_as(CommonOptions).output
     _ = pairs.unpaired | "WriteEvaluation" >> WriteEvaluation(
-        output, job.heading, sums, classified, same_corpus
+        output, job.heading, sums, classified, same_corpus, attacks
     )
     return pipeline
 

@@ -52,6 +52,8 @@ def test_rows_are_those_of_another_writer_however_they_are_divided(
     mark: bool,
     packed: bool,
 ) -> None:
+    if end == "\n":  # then the csv module leaves carriage returns without quotes, which are damage
+        cells = [(text.replace("\r", ""), label.replace("\r", "")) for text, label in cells]
     table = io.StringIO(newline="")
     writer = csv.writer(table, delimiter=delimiter, lineterminator=end, quoting=quoting)
     writer.writerows([("id", "text", "label"), *((i, *pair) for i, pair in enumerate(cells))])

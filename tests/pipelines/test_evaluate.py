@@ -98,13 +98,63 @@ def test_nothing_raw_and_no_document_is_named_anywhere(
     flags = [f"--vocabulary={uri}", "--group_by=label", "--task=label", "--attack=author"]
     releases.rows(corpus, release, tmp_path / "out", *flags)
     written = {path.name: tiny.told(path) for path in (tmp_path / "out").iterdir()}
-    assert sorted(written) == ["report.html", "scores.parquet"]
+    assert sorted(written) == ["attackers.parquet", "report.html", "scores.parquet"]
     out, err = capfd.readouterr()
     told = "".join([*written.values(), out, err])
     assert not re.search(r"(?i)\bw\d+\b|secret-id|" + SECRET, told)
     for said in (out, written["report.html"]):
         assert "Computed from the original text" in said
         assert "Keep them with the corpus" in said
+
+
+def test_attackers_are_in_a_table_and_on_the_page(
+    uri: str, corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    records = [json.loads(line) for line in corpus.read_text().splitlines()]
+    for record in records:
+        record["spans"] = json.dumps([[0, record["text"].index(","), "opening"]])
+    marked = tiny.write_jsonl(tmp_path / "marked.jsonl", records)
+    flags = [f"--vocabulary={uri}", "--reidentify=30", "--entities=spans"]
+    releases.rows(marked, release, tmp_path / "out", *flags)
+    rows = pq.read_table(tmp_path / "out" / "attackers.parquet").to_pylist()
+    assert {row["release"] for row in rows} == {str(release)}
+    by_measure = {(row["attacker"], row["measure"]): row for row in rows}
+    for row in rows:
+        assert row["low"] <= row["success"] <= row["high"]
+    first = by_measure["nearest by TF-IDF of words", "right one first"]
+    assert first["n"] == 30
+    assert first["knows"] == "the 30 originals"
+    assert first["low"] > first["chance"] == 1 / 30
+    length = by_measure["nearest by length", "right one first"]
+    assert length["success"] == pytest.approx(length["chance"])
+    whole = by_measure["believes the release", "opening: whole spans unchanged"]
+    words = by_measure["believes the release", "opening: words unchanged"]
+    assert whole["n"] == words["n"] == DOCUMENTS
+    assert whole["success"] == words["success"] > words["chance"] == 1 / 300
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "nearest by length and gaps" in page
+    assert not re.search(r"(?i)\bw\d+\b|secret-id|" + SECRET, page)
+
+
+def test_releases_are_linked_with_the_one_before(uri: str, corpus: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        releases.release(uri, corpus, tmp_path / "of" / name, "--epsilon=1000")
+    flags = [f"--vocabulary={uri}", "--reidentify=1000"]
+    both = Path(f"{tmp_path}/of/a,{tmp_path}/of/b")
+    releases.rows(corpus, both, tmp_path / "out", *flags)
+    rows = pq.read_table(tmp_path / "out" / "attackers.parquet").to_pylist()
+    linked = [row for row in rows if row["knows"] == f"the {DOCUMENTS} texts of the release before"]
+    assert len({row["release"] for row in linked}) == 1
+    of = {(row["attacker"], row["measure"]): row["success"] for row in linked}
+    assert of["nearest by TF-IDF of words", "right one first"] == 1
+
+
+def test_values_that_are_no_spans_are_refused_unseen(
+    uri: str, corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(DxbeamError, match=r"entities.* label: .*places in its text") as refused:
+        releases.rows(corpus, release, tmp_path / "out", "--entities=label")
+    assert "calm" not in str(refused.value)
 
 
 def test_the_page_needs_nothing_from_elsewhere(output: Path) -> None:

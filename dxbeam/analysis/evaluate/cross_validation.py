@@ -70,7 +70,7 @@ class Model:
 
     def __init__(self, features: Sequence[Any], truth: Ids):
         self._only = int(truth[0]) if len(set(truth.tolist())) == 1 else None
-        blocks = _blocks(features)
+        blocks = count_matrices(features)
         self._used = [np.union1d(0, np.flatnonzero(block.getnnz(axis=0))) for block in blocks]
         self._tfidf = [
             TfidfTransformer(sublinear_tf=True).fit(block[:, used])
@@ -83,7 +83,7 @@ class Model:
     def _matrix(self, features: Sequence[Any]) -> Any:
         if not self._tfidf:
             return np.stack(features)
-        blocks = zip(self._tfidf, _blocks(features), self._used, strict=True)
+        blocks = zip(self._tfidf, count_matrices(features), self._used, strict=True)
         return hstack([tfidf.transform(block[:, used]) for tfidf, block, used in blocks]).tocsr()
 
     def predict(self, features: Sequence[Any]) -> tuple[Ids, Numbers]:
@@ -96,7 +96,7 @@ class Model:
         return classes, scores if scores.ndim == 1 else np.zeros(len(features))
 
 
-def _blocks(features: Sequence[Any]) -> list[Any]:
+def count_matrices(features: Sequence[Any]) -> list[Any]:
     """Counts as a matrix of float64 [documents, columns] for each block; [] for vectors."""
     if isinstance(features[0], np.ndarray):
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import apache_beam as beam
 import pyarrow as pa
@@ -13,8 +13,11 @@ from dxbeam import storage
 from dxbeam.analysis.evaluate.classification import Classified
 from dxbeam.analysis.evaluate.document_scores import Sums, scores_of
 from dxbeam.analysis.evaluate.figures import columns, figures, found_by_release, without_release
+from dxbeam.analysis.evaluate.headings import Heading, ReleaseHeading
 from dxbeam.analysis.evaluate.transform import Over, every_document
 from dxbeam.analysis.evaluate.word_movers import MOST_PAIRS, MOST_WORDS
+from dxbeam.analysis.exposure.attack import Attack
+from dxbeam.analysis.exposure.table import ATTACKERS, attack_rows, attacks_of, write_attacks
 from dxbeam.analysis.measure.tables import Row, write_table
 from dxbeam.analysis.pages.model import Page
 from dxbeam.analysis.pages.page import REPORT, render
@@ -64,44 +67,6 @@ class Unpaired(Protocol):
     def only_released(self) -> Sequence[int]: ...  # noqa: D102
 
 
-class ReleaseHeading(NamedTuple):
-    """What is known of a release.
-
-    Attributes:
-      place: where it is.
-      promise: the sentence of its guarantee.
-      curve: what it was made with but for epsilon, in words.
-      epsilon: None where its mechanism has none.
-      own_vocabulary: whether it was made with the vocabulary that words were looked up in.
-      in_order: whether there is a released word in the place of each original word.
-    """
-
-    place: str
-    promise: str
-    curve: str
-    epsilon: float | None
-    own_vocabulary: bool
-    in_order: bool = False
-
-
-class Heading(NamedTuple):
-    """What is known before anything is compared.
-
-    Attributes:
-      corpus: the files of the originals.
-      releases: each release, in the order of their numbers.
-      vocabulary: the name of the vocabulary that words were looked up in; "" for none.
-      group_by: the field whose groups are reported separately; "" for none.
-      command: by which it is made.
-    """
-
-    corpus: str
-    releases: tuple[ReleaseHeading, ...]
-    vocabulary: str
-    group_by: str
-    command: str
-
-
 class WriteEvaluation(beam.PTransform):
     """Writes table and page: PCollection[Unpaired] of one -> PCollection[str], the page.
 
@@ -112,6 +77,7 @@ class WriteEvaluation(beam.PTransform):
       classified: PCollection[tuple[int | None, Classified]], by the number of the release.
       same_corpus: PCollection[tuple[int, bool]], whether the corpus has the digest that the release
         recorded, by the number of the release, as far as that was looked at.
+      attacks: PCollection[tuple[int, Attack]], by the number of the release.
     """
 
     def __init__(
@@ -121,6 +87,7 @@ class WriteEvaluation(beam.PTransform):
         sums: pvalue.PCollection,
         classified: pvalue.PCollection,
         same_corpus: pvalue.PCollection,
+        attacks: pvalue.PCollection,
     ):
         super().__init__()
         self._output = output
@@ -128,6 +95,7 @@ class WriteEvaluation(beam.PTransform):
         self._sums = sums
         self._classified = classified
         self._same_corpus = same_corpus
+        self._attacks = attacks
 
     def expand(self, unpaired: pvalue.PCollection) -> pvalue.PCollection:
         """Writes when everything is there."""
@@ -138,6 +106,7 @@ class WriteEvaluation(beam.PTransform):
             pvalue.AsIter(self._sums),
             pvalue.AsIter(self._classified),
             pvalue.AsDict(self._same_corpus),
+            pvalue.AsIter(self._attacks),
         )
 
 
@@ -148,6 +117,7 @@ def _write(
     sums: Iterable[tuple[Over, Sums]],
     classified: Iterable[tuple[int | None, Classified]],
     same_corpus: Mapping[int, bool],
+    attacks: Iterable[tuple[int, Attack]],
 ) -> str:
     by_what = dict(sums)
     for number, release in enumerate(heading.releases):
@@ -159,8 +129,10 @@ def _write(
             return path
     rows = score_rows(heading, by_what, classified)
     write_table(storage.join(output, SCORES), rows, COLUMNS)
+    attacked = attack_rows([release.place for release in heading.releases], attacks)
+    write_attacks(output, attacked)
     path = storage.join(output, REPORT)
-    storage.create_once(path, page(heading, by_what, unpaired, rows).encode())
+    storage.create_once(path, page(heading, by_what, unpaired, rows, attacked).encode())
     return path
 
 
@@ -221,7 +193,11 @@ def score_rows(
 
 
 def page(
-    heading: Heading, sums: Mapping[Over, Sums], unpaired: Unpaired, rows: Sequence[Row]
+    heading: Heading,
+    sums: Mapping[Over, Sums],
+    unpaired: Unpaired,
+    rows: Sequence[Row],
+    attacked: Sequence[Row],
 ) -> str:
     """The page as HTML.
 
@@ -230,10 +206,12 @@ def page(
       sums: over all documents of each release, at least.
       unpaired: how many documents could not be.
       rows: of scores.parquet.
+      attacked: of attackers.parquet.
     """
     found = found_by_release(rows)
     parts = [
         _part(release, sums[every_document(number)], unpaired, number, rows)
+        | {"attacks": attacks_of(release.place, attacked)}
         for number, release in enumerate(heading.releases)
     ]
     several = len(parts) > 1
@@ -252,6 +230,7 @@ def page(
         raw=FROM_RAW_TEXT,
         explained=EXPLAINED,
         scores_file=SCORES,
+        attackers_file=ATTACKERS,
     )
 
 

@@ -13,16 +13,20 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from dxbeam.space.vocabulary.words import Vocabulary
+from dxbeam.text.tokenization import split
 
-WORDS, MEAN_VECTOR, STYLE = (
+WORDS, MEAN_VECTOR, STYLE, LENGTH, GAPS = (
     "TF-IDF of words",
     "mean word vector",
     "character 3-grams and function words",
+    "number of words",
+    "gaps",
 )
 
 Features = Mapping[str, Any]
 """By the kind's name. Counts are a tuple of blocks, each of places (int32 [k]), counts (float32
-[k]) and the number of columns; a vector is float32 [n]."""
+[k]) and the number of columns; a vector is float32 [n], and LENGTH one with n = 1. GAPS are runs of
+one to three gaps, of which texts without words have one."""
 
 
 class Block(NamedTuple):
@@ -46,6 +50,22 @@ def _itself(words: Any) -> Any:
 _hashed_words = HashingVectorizer(
     analyzer=_itself, n_features=1 << 18, alternate_sign=False, norm=None
 )
+
+
+def _runs(gaps: Any) -> list[str]:
+    """What stands between words, one, two and three times in a row."""
+    return [
+        _BETWEEN.join(gaps[start : start + length])
+        for length in (1, 2, 3)
+        for start in range(len(gaps) - length + 1)
+    ]
+
+
+_BETWEEN = "\0"
+
+_runs_of_gaps = HashingVectorizer(
+    analyzer=_runs, n_features=1 << 18, alternate_sign=False, norm=None
+)
 _triples = HashingVectorizer(
     analyzer="char", ngram_range=(3, 3), n_features=1 << 15, alternate_sign=False, norm=None,
     lowercase=False,
@@ -56,7 +76,7 @@ class FeatureMaker:
     """Makes the features of texts.
 
     Args:
-      kinds: which: WORDS, MEAN_VECTOR, STYLE.
+      kinds: which: WORDS, MEAN_VECTOR, STYLE, LENGTH, GAPS.
       vocabulary: for MEAN_VECTOR; also says whether to tell cases apart.
       function_words: public words, for STYLE.
     """
@@ -75,6 +95,8 @@ class FeatureMaker:
                 _block(self._function_words, words),
             ),
             MEAN_VECTOR: self._mean_vector,
+            LENGTH: lambda _, words: np.array([len(words)], np.float32),
+            GAPS: lambda text, _: (_block(_runs_of_gaps, split(text)[0]),),
         }
 
     def features(self, text: str, words: Sequence[str]) -> Features:

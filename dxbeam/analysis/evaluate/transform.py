@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 import apache_beam as beam
 from apache_beam import pvalue
-from apache_beam.utils.shared import Shared
 from threadpoolctl import ThreadpoolController
 
 from dxbeam.analysis.evaluate import document_scores
@@ -37,12 +36,9 @@ from dxbeam.analysis.evaluate.document_scores import (
     Sums,
 )
 from dxbeam.analysis.evaluate.text_features import FeatureMaker
-from dxbeam.language.artifact import open_language_model
+from dxbeam.analysis.evaluate.with_vocabulary import WithVocabulary
 from dxbeam.language.handle import LanguageModelHandle
-from dxbeam.language.model import LanguageModel
-from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
-from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.transforms.expected import ExpectedInAll
 from dxbeam.transforms.progress import Progress
 
@@ -195,37 +191,18 @@ def hash_of(own_id: str) -> int:
     return int.from_bytes(hashlib.sha256(own_id.encode()).digest()[:8], "big")
 
 
-class _WithVocabulary(beam.DoFn):
-    def __init__(self, vocabulary: VocabularyHandle | None):
-        self._handle = vocabulary
-        self._shared = Shared()  # made here, so that the threads of a process share one
-
-    def setup(self) -> None:
-        handle = self._handle
-        self._vocabulary: Vocabulary | None = handle and self._shared.acquire(
-            lambda: artifact.open_vocabulary(handle), tag=handle.digest
-        )
-
-
-class _Score(_WithVocabulary):
+class _Score(WithVocabulary):
     def __init__(
         self,
         vocabulary: VocabularyHandle | None,
         by_group: bool,
         language_model: LanguageModelHandle | None,
     ):
-        super().__init__(vocabulary)
+        super().__init__(vocabulary, language_model)
         self._by_group = by_group
-        self._model_handle, self._models = language_model, Shared()
 
     def setup(self) -> None:
         super().setup()
-        handle, vocabulary = self._model_handle, self._vocabulary
-        self._model: LanguageModel | None = None
-        if handle is not None and vocabulary is not None:
-            self._model = self._models.acquire(
-                lambda: open_language_model(handle, vocabulary), tag=handle.digest
-            )
         self._threads = ThreadpoolController()
         self._progress = Progress()
 
@@ -260,7 +237,7 @@ class _AddUp(beam.CombineFn):
         return accumulator
 
 
-class _Describe(_WithVocabulary):
+class _Describe(WithVocabulary):
     def __init__(
         self,
         questions: Sequence[Classification],

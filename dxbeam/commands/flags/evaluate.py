@@ -8,6 +8,7 @@ from typing import ClassVar
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag_groups
+from dxbeam.commands.flags.arguments import count
 from dxbeam.commands.flags.flag_groups import flag_group
 
 
@@ -74,4 +75,20 @@ class EvaluateOptions(PipelineOptions):
             metavar="FIELD",
             help="a field of the corpus with what the release should hide, such as the author: how "
             "well do classifiers tell it from the released text (default: none)",
+        )
+        group.add_argument(
+            "--reidentify",
+            type=count,
+            metavar="N",
+            help="look up each of N released documents among the N originals, and among the texts "
+            "of the release before it in the list; all documents where there are fewer. One worker "
+            "holds some 20 kilobytes a document and takes time in the square of N (default: do "
+            "not)",
+        )
+        group.add_argument(
+            "--entities",
+            metavar="FIELD",
+            help="a field of the corpus, a string with the JSON of a list of [start, end, class] "
+            "in characters of the text, such as names that a tagger marked: how many stay as they "
+            "were (default: none)",
         )
