@@ -187,7 +187,7 @@ def test_a_release_without_documents_has_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (("csv",), "`output_format` is one of"),
+        (("xml",), "`output_format` is one of"),
         (("jsonl", NO_FIELDS, "bzip2"), "`compression` is one of"),
         (("parquet", NO_FIELDS, "gzip"), "Parquet is always compressed with zstd"),
         (("jsonl", NO_FIELDS, "none", -1), "`num_shards` must not be negative"),

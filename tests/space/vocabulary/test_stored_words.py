@@ -76,7 +76,7 @@ def test_words_that_want_the_same_place_are_told_apart(place: int) -> None:
 def test_words_of_one_hash_are_told_apart(
     monkeypatch: pytest.MonkeyPatch, hashes: Callable[[bytes], int]
 ) -> None:
-    for module in ("stored_words", "word_files"):
+    for module in ("vocabulary.stored_words", "artifact.word_files"):
         monkeypatch.setattr(f"dxbeam.space.{module}.crc32", hashes)
     words = [f"w{i}" for i in range(200)]
     stored = _in_memory(words)
