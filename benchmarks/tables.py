@@ -123,6 +123,12 @@ _ALL = ("laplace", "santext", "fluent")
 TABLES = {
     "bases": Table("bases", _MR_8000, _MEASURED, ("santext", "fluent"), ("none", "nearest")),
     "bases-equal": Table("bases", _MR_8000, _MEASURED, _ALL, _PLAIN, read_off=0.2),
+    "bases-equal-subjectivity": Table(
+        "bases", {"private": "subjectivity"}, _MEASURED, _ALL, _PLAIN, read_off=0.2
+    ),
+    "bases-equal-reviews": Table(
+        "bases", {"private": "movie_reviews"}, _MEASURED, _ALL, _PLAIN, read_off=0.2
+    ),
     "decoding-laplace": Table("decoding", _MR, _WITH_SMALL, ("laplace",)),
     "decoding-santext": Table("decoding", _MR, _WITH_SMALL, ("santext",)),
     "decoding-trigrams": Table("decoding", {**_MR, "order": 3}, _MEASURED, readers=_PLAIN),
