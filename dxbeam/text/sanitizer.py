@@ -180,7 +180,8 @@ class Sanitizer:
           text: the column of texts.
           id: the column of ids, strings or integers, which is released; None names rows by their
             numbers.
-          keep: further columns of the result, which are released as they are.
+          keep: further columns of the result, which are released as they are. Neither the index
+            of a data frame nor metadata is kept.
           n_jobs: threads that share the work.
 
         Raises:

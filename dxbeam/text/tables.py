@@ -154,8 +154,16 @@ def _values(table: Any, name: str) -> list[Any]:
 
 
 def _rows(table: Any, places: list[int], names: list[str], text: str, texts: list[str]) -> Any:
-    """These rows and columns of a table, with other texts."""
+    """These rows and columns of a table, with other texts.
+
+    The index and the attributes of a data frame, and the metadata of a schema, may hold raw texts,
+    and nobody asked to keep them.
+    """
     if _is_pandas(table):
-        return table.iloc[places][names].assign(**{text: texts})
+        rows = table.iloc[places][names].reset_index(drop=True).assign(**{text: texts})
+        rows.attrs = {}
+        return rows
     chosen = table.select(names).take(pa.array(places, pa.int64()))
+    fields = [field.with_metadata({}) for field in chosen.schema]
+    chosen = chosen.cast(pa.schema(fields))  # without metadata
     return chosen.set_column(names.index(text), text, pa.array(texts, pa.string()))

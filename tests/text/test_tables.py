@@ -59,6 +59,26 @@ def test_nothing_is_kept_that_is_not_asked_for(sanitizer: Sanitizer, kind: str) 
     assert len(_column(result.table, "text")) == 40
 
 
+def test_neither_an_index_nor_attributes_are_kept(sanitizer: Sanitizer) -> None:
+    frame = pd.DataFrame(COLUMNS, index=[f"secret {i}" for i in range(40)])
+    frame.index.name, frame.attrs = "secret", {"source": "secret"}
+    released = sanitizer.sanitize_table(frame, id="id").table
+    assert (list(released.index), released.index.name, released.attrs) == (
+        list(range(40)),
+        None,
+        {},
+    )
+
+
+def test_no_metadata_of_a_schema_is_kept(sanitizer: Sanitizer) -> None:
+    fields = [pa.field(name, pa.array(values).type, metadata={"secret": "secret"})
+              for name, values in COLUMNS.items()]  # fmt: skip
+    table = pa.table(COLUMNS, schema=pa.schema(fields, metadata={"secret": "secret"}))
+    schema = sanitizer.sanitize_table(table, id="id", keep=["stars"]).table.schema
+    assert schema.metadata is None
+    assert not any(field.metadata for field in schema)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_that_cannot_be_used_are_left_out_and_named(sanitizer: Sanitizer, kind: str) -> None:
     table = KINDS[kind](
@@ -73,7 +93,7 @@ def test_rows_that_cannot_be_used_are_left_out_and_named(sanitizer: Sanitizer, k
     assert [rejected.where for rejected in result.rejected] == ["row 1", "row 2", "row 3", "row 5"]
     assert "secret" not in str(result.rejected).replace("\0", "")
     if kind == "pandas":
-        assert list(result.table.index) == [3]
+        assert list(result.table.index) == [0]
 
 
 def test_a_public_column_can_decide_epsilon() -> None:
