@@ -2,7 +2,7 @@
 
     python benchmarks/csv_release.py [--records 100000]
 
-Makes a CSV of so many records by the csv module (quoted line breaks, quotes, empty texts, every
+Makes a CSV of N records by the csv module (quoted line breaks, quotes, empty texts, every
 thousandth row damaged), releases it as CSV and as Parquet with typed columns, and reads the CSV
 again by pyarrow.csv and the Parquet by pyarrow.parquet. Prints what was compared, and the time.
 """

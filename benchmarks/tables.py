@@ -161,9 +161,9 @@ def rows_of(table: Table) -> list[Row]:
         and row["mechanism"].partition(":")[0] in ("originals", *table.mechanisms)
         and row["reader"] in table.readers
     ]
+    rows = list({tuple(row[name] for name in _KEY): row for row in rows}.values())
     if table.read_off is not None:
         rows = list(_read_off(rows, table.read_off))
-    rows = list({tuple(row[name] for name in _KEY): row for row in rows}.values())
     return sorted(rows, key=lambda row: (
         row["mechanism"] != "originals", row["mechanism"].partition(":")[0], row["epsilon"],
         _READERS.index(row["reader"]), row["mechanism"]))  # fmt: skip

@@ -38,6 +38,7 @@ from dxbeam.commands.options import (
     parse,
     require,
 )
+from dxbeam.commands.preview_files import check_outside_releases
 from dxbeam.commands.request import corpus_format
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
@@ -159,6 +160,7 @@ def calibrate(argv: Sequence[str]) -> None:
     job = read_options(options, argv)
     claim.check_empty(output)
     if shared.input:
+        check_outside_releases(output, "what is measured of `input` is computed from raw text")
         files = matching_files(shared.input)
         reading.check_readable(files, corpus_format(shared), shared.allow_unreadable_files)
     pipeline = build(job)

@@ -46,6 +46,7 @@ from dxbeam.commands.options import (
     parse,
     require,
 )
+from dxbeam.commands.preview_files import check_outside_releases
 from dxbeam.commands.request import corpus_format
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
@@ -250,6 +251,8 @@ def measure_frontier(argv: Sequence[str]) -> None:
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
     output = options.view_as(CommonOptions).output
     job = read_options(options, argv)
+    if shared.input:
+        check_outside_releases(output, "what is measured of `input` is computed from raw text")
     claim.check_empty(output)
     for pattern in filter(None, (shared.input, own.public_input)):
         reading.check_readable(

@@ -31,6 +31,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.options import CommonOptions, MeasureOptions, SanitizeOptions, parse, require
+from dxbeam.commands.preview_files import check_outside_releases
 from dxbeam.commands.request import corpus_format
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
@@ -145,6 +146,7 @@ def measure_settings(argv: Sequence[str]) -> None:
     job = read_options(options, argv)
     claim.check_empty(output)
     if shared.input:
+        check_outside_releases(output, "what is measured of `input` is computed from raw text")
         files = matching_files(shared.input)
         reading.check_readable(files, corpus_format(shared), shared.allow_unreadable_files)
     measurement.check_words(job.question, job.vocabulary)

@@ -44,7 +44,7 @@ from dxbeam.commands.request import corpus_format, release_request
 from dxbeam.corpus.files import CorpusFile, text_bytes
 from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, DxbeamError
 from dxbeam.language.artifact import language_model_handle, open_language_model
 from dxbeam.language.artifact_manifest import read_manifest
 from dxbeam.language.handle import LanguageModelHandle
@@ -325,9 +325,17 @@ def sanitize(argv: Sequence[str]) -> None:
 
 
 def _cause(job: SanitizeJob, files: Sequence[CorpusFile]) -> str:
-    """Why words of the corpus are not in the vocabulary."""
-    vocabulary = artifact.open_vocabulary(job.vocabulary)
-    return cause_in_corpus(files, job.request.corpus_format, vocabulary, job.configuration.words)
+    """Why words of the corpus are not in the vocabulary; "" where this process cannot tell.
+
+    The release is finished, so nothing here may end the run.
+    """
+    try:
+        vocabulary = artifact.open_vocabulary(job.vocabulary)
+        return cause_in_corpus(
+            files, job.request.corpus_format, vocabulary, job.configuration.words
+        )
+    except (DxbeamError, OSError):
+        return ""
 
 
 def _say(run: Run, seconds: float, remarked: Sequence[str], cause: Callable[[], str]) -> None:

@@ -29,7 +29,7 @@ def add(words: Reals, noise: Reals) -> Reals:
 
 
 def add_on_grid(step: float) -> Release:
-    """A release of the sum rounded to multiples of ``step``, as vector_release.py does it."""
+    """A release of the sum rounded to multiples of ``step``, as vectors/release.py does it."""
     return lambda words, noise: to_grid(words + noise, step)
 
 

@@ -100,20 +100,35 @@ def check_page_place(place: str) -> None:
             f"`output` {place}: the page holds the raw text, so it is written to this machine "
             "only; name a local file"
         )
+    check_outside_releases(place, "the page holds the raw text")
     path = Path(storage.without_file_scheme(place))
-    for folder in path.resolve().parents:
+    if path.exists():
+        raise OutputError(f"`output` {place} exists already; choose another name")
+    if not path.parent.is_dir():
+        raise OutputError(f"`output` {place}: there is no folder {path.parent}; make it first")
+
+
+def check_outside_releases(place: str, holds: str) -> None:
+    """Refuses a local output within a release or what belongs to one.
+
+    Args:
+      place: the output.
+      holds: why it must not be there, for the message.
+
+    Raises:
+      ConfigurationError: it is within one.
+    """
+    if not storage.is_local(place):
+        return
+    for folder in Path(storage.without_file_scheme(place)).resolve().parents:
         within = str(folder)
         if any((folder / name).exists() for name in (RELEASE, METRICS, GROUPS, DEAD_LETTERS)) or (
             is_taken(within)
         ):
             raise ConfigurationError(
-                f"`output` {place} is within {within}, a release or the metrics of one; the page "
-                "holds the raw text and must not be handed on with it, so choose another place"
+                f"`output` {place} is within {within}, a release or the metrics of one; {holds} "
+                "and must not be handed on with it, so choose another place"
             )
-    if path.exists():
-        raise OutputError(f"`output` {place} exists already; choose another name")
-    if not path.parent.is_dir():
-        raise OutputError(f"`output` {place}: there is no folder {path.parent}; make it first")
 
 
 def write_page(place: str, content: str) -> None:

@@ -215,9 +215,11 @@ class DelimitedText:
         start = cast(Any, content).peek(_FIRST_BYTES)[:_FIRST_BYTES]
         if start.startswith(lines.BYTE_ORDER_MARK):
             content.read(len(lines.BYTE_ORDER_MARK))
-        if hint := not_csv(start, settings.encoding):
-            raise CorpusError(f"it is not a table of delimited text: {hint}")
         columns, line = list(settings.table.columns), 1
+        # Without a header a file begins with a record: only what is no text may be refused by it.
+        judged = not columns or b"\0" in start
+        if judged and (hint := not_csv(start, settings.encoding)):
+            raise CorpusError(f"it is not a table of delimited text: {hint}")
         if not columns:
             row = next(csv_rows.rows(content, self.dialect(settings), _LONGEST_HEADER), None)
             columns, line = self._names_in(row, settings), row.lines + 1 if row else 1

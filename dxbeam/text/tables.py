@@ -132,6 +132,11 @@ def _check_columns(
             raise ConfigurationError(
                 f"the table has {columns.count(name) or 'no'} columns {name!r}, and one is needed"
             )
+    if level == text:
+        raise ConfigurationError(
+            f"`epsilon_by` names {level!r}, the column that is sanitized: epsilon must depend on a "
+            "public column; choose another"
+        )
     if own_id == text or text in keep or own_id in keep or len(set(keep)) < len(keep):
         raise ConfigurationError(
             "the text, the id and the columns in `keep` are different columns, each named once"
@@ -144,26 +149,37 @@ def _documents(table: Any, text: str, own_id: str | None, level: str | None) -> 
     ids = _values(table, own_id) if own_id else [None] * len(texts)
     levels = _values(table, level) if level else [""] * len(texts)
     for number, (one, name, value) in enumerate(zip(texts, ids, levels, strict=True), 1):
-        missing = name is None or name != name  # NaN, as pandas has it
-        made = f"row {number}" if missing else id_as_text(name)
+        made = f"row {number}" if name is None else id_as_text(name)
         yield Document(made, one, level="" if value is None else str(value))
 
 
 def _values(table: Any, name: str) -> list[Any]:
-    return list(table[name].tolist() if _is_pandas(table) else table[name].to_pylist())
+    """A column, with None where pandas has NaN, NaT or NA."""
+    column = table[name]
+    if not _is_pandas(table):
+        return list(column.to_pylist())
+    return list(column.astype(object).where(column.notna(), None).tolist())
 
 
 def _rows(table: Any, places: list[int], names: list[str], text: str, texts: list[str]) -> Any:
     """These rows and columns of a table, with other texts.
 
-    The index and the attributes of a data frame, and the metadata of a schema, may hold raw texts,
-    and nobody asked to keep them.
+    The index and the attributes of a data frame, the metadata of a schema, and categories of other
+    rows may hold what nobody asked to keep.
     """
     if _is_pandas(table):
         rows = table.iloc[places][names].reset_index(drop=True).assign(**{text: texts})
         rows.attrs = {}
+        for name in names:
+            if hasattr(rows[name], "cat"):
+                rows[name] = rows[name].cat.remove_unused_categories()
         return rows
     chosen = table.select(names).take(pa.array(places, pa.int64()))
-    fields = [field.with_metadata({}) for field in chosen.schema]
-    chosen = chosen.cast(pa.schema(fields))  # without metadata
-    return chosen.set_column(names.index(text), text, pa.array(texts, pa.string()))
+    chosen = chosen.set_column(names.index(text), text, pa.array(texts, pa.string()))
+    return chosen.cast(pa.schema([_plain(field) for field in chosen.schema]))
+
+
+def _plain(field: pa.Field) -> pa.Field:
+    """A field without metadata and without a dictionary of values."""
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    return field.with_type(kind).remove_metadata()

@@ -179,6 +179,17 @@ def test_columns_can_be_named_where_there_is_no_header(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("start", ["{hello}", "[a]", "%PDF"])
+def test_no_text_at_the_start_of_a_file_without_header_refuses_it(
+    tmp_path: Path, start: str
+) -> None:
+    (tmp_path / "c.tsv").write_text(f"{start}\tone\nb\ttwo\n")
+    table = TableSettings(columns=("text", "id"))
+    assert [r[:2] for r in corpora.read(tmp_path / "c.tsv", CorpusFormat("tsv", table=table))] == [
+        ("one", start), ("two", "b"),
+    ]  # fmt: skip
+
+
 def test_ids_say_nothing_about_the_lines_of_texts(tmp_path: Path) -> None:
     """Rows are numbered, not lines; and an empty text in the only column is a row too."""
     found = []

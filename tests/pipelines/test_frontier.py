@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from dxbeam.analysis.measure.public_parameters import taken_apart, written
-from dxbeam.errors import DxbeamError
+from dxbeam.errors import ConfigurationError, DxbeamError
 from dxbeam.transforms import progress
 from dxbeam.transforms.progress import read_report
+from pipelines.calibrate import calibrate
 from pipelines.frontier import measure_frontier
+from pipelines.measure import measure_settings
 from pipelines.scan_constant import scan_constant
 from tests.support import tiny
 
@@ -319,3 +322,18 @@ def test_a_dry_run_writes_nothing(
     measure_frontier([f"--vocabulary={uri}", f"--output={tmp_path / 'out'}", *FLAGS, "--dry_run"])
     assert "Would attack 100 words under 2 mechanisms" in capsys.readouterr().out
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", [measure_frontier, measure_settings, calibrate])
+def test_what_is_computed_from_raw_text_is_not_written_into_a_release(
+    uri: str, tmp_path: Path, command: Callable[[list[str]], None]
+) -> None:
+    (tmp_path / "release").mkdir()
+    (tmp_path / "release" / "release.json").write_text("{}")
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("w1 w2\n")
+    flags = [f"--input={corpus}", "--input_format=text", f"--vocabulary={uri}"]
+    goal = ["--at_most=distant=0.4"] if command is calibrate else []
+    with pytest.raises(ConfigurationError, match=r"within .*release.* computed from raw text"):
+        command([*flags, *goal, f"--output={tmp_path / 'release' / 'out'}"])
+    assert sorted(path.name for path in (tmp_path / "release").iterdir()) == ["release.json"]

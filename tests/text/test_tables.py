@@ -70,6 +70,37 @@ def test_neither_an_index_nor_attributes_are_kept(sanitizer: Sanitizer) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_categories_of_rejected_rows_are_not_kept(sanitizer: Sanitizer, kind: str) -> None:
+    columns: dict[str, Any] = {"text": ["w1", None], "label": ["public", "secret"]}
+    if kind == "pandas":
+        frame = pd.DataFrame(columns).astype({"label": "category"})
+        kept = sanitizer.sanitize_table(frame, keep=["label"]).table["label"]
+        assert list(kept.cat.categories) == list(kept) == ["public"]
+    else:
+        table = pa.table({**columns, "label": pa.array(columns["label"]).dictionary_encode()})
+        kept = sanitizer.sanitize_table(table, keep=["label"]).table["label"]
+        assert kept.type == pa.string()
+        assert kept.to_pylist() == ["public"]
+
+
+@pytest.mark.parametrize("kind", ["object", "string", "Int64"])
+def test_missing_ids_of_pandas_are_numbers_of_rows(sanitizer: Sanitizer, kind: str) -> None:
+    ids = pd.array([7, None] if kind == "Int64" else ["7", None], dtype=kind)
+    frame = pd.DataFrame({"id": ids, "text": ["w1", "w2"]})
+    named = pa.table({"id": ["7", None], "text": ["w1", "w2"]})
+    released = sanitizer.sanitize_table(frame, id="id")
+    expected = sanitizer.sanitize_table(named, id="id")
+    assert _column(released.table, "text") == _column(expected.table, "text")
+
+
+def test_epsilon_does_not_depend_on_the_text() -> None:
+    levels = EpsilonByField("text", {"w1": 1.0}, 9.0)
+    sanitizer = Sanitizer(tiny.vocabulary(), Configuration(Laplace(9.0), epsilon_by=levels))
+    with pytest.raises(ConfigurationError, match="must depend on a public column"):
+        sanitizer.sanitize_table(pa.table({"text": ["w1", "w2"]}))
+
+
 def test_no_metadata_of_a_schema_is_kept(sanitizer: Sanitizer) -> None:
     fields = [pa.field(name, pa.array(values).type, metadata={"secret": "secret"})
               for name, values in COLUMNS.items()]  # fmt: skip

@@ -15,7 +15,8 @@ class Attack(NamedTuple):
       measure: what counts as success.
       success: the share of successes; low and
       high: its 95 % interval.
-      chance: what a guess that looks at nothing gets; None where that is not known.
+      chance: what a guess gets to which all words or candidates are alike; guessing the commonest
+        word may get more. None where it is not known.
       n: of how many documents, spans or words, as the measure says.
     """
 

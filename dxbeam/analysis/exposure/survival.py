@@ -109,7 +109,7 @@ def spans_of(value: Any, field: str, length: int) -> list[Span]:
     try:
         entries = [] if value in (None, "") else json.loads(value)
         spans = [_span(*entry) for entry in entries]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         spans = None
     if spans is None or not all(0 <= span.start < span.end <= length for span in spans):
         raise CorpusError(

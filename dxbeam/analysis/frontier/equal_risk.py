@@ -62,21 +62,31 @@ def read_off(points: Iterable[Point], level: float) -> list[ReadOff]:
         crossed = _crossing(epsilons, _risks(curve, 0), level)
         if crossed is None:
             continue
-        # Where the upper end of the risk reaches the level, and where the lower one does.
-        first = _crossing(epsilons, _risks(curve, 2), level)
-        last = _crossing(epsilons, _risks(curve, 1), level)
-        first, last = first or epsilons[0], last or epsilons[-1]
+        first, last = _around(epsilons, curve, level)
+        there = [first, crossed, last, *(x for x in epsilons if first < x < last)]
         values = {}
         for name in READ_OFF:
             column = [getattr(point, name) for point in curve]
             if all(column):
-                there = [first, crossed, last]
                 low = min(_at(epsilons, [each.low for each in column], x) for x in there)
                 high = max(_at(epsilons, [each.high for each in column], x) for x in there)
                 value = _at(epsilons, [each.value for each in column], crossed)
                 values[name] = Estimate(value, low, high)
         found.append(ReadOff(curve[0], crossed, values))
     return found
+
+
+def _around(epsilons: Sequence[float], curve: Sequence[Point], level: float) -> tuple[float, float]:
+    """The least and the greatest epsilon at which the level is within the interval of the risk."""
+    highs, lows = _risks(curve, 2), _risks(curve, 1)
+    first = epsilons[0] if highs[0] >= level else _crossing(epsilons, highs, level)
+    # The last rise of the lower ends: the first one from the other side.
+    backwards = [-x for x in reversed(epsilons)], [-low for low in reversed(lows)]
+    fallen = None if lows[-1] <= level else _crossing(*backwards, -level)
+    return (
+        epsilons[0] if first is None else first,
+        epsilons[-1] if fallen is None else -fallen,
+    )
 
 
 def _risks(curve: Sequence[Point], part: int) -> list[float]:

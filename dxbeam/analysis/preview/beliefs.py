@@ -185,8 +185,8 @@ def _normalise(scores: Singles) -> None:
 def sums_over_words(steps: Sequence[Any], search: NeighborSearch, summed: int = SUMMED) -> Floats:
     """The sum of each word's weights over the vocabulary, by which they are divided.
 
-    In a vocabulary of more than ``summed`` words it is the word itself and, for all others, every
-    so manyth by frequency.
+    In a vocabulary of more than ``summed`` words the other words are estimated from that many of
+    them, at equal steps by frequency.
 
     Args:
       steps: santext or tem, at E epsilons.

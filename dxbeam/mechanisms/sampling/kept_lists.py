@@ -15,7 +15,7 @@ from dxbeam.mechanisms.sampling.near_words import ascending, drawn
 from dxbeam.space.search.neighbors import Floats
 
 _MOST = 4 << 20
-"""Words of all lists together, 12 bytes each: 50 MB."""
+"""Words of all lists together: 12 bytes each, and 12 more once a list is sorted; 100 MB."""
 
 _A_LIST = 32
 """Words that take as much memory as what a list needs besides its words."""

@@ -75,6 +75,7 @@ def test_spans_are_read(value: Any, spans: list[Span]) -> None:
         "[[-1, 2]]",
         "[[0, 4, 7]]",
         '{"qzx": 1}',
+        "[" * 200_000,
     ],
 )
 def test_other_values_are_refused_unseen(value: Any) -> None:

@@ -27,6 +27,20 @@ def test_values_lie_between_those_of_the_neighbouring_epsilons() -> None:
     assert set(row.values) == {"useful", "unchanged"}
 
 
+def test_an_interval_holds_every_epsilon_that_it_may_be() -> None:
+    risks, useful = (0.05, 0.15, 0.19, 0.22, 0.3), (0.3, 0.5, 0.5, 0.9, 0.5)
+    points = [
+        _point("laplace", epsilon, risk)._replace(
+            context_rare=_around(risk, 0.05), useful=_around(value, 0.01)
+        )
+        for epsilon, (risk, value) in enumerate(zip(risks, useful, strict=True), 1)
+    ]
+    [row] = read_off(points, 0.2)
+    low, high = row.values["useful"][1:]
+    assert low <= 0.49
+    assert high == pytest.approx(0.91)  # at epsilon 4, between two ends
+
+
 def test_the_noisy_vectors_of_decoded_text_count_as_read() -> None:
     decoded = {"parameters": "decode=context"}
     points = [_point("laplace", 2, 0.0, 0.1), _point("laplace", 4, 0.1, 0.3)]
