@@ -147,4 +147,5 @@ class Fluent:
 def _in_parts(steps: Iterable[Ids]) -> Iterator[Ids]:
     """Steps in parts of a few words: where gamma is large, each has the whole vocabulary near."""
     for rows in steps:
-        yield from np.split(rows, range(_ROWS_AT_ONCE, len(rows), _ROWS_AT_ONCE))
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            yield rows[start : start + _ROWS_AT_ONCE]
