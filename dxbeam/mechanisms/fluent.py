@@ -114,7 +114,7 @@ class Fluent:
         every, near = search.computed_once(("fluent", self), self._prepared(search))
         near.keep(ids)
         chosen, numbers = np.empty(len(ids), np.int64), numbers_of(random)
-        for rows in _in_parts(in_steps(places)):
+        for rows in _in_parts(in_steps(places), near.at_once(ids, _ROWS_AT_ONCE)):
             first, second = (
                 words_before(places[rows, column], chosen, every.model.start) for column in (0, 1)
             )
@@ -144,8 +144,8 @@ class Fluent:
         return replace(promise, cap=self.epsilon * self.gamma)
 
 
-def _in_parts(steps: Iterable[Ids]) -> Iterator[Ids]:
+def _in_parts(steps: Iterable[Ids], words: int) -> Iterator[Ids]:
     """Steps in parts of a few words: where gamma is large, each has the whole vocabulary near."""
     for rows in steps:
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            yield rows[start : start + _ROWS_AT_ONCE]
+        for start in range(0, len(rows), words):
+            yield rows[start : start + words]
