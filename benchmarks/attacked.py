@@ -49,6 +49,7 @@ from dxbeam.analysis.measure.plan import Setting
 from dxbeam.analysis.measure.public_parameters import Known, read, with_reading
 from dxbeam.language.model import language_model_of
 from dxbeam.language.sentences import sentence_ends
+from dxbeam.mechanisms.fluent import Fluent
 from dxbeam.mechanisms.public.public_model import public_model
 from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
@@ -108,7 +109,11 @@ class Bench:
             shape = (sum(map(len, texts)), draws)
             random = generator.integers(0, 2**64, shape, dtype=np.uint64)
             released, wide = self._attacked(setting, texts, random, channel)
-            likely = Candidates(*(column[:, :CANDIDATES] for column in wide))
+            likely = Candidates(
+                wide.ids[:, :CANDIDATES],
+                wide.posterior[:, :CANDIDATES],
+                wide.priors[:, :CANDIDATES],
+            )
             right["unchanged"] += released
             right["context"] += read_texts(likely, texts, self.following)
             right["knowing"] += self._rare_guesses(wide, released)
@@ -164,6 +169,7 @@ class Bench:
             return released, candidates_from_vectors(
                 mechanism, read_drawn.noisy, self.prior, self.search, WIDE
             )
+        assert isinstance(mechanism, Fluent)
         opened = model_of(setting, self.search)
         return released, candidates_of_fluent(
             mechanism, opened, released, self.prior, self.search, WIDE

@@ -94,7 +94,7 @@ def configuration(options: SanitizeOptions) -> Configuration:
         options.base_exponent,
         options.constant,
         options.constant_scan,
-    ).read()
+    ).read(options.mechanism)
     levels = parse_epsilon_by(options.epsilon_by, options.epsilon) if options.epsilon_by else None
     epsilon = levels.largest if levels else options.epsilon
     model = model_of_mechanism(options.mechanism, options.language_model)

@@ -22,6 +22,13 @@ before any rank resampling, which is post-processing of the whole document. (McS
 Mechanism design via differential privacy, 2007, theorem 6, for one word; adaptive composition for
 the rest.)
 
+No constant below the worst case (``--constant exact``) is known for it, and little is to be gained.
+Z depends on the prefix, so a scan of one q says nothing of the next. Where the model is nearly sure
+of a word x', Z(x') is near to q(x') and Z(x) to q(x') exp(-epsilon min(d, gamma) / 2), so the ratio
+of P(x | x) to P(x | x') comes near to exp(epsilon min(d, gamma)). A model of film reviews (order 3,
+33,849 words) holds "t" for that sure after "it isn": at epsilon = 2.5 the exponent for "ll" in
+place of "t" is at least 0.99999 of what is promised. So the worst case stays.
+
 What would break it: a model that reads raw words, before or after this one, or a model made from
 the private corpus. Where a sentence starts is read from the public gaps between words.
 """

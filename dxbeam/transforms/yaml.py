@@ -103,7 +103,8 @@ class SanitizeRows(beam.PTransform):
         segmenter: str = "none",
     ):
         super().__init__()
-        public = PublicSettings(importance, base, base_exponent, constant, constant_scan).read()
+        settings = PublicSettings(importance, base, base_exponent, constant, constant_scan)
+        public = settings.read(mechanism)
         given = parse_parameters(parameters)
         levels = parse_epsilon_by(epsilon_by, epsilon) if epsilon_by else None
         largest = levels.largest if levels else epsilon

@@ -345,6 +345,21 @@ def test_a_model_is_named_by_its_own_digest() -> None:
         dataclasses.replace(public_model(one), source=other)  # type: ignore[type-var]
 
 
+def test_a_prefix_all_but_reaches_the_worst_case() -> None:
+    """So no constant below 1 holds for every prefix: the model is sure of a word after a word."""
+    words = line_vocabulary([0.0, 0.4, 1.5])
+    model = language_model_of([np.tile([0, 1], 5_000)], words)
+    made = Fluent(1.5, gamma=6.0, model=model)
+    share = 0.0
+    for before in (0, 1, model.start):
+        laws = [law(words, model, original, (model.start, before), made) for original in range(3)]
+        for one, other in itertools.permutations(range(3), 2):
+            apart = abs(float(words.vectors[one, 0] - words.vectors[other, 0]))
+            loss = float(np.log(laws[one] / laws[other]).max())
+            share = max(share, loss / (made.epsilon * apart))
+    assert 0.999 < share <= 1 + 1e-12
+
+
 def test_without_a_model_every_word_is_alike() -> None:
     words = line_vocabulary()
     assert p_value(words, uniform_model(words), 2, (1, 1), Fluent(2.0, gamma=3.0)) > ALPHA

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms import check_public
 from dxbeam.mechanisms.constants.exact_constant import CONSTANTS, EXACT, WORST_CASE
 from dxbeam.mechanisms.parameters import checked_choice
 from dxbeam.text.public.base_file import read_base
@@ -29,8 +30,11 @@ class PublicSettings(NamedTuple):
     constant: str = WORST_CASE
     constant_scan: str | None = None
 
-    def read(self) -> dict[str, Any]:
+    def read(self, mechanism: str) -> dict[str, Any]:
         """The parameters of a mechanism; None for those that are not given.
+
+        Args:
+          mechanism: its name.
 
         Raises:
           ConfigurationError: a file cannot be read, or settings that do not go together.
@@ -39,6 +43,8 @@ class PublicSettings(NamedTuple):
             raise ConfigurationError("`base_exponent` is only of use with `base`; leave it out")
         meaning = "whether epsilon is that of any vocabulary, or of the one that was scanned"
         exact = checked_choice("`constant`", self.constant, CONSTANTS, meaning) == EXACT
+        if exact:
+            check_public(mechanism, "constant")
         if exact and not self.constant_scan:
             raise ConfigurationError(
                 "`constant` exact needs `constant_scan`, the file that dxbeam scan-constant writes "

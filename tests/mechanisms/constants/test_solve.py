@@ -121,8 +121,15 @@ def test_a_scan_is_true_of_what_was_scanned_alone(tmp_path: Path) -> None:
 )
 def test_without_a_scan_nothing_changes_silently(settings: PublicSettings, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        settings.read()
-    assert PublicSettings().read() == {"importance": None, "base": None, "constant": None}
+        settings.read("santext")
+    assert PublicSettings().read("santext") == {"importance": None, "base": None, "constant": None}
+
+
+def test_fluent_has_no_exact_constant_and_says_why() -> None:
+    with pytest.raises(ConfigurationError, match="depends on the words released before"):
+        PublicSettings(constant="exact").read("fluent")
+    with pytest.raises(ConfigurationError, match="probability, not with laplace"):
+        PublicSettings(constant="exact").read("laplace")
 
 
 def test_a_record_whose_numbers_do_not_fit_is_refused() -> None:
