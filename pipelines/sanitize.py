@@ -110,11 +110,11 @@ def configuration(options: SanitizeOptions) -> Configuration:
         BagOfWords(options.bag_of_words, read_stop_words(options.stop_words or "english"))
         if options.bag_of_words is not None
         else None,
-        options.allow_unsound,
-        levels,
-        decoder_of(options.decode, options.decode_loss),
-        Truecase() if options.truecase else None,
-        word_rule_of(options.tokenization, options.segmenter),
+        allow_unsound=options.allow_unsound,
+        epsilon_by=levels,
+        decoder=decoder_of(options.decode, options.decode_loss),
+        truecase=Truecase() if options.truecase else None,
+        words=word_rule_of(options.tokenization, options.segmenter),
     )
 
 
@@ -216,7 +216,9 @@ def build(
     flags, request = job.options.view_as(SanitizeOptions), job.request
     pipeline = launch.new_pipeline(job.options)
     reading = pipeline | "ReadDocuments" >> ReadDocuments(
-        request.corpus, request.corpus_format, request.allow_unreadable_files
+        request.corpus,
+        request.corpus_format,
+        allow_unreadable=request.allow_unreadable_files,
     )
     sanitized = reading.documents | "SanitizeDocuments" >> SanitizeDocuments(
         job.configuration,
