@@ -40,13 +40,13 @@ from dxbeam.commands.options import (
 )
 from dxbeam.commands.request import check_measured, read_corpus
 from dxbeam.errors import ConfigurationError, RunError
-from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.mechanisms import parse_parameters
 from dxbeam.release import claim
 from dxbeam.release.context import in_context
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text.configuration import Configuration
+from dxbeam.text.plain_settings import configuration_of
 from dxbeam.transforms.reading.count_words import CountWords
 
 try:
@@ -114,8 +114,7 @@ def _named(shared: SanitizeOptions) -> Named:
     parameters = parse_parameters(shared.parameters)
     if "epsilon" in parameters:
         raise ConfigurationError("`parameters`: epsilon is what is looked for; leave it out")
-    mechanism = make_mechanism(shared.mechanism, epsilon=0.1, **parameters)
-    Configuration(mechanism, allow_unsound=shared.allow_unsound)
+    configuration_of(shared.mechanism, 0.1, shared.parameters, allow_unsound=shared.allow_unsound)
     return shared.mechanism, tuple(sorted(parameters.items()))
 
 
