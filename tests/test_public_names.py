@@ -40,7 +40,8 @@ def test_the_public_names_are_these() -> None:
     FrequencyBase FrequencyWeights Guarantee LanguageModel ListedBase RankResampling Rejected
     ReleasedVector Sanitized Sanitizer Tally VectorConfiguration VectorReleaser VerifiedRelease
     Vocabulary WordRule WordWeights __version__ configuration_of language_model_of make_mechanism
-    open_language_model open_vocabulary preview read_base read_constant read_importance verify_release
+    open_language_model open_vocabulary preview read_base read_constant read_importance
+    verify_release
     """.split()
     mechanisms = [mechanism.__name__ for mechanism in MECHANISMS.values()]
     assert set(dxbeam.__all__) == {*others, *mechanisms}, (

@@ -25,6 +25,7 @@ from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.epsilon_by_field import EpsilonByField
+from dxbeam.text.plain_settings import mechanism_of
 from dxbeam.text.public.constant_file import read_constant
 from dxbeam.text.recorded_configuration import rebuilt
 from tests.support import vocabularies
