@@ -26,6 +26,9 @@ MAY_IMPORT_BEAM = ("storage", "transforms", "commands", "audit", "analysis")
 WITHOUT_RELEASES = ("analysis", "audit")
 """What a release never loads, so that scipy and the like stay in extras."""
 
+SCIKIT_LEARN = "text.adapters.scikit_learn"
+"""What a release never loads either: only the door ``dxbeam.scikit_learn`` knows it."""
+
 MAY_SEED = {
     ("mechanisms.sampling.index_recall", "measure_recall"),
     ("analysis.measure.grids", "_tried"),
@@ -155,7 +158,12 @@ def test_the_package_does_not_know_who_uses_it() -> None:
 def test_what_releases_knows_no_analysis() -> None:
     """So a release needs neither scipy nor anything else of the extra ``analysis``."""
     launchers = ("sanitize", "build_vocabulary", "release_vectors")
-    releasing = [path for name, path in _modules().items() if _room(name) not in WITHOUT_RELEASES]
+    assert not any(SCIKIT_LEARN in _known(name, path) for name, path in _modules().items())
+    releasing = [
+        path
+        for name, path in _modules().items()
+        if _room(name) not in WITHOUT_RELEASES and name != SCIKIT_LEARN
+    ]
     releasing += [ROOT / "pipelines" / f"{name}.py" for name in launchers]
     for path in releasing:
         for imported in _imports(_tree(path)):
