@@ -28,6 +28,9 @@ class MeasureOptions(PipelineOptions):
         *TEXTS,
         "--vocabulary",
         "--importance",
+        "--decode",
+        "--decode_loss",
+        "--language_model",
     )
 
     @classmethod
@@ -39,8 +42,9 @@ class MeasureOptions(PipelineOptions):
             metavar="NAMES",
             help="mechanisms to measure, such as laplace,santext, or all (for frontier, all that "
             "need no consent); with parameters, such as gaussian:delta=1e-6:distance=5; "
-            "of santext and tem these include base, base_exponent and constant_scan, which dxbeam "
-            "sanitize takes as flags (default laplace)",
+            "of santext and tem these include base, base_exponent and constant_scan, and of all "
+            "that can be decoded decode and decode_loss, which dxbeam sanitize takes as flags "
+            "(default laplace)",
         )
         group.add_argument(
             "--epsilons",
