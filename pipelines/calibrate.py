@@ -39,19 +39,15 @@ from dxbeam.commands.options import (
     parse,
     require,
 )
-from dxbeam.commands.preview_files import check_outside_releases
-from dxbeam.commands.request import corpus_format
-from dxbeam.corpus import reading
-from dxbeam.corpus.files import matching_files
+from dxbeam.commands.request import check_measured, read_corpus
 from dxbeam.errors import ConfigurationError, RunError
-from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.mechanisms import parse_parameters
 from dxbeam.release import claim
 from dxbeam.release.context import in_context
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text.configuration import Configuration
-from dxbeam.text.decoding.decoder import decoder_of
+from dxbeam.text.plain_settings import configuration_of
 from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.draw_texts import DrawTexts
 
@@ -129,11 +125,16 @@ def _named(shared: SanitizeOptions, model: Known | None) -> Named:
     parameters = parse_parameters(shared.parameters)
     if "epsilon" in parameters:
         raise ConfigurationError("`parameters`: epsilon is what is looked for; leave it out")
-    mechanism = make_mechanism(shared.mechanism, epsilon=0.1, **parameters)
-    decoder = decoder_of(shared.decode, shared.decode_loss)
-    Configuration(mechanism, allow_unsound=shared.allow_unsound, decoder=decoder)
-    read = {**parameters, **measurement.decoding(shared.decode, shared.decode_loss)}
-    known = with_reading(shared.mechanism, dict(read), model)
+    decode = {"decode": shared.decode, "decode_loss": shared.decode_loss}
+    configuration_of(
+        shared.mechanism,
+        0.1,
+        shared.parameters,
+        language_model=shared.language_model,
+        allow_unsound=shared.allow_unsound,
+        **decode,
+    )
+    known = with_reading(shared.mechanism, {**parameters, **measurement.decoding(**decode)}, model)
     return shared.mechanism, tuple(sorted(known.items()))
 
 
@@ -144,11 +145,10 @@ def build(job: CalibrateJob) -> beam.Pipeline:
     counting = drawing = None
     others = []
     if shared.input:
-        corpus = shared.input, corpus_format(shared), shared.allow_unreadable_files, job.vocabulary
         if reads_together([job.grid.mechanism]):  # words of the vocabulary are in no text
-            drawing = DrawTexts(*corpus, measure.words, measure.seed)
+            drawing = DrawTexts(read_corpus(shared), job.vocabulary, measure.words, measure.seed)
         else:
-            counting = CountWords(*corpus)
+            counting = CountWords(read_corpus(shared), job.vocabulary)
             others = [uniform_sample(measure.words, job.vocabulary.words, measure.seed)]
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
         measure.words, job.vocabulary.words, measure.seed, counting, drawing
@@ -179,9 +179,7 @@ def calibrate(argv: Sequence[str]) -> None:
     job = read_options(options, argv)
     claim.check_empty(output)
     if shared.input:
-        check_outside_releases(output, "what is measured of `input` is computed from raw text")
-        files = matching_files(shared.input)
-        reading.check_readable(files, corpus_format(shared), shared.allow_unreadable_files)
+        check_measured(shared, output, shared.input)
     measurement.check_words(
         measurement.Question((job.grid.mechanism,), None, (), 0), job.vocabulary
     )

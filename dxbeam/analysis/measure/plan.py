@@ -223,9 +223,10 @@ def without_consent() -> tuple[str, ...]:
     return tuple(name for name in MECHANISMS if promises(name))
 
 
-def decoding(decode: str | None, loss: str | None) -> dict[str, str]:
+def decoding(decode: str | None, decode_loss: str | None) -> dict[str, str]:
     """The flags of a decoder, as parameters of mechanisms; without those that are None."""
-    return {name: value for name, value in ((DECODE, decode), (LOSS, loss)) if value is not None}
+    flags = ((DECODE, decode), (LOSS, decode_loss))
+    return {name: value for name, value in flags if value is not None}
 
 
 def decodable() -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 from apache_beam import pvalue
 
-from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.decoding.reader import breaks_of
@@ -65,26 +64,16 @@ class DrawTexts(beam.PTransform):
     """Draws texts until they have enough words of the vocabulary: PBegin -> TextsOfCorpus.
 
     Args:
-      pattern: glob of the corpus files, local or gs://.
-      corpus_format: how to read them.
-      allow_unreadable: whether to leave out files that cannot be read to their end.
+      read: reads the corpus.
       vocabulary: the handle of the artifact.
       words: how many words of the vocabulary the texts have together at least, where the corpus
         has as many.
       seed: of the draw. What is drawn is private and must not be written anywhere.
     """
 
-    def __init__(
-        self,
-        pattern: str,
-        corpus_format: CorpusFormat,
-        allow_unreadable: bool,
-        vocabulary: VocabularyHandle,
-        words: int,
-        seed: int,
-    ):
+    def __init__(self, read: ReadDocuments, vocabulary: VocabularyHandle, words: int, seed: int):
         super().__init__()
-        self._read = ReadDocuments(pattern, corpus_format, allow_unreadable)
+        self._read = read
         self._number = _Number(vocabulary, seed)
         self._first = _First(words)
 

@@ -13,12 +13,13 @@ from dxbeam.space.artifact import artifact
 from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.decoding.pieces import FOLLOWS, STARTS
 from dxbeam.transforms.reading.draw_texts import MOST_WORDS, DrawTexts
+from dxbeam.transforms.reading.sources import ReadDocuments
 from tests.support import tiny
 
 
 def _draw(uri: str, corpus: Path, words: int, seed: int) -> DrawTexts:
     handle = artifact.handle(uri)
-    return DrawTexts(str(corpus), CorpusFormat("jsonl"), False, handle, words, seed)
+    return DrawTexts(ReadDocuments(str(corpus), CorpusFormat("jsonl")), handle, words, seed)
 
 
 def test_words_and_sentences_of_texts(uri: str, tmp_path: Path) -> None:
