@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -54,6 +55,17 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
     from tests.support import tiny  # not above, as it needs Beam and most tests do not
 
     return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages have their figures with nothing in them: drawing takes most of a small job's time."""
+    from matplotlib.figure import Figure
+
+    def save(_: Figure, file: TextIO, **options: object) -> None:
+        file.write("<svg></svg>")
+
+    monkeypatch.setattr(Figure, "savefig", save)
 
 
 @pytest.fixture
