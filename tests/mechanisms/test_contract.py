@@ -25,7 +25,6 @@ from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
 from tests.support.distributions import random_numbers
@@ -141,7 +140,7 @@ def test_unknown_words_are_covered(mechanism: Mechanism) -> None:
     released = []
     for text in texts:
         [result] = sanitizer.sanitize([Document("a", text)])
-        assert isinstance(result, Sanitized)
+        assert result.document
         assert result.tally.unknown == 400
         assert not {"Zanzibar", "xyzzy"} & set(result.document.text.split())
         released.append(result.document.text.split())
