@@ -21,6 +21,8 @@ from pipelines.measure import measure_settings
 from pipelines.scan_constant import scan_constant
 from tests.support import tiny
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 FLAGS = [
     "--mechanisms=laplace,santext",
     "--epsilons=1,2,20",
