@@ -8,11 +8,13 @@ import apache_beam as beam
 from apache_beam import pvalue
 
 from dxbeam.analysis.measure.word_sample import (
+    BY_FREQUENCY,
+    NOTHING_KNOWN,
     WordSample,
     sample_by_frequency,
-    sample_of_texts,
     uniform_sample,
 )
+from dxbeam.errors import CorpusError
 from dxbeam.transforms.reading.draw_texts import DrawnTexts, DrawTexts
 
 
@@ -73,4 +75,17 @@ class SampleWords(beam.PTransform):
 
 
 def _of_texts(drawn: DrawnTexts) -> WordSample:
-    return sample_of_texts(DrawnTexts(*drawn))
+    """Texts whose words are measured in their places.
+
+    Raises:
+      CorpusError: no word of the corpus is in the vocabulary.
+    """
+    texts, known, unknown = drawn
+    if not known:
+        raise CorpusError(NOTHING_KNOWN)
+    ids, breaks, sizes = [], [], []
+    for _, its_ids, its_breaks in texts:
+        ids += its_ids
+        breaks += its_breaks
+        sizes.append(len(its_ids))
+    return WordSample(BY_FREQUENCY, ids, known, unknown, sizes, breaks)

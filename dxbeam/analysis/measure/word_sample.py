@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from dxbeam.errors import CorpusError
 from dxbeam.space.vocabulary.words import UNKNOWN
-from dxbeam.transforms.reading.draw_texts import DrawnTexts
 
 Ids = npt.NDArray[np.int64]
 
@@ -104,18 +103,3 @@ def sample_by_frequency(counts: Ids, words: int, seed: int) -> WordSample:
         raise CorpusError(NOTHING_KNOWN)
     ids = np.random.default_rng(seed).choice(len(counts) - 1, words, p=counts[:-1] / known)
     return WordSample(BY_FREQUENCY, ids.tolist(), known, int(counts[-1]))
-
-
-def sample_of_texts(drawn: DrawnTexts) -> WordSample:
-    """Texts whose words are measured in their places.
-
-    Raises:
-      CorpusError: no word of the corpus is in the vocabulary.
-    """
-    texts = drawn.texts
-    ids = [number for text in texts for number in text.ids]
-    breaks = [kind for text in texts for kind in text.breaks]
-    sizes = [len(text.ids) for text in texts]
-    if not drawn.known:
-        raise CorpusError(NOTHING_KNOWN)
-    return WordSample(BY_FREQUENCY, ids, drawn.known, drawn.unknown, sizes, breaks)
