@@ -39,7 +39,9 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.options import CommonOptions, SanitizeOptions, parse, require
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import SANITIZE, SanitizeOptions
+from dxbeam.commands.options import parse, require
 from dxbeam.commands.request import corpus_format, release_request
 from dxbeam.corpus.files import CorpusFile, text_bytes
 from dxbeam.corpus.reading import describe_left_out, kept_schema
@@ -140,7 +142,7 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
     """
     flags = options.view_as(SanitizeOptions)
     require(flags, "input", "vocabulary", *(() if flags.epsilon_by else ("epsilon",)))
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
     settings = configuration_of(**{name: getattr(flags, name) for name in PLAIN_SETTINGS})
     repair = repair_of(flags)
@@ -245,7 +247,7 @@ def build(
 @launch.naming_flags
 def sanitize(argv: Sequence[str]) -> None:
     """Checks everything that can be known before, then runs and says what was written."""
-    options = parse(argv, SanitizeOptions, __doc__ or "")
+    options = parse(argv, SANITIZE, __doc__ or "")
     job = read_options(options)
     request, settings = job.request, job.configuration
     files = request.check()
