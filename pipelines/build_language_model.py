@@ -37,7 +37,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.language.arpa import read_arpa
 from dxbeam.language.arpa_file import check_header
 from dxbeam.language.artifact import write_language_model
-from dxbeam.language.artifact_manifest import read_manifest
+from dxbeam.language.artifact_manifest import LANGUAGE_MODEL
 from dxbeam.language.casings import kept_casings
 from dxbeam.language.counts import check_order
 from dxbeam.language.handle import LanguageModelHandle
@@ -228,7 +228,7 @@ def build_language_model(argv: Sequence[str]) -> None:
 
 
 def _written(handle: LanguageModelHandle, output: str, seconds: float) -> str:
-    facts: dict[str, Any] = read_manifest(output)
+    facts: dict[str, Any] = LANGUAGE_MODEL.read_manifest(output)
     counted, held_out = facts["counted"], facts.get("held_out", {}).get("perplexity")
     said = f"Wrote a language model of order {handle.order} to {output} in {seconds:.0f} seconds: "
     said += ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counted.items())

@@ -48,7 +48,7 @@ from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError, DxbeamError
 from dxbeam.language.artifact import language_model_handle, open_language_model
-from dxbeam.language.artifact_manifest import read_manifest
+from dxbeam.language.artifact_manifest import LANGUAGE_MODEL
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.sources import refuse_the_corpus
 from dxbeam.mechanisms import WeighsWords, check_vocabulary
@@ -252,7 +252,7 @@ def sanitize(argv: Sequence[str]) -> None:
     request, settings = job.request, job.configuration
     files = request.check()
     if job.language_model:
-        refuse_the_corpus(read_manifest(job.language_model.uri), files)
+        refuse_the_corpus(LANGUAGE_MODEL.read_manifest(job.language_model.uri), files)
     launch.spread(options, text_bytes(files))
     if job.repair:
         job.repair.api_key()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
-
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import count, count_or_none
-from dxbeam.commands.flags.flag import Flag, declare
+from dxbeam.commands.flags.flag import Flag, topic
 from dxbeam.space.embeddings import reader as embeddings
 
-_EMBEDDINGS = (
+
+@topic(
+    flag.EMBEDDINGS,
     Flag(
         "embeddings",
         "FILE",
@@ -36,8 +36,8 @@ _EMBEDDINGS = (
         "is kept (default: words and text stay as they are)",
     ),
 )
-
-_INDEX = (
+@topic(
+    flag.INDEX,
     Flag(
         "index_factory",
         "FACTORY",
@@ -78,8 +78,8 @@ _INDEX = (
         type=count,
     ),
 )
-
-_STORED = (
+@topic(
+    flag.OUTPUT,
     Flag(
         "table_pieces",
         "DIR",
@@ -96,19 +96,12 @@ _STORED = (
         choices=["float32", "float16"],
     ),
 )
-
-
 class BuildVocabularyOptions(PipelineOptions):
     """Embeddings, the search index, and how vectors are stored."""
 
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.EMBEDDINGS, _EMBEDDINGS)
-        declare(parser, flag.INDEX, _INDEX)
-        declare(parser, flag.OUTPUT, _STORED)
 
-
-_LANGUAGE_MODEL = (
+@topic(
+    flag.LANGUAGE_MODEL,
     Flag(
         "order",
         "2|3",
@@ -148,11 +141,5 @@ _LANGUAGE_MODEL = (
         type=float,
     ),
 )
-
-
 class BuildLanguageModelOptions(PipelineOptions):
     """The order of a language model, and what it is made of."""
-
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.LANGUAGE_MODEL, _LANGUAGE_MODEL)

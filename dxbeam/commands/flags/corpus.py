@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import size
-from dxbeam.commands.flags.flag import Flag, declare
+from dxbeam.commands.flags.flag import Flag, topic
 from dxbeam.corpus.formats import FORMATS
 from dxbeam.corpus.parsing.column_types import TYPES
 
 QUOTES = ("double", "none")
 
 
-_CORPUS = (
+@topic(
+    flag.CORPUS,
     Flag(
         "input",
         "GLOB",
@@ -90,17 +89,12 @@ _CORPUS = (
         "release.json (default: such a file fails the run)",
     ),
 )
-
-
 class CorpusOptions(PipelineOptions):
     """The texts of a corpus, and how they are read."""
 
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.CORPUS, _CORPUS)
 
-
-_RECORDS = (
+@topic(
+    flag.CORPUS,
     Flag(
         "keep_fields",
         "A,B",
@@ -130,11 +124,5 @@ _RECORDS = (
         "null byte, for example, is a dead letter (default: no limit)",
     ),
 )
-
-
 class RecordOptions(PipelineOptions):
     """What is done with records besides their texts."""
-
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.CORPUS, _RECORDS)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
-from dxbeam.commands.flags.flag import Flag, declare
+from dxbeam.commands.flags.flag import Flag, topic
 
-_DECODER = (
+
+@topic(
+    flag.DECODING,
     Flag(
         "decode",
         "HOW",
@@ -39,17 +39,12 @@ _DECODER = (
         "the released words only; the original's capitals have no influence",
     ),
 )
-
-
 class DecoderOptions(PipelineOptions):
     """The decoder, and the public language model that is read."""
 
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.DECODING, _DECODER)
 
-
-_RELEASE = (
+@topic(
+    flag.CORPUS,
     Flag(
         "release",
         "DIR",
@@ -57,11 +52,5 @@ _RELEASE = (
         "may be left out where it is the first argument",
     ),
 )
-
-
 class DecodeOptions(PipelineOptions):
     """The finished release that is decoded."""
-
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.CORPUS, _RELEASE)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import count
-from dxbeam.commands.flags.flag import Flag, declare
+from dxbeam.commands.flags.flag import Flag, topic
 
-_EVALUATION = (
+
+@topic(
+    flag.EVALUATION,
     Flag(
         "original",
         "GLOB",
@@ -52,17 +52,12 @@ _EVALUATION = (
         "were (default: none)",
     ),
 )
-
-
 class EvaluateOptions(PipelineOptions):
     """Originals and releases, and what is looked for in them."""
 
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.EVALUATION, _EVALUATION)
 
-
-_AUDIT = (
+@topic(
+    flag.AUDIT,
     Flag(
         "runs",
         "N",
@@ -83,11 +78,5 @@ _AUDIT = (
         "there already audit-2.json, and so on)",
     ),
 )
-
-
 class AuditOptions(PipelineOptions):
     """How long an audit is, and where its report goes."""
-
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.AUDIT, _AUDIT)

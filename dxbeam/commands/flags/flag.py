@@ -1,10 +1,12 @@
-"""A flag, the headings under which --help lists flags, and how a topic declares its own."""
+"""A flag, the headings under which --help lists flags, and the classes of flags."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from apache_beam.options.pipeline_options import PipelineOptions
 
 CORPUS = "corpus"
 EMBEDDINGS = "embeddings"
@@ -52,8 +54,27 @@ class Flag(NamedTuple):
     choices: Sequence[str] | None = None
 
 
-def declare(parser: argparse.ArgumentParser, heading: str, flags: Sequence[Flag]) -> None:
-    """Adds flags to a parser, under a heading."""
+Options = TypeVar("Options", bound=PipelineOptions)
+
+
+def topic(heading: str, *flags: Flag) -> Callable[[type[Options]], type[Options]]:
+    """Decorates a class of Beam's options: it declares these flags, under a heading of --help."""
+
+    def decorate(options: type[Options]) -> type[Options]:
+        before = options.__dict__.get("_add_argparse_args")  # of another heading
+
+        def add_all(cls: type[Options], parser: argparse.ArgumentParser) -> None:
+            _add(parser, heading, flags)
+            if before is not None:
+                before.__get__(None, cls)(parser)
+
+        options._add_argparse_args = classmethod(add_all)
+        return options
+
+    return decorate
+
+
+def _add(parser: argparse.ArgumentParser, heading: str, flags: Sequence[Flag]) -> None:
     group = next((group for group in parser._action_groups if group.title == heading), None)
     if group is None:
         group = parser.add_argument_group(heading)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import count
-from dxbeam.commands.flags.flag import Flag, declare
+from dxbeam.commands.flags.flag import Flag, topic
 
-_MEASURE = (
+
+@topic(
+    flag.MEASURE,
     Flag(
         "mechanisms",
         "NAMES",
@@ -60,17 +60,12 @@ _MEASURE = (
         type=int,
     ),
 )
-
-
 class MeasureOptions(PipelineOptions):
     """Mechanisms, their settings, and a sample of words."""
 
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.MEASURE, _MEASURE)
 
-
-_TARGET = (
+@topic(
+    flag.TARGET,
     Flag(
         "at_most",
         "SHARE=NUMBER,…",
@@ -86,17 +81,12 @@ _TARGET = (
         default="",
     ),
 )
-
-
 class CalibrateOptions(PipelineOptions):
     """What settings must meet."""
 
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.TARGET, _TARGET)
 
-
-_ATTACK = (
+@topic(
+    flag.ATTACK,
     Flag(
         "public_input",
         "GLOB",
@@ -143,8 +133,8 @@ _ATTACK = (
         type=float,
     ),
 )
-
-_TASK = (
+@topic(
+    flag.EVALUATION,
     Flag(
         "task_documents",
         "N",
@@ -154,12 +144,5 @@ _TASK = (
         type=count,
     ),
 )
-
-
 class FrontierOptions(PipelineOptions):
     """What attackers know, and how much is tried."""
-
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.ATTACK, _ATTACK)
-        declare(parser, flag.EVALUATION, _TASK)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import count, number
-from dxbeam.commands.flags.flag import Flag, declare
+from dxbeam.commands.flags.flag import Flag, topic
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.mechanisms.constants.exact_constant import WORST_CASE
 from dxbeam.mechanisms.public.importance import FREQUENCY
 from dxbeam.text.public.importance_file import NAMED
 
-_MECHANISM = (
+
+@topic(
+    flag.MECHANISM,
     Flag(
         "mechanism",
         "NAME",
@@ -113,11 +113,5 @@ _MECHANISM = (
         "(default: they are refused)",
     ),
 )
-
-
 class MechanismOptions(PipelineOptions):
     """The mechanism, its parameters, and how words are drawn."""
-
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.MECHANISM, _MECHANISM)

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
-
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import count, number
-from dxbeam.commands.flags.flag import Flag, declare
+from dxbeam.commands.flags.flag import Flag, topic
 from dxbeam.corpus.formats import FORMATS
 
-_OUTPUT = (
+
+@topic(
+    flag.OUTPUT,
     Flag(
         "output",
         "DIR",
         "directory or gs:// prefix to write to, which must be empty",
     ),
 )
-
-
 class OutputOptions(PipelineOptions):
     """Where a command writes to."""
 
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.OUTPUT, _OUTPUT)
 
-
-_SHARDS = (
+@topic(
+    flag.OUTPUT,
     Flag(
         "output_format",
         "FORMAT",
@@ -54,17 +49,12 @@ _SHARDS = (
         "guarantee does not cover them (default: the output's name with -metrics)",
     ),
 )
-
-
 class ShardOptions(PipelineOptions):
     """The files of a release, and its metrics."""
 
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.OUTPUT, _SHARDS)
 
-
-_KEY = (
+@topic(
+    flag.KEY,
     Flag(
         "key_uri",
         "URI",
@@ -72,17 +62,12 @@ _KEY = (
         "that can be repeated (default: a new key that nobody keeps)",
     ),
 )
-
-
 class KeyOptions(PipelineOptions):
     """The secret key."""
 
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.KEY, _KEY)
 
-
-_LEDGER = (
+@topic(
+    flag.LEDGER,
     Flag(
         "ledger",
         "FILE",
@@ -102,11 +87,5 @@ _LEDGER = (
         type=number,
     ),
 )
-
-
 class LedgerOptions(PipelineOptions):
     """The account of releases."""
-
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.LEDGER, _LEDGER)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
-
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import count
-from dxbeam.commands.flags.flag import Flag, declare
+from dxbeam.commands.flags.flag import Flag, topic
 from dxbeam.text.repair import FAILURES
 
-_REPAIR = (
+
+@topic(
+    flag.REPAIR,
     Flag(
         "repair_model",
         "NAME",
@@ -50,11 +50,5 @@ _REPAIR = (
         default="keep",
     ),
 )
-
-
 class RepairOptions(PipelineOptions):
     """Repair by a language model."""
-
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.REPAIR, _REPAIR)

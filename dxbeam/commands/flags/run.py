@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import count
-from dxbeam.commands.flags.flag import Flag, declare
+from dxbeam.commands.flags.flag import Flag, topic
 from dxbeam.space.search.backends.choose_backend import AUTO, NAMES
 
 LARGE_CORPUS = 4 << 20
 """Bytes of text from which worker processes gain more than it costs to start them."""
 
 
-_PROCESSES = (
+@topic(
+    flag.RUN,
     Flag(
         "config",
         "FILE",
@@ -39,17 +38,12 @@ _PROCESSES = (
         type=count,
     ),
 )
-
-
 class ProcessOptions(PipelineOptions):
     """Worker processes and threads, and a file of flags."""
 
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.RUN, _PROCESSES)
 
-
-_SEARCH = (
+@topic(
+    flag.RUN,
     Flag(
         "search",
         "",
@@ -60,11 +54,5 @@ _SEARCH = (
         choices=NAMES,
     ),
 )
-
-
 class SearchOptions(PipelineOptions):
     """How nearest words are looked for."""
-
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.RUN, _SEARCH)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import count, number
-from dxbeam.commands.flags.flag import Flag, declare
+from dxbeam.commands.flags.flag import Flag, topic
 from dxbeam.vectors.configuration import UNITS
 from dxbeam.vectors.projections import DEFAULT_SEED, KINDS
 
-_VECTORS = (
+
+@topic(
+    flag.VECTORS,
     Flag(
         "unit",
         "UNIT",
@@ -69,11 +69,5 @@ _VECTORS = (
         type=number,
     ),
 )
-
-
 class ReleaseVectorsOptions(PipelineOptions):
     """Vectors and their projection."""
-
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.VECTORS, _VECTORS)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
-
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
-from dxbeam.commands.flags.flag import Flag, declare
+from dxbeam.commands.flags.flag import Flag, topic
 from dxbeam.text.configuration import UNKNOWN_WORDS
 from dxbeam.text.word_rule import SEGMENTERS
 
-_VOCABULARY = (
+
+@topic(
+    flag.VOCABULARY,
     Flag(
         "vocabulary",
         "DIR",
@@ -19,17 +19,12 @@ _VOCABULARY = (
         "vocabulary that comes with dxbeam",
     ),
 )
-
-
 class VocabularyOptions(PipelineOptions):
     """The vocabulary."""
 
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.VOCABULARY, _VOCABULARY)
 
-
-_WORDS = (
+@topic(
+    flag.VOCABULARY,
     Flag(
         "unknown_words",
         "HOW",
@@ -53,11 +48,5 @@ _WORDS = (
         default="none",
     ),
 )
-
-
 class WordOptions(PipelineOptions):
     """What the words of a text are, and what becomes of unknown ones."""
-
-    @classmethod
-    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        declare(parser, flag.VOCABULARY, _WORDS)
