@@ -203,7 +203,7 @@ class Bench:
             "accuracy": accuracy(self.corpus, released, len(released)),
             "accuracy_of_3000": accuracy(self.corpus, released, 3_000),
             "tested": len(self.corpus.tested),
-            **_where(),
+            **measured_where(),
         }
 
     def key(self, mechanism: str, epsilon: float, reader: str) -> dict[str, Any]:
@@ -247,7 +247,8 @@ class Bench:
         return found
 
 
-def _where() -> dict[str, str]:
+def measured_where() -> dict[str, str]:
+    """The commit, the machine and the date of a row."""
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
     ).stdout.strip()

@@ -9,7 +9,7 @@ from typing import Any
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import language_model_handle
 from dxbeam.language.handle import LanguageModelHandle
-from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism, parse_parameters
+from dxbeam.mechanisms import MECHANISMS, Mechanism, check_public, make_mechanism, parse_parameters
 from dxbeam.mechanisms.constants.exact_constant import CONSTANTS, EXACT, WORST_CASE
 from dxbeam.mechanisms.parameters import checked_choice
 from dxbeam.mechanisms.sampling.resampling import RankResampling
@@ -135,7 +135,7 @@ def mechanism_of(
             raise ConfigurationError(f"`parameters`: {name} has a separate flag, `{name}`")
     if base_exponent is not None and not base:
         raise ConfigurationError("`base_exponent` is only of use with `base`; leave it out")
-    _check_constant(constant, constant_scan)
+    _check_constant(mechanism, constant, constant_scan)
     exponent = 1.0 if base_exponent is None else base_exponent
     return make_mechanism(
         mechanism,
@@ -148,9 +148,11 @@ def mechanism_of(
     )
 
 
-def _check_constant(constant: str, scan: str | None) -> None:
+def _check_constant(mechanism: str, constant: str, scan: str | None) -> None:
     meaning = "whether epsilon is that of any vocabulary, or of the one that was scanned"
     exact = checked_choice("`constant`", constant, CONSTANTS, meaning) == EXACT
+    if exact:
+        check_public(mechanism, "constant")
     if exact and not scan:
         raise ConfigurationError(
             "`constant` exact needs `constant_scan`, the file that dxbeam scan-constant writes "

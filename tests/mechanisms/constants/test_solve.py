@@ -125,6 +125,15 @@ def test_without_a_scan_nothing_changes_silently(settings: dict[str, Any], messa
     assert mechanism_of("santext", 1.5) == SanText(1.5)
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "why"),
+    [("fluent", "depends on the words released before"), ("laplace", "by its probability, not")],
+)
+def test_a_mechanism_without_an_exact_constant_says_why(mechanism: str, why: str) -> None:
+    with pytest.raises(ConfigurationError, match=why):
+        mechanism_of(mechanism, 1.5, constant="exact")
+
+
 def test_a_record_whose_numbers_do_not_fit_is_refused() -> None:
     vocabulary = vocabularies.random_vocabulary(20, 3)
     record = record_of(SanText(1.5), vocabulary, [solve(SanText(1.5), vocabulary)])
