@@ -109,6 +109,11 @@ def declared(*topics: Topic) -> list[argparse.Action]:
 
 _RUN = (OutputOptions, ProcessOptions, SearchOptions)
 _CORPUS_AND_WORDS = (CorpusOptions, VocabularyOptions, *_RUN)
+_FILES = (
+    "corpus files, local or gs://; quote a pattern such as 'corpus/*.jsonl'; .gz and .zst files "
+    "are decompressed"
+)
+_ANY_CORPUS = {"input": f"{_FILES} (default: none; words of the vocabulary are tried)"}
 
 AUDIT = Command(
     "audit",
@@ -129,6 +134,7 @@ BUILD_LANGUAGE_MODEL = Command(
     "build-language-model",
     needed=("vocabulary", "output"),
     takes=(BuildLanguageModelOptions, *_CORPUS_AND_WORDS),
+    meanings={"input": f"{_FILES}; needed without --arpa"},
 )
 
 BUILD_VOCABULARY = Command(
@@ -144,6 +150,7 @@ CALIBRATE = Command(
         CalibrateOptions, "mechanism", "parameters", "allow_unsound", "epsilons", "rank_cs",
         "words", "seed", *_CORPUS_AND_WORDS,
     ),
+    meanings=_ANY_CORPUS,
 )  # fmt: skip
 
 DECODE = Command(
@@ -193,12 +200,14 @@ FRONTIER = Command(
         FrontierOptions, "importance", "mechanisms", "epsilons", "rank_cs", "seed",
         "language_model", "task", *_CORPUS_AND_WORDS,
     ),
+    meanings=_ANY_CORPUS,
 )  # fmt: skip
 
 MEASURE = Command(
     "measure",
     needed=("vocabulary", "output"),
     takes=(MeasureOptions, "importance", *_CORPUS_AND_WORDS),
+    meanings=_ANY_CORPUS,
 )
 
 RELEASE_VECTORS = Command(

@@ -27,6 +27,7 @@ from dxbeam.space.artifact.manifest import (
     EXACT,
     FORMAT,
     INDEX,
+    LAYOUTS,
     NEIGHBORS,
     PIECES,
     UNKNOWN_VECTOR,
