@@ -130,7 +130,7 @@ class BuildVocabularyOptions(PipelineOptions):
         "arpa",
         "FILE",
         "instead of --input: a published model, as KenLM and SRILM write it; local or "
-        "gs://, plain or .gz. Words outside the vocabulary become the unknown word",
+        "gs://, plain or .gz. Words outside the vocabulary become the unknown word (default: none)",
     ),
     Flag(
         "unseen_mass",

@@ -185,6 +185,9 @@ def abandon(uri: str) -> None:
         storage.delete(storage.join(uri, name))
 
 
+resolve = VOCABULARY.resolve
+
+
 def read_manifest(uri: str) -> dict[str, Any]:
     """The manifest, checked; see ``Kind.read_manifest``."""
     return VOCABULARY.read_manifest(uri)
@@ -234,7 +237,7 @@ def _open(handle: VocabularyHandle) -> Vocabulary:
             f"`vocabulary` {handle.uri}: this is not the vocabulary that the job was started "
             "with; it was replaced in between, start the job again"
         )
-    place = VOCABULARY.resolve(handle.uri)
+    place = resolve(handle.uri)
     if storage.is_local(place):
         return opened(Path(place), manifest, handle.uri)
     for last_try in (False, True):
