@@ -13,6 +13,7 @@ it runs on this machine; --dry_run says how many points there are and roughly ho
                                   released ones, and Word Mover's Distance to them
     --public_input 'news/*.jsonl' attackers know how frequent words are from these public texts
     --context_documents 30        and which words follow which, and read documents of --input
+    --attackers learned           and train a network on public text that they release themselves
     --language_model DIR          fluent and laplace:decode=context among --mechanisms read with it
     --importance stop_words       with santext and tem, under public weights of words
     --most_risk 0.2               the share of words that may be recovered
@@ -56,6 +57,7 @@ from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.labelled_documents import KnownRuns, LabelledDocuments
 
 try:
+    from dxbeam.analysis.attackers import learned
     from dxbeam.analysis.frontier import compute as frontier
     from dxbeam.analysis.frontier.cost import expected_seconds
     from dxbeam.analysis.frontier.following import Context, LearnFollowing
@@ -121,6 +123,13 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
             "`context_documents` are of `input`, and what follows what is learnt from "
             "`public_input`; name both"
         )
+    if own.attackers:
+        if not own.context_documents:
+            raise ConfigurationError(
+                f"`attackers` {own.attackers} reads documents; say how many, with "
+                "`context_documents`"
+            )
+        learned.check_installed()
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
@@ -223,7 +232,7 @@ def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
     )
     following = texts | "LearnFollowing" >> LearnFollowing(job.vocabulary.words)
     documents = pipeline | "ContextDocuments" >> _documents(job, own.context_documents)
-    return Context(documents, following)
+    return Context(documents, following, texts if own.attackers else None)
 
 
 def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocuments:

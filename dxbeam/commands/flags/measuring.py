@@ -125,6 +125,14 @@ class CalibrateOptions(PipelineOptions):
         type=count,
     ),
     Flag(
+        "attackers",
+        "",
+        "further attackers on --context_documents. learned: a recurrent network that is trained at "
+        "each point, on --public_input released under the same setting, in minutes (needs "
+        "dxbeam[neural]; default: none)",
+        choices=["learned"],
+    ),
+    Flag(
         "most_risk",
         "SHARE",
         "the share of words that may be recovered, for which settings are recommended "
