@@ -142,7 +142,7 @@ def _choose(
     candidates = len(vocabulary) - distribution.first
     proposal_tail, acceptance_tail = random[:, PROPOSAL_TAIL], random[:, _ACCEPTANCE_TAIL]
     chosen = np.full(len(ids), UNKNOWN)
-    undecided = np.arange(len(ids))
+    undecided, slow = np.arange(len(ids)), ids
     public = public_factors(distribution, search)
 
     def anywhere(numbers: Random, these: Ids) -> Ids:
