@@ -34,8 +34,7 @@ from dxbeam.commands.options import (
     parse,
     require,
 )
-from dxbeam.commands.request import corpus_format
-from dxbeam.corpus import reading
+from dxbeam.commands.request import check_corpus, read_corpus
 from dxbeam.corpus.files import matching_files
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.arpa import read_arpa
@@ -63,7 +62,6 @@ from dxbeam.transforms.reading.count_ngrams import (
     read_counts,
     read_documents,
 )
-from dxbeam.transforms.reading.sources import ReadDocuments
 
 _COUNTS = "counts"
 """The folder of what the workers count; deleted once the model is complete."""
@@ -95,8 +93,7 @@ def check(options: PipelineOptions) -> VocabularyHandle:
     if own.arpa:
         check_header(own.arpa, own.order)
     else:
-        files = matching_files(shared.input)
-        reading.check_readable(files, corpus_format(shared), shared.allow_unreadable_files)
+        check_corpus(shared, shared.input)
     return vocabulary
 
 
@@ -104,9 +101,7 @@ def build(options: PipelineOptions, vocabulary: VocabularyHandle) -> beam.Pipeli
     """Assembles the counting; nothing runs yet."""
     own, shared = options.view_as(BuildLanguageModelOptions), options.view_as(SanitizeOptions)
     pipeline = launch.new_pipeline(options)
-    read = pipeline | "Read" >> ReadDocuments(
-        shared.input, corpus_format(shared), shared.allow_unreadable_files
-    )
+    read = pipeline | "Read" >> read_corpus(shared)
     _ = read.documents | "WriteNgramCounts" >> WriteNgramCounts(
         vocabulary, own.order, own.held_out, _counts(options)
     )

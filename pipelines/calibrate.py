@@ -38,18 +38,15 @@ from dxbeam.commands.options import (
     parse,
     require,
 )
-from dxbeam.commands.preview_files import check_outside_releases
-from dxbeam.commands.request import corpus_format
-from dxbeam.corpus import reading
-from dxbeam.corpus.files import matching_files
+from dxbeam.commands.request import check_measured, read_corpus
 from dxbeam.errors import ConfigurationError, RunError
-from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.mechanisms import parse_parameters
 from dxbeam.release import claim
 from dxbeam.release.context import in_context
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text.configuration import Configuration
+from dxbeam.text.plain_settings import configuration_of
 from dxbeam.transforms.reading.count_words import CountWords
 
 try:
@@ -117,8 +114,7 @@ def _named(shared: SanitizeOptions) -> Named:
     parameters = parse_parameters(shared.parameters)
     if "epsilon" in parameters:
         raise ConfigurationError("`parameters`: epsilon is what is looked for; leave it out")
-    mechanism = make_mechanism(shared.mechanism, epsilon=0.1, **parameters)
-    Configuration(mechanism, allow_unsound=shared.allow_unsound)
+    configuration_of(shared.mechanism, 0.1, shared.parameters, allow_unsound=shared.allow_unsound)
     return shared.mechanism, tuple(sorted(parameters.items()))
 
 
@@ -128,8 +124,7 @@ def build(job: CalibrateJob) -> beam.Pipeline:
     pipeline = launch.new_pipeline(job.options)
     counting, others = None, []
     if shared.input:
-        read_as, allowed = corpus_format(shared), shared.allow_unreadable_files
-        counting = CountWords(shared.input, read_as, allowed, job.vocabulary)
+        counting = CountWords(read_corpus(shared), job.vocabulary)
         others = [uniform_sample(measure.words, job.vocabulary.words, measure.seed)]
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
         measure.words, job.vocabulary.words, measure.seed, counting
@@ -160,9 +155,7 @@ def calibrate(argv: Sequence[str]) -> None:
     job = read_options(options, argv)
     claim.check_empty(output)
     if shared.input:
-        check_outside_releases(output, "what is measured of `input` is computed from raw text")
-        files = matching_files(shared.input)
-        reading.check_readable(files, corpus_format(shared), shared.allow_unreadable_files)
+        check_measured(shared, output, shared.input)
     pipeline = build(job)
     if options.view_as(TestOptions).dry_run:
         print(_described(job))

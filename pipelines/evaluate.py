@@ -57,6 +57,7 @@ from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.public.function_words import ENGLISH
 from dxbeam.transforms.reading.corpus_digest import CompareCorpus
 from dxbeam.transforms.reading.paired_release import PairWithReleases
+from dxbeam.transforms.reading.sources import ReadDocuments
 
 try:
     from dxbeam.analysis.evaluate import classification
@@ -195,7 +196,10 @@ def build(job: EvaluateJob) -> beam.Pipeline:
     shared = job.options.view_as(SanitizeOptions)
     pipeline = launch.new_pipeline(job.options)
     pairs = pipeline | "Pair" >> PairWithReleases(
-        job.heading.corpus, job.read_as, shared.allow_unreadable_files, job.releases
+        ReadDocuments(
+            job.heading.corpus, job.read_as, allow_unreadable=shared.allow_unreadable_files
+        ),
+        job.releases,
     )
     documents = pairs.documents
     sums = documents | "ScoreDocuments" >> ScoreDocuments(

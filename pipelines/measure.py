@@ -31,10 +31,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.options import CommonOptions, MeasureOptions, SanitizeOptions, parse, require
-from dxbeam.commands.preview_files import check_outside_releases
-from dxbeam.commands.request import corpus_format
-from dxbeam.corpus import reading
-from dxbeam.corpus.files import matching_files
+from dxbeam.commands.request import check_measured, read_corpus
 from dxbeam.release import claim
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -113,8 +110,7 @@ def build(job: MeasureJob) -> beam.Pipeline:
     pipeline = launch.new_pipeline(job.options)
     counting = None
     if shared.input:
-        read_as, allowed = corpus_format(shared), shared.allow_unreadable_files
-        counting = CountWords(shared.input, read_as, allowed, job.vocabulary)
+        counting = CountWords(read_corpus(shared), job.vocabulary)
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
         own.words, job.vocabulary.words, own.seed, counting
     )
@@ -146,9 +142,7 @@ def measure_settings(argv: Sequence[str]) -> None:
     job = read_options(options, argv)
     claim.check_empty(output)
     if shared.input:
-        check_outside_releases(output, "what is measured of `input` is computed from raw text")
-        files = matching_files(shared.input)
-        reading.check_readable(files, corpus_format(shared), shared.allow_unreadable_files)
+        check_measured(shared, output, shared.input)
     measurement.check_words(job.question, job.vocabulary)
     pipeline = build(job)
     if options.view_as(TestOptions).dry_run:

@@ -199,7 +199,9 @@ def build(job: VectorJob, run: str | None = None, required_digest: str = "") -> 
     request, settings = job.request, job.configuration
     pipeline = launch.new_pipeline(job.options)
     reading = pipeline | "ReadDocuments" >> ReadDocuments(
-        request.corpus, request.corpus_format, request.allow_unreadable_files
+        request.corpus,
+        request.corpus_format,
+        allow_unreadable=request.allow_unreadable_files,
     )
     released = reading.documents | "ReleaseVectors" >> ReleaseVectors(
         settings, job.vocabulary, request.key_uri, unique_ids=True

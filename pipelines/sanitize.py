@@ -49,10 +49,9 @@ from dxbeam.language.artifact import language_model_handle, open_language_model
 from dxbeam.language.artifact_manifest import read_manifest
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.sources import refuse_the_corpus
-from dxbeam.mechanisms import WeighsWords, check_vocabulary, make_mechanism, parse_parameters
+from dxbeam.mechanisms import WeighsWords, check_vocabulary
 from dxbeam.mechanisms.public.base_measure import ListedBase
 from dxbeam.mechanisms.public.importance import WordWeights
-from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release import plan, usefulness
 from dxbeam.release.context import Pair, as_dicts, in_context
 from dxbeam.release.request import ReleaseRequest
@@ -62,60 +61,17 @@ from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.remarks import remarks
-from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.candidates import PROMPT as PROMPT_WITH_CANDIDATES
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.decoding.decoder import NEAREST, decoder_of
-from dxbeam.text.epsilon_by_field import parse_epsilon_by
-from dxbeam.text.public.mechanism_model import model_of_mechanism
-from dxbeam.text.public.public_settings import PublicSettings
+from dxbeam.text.decoding.decoder import NEAREST
+from dxbeam.text.plain_settings import PLAIN_SETTINGS, configuration_of
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
-from dxbeam.text.truecase import Truecase
-from dxbeam.text.word_rule import word_rule_of
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
 from dxbeam.transforms.reading.sources import ReadDocuments
 from dxbeam.transforms.sanitize import SanitizeDocuments, with_language_model
 from dxbeam.transforms.shards import WriteShards
-
-
-def configuration(options: SanitizeOptions) -> Configuration:
-    """The settings of the release; refuses what ``Configuration`` refuses."""
-    parameters = parse_parameters(options.parameters)
-    if "epsilon" in parameters:
-        raise ConfigurationError("--parameters: epsilon has a separate flag, --epsilon")
-    for name in ("importance", "base", "constant"):
-        if name in parameters:
-            raise ConfigurationError(f"--parameters: {name} has a separate flag, --{name}")
-    public = PublicSettings(
-        options.importance,
-        options.base,
-        options.base_exponent,
-        options.constant,
-        options.constant_scan,
-    ).read()
-    levels = parse_epsilon_by(options.epsilon_by, options.epsilon) if options.epsilon_by else None
-    epsilon = levels.largest if levels else options.epsilon
-    model = model_of_mechanism(options.mechanism, options.language_model)
-    mechanism = make_mechanism(
-        options.mechanism, epsilon=epsilon, model=model, **public, **parameters
-    )
-    if options.stop_words and options.bag_of_words is None:
-        raise ConfigurationError("--stop_words is only of use with --bag_of_words; leave it out")
-    return Configuration(
-        mechanism,
-        RankResampling(options.rank_c) if options.rank_c is not None else None,
-        options.unknown_words,
-        BagOfWords(options.bag_of_words, read_stop_words(options.stop_words or "english"))
-        if options.bag_of_words is not None
-        else None,
-        options.allow_unsound,
-        levels,
-        decoder_of(options.decode, options.decode_loss),
-        Truecase() if options.truecase else None,
-        word_rule_of(options.tokenization, options.segmenter),
-    )
 
 
 def repair_of(options: SanitizeOptions) -> Repair | None:
@@ -186,7 +142,8 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
     require(flags, "input", "vocabulary", *(() if flags.epsilon_by else ("epsilon",)))
     require(options.view_as(CommonOptions), "output")
     launch.refuse_quoting(options)
-    settings, repair = configuration(flags), repair_of(flags)
+    settings = configuration_of(**{name: getattr(flags, name) for name in PLAIN_SETTINGS})
+    repair = repair_of(flags)
     levels = settings.epsilon_by.field if settings.epsilon_by else None
     read_as = corpus_format(flags, field_names(flags.keep_fields), flags.group_by, levels)
     output_format = flags.output_format or (
@@ -216,7 +173,9 @@ def build(
     flags, request = job.options.view_as(SanitizeOptions), job.request
     pipeline = launch.new_pipeline(job.options)
     reading = pipeline | "ReadDocuments" >> ReadDocuments(
-        request.corpus, request.corpus_format, request.allow_unreadable_files
+        request.corpus,
+        request.corpus_format,
+        allow_unreadable=request.allow_unreadable_files,
     )
     sanitized = reading.documents | "SanitizeDocuments" >> SanitizeDocuments(
         job.configuration,

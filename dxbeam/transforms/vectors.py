@@ -76,6 +76,7 @@ class ReleaseVectors(beam.PTransform):
         configuration: VectorConfiguration,
         vocabulary: VocabularyHandle | None,
         key_uri: str | None = None,
+        *,
         unique_ids: bool = False,
     ):
         super().__init__()

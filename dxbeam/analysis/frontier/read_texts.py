@@ -101,8 +101,10 @@ def point_of_texts(
     channel: Channel | None,
     following: WordPairs,
     search: NeighborSearch,
-) -> Point:
-    """What a setting leaves of texts and what attackers get; intervals are over texts.
+) -> tuple[Point, Drawn]:
+    """What a setting leaves of texts and what attackers get, and what was released.
+
+    Intervals are over texts.
 
     Args:
       setting: of one epsilon, that reads texts.
@@ -147,7 +149,8 @@ def point_of_texts(
             candidates = candidates_for(channel, drawn.chosen)
         found |= shares("noisy_context", read_texts(candidates, texts, following))
     parameters = setting.parameters_text
-    return Point(mechanism.name, parameters, None, mechanism.epsilon, len(ids), **found)
+    point = Point(mechanism.name, parameters, None, mechanism.epsilon, len(ids), **found)
+    return point, drawn
 
 
 def _first(candidates: Candidates, texts: Sequence[Ids], ends: Ids) -> Estimate:

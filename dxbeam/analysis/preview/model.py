@@ -33,7 +33,7 @@ from dxbeam.mechanisms import Mechanism, check_vocabulary
 from dxbeam.mechanisms.sampling.noise import Floats
 from dxbeam.space.search.distance_rows import distance_rows, half_squares
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
-from dxbeam.text.public.mechanism_model import reads_model
+from dxbeam.text.plain_settings import reads_model
 
 MECHANISMS = "laplace,mahalanobis,santext,tem"
 """Those that a page shows unless others are named."""

@@ -77,6 +77,13 @@ class FrontierOptions(PipelineOptions):
             "(default: none)",
         )
         group.add_argument(
+            "--attackers",
+            choices=["learned"],
+            help="further attackers on --context_documents. learned: a recurrent network that is "
+            "trained at each point, on --public_input released under the same setting, in minutes "
+            "(needs dxbeam[neural]; default: none)",
+        )
+        group.add_argument(
             "--most_risk",
             type=float,
             default=0.2,
