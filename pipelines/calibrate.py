@@ -31,14 +31,10 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.options import (
-    CalibrateOptions,
-    CommonOptions,
-    MeasureOptions,
-    SanitizeOptions,
-    parse,
-    require,
-)
+from dxbeam.commands.flags.measuring import CalibrateOptions, MeasureOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import CALIBRATE, SanitizeOptions
+from dxbeam.commands.options import parse, require
 from dxbeam.commands.request import check_measured, read_corpus
 from dxbeam.errors import ConfigurationError, RunError
 from dxbeam.mechanisms import parse_parameters
@@ -103,7 +99,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
     own, measure = options.view_as(CalibrateOptions), options.view_as(MeasureOptions)
     shared = options.view_as(SanitizeOptions)
     require(shared, "vocabulary")
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
     targets = calibration.parse_targets(own.at_most, own.at_least)
     model = named_model(shared.language_model)
@@ -156,7 +152,7 @@ def build(job: CalibrateJob) -> beam.Pipeline:
     # The uniform sample comes first, and so gets the noise that it gets without a corpus.
     samples = sample | "BesideUniform" >> beam.Map(lambda drawn, uniform: [*uniform, drawn], others)
     _ = samples | "MeasureCurve" >> MeasureCurve(
-        job.options.view_as(CommonOptions).output,
+        job.options.view_as(OutputOptions).output,
         job.grid,
         job.vocabulary,
         measure.seed,
@@ -174,8 +170,8 @@ def calibrate(argv: Sequence[str]) -> None:
     Raises:
       RunError: no setting does.
     """
-    options = parse(argv, CalibrateOptions, __doc__ or "")
-    shared, output = options.view_as(SanitizeOptions), options.view_as(CommonOptions).output
+    options = parse(argv, CALIBRATE, __doc__ or "")
+    shared, output = options.view_as(SanitizeOptions), options.view_as(OutputOptions).output
     job = read_options(options, argv)
     claim.check_empty(output)
     if shared.input:
@@ -198,7 +194,7 @@ def calibrate(argv: Sequence[str]) -> None:
 
 def _found(job: CalibrateJob) -> Calibrated:
     """What the curve says."""
-    rows, sampled = read_curve(job.options.view_as(CommonOptions).output)
+    rows, sampled = read_curve(job.options.view_as(OutputOptions).output)
     *uniform, answer = calibration.answers(rows, job.targets)
     return Calibrated(
         job.heading,

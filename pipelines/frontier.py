@@ -38,15 +38,11 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.options import (
-    CommonOptions,
-    EvaluateOptions,
-    FrontierOptions,
-    MeasureOptions,
-    SanitizeOptions,
-    parse,
-    require,
-)
+from dxbeam.commands.flags.evaluating import EvaluateOptions
+from dxbeam.commands.flags.measuring import FrontierOptions, MeasureOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import FRONTIER, SanitizeOptions
+from dxbeam.commands.options import parse, require
 from dxbeam.commands.request import check_corpus, check_measured, read_corpus
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
@@ -113,7 +109,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
     asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
     require(shared, "vocabulary")
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
     frontier.best_within([], own.most_risk)
     if task and not shared.input:
@@ -214,7 +210,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
         utility = tasks | "MeasureDocuments" >> measure_documents.MeasureDocuments(
             documents, search, seed
         )
-    output = job.options.view_as(CommonOptions).output
+    output = job.options.view_as(OutputOptions).output
     _ = points | "WriteFrontier" >> WriteFrontier(output, job.asked, utility, baseline)
     return pipeline
 
@@ -242,9 +238,9 @@ def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocumen
 @launch.naming_flags
 def measure_frontier(argv: Sequence[str]) -> None:
     """Checks the flags, measures, and says where the page is."""
-    options = parse(argv, FrontierOptions, __doc__ or "")
+    options = parse(argv, FRONTIER, __doc__ or "")
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
-    output = options.view_as(CommonOptions).output
+    output = options.view_as(OutputOptions).output
     job = read_options(options, argv)
     claim.check_empty(output)
     if shared.input:

@@ -33,7 +33,10 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.options import CommonOptions, MeasureOptions, SanitizeOptions, parse, require
+from dxbeam.commands.flags.measuring import MeasureOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import MEASURE, SanitizeOptions
+from dxbeam.commands.options import parse, require
 from dxbeam.commands.request import check_measured, read_corpus
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.release import claim
@@ -99,7 +102,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
     """
     own, shared = options.view_as(MeasureOptions), options.view_as(SanitizeOptions)
     require(shared, "vocabulary")
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if own.epsilons == "auto" else tuple(grids.parse(own.epsilons))
@@ -137,7 +140,7 @@ def build(job: MeasureJob) -> beam.Pipeline:
     noise = search, own.seed, launch.search_threads(job.options)
     sums = planned | "Batches" >> beam.FlatMap(_once) | "MeasureShares" >> MeasureShares(*noise)
     repeated = planned | "Repeats" >> beam.FlatMap(_again) | "RepeatWords" >> RepeatWords(*noise)
-    output = job.options.view_as(CommonOptions).output
+    output = job.options.view_as(OutputOptions).output
     _ = planned | "WriteReport" >> WriteReport(output, job.heading, sums, repeated, left_out)
     return pipeline
 
@@ -155,8 +158,8 @@ def _again(planned: Plan) -> Iterator[Task]:
 @launch.naming_flags
 def measure_settings(argv: Sequence[str]) -> None:
     """Checks the flags, measures, and says where the report is."""
-    options = parse(argv, MeasureOptions, __doc__ or "")
-    shared, output = options.view_as(SanitizeOptions), options.view_as(CommonOptions).output
+    options = parse(argv, MEASURE, __doc__ or "")
+    shared, output = options.view_as(SanitizeOptions), options.view_as(OutputOptions).output
     job = read_options(options, argv)
     claim.check_empty(output)
     if shared.input:
