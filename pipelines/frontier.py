@@ -38,20 +38,14 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.options import (
-    CommonOptions,
-    EvaluateOptions,
-    FrontierOptions,
-    MeasureOptions,
-    SanitizeOptions,
-    parse,
-    require,
-)
+from dxbeam.commands.flags.evaluating import EvaluateOptions
+from dxbeam.commands.flags.measuring import FrontierOptions, MeasureOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import FRONTIER, SanitizeOptions
+from dxbeam.commands.options import parse, require
 from dxbeam.commands.request import check_corpus, check_measured, read_corpus
 from dxbeam.errors import ConfigurationError
-from dxbeam.language.artifact import language_model_handle
 from dxbeam.mechanisms import MECHANISMS
-from dxbeam.mechanisms.public.public_model import public_model
 from dxbeam.release import claim
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -75,7 +69,7 @@ try:
     from dxbeam.analysis.measure import grids
     from dxbeam.analysis.measure import plan as measurement
     from dxbeam.analysis.measure.plan import NamedWeights, Question
-    from dxbeam.analysis.measure.public_parameters import Known, reading_of
+    from dxbeam.analysis.measure.public_parameters import named_model, reading_of
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.transform import SharedSearch
     from dxbeam.analysis.measure.word_sample import uniform_sample
@@ -115,7 +109,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
     asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
     require(shared, "vocabulary")
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
     frontier.best_within([], own.most_risk)
     if task and not shared.input:
@@ -137,7 +131,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
-    model = _language_model(shared.language_model)
+    model = named_model(shared.language_model)
     mechanisms = measurement.named_mechanisms(asked_for.mechanisms, promising, model)
     reading = [name for name, parameters in mechanisms if reading_of(parameters)]
     if model and not reading:
@@ -166,11 +160,6 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
         importance.weights.sentence if importance else "",
     )
     return FrontierJob(options, question, vocabulary, asked)
-
-
-def _language_model(uri: str | None) -> Known | None:
-    """The language model that decoders and fluent read with."""
-    return Known(uri, public_model(language_model_handle(uri))) if uri else None
 
 
 def _classifiers() -> Any:
@@ -221,7 +210,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
         utility = tasks | "MeasureDocuments" >> measure_documents.MeasureDocuments(
             documents, search, seed
         )
-    output = job.options.view_as(CommonOptions).output
+    output = job.options.view_as(OutputOptions).output
     _ = points | "WriteFrontier" >> WriteFrontier(output, job.asked, utility, baseline)
     return pipeline
 
@@ -249,9 +238,9 @@ def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocumen
 @launch.naming_flags
 def measure_frontier(argv: Sequence[str]) -> None:
     """Checks the flags, measures, and says where the page is."""
-    options = parse(argv, FrontierOptions, __doc__ or "")
+    options = parse(argv, FRONTIER, __doc__ or "")
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
-    output = options.view_as(CommonOptions).output
+    output = options.view_as(OutputOptions).output
     job = read_options(options, argv)
     claim.check_empty(output)
     if shared.input:

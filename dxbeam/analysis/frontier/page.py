@@ -68,10 +68,8 @@ class WriteFrontier(beam.PTransform):
         baseline: pvalue.PCollection | None = None,
     ):
         super().__init__()
-        self._output = output
-        self._asked = asked
-        self._utility = utility
-        self._baseline = baseline
+        self._output, self._asked = output, asked
+        self._utility, self._baseline = utility, baseline
 
     def expand(self, points: pvalue.PCollection) -> pvalue.PCollection:
         """Writes when everything is there."""
