@@ -13,6 +13,7 @@ it runs on this machine; --dry_run says how many points there are and roughly ho
                                   released ones, and Word Mover's Distance to them
     --public_input 'news/*.jsonl' attackers know how frequent words are from these public texts
     --context_documents 30        and which words follow which, and read documents of --input
+    --attackers learned           and train a network on public text that they release themselves
     --language_model DIR          fluent and laplace:decode=context among --mechanisms read with it
     --importance stop_words       with santext and tem, under public weights of words
     --most_risk 0.2               the share of words that may be recovered
@@ -37,20 +38,14 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.options import (
-    CommonOptions,
-    EvaluateOptions,
-    FrontierOptions,
-    MeasureOptions,
-    SanitizeOptions,
-    parse,
-    require,
-)
+from dxbeam.commands.flags.evaluating import EvaluateOptions
+from dxbeam.commands.flags.measuring import FrontierOptions, MeasureOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import FRONTIER, SanitizeOptions
+from dxbeam.commands.options import parse, require
 from dxbeam.commands.request import check_corpus, check_measured, read_corpus
 from dxbeam.errors import ConfigurationError
-from dxbeam.language.artifact import language_model_handle
 from dxbeam.mechanisms import MECHANISMS
-from dxbeam.mechanisms.public.public_model import public_model
 from dxbeam.release import claim
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -60,6 +55,7 @@ from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.labelled_documents import KnownRuns, LabelledDocuments
 
 try:
+    from dxbeam.analysis.attackers import learned
     from dxbeam.analysis.frontier import compute as frontier
     from dxbeam.analysis.frontier.cost import expected_seconds
     from dxbeam.analysis.frontier.following import Context, LearnFollowing
@@ -73,7 +69,7 @@ try:
     from dxbeam.analysis.measure import grids
     from dxbeam.analysis.measure import plan as measurement
     from dxbeam.analysis.measure.plan import NamedWeights, Question
-    from dxbeam.analysis.measure.public_parameters import Known, reading_of
+    from dxbeam.analysis.measure.public_parameters import named_model, reading_of
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.transform import SharedSearch
     from dxbeam.analysis.measure.word_sample import uniform_sample
@@ -113,7 +109,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
     asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
     require(shared, "vocabulary")
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
     frontier.best_within([], own.most_risk)
     if task and not shared.input:
@@ -125,10 +121,17 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
             "`context_documents` are of `input`, and what follows what is learnt from "
             "`public_input`; name both"
         )
+    if own.attackers:
+        if not own.context_documents:
+            raise ConfigurationError(
+                f"`attackers` {own.attackers} reads documents; say how many, with "
+                "`context_documents`"
+            )
+        learned.check_installed()
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
-    model = _language_model(shared.language_model)
+    model = named_model(shared.language_model)
     mechanisms = measurement.named_mechanisms(asked_for.mechanisms, promising, model)
     reading = [name for name, parameters in mechanisms if reading_of(parameters)]
     if model and not reading:
@@ -157,11 +160,6 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
         importance.weights.sentence if importance else "",
     )
     return FrontierJob(options, question, vocabulary, asked)
-
-
-def _language_model(uri: str | None) -> Known | None:
-    """The language model that decoders and fluent read with."""
-    return Known(uri, public_model(language_model_handle(uri))) if uri else None
 
 
 def _classifiers() -> Any:
@@ -212,7 +210,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
         utility = tasks | "MeasureDocuments" >> measure_documents.MeasureDocuments(
             documents, search, seed
         )
-    output = job.options.view_as(CommonOptions).output
+    output = job.options.view_as(OutputOptions).output
     _ = points | "WriteFrontier" >> WriteFrontier(output, job.asked, utility, baseline)
     return pipeline
 
@@ -227,7 +225,7 @@ def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
     )
     following = texts | "LearnFollowing" >> LearnFollowing(job.vocabulary.words)
     documents = pipeline | "ContextDocuments" >> _documents(job, own.context_documents)
-    return Context(documents, following)
+    return Context(documents, following, texts if own.attackers else None)
 
 
 def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocuments:
@@ -240,9 +238,9 @@ def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocumen
 @launch.naming_flags
 def measure_frontier(argv: Sequence[str]) -> None:
     """Checks the flags, measures, and says where the page is."""
-    options = parse(argv, FrontierOptions, __doc__ or "")
+    options = parse(argv, FRONTIER, __doc__ or "")
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
-    output = options.view_as(CommonOptions).output
+    output = options.view_as(OutputOptions).output
     job = read_options(options, argv)
     claim.check_empty(output)
     if shared.input:
