@@ -96,7 +96,7 @@ def _rows(n: int) -> tuple[Vectors, Vectors, Vectors, Vectors]:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("n", [2, 50, 1024])
+@pytest.mark.parametrize("n", [2, 50, pytest.param(1024, marks=pytest.mark.slow)])
 @every_path
 def test_bounds_find_every_row(path: str, n: int, threads: int) -> None:
     vectors, ids, near, apart = _rows(n)
