@@ -39,6 +39,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
+from dxbeam.commands.configuration import configuration
 from dxbeam.commands.options import CommonOptions, SanitizeOptions, parse, require
 from dxbeam.commands.request import corpus_format, release_request
 from dxbeam.corpus.files import CorpusFile, text_bytes
@@ -49,10 +50,9 @@ from dxbeam.language.artifact import language_model_handle, open_language_model
 from dxbeam.language.artifact_manifest import read_manifest
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.sources import refuse_the_corpus
-from dxbeam.mechanisms import WeighsWords, check_vocabulary, make_mechanism, parse_parameters
+from dxbeam.mechanisms import WeighsWords, check_vocabulary
 from dxbeam.mechanisms.public.base_measure import ListedBase
 from dxbeam.mechanisms.public.importance import WordWeights
-from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release import plan, usefulness
 from dxbeam.release.context import Pair, as_dicts, in_context
 from dxbeam.release.request import ReleaseRequest
@@ -62,60 +62,16 @@ from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.remarks import remarks
-from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.candidates import PROMPT as PROMPT_WITH_CANDIDATES
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.decoding.decoder import NEAREST, decoder_of
-from dxbeam.text.epsilon_by_field import parse_epsilon_by
-from dxbeam.text.public.mechanism_model import model_of_mechanism
-from dxbeam.text.public.public_settings import PublicSettings
+from dxbeam.text.decoding.decoder import NEAREST
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
-from dxbeam.text.truecase import Truecase
-from dxbeam.text.word_rule import word_rule_of
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteMetrics
 from dxbeam.transforms.reading.sources import ReadDocuments
 from dxbeam.transforms.sanitize import SanitizeDocuments, with_language_model
 from dxbeam.transforms.shards import WriteShards
-
-
-def configuration(options: SanitizeOptions) -> Configuration:
-    """The settings of the release; refuses what ``Configuration`` refuses."""
-    parameters = parse_parameters(options.parameters)
-    if "epsilon" in parameters:
-        raise ConfigurationError("--parameters: epsilon has a separate flag, --epsilon")
-    for name in ("importance", "base", "constant"):
-        if name in parameters:
-            raise ConfigurationError(f"--parameters: {name} has a separate flag, --{name}")
-    public = PublicSettings(
-        options.importance,
-        options.base,
-        options.base_exponent,
-        options.constant,
-        options.constant_scan,
-    ).read()
-    levels = parse_epsilon_by(options.epsilon_by, options.epsilon) if options.epsilon_by else None
-    epsilon = levels.largest if levels else options.epsilon
-    model = model_of_mechanism(options.mechanism, options.language_model)
-    mechanism = make_mechanism(
-        options.mechanism, epsilon=epsilon, model=model, **public, **parameters
-    )
-    if options.stop_words and options.bag_of_words is None:
-        raise ConfigurationError("--stop_words is only of use with --bag_of_words; leave it out")
-    return Configuration(
-        mechanism,
-        RankResampling(options.rank_c) if options.rank_c is not None else None,
-        options.unknown_words,
-        BagOfWords(options.bag_of_words, read_stop_words(options.stop_words or "english"))
-        if options.bag_of_words is not None
-        else None,
-        options.allow_unsound,
-        levels,
-        decoder_of(options.decode, options.decode_loss),
-        Truecase() if options.truecase else None,
-        word_rule_of(options.tokenization, options.segmenter),
-    )
 
 
 def repair_of(options: SanitizeOptions) -> Repair | None:

@@ -46,6 +46,7 @@ from dxbeam.commands.flags.frontier import FrontierOptions
 from dxbeam.commands.flags.measure import MeasureOptions
 from dxbeam.commands.flags.release_vectors import ReleaseVectorsOptions
 from dxbeam.commands.flags.sanitize import LedgerOptions, SanitizeOptions
+from dxbeam.commands.flags.sanitize_stream import SanitizeStreamOptions
 from dxbeam.commands.run_options import RunOptions
 from dxbeam.errors import ConfigurationError
 from dxbeam.space.search.backends.choose_backend import AUTO, NAMES
@@ -65,6 +66,7 @@ __all__ = [
     "MeasureOptions",
     "ReleaseVectorsOptions",
     "SanitizeOptions",
+    "SanitizeStreamOptions",
     "cores",
     "launcher_flags",
     "parse",
@@ -136,8 +138,9 @@ _LAUNCHERS = (
     MeasureOptions,
     ReleaseVectorsOptions,
     SanitizeOptions,
+    SanitizeStreamOptions,
 )
-_WITH_LEDGER = (ReleaseVectorsOptions, SanitizeOptions)
+_WITH_LEDGER = (ReleaseVectorsOptions, SanitizeOptions, SanitizeStreamOptions)
 _OURS = (*_LAUNCHERS, LedgerOptions, CommonOptions, RunOptions)
 
 
@@ -157,7 +160,7 @@ def launcher_flags(own: type[PipelineOptions]) -> list[argparse.Action]:
             if shared & set(flag.option_strings)
         ),
         *(
-            flag
+            _meaning(flag, meanings)
             for flag in _declared(own, *ledger, CommonOptions)
             if not refused & set(flag.option_strings)
         ),

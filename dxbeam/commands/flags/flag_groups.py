@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 CORPUS = "corpus"
+STREAM = "stream"
 EMBEDDINGS = "embeddings"
 VOCABULARY = "vocabulary"
 INDEX = "search index"
@@ -24,8 +25,8 @@ REPAIR = "repair by a language model"
 RUN = "run"
 
 HEADINGS = (
-    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, LANGUAGE_MODEL, VECTORS, TARGET, MECHANISM, AUDIT,
-    MEASURE, ATTACK, EVALUATION, DECODING, KEY, OUTPUT, LEDGER, REPAIR, RUN,
+    CORPUS, STREAM, EMBEDDINGS, VOCABULARY, INDEX, LANGUAGE_MODEL, VECTORS, TARGET, MECHANISM,
+    AUDIT, MEASURE, ATTACK, EVALUATION, DECODING, KEY, OUTPUT, LEDGER, REPAIR, RUN,
 )  # fmt: skip
 """In the order of --help."""
 
