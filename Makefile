@@ -19,9 +19,11 @@ QUICK := -m "not slow and not engines and not exhaustive" $(LONG_TESTS:%=--ignor
 # One more process than there are cores: tests of engines wait for them a quarter of the time.
 PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
-# Each computes on one thread, as there are processes enough.
-test test-all quick: export OMP_NUM_THREADS := 1
-test test-all quick: export OPENBLAS_NUM_THREADS := 1
+# Each computes on one thread, as there are processes enough. Compiled files are kept, whatever the
+# environment says: without them every worker and every program that a test launches compiles all.
+test test-all quick test-pythons: export OMP_NUM_THREADS := 1
+test test-all quick test-pythons: export OPENBLAS_NUM_THREADS := 1
+test test-all quick test-pythons: export PYTHONDONTWRITEBYTECODE :=
 
 IN_PROCESSES := --numprocesses $(PROCESSES) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
@@ -53,7 +55,7 @@ quick: $(VENV)/installed-for-tests lint
 	$(RUN) -m pytest --quiet --numprocesses auto --maxprocesses 4 --durations-min=2 $(QUICK)
 
 test-pythons:
-	OMP_NUM_THREADS=1 .ci/test_pythons 3.10 3.13 -- --quiet -m "not slow and not exhaustive" \
+	.ci/test_pythons 3.10 3.13 -- --quiet -m "not slow and not exhaustive" \
 	  tests/test_public_names.py tests/text tests/mechanisms/test_contract.py \
 	  tests/mechanisms/test_noise_rule.py tests/pipelines/test_golden.py
 

@@ -33,7 +33,6 @@ from dxbeam.analysis.evaluate.text_features import STYLE, WORDS, FeatureMaker
 from dxbeam.documents import Document
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import ENGLISH
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.tokenization import split, words
 
 CHUNK, HEADING, MOST_CHUNKS = 200, 100, 12
@@ -96,7 +95,7 @@ def released(
     """What comes out; prints how many words of the vocabulary did as they were."""
     start = time.process_time()
     results = list(Sanitizer(search, settings, KEY).sanitize(documents))
-    made = [result for result in results if isinstance(result, Sanitized)]
+    made = [result for result in results if result.document]
     assert len(made) == len(documents), "every chunk is text"
     original, known = (
         sum(count)

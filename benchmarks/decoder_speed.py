@@ -26,7 +26,6 @@ from dxbeam.language.artifact import open_language_model
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import CHOICES, CONTEXT, NEAREST, decoder_of
 from dxbeam.text.sanitizer import Sanitizer
@@ -77,7 +76,7 @@ def main() -> None:
 def words_of(sanitizer: Sanitizer, given: argparse.Namespace, count: int) -> int:
     """Sanitizes this many documents; how many words they have."""
     results = sanitizer.sanitize(documents(given.input, count))
-    return sum(each.tally.tokens for each in results if isinstance(each, Sanitized))
+    return sum(each.tally.tokens for each in results if each.document)
 
 
 def show_speed(made: dict[str, Sanitizer], given: argparse.Namespace) -> None:

@@ -43,7 +43,6 @@ from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.sanitizer import Sanitizer
@@ -191,7 +190,7 @@ class Bench:
         else:
             sanitizer = self.sanitizer(mechanism, epsilon, reader)
             results = list(sanitizer.sanitize(self.corpus.learnt))
-            assert all(isinstance(result, Sanitized) for result in results)
+            assert all(result.document for result in results)
             released = [result.document.text for result in results]
         seconds = time.process_time() - started
         return {
@@ -204,7 +203,7 @@ class Bench:
             "accuracy": accuracy(self.corpus, released, len(released)),
             "accuracy_of_3000": accuracy(self.corpus, released, 3_000),
             "tested": len(self.corpus.tested),
-            **_where(),
+            **measured_where(),
         }
 
     def key(self, mechanism: str, epsilon: float, reader: str) -> dict[str, Any]:
@@ -248,7 +247,8 @@ class Bench:
         return found
 
 
-def _where() -> dict[str, str]:
+def measured_where() -> dict[str, str]:
+    """The commit, the machine and the date of a row."""
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
     ).stdout.strip()

@@ -26,7 +26,6 @@ import dxbeam
 from dxbeam.documents import Document
 from dxbeam.mechanisms import Mechanism
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text.batch import Sanitized
 
 UNCAPPED = 1e6
 
@@ -70,7 +69,7 @@ def main() -> None:
             few = documents[: given.uncapped] if name.endswith("uncapped") else documents
             start, tokens, digest = time.process_time(), 0, hashlib.sha256()
             for result in sanitizer.sanitize(few):
-                assert isinstance(result, Sanitized)
+                assert result.document
                 tokens += result.tally.tokens
                 digest.update(result.document.text.encode())
             each = (time.process_time() - start) / tokens

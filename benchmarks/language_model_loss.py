@@ -25,7 +25,6 @@ from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
 from dxbeam.documents import Document
 from dxbeam.mechanisms import Mechanism
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.tokenization import words
 
 EPSILON, DELTA, CLIP = 0.05, 1e-5, 5.0
@@ -97,7 +96,7 @@ def main() -> None:
         made = [
             result
             for result in Sanitizer(search, settings, KEY).sanitize(learnt)
-            if isinstance(result, Sanitized)
+            if result.document
         ]
         kept = sum(result.tally.original for result in made)
         known = sum(result.tally.tokens - result.tally.unknown for result in made)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from dxbeam.text.configuration import Configuration
     from dxbeam.text.decoding.decoder import Decoder
     from dxbeam.text.epsilon_by_field import EpsilonByField
+    from dxbeam.text.plain_settings import configuration_of
     from dxbeam.text.public.base_file import read_base
     from dxbeam.text.public.constant_file import read_constant
     from dxbeam.text.public.importance_file import read_importance
@@ -111,6 +112,7 @@ __all__ = [
     "WordRule",
     "WordWeights",
     "__version__",
+    "configuration_of",
     "language_model_of",
     "make_mechanism",
     "open_language_model",
@@ -140,6 +142,7 @@ _MODULES = {
     "text.word_rule": ("WordRule",),
     "text.bag_of_words": ("BagOfWords",),
     "text.bag_of_words_published": ("BagOfWordsPublished",),
+    "text.plain_settings": ("configuration_of",),
     "text.public.base_file": ("read_base",),
     "text.public.constant_file": ("read_constant",),
     "text.configuration": ("Configuration",),

@@ -35,7 +35,9 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.options import AuditOptions, SanitizeOptions, parse
+from dxbeam.commands.flags.evaluating import AuditOptions
+from dxbeam.commands.flags.registry import AUDIT, SanitizeOptions
+from dxbeam.commands.options import parse
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.mechanisms import parse_parameters
 from dxbeam.mechanisms.constants.exact_constant import CONSTANTS, EXACT
@@ -163,7 +165,7 @@ def _unused_report() -> str:
 
 def audit(argv: Sequence[str]) -> None:
     """Checks the flags, runs, prints the verdicts; exits with 1 where a claim failed."""
-    options = parse(argv, AuditOptions, __doc__ or "")
+    options = parse(argv, AUDIT, __doc__ or "")
     targets = chosen_targets(options)
     report = options.view_as(AuditOptions).report or _unused_report()
     if (reason := storage.why_no_file(report)) is not None:

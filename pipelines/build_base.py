@@ -25,10 +25,10 @@ from dxbeam.commands import program
 from dxbeam.commands.flags.arguments import count, number
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.language.artifact import open_language_model
-from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.constants.optimal_base import optimal_base
 from dxbeam.mechanisms.constants.solve import exponents_of
 from dxbeam.space.artifact import artifact
+from dxbeam.text.plain_settings import mechanism_of
 
 
 def _arguments() -> program.Arguments:
@@ -76,8 +76,7 @@ def build_base(argv: Sequence[str]) -> int:
         model = open_language_model(given.language_model, vocabulary)
         shares, how = np.array(model.prior[: len(vocabulary)]), f"language model {model.digest}"
     if given.optimal:
-        parameters = parse_parameters(given.parameters)
-        mechanism = make_mechanism(given.mechanism, epsilon=given.epsilon, **parameters)
+        mechanism = mechanism_of(given.mechanism, given.epsilon, given.parameters)
         found = optimal_base(
             exponents_of(mechanism, vocabulary),
             shares,

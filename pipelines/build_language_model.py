@@ -27,21 +27,17 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import stopping, storage
 from dxbeam.commands import launch
-from dxbeam.commands.options import (
-    BuildLanguageModelOptions,
-    CommonOptions,
-    SanitizeOptions,
-    parse,
-    require,
-)
-from dxbeam.commands.request import corpus_format
-from dxbeam.corpus import reading
+from dxbeam.commands.flags.building import BuildLanguageModelOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import BUILD_LANGUAGE_MODEL, SanitizeOptions
+from dxbeam.commands.options import parse, require
+from dxbeam.commands.request import check_corpus, read_corpus
 from dxbeam.corpus.files import matching_files
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.arpa import read_arpa
 from dxbeam.language.arpa_file import check_header
 from dxbeam.language.artifact import write_language_model
-from dxbeam.language.artifact_manifest import read_manifest
+from dxbeam.language.artifact_manifest import LANGUAGE_MODEL
 from dxbeam.language.casings import kept_casings
 from dxbeam.language.counts import check_order
 from dxbeam.language.handle import LanguageModelHandle
@@ -63,7 +59,6 @@ from dxbeam.transforms.reading.count_ngrams import (
     read_counts,
     read_documents,
 )
-from dxbeam.transforms.reading.sources import ReadDocuments
 
 _COUNTS = "counts"
 """The folder of what the workers count; deleted once the model is complete."""
@@ -80,7 +75,7 @@ def check(options: PipelineOptions) -> VocabularyHandle:
     """
     own, shared = options.view_as(BuildLanguageModelOptions), options.view_as(SanitizeOptions)
     require(shared, "vocabulary")
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     if bool(own.arpa) == bool(shared.input):
         raise ConfigurationError(
             "a language model is made of --input, public text, or of --arpa, a published model; "
@@ -89,14 +84,13 @@ def check(options: PipelineOptions) -> VocabularyHandle:
     for name in ("held_out", "unseen_mass"):
         if not 0 <= getattr(own, name) < 1:
             raise ConfigurationError(f"--{name} is a share, from 0 to less than 1")
-    claim.check_empty(options.view_as(CommonOptions).output)
+    claim.check_empty(options.view_as(OutputOptions).output)
     vocabulary = artifact.handle(shared.vocabulary)
     check_order(own.order, vocabulary.words)
     if own.arpa:
         check_header(own.arpa, own.order)
     else:
-        files = matching_files(shared.input)
-        reading.check_readable(files, corpus_format(shared), shared.allow_unreadable_files)
+        check_corpus(shared, shared.input)
     return vocabulary
 
 
@@ -104,9 +98,7 @@ def build(options: PipelineOptions, vocabulary: VocabularyHandle) -> beam.Pipeli
     """Assembles the counting; nothing runs yet."""
     own, shared = options.view_as(BuildLanguageModelOptions), options.view_as(SanitizeOptions)
     pipeline = launch.new_pipeline(options)
-    read = pipeline | "Read" >> ReadDocuments(
-        shared.input, corpus_format(shared), shared.allow_unreadable_files
-    )
+    read = pipeline | "Read" >> read_corpus(shared)
     _ = read.documents | "WriteNgramCounts" >> WriteNgramCounts(
         vocabulary, own.order, own.held_out, _counts(options)
     )
@@ -114,7 +106,7 @@ def build(options: PipelineOptions, vocabulary: VocabularyHandle) -> beam.Pipeli
 
 
 def _counts(options: PipelineOptions) -> str:
-    return storage.join(options.view_as(CommonOptions).output, _COUNTS)
+    return storage.join(options.view_as(OutputOptions).output, _COUNTS)
 
 
 def count_corpus(options: PipelineOptions, vocabulary: VocabularyHandle) -> None:
@@ -137,7 +129,7 @@ def store_counted(options: PipelineOptions, vocabulary: Vocabulary) -> LanguageM
     held_out = read_counts(place, HELD_OUT, words, own.order)
     casings = kept_casings(read_casings(place), vocabulary) if vocabulary.lowercase else None
     return write_language_model(
-        options.view_as(CommonOptions).output,
+        options.view_as(OutputOptions).output,
         model,
         casings,
         rules={"words": tokenization.RULE, "sentences": SENTENCES},
@@ -175,7 +167,7 @@ def store_arpa(options: PipelineOptions, vocabulary: Vocabulary) -> LanguageMode
     read = read_arpa(own.arpa, vocabulary, own.order, own.unseen_mass, _is_word)
     digest, size = storage.sha256(own.arpa)
     return write_language_model(
-        options.view_as(CommonOptions).output,
+        options.view_as(OutputOptions).output,
         read.model,
         None,
         rules={"words": tokenization.RULE, "sentences": SENTENCES},
@@ -202,11 +194,11 @@ def abandon(output: str) -> None:
 @launch.naming_flags
 def build_language_model(argv: Sequence[str]) -> None:
     """Counts or reads, smooths, stores, and says what was written."""
-    options = parse(argv, BuildLanguageModelOptions, __doc__ or "")
+    options = parse(argv, BUILD_LANGUAGE_MODEL, __doc__ or "")
     handle = check(options)
     own, output = (
         options.view_as(BuildLanguageModelOptions),
-        options.view_as(CommonOptions).output,
+        options.view_as(OutputOptions).output,
     )
     if options.view_as(TestOptions).dry_run:
         source = own.arpa or _shared(options).input
@@ -236,7 +228,7 @@ def build_language_model(argv: Sequence[str]) -> None:
 
 
 def _written(handle: LanguageModelHandle, output: str, seconds: float) -> str:
-    facts: dict[str, Any] = read_manifest(output)
+    facts: dict[str, Any] = LANGUAGE_MODEL.read_manifest(output)
     counted, held_out = facts["counted"], facts.get("held_out", {}).get("perplexity")
     said = f"Wrote a language model of order {handle.order} to {output} in {seconds:.0f} seconds: "
     said += ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counted.items())

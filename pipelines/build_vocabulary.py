@@ -38,7 +38,10 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import stopping, storage
 from dxbeam.commands import launch, table_progress
-from dxbeam.commands.options import BuildVocabularyOptions, CommonOptions, parse, require
+from dxbeam.commands.flags.building import BuildVocabularyOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import BUILD_VOCABULARY
+from dxbeam.commands.options import parse, require
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.sampling.cluster_choice import checked_cluster_size
 from dxbeam.mechanisms.sampling.index_recall import measure_recall
@@ -91,7 +94,7 @@ def build(options: PipelineOptions, shape: WordsAndVectors, pieces: str) -> beam
     """Assembles the computation of the neighbour table; nothing runs yet."""
     pipeline = launch.new_pipeline(options)
     pipeline | "WriteNeighborTable" >> WriteNeighborTable(
-        options.view_as(CommonOptions).output,
+        options.view_as(OutputOptions).output,
         shape,
         options.view_as(BuildVocabularyOptions).neighbors,
         pieces,
@@ -145,9 +148,9 @@ def check(options: PipelineOptions) -> str:
     Raises:
       DxbeamError: says what it is.
     """
-    own, output = options.view_as(BuildVocabularyOptions), options.view_as(CommonOptions).output
+    own, output = options.view_as(BuildVocabularyOptions), options.view_as(OutputOptions).output
     require(own, "embeddings")
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     claim.check_empty(output)
     if own.table_pieces and storage.join(own.table_pieces, "").startswith(storage.join(output, "")):
         raise ConfigurationError(
@@ -174,7 +177,7 @@ def check(options: PipelineOptions) -> str:
 
 def store_table(options: PipelineOptions, shape: WordsAndVectors) -> None:
     """Computes the neighbour table, says how long that takes, and writes it to the output."""
-    own, output = options.view_as(BuildVocabularyOptions), options.view_as(CommonOptions).output
+    own, output = options.view_as(BuildVocabularyOptions), options.view_as(OutputOptions).output
     parent = own.table_pieces or storage.join(output, artifact_manifest.PIECES)
     pieces = table_pieces.folder_of(parent, shape, own.neighbors)
     print(_estimate(options, output, shape, pieces), flush=True)
@@ -206,12 +209,12 @@ def _delete_pieces(own: BuildVocabularyOptions, output: str, shape: WordsAndVect
 
 def build_vocabulary(argv: Sequence[str]) -> None:
     """Reads, stores, computes, and says what was written."""
-    options = parse(argv, BuildVocabularyOptions, __doc__ or "")
+    options = parse(argv, BUILD_VOCABULARY, __doc__ or "")
     planned = check(options)
     if options.view_as(TestOptions).dry_run:
         print(planned)
         return
-    own, output = options.view_as(BuildVocabularyOptions), options.view_as(CommonOptions).output
+    own, output = options.view_as(BuildVocabularyOptions), options.view_as(OutputOptions).output
     started, run = time.monotonic(), uuid.uuid4().hex
     report = ReadingReport()
 

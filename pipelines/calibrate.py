@@ -14,6 +14,7 @@ target it says which comes closest and what it misses, and exits with 1.
     --epsilons 12                 only c is asked for
     --rank_cs none                only epsilon is asked for
     --words 20000                 narrower intervals
+    --decode prior --language_model DIR    shares of words after decoding; context with --input
 
 What is found by --input is computed from raw text: keep it with the corpus. Runs locally by
 default, in several processes with --local_processes, and on any Beam runner with --runner.
@@ -30,27 +31,21 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.options import (
-    CalibrateOptions,
-    CommonOptions,
-    MeasureOptions,
-    SanitizeOptions,
-    parse,
-    require,
-)
-from dxbeam.commands.preview_files import check_outside_releases
-from dxbeam.commands.request import corpus_format
-from dxbeam.corpus import reading
-from dxbeam.corpus.files import matching_files
+from dxbeam.commands.flags.measuring import CalibrateOptions, MeasureOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import CALIBRATE, SanitizeOptions
+from dxbeam.commands.options import parse, require
+from dxbeam.commands.request import check_measured, read_corpus
 from dxbeam.errors import ConfigurationError, RunError
-from dxbeam.mechanisms import make_mechanism, parse_parameters
+from dxbeam.mechanisms import parse_parameters
 from dxbeam.release import claim
 from dxbeam.release.context import in_context
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text.configuration import Configuration
+from dxbeam.text.plain_settings import configuration_of
 from dxbeam.transforms.reading.count_words import CountWords
+from dxbeam.transforms.reading.draw_texts import DrawTexts
 
 try:
     from dxbeam.analysis.calibrate import compute as calibration
@@ -60,6 +55,13 @@ try:
     from dxbeam.analysis.measure import grids
     from dxbeam.analysis.measure import plan as measurement
     from dxbeam.analysis.measure.plan import Named, Setting
+    from dxbeam.analysis.measure.public_parameters import (
+        Known,
+        check_readings,
+        named_model,
+        reads_together,
+        with_reading,
+    )
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.word_sample import UNIFORM, uniform_sample
     from dxbeam.analysis.pages.page import REPORT, Heading, flags, heading
@@ -97,10 +99,12 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
     own, measure = options.view_as(CalibrateOptions), options.view_as(MeasureOptions)
     shared = options.view_as(SanitizeOptions)
     require(shared, "vocabulary")
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
     targets = calibration.parse_targets(own.at_most, own.at_least)
-    mechanism = _named(shared)
+    model = named_model(shared.language_model)
+    mechanism = _named(shared, model)
+    check_readings([mechanism], model, bool(shared.input), "name them with `input`")
     epsilons = None if measure.epsilons == "auto" else tuple(grids.parse(measure.epsilons))
     rank_cs = measurement.rank_cs(measure.rank_cs) if measure.rank_cs else RANK_CS
     vocabulary = artifact.handle(shared.vocabulary)
@@ -112,32 +116,43 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
     return CalibrateJob(options, targets, grid, vocabulary, begun)
 
 
-def _named(shared: SanitizeOptions) -> Named:
+def _named(shared: SanitizeOptions, model: Known | None) -> Named:
     """The mechanism; refuses one that dxbeam sanitize would refuse."""
     parameters = parse_parameters(shared.parameters)
     if "epsilon" in parameters:
         raise ConfigurationError("`parameters`: epsilon is what is looked for; leave it out")
-    mechanism = make_mechanism(shared.mechanism, epsilon=0.1, **parameters)
-    Configuration(mechanism, allow_unsound=shared.allow_unsound)
-    return shared.mechanism, tuple(sorted(parameters.items()))
+    decode = {"decode": shared.decode, "decode_loss": shared.decode_loss}
+    configuration_of(
+        shared.mechanism,
+        0.1,
+        shared.parameters,
+        language_model=shared.language_model,
+        allow_unsound=shared.allow_unsound,
+        **decode,
+    )
+    known = with_reading(shared.mechanism, {**parameters, **measurement.decoding(**decode)}, model)
+    return shared.mechanism, tuple(sorted(known.items()))
 
 
 def build(job: CalibrateJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
     measure, shared = job.options.view_as(MeasureOptions), job.options.view_as(SanitizeOptions)
     pipeline = launch.new_pipeline(job.options)
-    counting, others = None, []
+    counting = drawing = None
+    others = []
     if shared.input:
-        read_as, allowed = corpus_format(shared), shared.allow_unreadable_files
-        counting = CountWords(shared.input, read_as, allowed, job.vocabulary)
-        others = [uniform_sample(measure.words, job.vocabulary.words, measure.seed)]
+        if reads_together([job.grid.mechanism]):  # words of the vocabulary are in no text
+            drawing = DrawTexts(read_corpus(shared), job.vocabulary, measure.words, measure.seed)
+        else:
+            counting = CountWords(read_corpus(shared), job.vocabulary)
+            others = [uniform_sample(measure.words, job.vocabulary.words, measure.seed)]
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
-        measure.words, job.vocabulary.words, measure.seed, counting
+        measure.words, job.vocabulary.words, measure.seed, counting, drawing
     )
     # The uniform sample comes first, and so gets the noise that it gets without a corpus.
     samples = sample | "BesideUniform" >> beam.Map(lambda drawn, uniform: [*uniform, drawn], others)
     _ = samples | "MeasureCurve" >> MeasureCurve(
-        job.options.view_as(CommonOptions).output,
+        job.options.view_as(OutputOptions).output,
         job.grid,
         job.vocabulary,
         measure.seed,
@@ -155,14 +170,15 @@ def calibrate(argv: Sequence[str]) -> None:
     Raises:
       RunError: no setting does.
     """
-    options = parse(argv, CalibrateOptions, __doc__ or "")
-    shared, output = options.view_as(SanitizeOptions), options.view_as(CommonOptions).output
+    options = parse(argv, CALIBRATE, __doc__ or "")
+    shared, output = options.view_as(SanitizeOptions), options.view_as(OutputOptions).output
     job = read_options(options, argv)
     claim.check_empty(output)
     if shared.input:
-        check_outside_releases(output, "what is measured of `input` is computed from raw text")
-        files = matching_files(shared.input)
-        reading.check_readable(files, corpus_format(shared), shared.allow_unreadable_files)
+        check_measured(shared, output, shared.input)
+    measurement.check_words(
+        measurement.Question((job.grid.mechanism,), None, (), 0), job.vocabulary
+    )
     pipeline = build(job)
     if options.view_as(TestOptions).dry_run:
         print(_described(job))
@@ -178,7 +194,7 @@ def calibrate(argv: Sequence[str]) -> None:
 
 def _found(job: CalibrateJob) -> Calibrated:
     """What the curve says."""
-    rows, sampled = read_curve(job.options.view_as(CommonOptions).output)
+    rows, sampled = read_curve(job.options.view_as(OutputOptions).output)
     *uniform, answer = calibration.answers(rows, job.targets)
     return Calibrated(
         job.heading,
@@ -195,7 +211,7 @@ def _release(job: CalibrateJob, answer: Answer) -> Release:
     shared = job.options.view_as(SanitizeOptions)
     epsilon, rank_c = answer.verified["epsilon"], answer.verified["rank_c"]
     setting = Setting(*job.grid.mechanism, (epsilon,), job.grid.rank_cs)
-    guarantee = setting.made().guarantee()
+    guarantee = setting.configuration().guarantee()
     search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
     chosen = flags(setting.mechanism, setting.parameters_text, shared.vocabulary, epsilon, rank_c)
     consent = " --allow_unsound" if shared.allow_unsound else ""

@@ -32,13 +32,10 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import stopping, storage
 from dxbeam.commands import launch
-from dxbeam.commands.options import (
-    CommonOptions,
-    DecodeOptions,
-    SanitizeOptions,
-    parse,
-    require,
-)
+from dxbeam.commands.flags.decoding import DecodeOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import DECODE, SanitizeOptions
+from dxbeam.commands.options import parse, require
 from dxbeam.corpus.reading import kept_schema
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import check_vocabulary as check_model
@@ -88,8 +85,8 @@ def read_options(options: PipelineOptions) -> DecodeJob:
     flags, own = options.view_as(SanitizeOptions), options.view_as(DecodeOptions)
     require(own, "release")
     require(flags, "vocabulary", "language_model")
-    require(options.view_as(CommonOptions), "output")
-    output = decoded.check_places(own.release, options.view_as(CommonOptions).output)
+    require(options.view_as(OutputOptions), "output")
+    output = decoded.check_places(own.release, options.view_as(OutputOptions).output)
     decoder = decoder_of(flags.decode or CONTEXT, flags.decode_loss)
     if decoder is None:
         raise ConfigurationError("`decode` nearest is what the release is already; leave it out")
@@ -155,7 +152,7 @@ def _context(job: DecodeJob) -> list[dict[str, object]]:
 def decode(argv: Sequence[str]) -> None:
     """Checks everything that can be known before, then runs and says what was written."""
     named = [f"--release={argv[0]}", *argv[1:]] if argv and argv[0][:1] not in ("-", "") else argv
-    options = parse(named, DecodeOptions, __doc__ or "")
+    options = parse(named, DECODE, __doc__ or "")
     job = read_options(options)
     launch.spread(options, sum(shard["bytes"] for shard in job.first.manifest["shards"]))
     if options.view_as(TestOptions).dry_run:

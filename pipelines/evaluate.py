@@ -35,13 +35,10 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.options import (
-    CommonOptions,
-    EvaluateOptions,
-    SanitizeOptions,
-    parse,
-    require,
-)
+from dxbeam.commands.flags.evaluating import EvaluateOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import EVALUATE, SanitizeOptions
+from dxbeam.commands.options import parse, require
 from dxbeam.commands.request import corpus_format
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files, text_bytes
@@ -57,6 +54,7 @@ from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.public.function_words import ENGLISH
 from dxbeam.transforms.reading.corpus_digest import CompareCorpus
 from dxbeam.transforms.reading.paired_release import PairWithReleases
+from dxbeam.transforms.reading.sources import ReadDocuments
 
 try:
     from dxbeam.analysis.evaluate import classification
@@ -117,10 +115,10 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
     """
     own, shared = options.view_as(EvaluateOptions), options.view_as(SanitizeOptions)
     require(own, "original", "released")
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
     prefixes = named_releases(own.released)
-    _check_places(prefixes, options.view_as(CommonOptions).output)
+    _check_places(prefixes, options.view_as(OutputOptions).output)
     releases = sorted(map(open_text_release, prefixes), key=in_order_of_settings)
     fields = dict.fromkeys(filter(None, (own.task, own.attack, own.entities)))
     if shared.key_uri:  # then the corpus is read as it was for the releases
@@ -195,7 +193,10 @@ def build(job: EvaluateJob) -> beam.Pipeline:
     shared = job.options.view_as(SanitizeOptions)
     pipeline = launch.new_pipeline(job.options)
     pairs = pipeline | "Pair" >> PairWithReleases(
-        job.heading.corpus, job.read_as, shared.allow_unreadable_files, job.releases
+        ReadDocuments(
+            job.heading.corpus, job.read_as, allow_unreadable=shared.allow_unreadable_files
+        ),
+        job.releases,
     )
     documents = pairs.documents
     sums = documents | "ScoreDocuments" >> ScoreDocuments(
@@ -229,7 +230,7 @@ def build(job: EvaluateJob) -> beam.Pipeline:
         if shared.key_uri and recorded
         else pipeline | "NoCorpusCompared" >> beam.Create([])
     )
-    output = job.options.view_as(CommonOptions).output
+    output = job.options.view_as(OutputOptions).output
     _ = pairs.unpaired | "WriteEvaluation" >> WriteEvaluation(
         output, job.heading, sums, classified, same_corpus, attacks
     )
@@ -239,8 +240,8 @@ def build(job: EvaluateJob) -> beam.Pipeline:
 @launch.naming_flags
 def evaluate_release(argv: Sequence[str]) -> None:
     """Checks the flags, compares, and says where the report is."""
-    options = parse(argv, EvaluateOptions, __doc__ or "")
-    shared, output = options.view_as(SanitizeOptions), options.view_as(CommonOptions).output
+    options = parse(argv, EVALUATE, __doc__ or "")
+    shared, output = options.view_as(SanitizeOptions), options.view_as(OutputOptions).output
     job = read_options(options, argv)
     claim.check_empty(output)
     try:

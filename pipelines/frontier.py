@@ -13,6 +13,7 @@ it runs on this machine; --dry_run says how many points there are and roughly ho
                                   released ones, and Word Mover's Distance to them
     --public_input 'news/*.jsonl' attackers know how frequent words are from these public texts
     --context_documents 30        and which words follow which, and read documents of --input
+    --attackers learned           and train a network on public text that they release themselves
     --language_model DIR          fluent and laplace:decode=context among --mechanisms read with it
     --importance stop_words       with santext and tem, under public weights of words
     --most_risk 0.2               the share of words that may be recovered
@@ -37,23 +38,14 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.options import (
-    CommonOptions,
-    EvaluateOptions,
-    FrontierOptions,
-    MeasureOptions,
-    SanitizeOptions,
-    parse,
-    require,
-)
-from dxbeam.commands.preview_files import check_outside_releases
-from dxbeam.commands.request import corpus_format
-from dxbeam.corpus import reading
-from dxbeam.corpus.files import matching_files
+from dxbeam.commands.flags.evaluating import EvaluateOptions
+from dxbeam.commands.flags.measuring import FrontierOptions, MeasureOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import FRONTIER, SanitizeOptions
+from dxbeam.commands.options import parse, require
+from dxbeam.commands.request import check_corpus, check_measured, read_corpus
 from dxbeam.errors import ConfigurationError
-from dxbeam.language.artifact import language_model_handle
 from dxbeam.mechanisms import MECHANISMS
-from dxbeam.mechanisms.public.public_model import public_model
 from dxbeam.release import claim
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -63,6 +55,7 @@ from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.labelled_documents import KnownRuns, LabelledDocuments
 
 try:
+    from dxbeam.analysis.attackers import learned
     from dxbeam.analysis.frontier import compute as frontier
     from dxbeam.analysis.frontier.cost import expected_seconds
     from dxbeam.analysis.frontier.following import Context, LearnFollowing
@@ -76,7 +69,7 @@ try:
     from dxbeam.analysis.measure import grids
     from dxbeam.analysis.measure import plan as measurement
     from dxbeam.analysis.measure.plan import NamedWeights, Question
-    from dxbeam.analysis.measure.public_parameters import Known, reading_of
+    from dxbeam.analysis.measure.public_parameters import named_model, reading_of
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.transform import SharedSearch
     from dxbeam.analysis.measure.word_sample import uniform_sample
@@ -116,7 +109,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
     asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
     require(shared, "vocabulary")
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
     frontier.best_within([], own.most_risk)
     if task and not shared.input:
@@ -128,10 +121,17 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
             "`context_documents` are of `input`, and what follows what is learnt from "
             "`public_input`; name both"
         )
+    if own.attackers:
+        if not own.context_documents:
+            raise ConfigurationError(
+                f"`attackers` {own.attackers} reads documents; say how many, with "
+                "`context_documents`"
+            )
+        learned.check_installed()
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
-    model = _language_model(shared.language_model)
+    model = named_model(shared.language_model)
     mechanisms = measurement.named_mechanisms(asked_for.mechanisms, promising, model)
     reading = [name for name, parameters in mechanisms if reading_of(parameters)]
     if model and not reading:
@@ -162,11 +162,6 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     return FrontierJob(options, question, vocabulary, asked)
 
 
-def _language_model(uri: str | None) -> Known | None:
-    """The language model that decoders and fluent read with."""
-    return Known(uri, public_model(language_model_handle(uri))) if uri else None
-
-
 def _classifiers() -> Any:
     """The module that learns a task, which needs more than the frontier without one.
 
@@ -190,8 +185,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
     measure_documents: Any = _classifiers() if task else None
 
     def counted(pattern: str) -> CountWords:
-        read_as, allowed = corpus_format(shared), shared.allow_unreadable_files
-        return CountWords(pattern, read_as, allowed, job.vocabulary)
+        return CountWords(read_corpus(shared, pattern), job.vocabulary)
 
     search = SharedSearch(job.vocabulary, launch.backend(job.options))
     counting = counted(shared.input) if shared.input else None
@@ -216,7 +210,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
         utility = tasks | "MeasureDocuments" >> measure_documents.MeasureDocuments(
             documents, search, seed
         )
-    output = job.options.view_as(CommonOptions).output
+    output = job.options.view_as(OutputOptions).output
     _ = points | "WriteFrontier" >> WriteFrontier(output, job.asked, utility, baseline)
     return pipeline
 
@@ -227,37 +221,32 @@ def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
     if not own.context_documents:
         return None
     texts = pipeline | "PublicTexts" >> KnownRuns(
-        own.public_input, corpus_format(shared), shared.allow_unreadable_files, job.vocabulary
+        read_corpus(shared, own.public_input), job.vocabulary
     )
     following = texts | "LearnFollowing" >> LearnFollowing(job.vocabulary.words)
     documents = pipeline | "ContextDocuments" >> _documents(job, own.context_documents)
-    return Context(documents, following)
+    return Context(documents, following, texts if own.attackers else None)
 
 
 def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocuments:
     """Documents of the corpus, with a field as their label."""
     shared, seed = job.options.view_as(SanitizeOptions), job.options.view_as(MeasureOptions).seed
-    read_as, allowed = (
-        corpus_format(shared, (field,) if field else ()),
-        shared.allow_unreadable_files,
-    )
-    return LabelledDocuments(shared.input, read_as, allowed, job.vocabulary, field, count, seed)
+    read = read_corpus(shared, shared.input, (field,) if field else ())
+    return LabelledDocuments(read, job.vocabulary, field, count, seed)
 
 
 @launch.naming_flags
 def measure_frontier(argv: Sequence[str]) -> None:
     """Checks the flags, measures, and says where the page is."""
-    options = parse(argv, FrontierOptions, __doc__ or "")
+    options = parse(argv, FRONTIER, __doc__ or "")
     own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
-    output = options.view_as(CommonOptions).output
+    output = options.view_as(OutputOptions).output
     job = read_options(options, argv)
-    if shared.input:
-        check_outside_releases(output, "what is measured of `input` is computed from raw text")
     claim.check_empty(output)
-    for pattern in filter(None, (shared.input, own.public_input)):
-        reading.check_readable(
-            matching_files(pattern), corpus_format(shared), shared.allow_unreadable_files
-        )
+    if shared.input:
+        check_measured(shared, output, shared.input)
+    if own.public_input:
+        check_corpus(shared, own.public_input)
     measurement.check_words(job.question, job.vocabulary)
     pipeline = build(job)
     if job.asked.left_out:

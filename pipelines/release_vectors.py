@@ -35,14 +35,11 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.flags.table import table_settings
-from dxbeam.commands.options import (
-    CommonOptions,
-    ReleaseVectorsOptions,
-    SanitizeOptions,
-    parse,
-    require,
-)
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import RELEASE_VECTORS, SanitizeOptions
+from dxbeam.commands.flags.vectors import ReleaseVectorsOptions
+from dxbeam.commands.options import parse, require
+from dxbeam.commands.request import corpus_format as read_corpus_as
 from dxbeam.commands.request import release_request
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.reading import describe_left_out, kept_schema
@@ -111,18 +108,10 @@ def quick_sensitivity(options: ReleaseVectorsOptions, projection: Projection) ->
 def corpus_format(options: PipelineOptions, dimensions: int) -> CorpusFormat:
     """How the corpus is read; given vectors have this many dimensions."""
     flags, shared_flags = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
-    takes_vectors = flags.unit == "vector"
-    return CorpusFormat(
-        shared_flags.input_format,
-        flags.vector_field if takes_vectors else shared_flags.text_field,
-        shared_flags.id_field,
-        field_names(shared_flags.keep_fields),
-        document_per=shared_flags.document_per,
-        largest_document=shared_flags.largest_document,
-        vector_dimensions=dimensions if takes_vectors else None,
-        encoding=shared_flags.encoding,
-        table=table_settings(shared_flags),
-    )
+    read_as = read_corpus_as(shared_flags, field_names(shared_flags.keep_fields))
+    if flags.unit != "vector":
+        return read_as
+    return dataclasses.replace(read_as, text_field=flags.vector_field, vector_dimensions=dimensions)
 
 
 class VectorJob(NamedTuple):
@@ -157,7 +146,7 @@ def read_options(options: PipelineOptions) -> VectorJob:
     """
     flags, shared_flags = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
     require(shared_flags, "input", "epsilon")
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     if flags.unit != "vector":
         require(shared_flags, "vocabulary")
     launch.refuse_quoting(options)
@@ -199,7 +188,9 @@ def build(job: VectorJob, run: str | None = None, required_digest: str = "") -> 
     request, settings = job.request, job.configuration
     pipeline = launch.new_pipeline(job.options)
     reading = pipeline | "ReadDocuments" >> ReadDocuments(
-        request.corpus, request.corpus_format, request.allow_unreadable_files
+        request.corpus,
+        request.corpus_format,
+        allow_unreadable=request.allow_unreadable_files,
     )
     released = reading.documents | "ReleaseVectors" >> ReleaseVectors(
         settings, job.vocabulary, request.key_uri, unique_ids=True
@@ -266,7 +257,7 @@ def describe(
 @launch.naming_flags
 def release_vectors(argv: Sequence[str]) -> None:
     """Checks everything that can be known before, then runs and says what was written."""
-    options = parse(argv, ReleaseVectorsOptions, __doc__ or "")
+    options = parse(argv, RELEASE_VECTORS, __doc__ or "")
     job = read_options(options)
     job.request.check()
     run, projection = (

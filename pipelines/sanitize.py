@@ -39,15 +39,16 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.configuration import configuration
-from dxbeam.commands.options import CommonOptions, SanitizeOptions, parse, require
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import SANITIZE, SanitizeOptions
+from dxbeam.commands.options import parse, require
 from dxbeam.commands.request import corpus_format, release_request
 from dxbeam.corpus.files import CorpusFile, text_bytes
 from dxbeam.corpus.reading import describe_left_out, kept_schema
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError, DxbeamError
 from dxbeam.language.artifact import language_model_handle, open_language_model
-from dxbeam.language.artifact_manifest import read_manifest
+from dxbeam.language.artifact_manifest import LANGUAGE_MODEL
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.sources import refuse_the_corpus
 from dxbeam.mechanisms import WeighsWords, check_vocabulary
@@ -65,6 +66,7 @@ from dxbeam.space.vocabulary.remarks import remarks
 from dxbeam.text.candidates import PROMPT as PROMPT_WITH_CANDIDATES
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import NEAREST
+from dxbeam.text.plain_settings import PLAIN_SETTINGS, configuration_of
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.manifest import Counted, WriteManifest
@@ -140,9 +142,10 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
     """
     flags = options.view_as(SanitizeOptions)
     require(flags, "input", "vocabulary", *(() if flags.epsilon_by else ("epsilon",)))
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
-    settings, repair = configuration(flags), repair_of(flags)
+    settings = configuration_of(**{name: getattr(flags, name) for name in PLAIN_SETTINGS})
+    repair = repair_of(flags)
     levels = settings.epsilon_by.field if settings.epsilon_by else None
     read_as = corpus_format(flags, field_names(flags.keep_fields), flags.group_by, levels)
     output_format = flags.output_format or (
@@ -172,7 +175,9 @@ def build(
     flags, request = job.options.view_as(SanitizeOptions), job.request
     pipeline = launch.new_pipeline(job.options)
     reading = pipeline | "ReadDocuments" >> ReadDocuments(
-        request.corpus, request.corpus_format, request.allow_unreadable_files
+        request.corpus,
+        request.corpus_format,
+        allow_unreadable=request.allow_unreadable_files,
     )
     sanitized = reading.documents | "SanitizeDocuments" >> SanitizeDocuments(
         job.configuration,
@@ -242,12 +247,12 @@ def build(
 @launch.naming_flags
 def sanitize(argv: Sequence[str]) -> None:
     """Checks everything that can be known before, then runs and says what was written."""
-    options = parse(argv, SanitizeOptions, __doc__ or "")
+    options = parse(argv, SANITIZE, __doc__ or "")
     job = read_options(options)
     request, settings = job.request, job.configuration
     files = request.check()
     if job.language_model:
-        refuse_the_corpus(read_manifest(job.language_model.uri), files)
+        refuse_the_corpus(LANGUAGE_MODEL.read_manifest(job.language_model.uri), files)
     launch.spread(options, text_bytes(files))
     if job.repair:
         job.repair.api_key()

@@ -29,16 +29,10 @@ from apache_beam.options.pipeline_options import (
 
 from dxbeam import stopping, storage
 from dxbeam.commands import launch
-from dxbeam.commands.configuration import configuration
-from dxbeam.commands.options import (
-    LOCAL_RUNNER,
-    CommonOptions,
-    LedgerOptions,
-    SanitizeOptions,
-    SanitizeStreamOptions,
-    parse,
-    require,
-)
+from dxbeam.commands.flags.output import LedgerOptions, OutputOptions
+from dxbeam.commands.flags.registry import SANITIZE_STREAM, SanitizeOptions
+from dxbeam.commands.flags.stream import StreamOptions
+from dxbeam.commands.options import LOCAL_RUNNER, parse, require
 from dxbeam.corpus.messages import TIMES, MessageFormat
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError, OutputError
@@ -51,6 +45,7 @@ from dxbeam.release.streams.window_records import StreamRelease, describe, strea
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.plain_settings import PLAIN_SETTINGS, configuration_of
 from dxbeam.transforms.sanitize import SanitizeDocuments, with_language_model
 from dxbeam.transforms.streams.kafka import Kafka, read_properties
 from dxbeam.transforms.streams.messages import RecordWindows, SanitizeMessages
@@ -99,15 +94,15 @@ def read_options(options: PipelineOptions) -> StreamJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
-    flags, stream = options.view_as(SanitizeOptions), options.view_as(SanitizeStreamOptions)
+    flags, stream = options.view_as(SanitizeOptions), options.view_as(StreamOptions)
     require(stream, "brokers", "input_topic", "output_topic")
     require(flags, "vocabulary", "key_uri", *(() if flags.epsilon_by else ("epsilon",)))
-    require(options.view_as(CommonOptions), "output")
+    require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
     topics = _topics(stream)
     if stream.message_time not in TIMES:
         raise ConfigurationError(f"--message_time: choose from {', '.join(TIMES)}")
-    settings = configuration(flags)
+    settings = configuration_of(**{name: getattr(flags, name) for name in PLAIN_SETTINGS})
     levels = settings.epsilon_by.field if settings.epsilon_by else None
     message_format = MessageFormat(
         flags.text_field,
@@ -133,7 +128,7 @@ def read_options(options: PipelineOptions) -> StreamJob:
     )
 
 
-def _topics(stream: SanitizeStreamOptions) -> Topics:
+def _topics(stream: StreamOptions) -> Topics:
     dead_letters = stream.dead_letter_topic or f"{stream.output_topic}-dead-letters"
     topics = Topics(stream.input_topic, stream.output_topic, dead_letters)
     if len(set(topics)) < len(topics):
@@ -164,7 +159,7 @@ def _release(
 ) -> StreamRelease:
     flags, account = options.view_as(SanitizeOptions), options.view_as(LedgerOptions)
     output, metrics_output = places.release_and_metrics(
-        options.view_as(CommonOptions).output, flags.metrics_output
+        options.view_as(OutputOptions).output, flags.metrics_output
     )
     places.keep_out(output, {"key_uri": flags.key_uri, "ledger": account.ledger})
     key = fingerprint(read_key(flags.key_uri))
@@ -195,7 +190,7 @@ def build(job: StreamJob) -> beam.Pipeline:
     """Assembles the pipeline; nothing runs yet."""
     flags, stream = (
         job.options.view_as(SanitizeOptions),
-        job.options.view_as(SanitizeStreamOptions),
+        job.options.view_as(StreamOptions),
     )
     pipeline = launch.new_pipeline(job.options)
     sanitized = (
@@ -240,14 +235,14 @@ def _prepare(options: PipelineOptions) -> None:
     standard.streaming = True
     if standard.runner == _FLINK:
         options.view_as(DebugOptions).add_experiment(_NATIVE)  # Flink keeps Kafka's offsets itself
-        seconds = options.view_as(SanitizeStreamOptions).checkpoint_seconds
+        seconds = options.view_as(StreamOptions).checkpoint_seconds
         options._flags.append(f"--checkpointing_interval={1000 * seconds}")
 
 
 @launch.naming_flags
 def sanitize_stream(argv: Sequence[str]) -> None:
     """Checks everything that can be known before, then runs until it is stopped."""
-    options = parse(argv, SanitizeStreamOptions, __doc__ or "")
+    options = parse(argv, SANITIZE_STREAM, __doc__ or "")
     job = read_options(options)
     vocabulary = artifact.open_vocabulary(job.vocabulary)
     for each in job.configuration.every_level:

@@ -26,7 +26,6 @@ from typing import Any
 from dxbeam import storage
 from dxbeam.commands import program
 from dxbeam.errors import ConfigurationError, OutputError
-from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.constants.metric_ratio import metric_ratio
 from dxbeam.mechanisms.constants.record import record_of
 from dxbeam.mechanisms.constants.scan import scan
@@ -35,9 +34,8 @@ from dxbeam.mechanisms.parameters import checked_epsilon, recorded_settings
 from dxbeam.space.artifact import artifact
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text.public.base_file import read_base
+from dxbeam.text.plain_settings import mechanism_of
 from dxbeam.text.public.constant_file import StoppedScans, read_record
-from dxbeam.text.public.importance_file import read_importance
 
 _OTHER_METRICS = ("mahalanobis", "coordinate_laplace")
 """Of which to say what their epsilon is per unit of Euclidean distance."""
@@ -87,13 +85,15 @@ def scan_constant(argv: Sequence[str]) -> int:
         raise ConfigurationError("give --epsilon, to be guaranteed, or --nominal_epsilon")
     if given.epsilon and not given.output:
         raise ConfigurationError("--output is needed with --epsilon; a release reads it")
-    parameters = parse_parameters(given.parameters)
-    importance = read_importance(given.importance) if given.importance else None
-    base = read_base(given.base, given.base_exponent) if given.base else None
 
     def mechanism(epsilon: float) -> Any:
-        return make_mechanism(
-            given.mechanism, epsilon=epsilon, importance=importance, base=base, **parameters
+        return mechanism_of(
+            given.mechanism,
+            epsilon,
+            given.parameters,
+            importance=given.importance,
+            base=given.base,
+            base_exponent=given.base_exponent if given.base else None,
         )
 
     wanted = _numbers(given.epsilon or given.nominal_epsilon)

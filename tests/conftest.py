@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -21,6 +24,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--search"):
         os.environ["DXBEAM_SEARCH"] = config.getoption("--search")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Imports and collects without the garbage collector, which then ignores it all."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_report_header() -> str:
@@ -41,6 +55,17 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
     from tests.support import tiny  # not above, as it needs Beam and most tests do not
 
     return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"))
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages have their figures with nothing in them: drawing takes most of a small job's time."""
+    from matplotlib.figure import Figure
+
+    def save(_: Figure, file: TextIO, **options: object) -> None:
+        file.write("<svg></svg>")
+
+    monkeypatch.setattr(Figure, "savefig", save)
 
 
 @pytest.fixture

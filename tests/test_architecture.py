@@ -26,6 +26,9 @@ MAY_IMPORT_BEAM = ("storage", "transforms", "commands", "audit", "analysis")
 WITHOUT_RELEASES = ("analysis", "audit")
 """What a release never loads, so that scipy and the like stay in extras."""
 
+SCIKIT_LEARN = "text.adapters.scikit_learn"
+"""What a release never loads either: only the door ``dxbeam.scikit_learn`` knows it."""
+
 MAY_SEED = {
     ("mechanisms.sampling.index_recall", "measure_recall"),
     ("analysis.measure.grids", "_tried"),
@@ -47,9 +50,9 @@ MOST_ROOMS, MOST_ARROWS = 20, 95
 MOST_FILES = 16
 """In a folder, without its ``__init__.py``: what one can look over."""
 
-DOORS = ("", "__main__", "beam", "published")
-"""``dxbeam``, ``dxbeam.beam``, ``dxbeam.published`` and the command: they import from the rooms and
-hold no code."""
+DOORS = ("", "__main__", "beam", "published", "scikit_learn")
+"""``dxbeam``, ``dxbeam.beam``, ``dxbeam.published``, ``dxbeam.scikit_learn`` and the command: they
+import from the rooms and hold no code."""
 
 
 @cache
@@ -142,7 +145,7 @@ def test_imports_within_a_room_run_in_no_circle(room: str) -> None:
 def test_no_room_is_entered_by_a_door() -> None:
     for name, path in _modules().items():
         imported = set(_imports(_tree(path)))
-        assert not imported & {"dxbeam.beam", "dxbeam.published"}, name
+        assert not imported & {"dxbeam.beam", "dxbeam.published", "dxbeam.scikit_learn"}, name
         assert not imported & {f"dxbeam.{public}" for public in dxbeam.__all__}, name
 
 
@@ -155,7 +158,12 @@ def test_the_package_does_not_know_who_uses_it() -> None:
 def test_what_releases_knows_no_analysis() -> None:
     """So a release needs neither scipy nor anything else of the extra ``analysis``."""
     launchers = ("sanitize", "build_vocabulary", "release_vectors")
-    releasing = [path for name, path in _modules().items() if _room(name) not in WITHOUT_RELEASES]
+    assert not any(SCIKIT_LEARN in _known(name, path) for name, path in _modules().items())
+    releasing = [
+        path
+        for name, path in _modules().items()
+        if _room(name) not in WITHOUT_RELEASES and name != SCIKIT_LEARN
+    ]
     releasing += [ROOT / "pipelines" / f"{name}.py" for name in launchers]
     for path in releasing:
         for imported in _imports(_tree(path)):

@@ -14,22 +14,9 @@ import pytest
 import dxbeam
 from dxbeam.__main__ import commands, main, summary
 from pipelines.sanitize import sanitize
-from tests.support import stopped, tiny
+from tests.support import foreign_pipelines, stopped, tiny
 
 ROOT = Path(__file__).parent.parent
-FOREIGN = 'raise ImportError("this is somebody else\'s package")\n'
-
-
-def _dxbeam(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "dxbeam", *argv],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"},
-        check=False,
-    )
 
 
 def test_every_launcher_is_a_command_with_a_sentence() -> None:
@@ -112,32 +99,11 @@ def test_an_unknown_command_gets_a_sentence(
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["release-vectors", "release_vectors"])
 def test_mistakes_are_told_as_by_the_launcher(command: str, tmp_path: Path) -> None:
-    ended = _dxbeam(tmp_path, command, "--epsilom=5")
+    """Also where another package is called as the launchers' is."""
+    foreign_pipelines.write(tmp_path)
+    ended = foreign_pipelines.dxbeam(tmp_path, command, "--epsilom=5")
     assert ended.returncode == 2
     assert ended.stderr == "dxbeam: unknown flag --epsilom; did you mean --epsilon?\n"
-
-
-@pytest.mark.slow
-def test_a_package_called_pipelines_is_not_in_the_way(tmp_path: Path) -> None:
-    """Neither of the launcher nor of Beam's workers, which have this folder on their path too.
-
-    A worker is a process, also where there is one.
-    """
-    (tmp_path / "pipelines").mkdir()
-    for name in ("__init__", "sanitize", "audit"):
-        (tmp_path / "pipelines" / f"{name}.py").write_text(FOREIGN)
-    workers = ["--direct_running_mode=multi_processing", "--direct_num_workers=1"]
-    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", [{"id": "a", "text": "w1 w2"}])
-    uri = tiny.write_artifact(tmp_path / "vocabulary")
-    flags = [f"--vocabulary={uri}", f"--input={corpus}", "--output=out", "--epsilon=5"]
-    ended = _dxbeam(tmp_path, "sanitize", *flags, *workers)
-    assert ended.returncode == 0, ended.stderr
-    assert len(tiny.released(tmp_path / "out")) == 1
-    # This launcher has functions that its workers must be given.
-    audit = ["--mechanism=released_vectors", "--samples=small", "--report=audit.json"]
-    ended = _dxbeam(tmp_path, "audit", *audit, *workers)
-    assert ended.returncode == 0, ended.stderr
-    assert (tmp_path / "audit.json").exists()
 
 
 def test_commands_that_only_read_do_without_beam(tmp_path: Path) -> None:
@@ -146,13 +112,13 @@ def test_commands_that_only_read_do_without_beam(tmp_path: Path) -> None:
     uri = tiny.write_artifact(tmp_path / "vocabulary")
     ledger = [f"--ledger={tmp_path / 'ledger'}", "--corpus_id=notes"]
     tiny.run(uri, corpus, tmp_path / "out", "--compression=gzip", *ledger)
-    ended = _dxbeam(tmp_path, "verify", "out")
+    ended = foreign_pipelines.dxbeam(tmp_path, "verify", "out")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "out: the release is whole as far as it was checked\n" in ended.stdout
-    ended = _dxbeam(tmp_path, "ledger", "ledger")
+    ended = foreign_pipelines.dxbeam(tmp_path, "ledger", "ledger")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "notes" in ended.stdout
-    ended = _dxbeam(tmp_path, "verify", "ledger")
+    ended = foreign_pipelines.dxbeam(tmp_path, "verify", "ledger")
     assert ended.returncode == 2
     assert ended.stderr.startswith("dxbeam: ledger: there is no release.json")
 

@@ -39,8 +39,9 @@ def test_the_public_names_are_these() -> None:
     BagOfWords BagOfWordsPublished Configuration Decoder Document DxbeamError EpsilonByField
     FrequencyBase FrequencyWeights Guarantee LanguageModel ListedBase RankResampling Rejected
     ReleasedVector Sanitized Sanitizer Tally VectorConfiguration VectorReleaser VerifiedRelease
-    Vocabulary WordRule WordWeights __version__ language_model_of make_mechanism open_language_model
-    open_vocabulary preview read_base read_constant read_importance verify_release
+    Vocabulary WordRule WordWeights __version__ configuration_of language_model_of make_mechanism
+    open_language_model open_vocabulary preview read_base read_constant read_importance
+    verify_release
     """.split()
     mechanisms = [mechanism.__name__ for mechanism in MECHANISMS.values()]
     assert set(dxbeam.__all__) == {*others, *mechanisms}, (

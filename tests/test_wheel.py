@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import dxbeam
+from tests.support import foreign_pipelines
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
-OWN_PIPELINES = 'raise ImportError("this is somebody else\'s package")\n'
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,7 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder / "bin" / "python",
         "install",
         "--ignore-installed",
+        "--no-compile",
         "--no-deps",
         "--no-index",
         wheel,
@@ -71,9 +72,7 @@ def _run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Where somebody works who has pipelines too."""
-    (tmp_path / "pipelines").mkdir()
-    for name in ("__init__", "sanitize", "verify", "ledger"):
-        (tmp_path / "pipelines" / f"{name}.py").write_text(OWN_PIPELINES)
+    foreign_pipelines.write(tmp_path, "verify", "ledger")
     return tmp_path
 
 

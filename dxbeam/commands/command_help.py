@@ -12,7 +12,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from dxbeam.commands.flags.flag_groups import HEADINGS, RUN
+from dxbeam.commands.flags.flag import HEADINGS, RUN
+from dxbeam.commands.flags.registry import Command
 from dxbeam.mechanisms import MECHANISMS, Mechanism
 
 _WIDTH = 100
@@ -29,32 +30,25 @@ def is_wanted(argv: Sequence[str]) -> bool:
     return not {"--help", "-h", "--help_beam"}.isdisjoint(argv)
 
 
-def show(
-    argv: Sequence[str],
-    own: Any,
-    flags: Sequence[argparse.Action],
-    manual: str,
-    beams: Iterable[Any],
-) -> NoReturn:
+def show(argv: Sequence[str], command: Command, manual: str, beams: Iterable[Any]) -> NoReturn:
     """Prints the help that a command line asks for, and ends the program.
 
     Args:
       argv: the command line; with --help_beam it asks for Beam's flags, with --mechanism NAME for
         that mechanism, else for the launcher.
-      own: the launcher's own class of flags.
-      flags: all flags of dxbeam's that the launcher takes.
+      command: which flags the launcher takes.
       manual: the launcher's docstring.
       beams: Beam's classes of flags.
     """
-    takes_mechanism = any("--mechanism" in action.option_strings for action in flags)
-    name = _mechanism(argv) if takes_mechanism else None
+    flags = command.flags()
+    taken = {action.dest for action in flags}
+    name = _mechanism(argv) if "mechanism" in taken else None
     if "--help_beam" in argv:
         shown = beam_flags(beams)
     elif name in MECHANISMS:
-        takes_epsilon = any("--epsilon" in action.option_strings for action in flags)
-        shown = mechanism_page(own.command, MECHANISMS[name], takes_epsilon)
+        shown = mechanism_page(command.name, MECHANISMS[name], takes_epsilon="epsilon" in taken)
     else:
-        shown = launcher_page(own.command, own.needed, flags, manual)
+        shown = launcher_page(command.name, command.needed, flags, manual)
     print(shown)  # noqa: T201
     sys.exit(0)
 
@@ -124,7 +118,7 @@ def _page(usage: str, description: str, epilog: str) -> argparse.ArgumentParser:
     )
 
 
-def mechanism_page(command: str, mechanism: type[Mechanism], takes_epsilon: bool) -> str:
+def mechanism_page(command: str, mechanism: type[Mechanism], *, takes_epsilon: bool) -> str:
     """What a mechanism does, its parameters with defaults and meanings, and what it promises."""
     module = inspect.getmodule(mechanism)
     about = inspect.cleandoc((module.__doc__ if module else None) or "").split("\n\n")

@@ -22,13 +22,8 @@ from apache_beam.options.pipeline_options import (
 
 from dxbeam import stopping
 from dxbeam.commands import console, progress_line
-from dxbeam.commands.options import (
-    LARGE_CORPUS,
-    LOCAL_RUNNER,
-    CommonOptions,
-    cores,
-    use_processes,
-)
+from dxbeam.commands.flags.run import LARGE_CORPUS, ProcessOptions, SearchOptions
+from dxbeam.commands.options import LOCAL_RUNNER, cores, use_processes
 from dxbeam.commands.progress_line import ProgressLine
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
 from dxbeam.space.search.backends.choose_backend import AUTO
@@ -54,7 +49,7 @@ def spread(options: PipelineOptions, text_bytes: int) -> None:
       options: the flags; what is decided is written into them.
       text_bytes: how much text is read.
     """
-    undecided = options.view_as(CommonOptions).local_processes is None
+    undecided = options.view_as(ProcessOptions).local_processes is None
     local = options.view_as(StandardOptions).runner == LOCAL_RUNNER
     if undecided and local and text_bytes > LARGE_CORPUS and cores() > 1:
         use_processes(options, cores())
@@ -67,12 +62,12 @@ def local_workers(options: PipelineOptions) -> int | None:
     """Processes or threads of the local runner that work at once; None for another runner."""
     if options.view_as(StandardOptions).runner != LOCAL_RUNNER:
         return None
-    return int(options.view_as(CommonOptions).local_processes or 1)
+    return int(options.view_as(ProcessOptions).local_processes or 1)
 
 
 def search_threads(options: PipelineOptions) -> int:
     """Threads a search may use: the flag, or locally the cores divided by the workers, or 1."""
-    given = options.view_as(CommonOptions).search_threads
+    given = options.view_as(ProcessOptions).search_threads
     if given:
         return int(given)
     workers = local_workers(options)
@@ -81,7 +76,7 @@ def search_threads(options: PipelineOptions) -> int:
 
 def backend(options: PipelineOptions) -> str:
     """How nearest words are to be found exactly, one of ``choose_backend.NAMES``."""
-    return str(options.view_as(CommonOptions).search)
+    return str(options.view_as(SearchOptions).search)
 
 
 def recorded_backend(options: PipelineOptions) -> dict[str, str]:

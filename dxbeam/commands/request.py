@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from dxbeam.commands.flags.table import table_settings
-from dxbeam.commands.options import CommonOptions, LedgerOptions, SanitizeOptions
+from dxbeam.commands.flags.corpus import QUOTES
+from dxbeam.commands.flags.output import LedgerOptions, OutputOptions
+from dxbeam.commands.flags.registry import SanitizeOptions
+from dxbeam.commands.preview_files import check_outside_releases
+from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.parsing.column_types import parse_columns, parse_types
+from dxbeam.corpus.reading import check_readable
+from dxbeam.corpus.settings import TableSettings
+from dxbeam.errors import ConfigurationError
 from dxbeam.release import places
 from dxbeam.release.request import ReleaseRequest
+from dxbeam.transforms.reading.sources import ReadDocuments
 
 
 def release_request(
@@ -27,7 +35,7 @@ def release_request(
     flags, ledger = options.view_as(SanitizeOptions), options.view_as(LedgerOptions)
     output, metrics_output = places.for_release(
         flags.input,
-        options.view_as(CommonOptions).output,
+        options.view_as(OutputOptions).output,
         flags.metrics_output,
         flags.key_uri,
         ledger.ledger,
@@ -72,4 +80,61 @@ def corpus_format(
         epsilon_by=epsilon_by,
         encoding=flags.encoding,
         table=table_settings(flags),
+    )
+
+
+def read_corpus(
+    flags: SanitizeOptions, pattern: str | None = None, keep_fields: tuple[str, ...] = ()
+) -> ReadDocuments:
+    """Reads the texts of a corpus, for those who release none of them.
+
+    Args:
+      flags: those of the corpus.
+      pattern: its files; by default those of ``input``.
+      keep_fields: further fields that are read.
+    """
+    return ReadDocuments(
+        flags.input if pattern is None else pattern,
+        corpus_format(flags, keep_fields),
+        allow_unreadable=flags.allow_unreadable_files,
+    )
+
+
+def check_corpus(flags: SanitizeOptions, pattern: str) -> None:
+    """Refuses a corpus that cannot be read.
+
+    Raises:
+      CorpusError: no files, or a file that is not of the format.
+    """
+    allowed = flags.allow_unreadable_files
+    check_readable(matching_files(pattern), corpus_format(flags), allowed)
+
+
+def check_measured(flags: SanitizeOptions, output: str, pattern: str) -> None:
+    """As ``check_corpus``, of a corpus that is measured; the figures stay out of releases.
+
+    Raises:
+      ConfigurationError: they would be written into one.
+    """
+    check_outside_releases(output, "what is measured of `input` is computed from raw text")
+    check_corpus(flags, pattern)
+
+
+_NAMED = {"tab": "\t", "\\t": "\t"}
+
+
+def table_settings(flags: SanitizeOptions) -> TableSettings:
+    """What the flags say of columns.
+
+    Raises:
+      ConfigurationError: they cannot be used.
+    """
+    if flags.quotes not in QUOTES:
+        raise ConfigurationError(f"`quotes` is one of {', '.join(QUOTES)}, not {flags.quotes!r}")
+    delimiter = flags.delimiter
+    return TableSettings(
+        None if delimiter is None else _NAMED.get(delimiter, delimiter),
+        flags.quotes == "double",
+        parse_columns(flags.columns),
+        parse_types(flags.column_types),
     )

@@ -7,7 +7,6 @@ and nothing is copied, and only the first process of a host reads all of it, to 
 
 # No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
-import json
 import os
 import tempfile
 from pathlib import Path
@@ -18,21 +17,13 @@ import pyarrow as pa
 
 from dxbeam import storage
 from dxbeam.errors import ArtifactError
-from dxbeam.language.artifact_manifest import (
-    CASINGS,
-    FORMAT,
-    MANIFEST,
-    REBUILD,
-    VERSION,
-    read_manifest,
-    resolve,
-)
+from dxbeam.language.artifact_manifest import CASINGS, LANGUAGE_MODEL
 from dxbeam.language.casings import open_casings, write_casings
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.kneser_ney import Smoothed
 from dxbeam.language.model import TABLE_PARTS, LanguageModel, arrays
 from dxbeam.language.sparse_rows import SparseRows
-from dxbeam.space.artifact.manifest import digest_of
+from dxbeam.space.artifact.kind import write_manifest
 from dxbeam.space.artifact.this_host import checked_once, copy_here
 from dxbeam.space.vocabulary.words import Vocabulary
 
@@ -68,32 +59,24 @@ def write_language_model(
             if not storage.is_local(uri):
                 storage.copy(str(path), storage.join(uri, name))
     content = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": LANGUAGE_MODEL.format,
+        "version": LANGUAGE_MODEL.versions[-1],
         "words": model.words,
         "order": model.order,
         "vocabulary": model.vocabulary,
         **facts,
         "files": described,
     }
-    manifest = {**content, "digest": digest_of(content)}
-    text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-    storage.create_once(storage.join(uri, MANIFEST), text.encode())
-    return _handle(uri, manifest)
+    return _handle(uri, write_manifest(uri, content))
 
 
 def language_model_handle(uri: str) -> LanguageModelHandle:
     """The handle of the artifact at ``uri``; reads and checks the manifest only.
 
     Raises:
-      ArtifactError: as ``read_manifest``, or this is no text.
+      ArtifactError: as ``Kind.read_manifest``, or this is no text.
     """
-    if not isinstance(uri, str):
-        raise ArtifactError(
-            "a language model is named by the text of its URI, or 'demo', and this is a "
-            f"{type(uri).__name__}"
-        )
-    return _handle(uri, read_manifest(uri))
+    return _handle(uri, LANGUAGE_MODEL.read_manifest(LANGUAGE_MODEL.checked_uri(uri)))
 
 
 def _handle(uri: str, manifest: dict[str, Any]) -> LanguageModelHandle:
@@ -103,7 +86,7 @@ def _handle(uri: str, manifest: dict[str, Any]) -> LanguageModelHandle:
 
 def knows_capitals(handle: LanguageModelHandle) -> bool:
     """Whether the model holds how words are written."""
-    return CASINGS in read_manifest(handle.uri)["files"]
+    return CASINGS in LANGUAGE_MODEL.read_manifest(handle.uri)["files"]
 
 
 def check_vocabulary(handle: LanguageModelHandle, vocabulary: str) -> None:
@@ -149,7 +132,7 @@ def open_language_model(
     else:
         handle = language_model_handle(cast(str, place))
     check_vocabulary(handle, vocabulary.content_digest)
-    manifest = read_manifest(handle.uri)
+    manifest = LANGUAGE_MODEL.read_manifest(handle.uri)
     if manifest["digest"] != handle.digest:
         raise ArtifactError(
             f"`language_model` {handle.uri}: this is not the language model that the job was "
@@ -165,7 +148,7 @@ def files_here(uri: str, manifest: dict[str, Any]) -> Path:
     Raises:
       ArtifactError: files are missing or damaged.
     """
-    place = resolve(uri)
+    place = LANGUAGE_MODEL.resolve(uri)
     if storage.is_local(place):
         _check(Path(place), manifest)
         return Path(place)
@@ -191,15 +174,17 @@ def _check(directory: Path, manifest: dict[str, Any]) -> None:
                 digest, size = storage.sha256(str(path))
             except OSError as error:
                 raise ArtifactError(
-                    f"{path} cannot be read ({type(error).__name__}); {REBUILD}"
+                    f"{path} cannot be read ({type(error).__name__}); {LANGUAGE_MODEL.rebuild}"
                 ) from None
             if size != expected["bytes"]:
                 raise ArtifactError(
                     f"{path} has {size:,} bytes where the manifest says {expected['bytes']:,}; "
-                    f"{REBUILD}"
+                    f"{LANGUAGE_MODEL.rebuild}"
                 )
             if digest != expected["sha256"]:
-                raise ArtifactError(f"{path} is damaged (its SHA-256 does not match); {REBUILD}")
+                raise ArtifactError(
+                    f"{path} is damaged (its SHA-256 does not match); {LANGUAGE_MODEL.rebuild}"
+                )
 
 
 def _opened(directory: Path, manifest: dict[str, Any], uri: str) -> LanguageModel:
@@ -219,7 +204,7 @@ def _opened(directory: Path, manifest: dict[str, Any], uri: str) -> LanguageMode
     except (OSError, ValueError, pa.ArrowException) as error:
         raise ArtifactError(
             f"`language_model` {uri}: the files are whole but do not fit together "
-            f"({type(error).__name__}); {REBUILD}"
+            f"({type(error).__name__}); {LANGUAGE_MODEL.rebuild}"
         ) from None
     model = LanguageModel(manifest["words"], manifest["vocabulary"], numbers, casings)
     return model.opened_by(_handle(uri, manifest))

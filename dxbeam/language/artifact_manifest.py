@@ -10,62 +10,13 @@ casings.arrow     how words are written (casings.py); only for vocabularies in l
 
 from __future__ import annotations
 
-import importlib.resources
-import json
 from typing import Any
 
-from dxbeam import storage
-from dxbeam.errors import ArtifactError
 from dxbeam.language.counts import ORDERS
 from dxbeam.language.model import TABLE_PARTS
-from dxbeam.space.artifact.manifest import digest_of
+from dxbeam.space.artifact.kind import Kind
 
-DEMO = "demo"
-"""The place of the small model that goes with the bundled vocabulary."""
-
-FORMAT, VERSION = "dxbeam-language-model", 1
-MANIFEST, CASINGS = "manifest.json", "casings.arrow"
-
-REBUILD = "build it again with dxbeam build-language-model"
-
-
-def resolve(uri: str) -> str:
-    """Where the artifact is stored: the package's own for DEMO, else ``uri`` itself."""
-    if uri == DEMO:
-        return str(importlib.resources.files("dxbeam") / "demo" / "language_model")
-    return storage.without_file_scheme(uri)
-
-
-def read_manifest(uri: str) -> dict[str, Any]:
-    """The manifest, checked against its own digest, and field by field.
-
-    Raises:
-      ArtifactError: no artifact there, a damaged manifest, or one of a newer format; or it does not
-        say what it must.
-    """
-    path = storage.join(resolve(uri), MANIFEST)
-    try:
-        manifest = json.loads(storage.read(path))
-    except OSError as error:
-        raise ArtifactError(
-            f"`language_model` {uri}: no language model here ({MANIFEST} cannot be read: "
-            f"{type(error).__name__}); build one with dxbeam build-language-model"
-        ) from None
-    except (ValueError, RecursionError):
-        raise ArtifactError(f"{path} is damaged (not JSON); {REBUILD}") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ArtifactError(f"{path} does not describe a dxbeam language model; {REBUILD}")
-    if manifest.get("version") != VERSION:
-        raise ArtifactError(
-            f"{path} has a format version that this dxbeam does not read (it reads {VERSION}); "
-            f"install the dxbeam that wrote it, or {REBUILD}"
-        )
-    digest = manifest.pop("digest", None)
-    if digest != digest_of(manifest):
-        raise ArtifactError(f"{path} is damaged (its digest does not match); {REBUILD}")
-    if wrong := _wrong_field(manifest):
-        raise ArtifactError(f"{path} is not what dxbeam writes ({wrong}); {REBUILD}")
-    return {**manifest, "digest": digest}
+CASINGS = "casings.arrow"
 
 
 def _wrong_field(manifest: dict[str, Any]) -> str:
@@ -92,3 +43,14 @@ def _file_names(order: int) -> set[str]:
     names = ["prior", "continuation", "backoff"] + ["backoff2"] * (order == 3)
     names += [f"{table}_{part}" for table in tables for part in TABLE_PARTS]
     return {f"{name}.npy" for name in names}
+
+
+LANGUAGE_MODEL = Kind(
+    parameter="language_model",
+    name="language model",
+    format="dxbeam-language-model",
+    versions=(1,),
+    rebuild="build it again with dxbeam build-language-model",
+    bundled="demo/language_model",
+    wrong_field=_wrong_field,
+)

@@ -258,8 +258,8 @@ def make_mechanism(name: str, **parameters: Any) -> Mechanism:
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     chosen = {key: value for key, value in parameters.items() if value is not None}
     for key in chosen:
-        if key in _PUBLIC and key not in fields:
-            raise ConfigurationError(_no_public(kind, key))
+        if key in _PUBLIC:
+            check_public(name, key)
         if key not in fields:
             raise ConfigurationError(
                 f"`mechanism` {name} has no parameter {key}; it has {', '.join(fields)}"
@@ -279,6 +279,21 @@ _PUBLIC = ("importance", "base", "constant")
 """Parameters that are neither numbers nor names."""
 
 
+def check_public(name: str, key: str) -> None:
+    """Refuses public weights, a base measure or an exact constant for a mechanism without them.
+
+    Args:
+      name: a mechanism's; any other is left to ``make_mechanism``.
+      key: importance, base or constant.
+
+    Raises:
+      ConfigurationError: the mechanism has no such parameter; it says why.
+    """
+    kind = MECHANISMS.get(name)
+    if kind and all(field.name != key for field in dataclasses.fields(kind)):  # type: ignore[arg-type]
+        raise ConfigurationError(_no_public(kind, key))
+
+
 def _no_public(kind: type[Mechanism], key: str) -> str:
     """Why a mechanism takes no weights of words, no base measure or no exact constant."""
     takes = [
@@ -286,6 +301,12 @@ def _no_public(kind: type[Mechanism], key: str) -> str:
         for each in MECHANISMS.values()
         if any(field.name == key for field in dataclasses.fields(each))  # type: ignore[arg-type]
     ]
+    if key == "constant" and any(field.name == "model" for field in dataclasses.fields(kind)):  # type: ignore[arg-type]
+        return (
+            f"`{key}` exact goes with `mechanism` {' or '.join(takes)}, not with {kind.name}: what "
+            "it guarantees depends on the words released before, and after some of them the "
+            "worst case is all but reached"
+        )
     if key != "importance":
         what = "exact" if key == "constant" else ""
         return (

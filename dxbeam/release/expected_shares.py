@@ -14,7 +14,6 @@ from dxbeam.language.model import LanguageModel
 from dxbeam.release import usefulness
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally, total
@@ -69,7 +68,7 @@ def sanitized_sample(
         some = SystemRandom().sample(documents, min(len(documents), MOST_WORDS // length))
         smaller = dataclasses.replace(configuration, bag=bag)
         results = Sanitizer(search, smaller, language_model=language_model).sanitize(some)
-    return total(result.tally for result in results if isinstance(result, Sanitized))
+    return total(result.tally for result in results if result.document)
 
 
 def decoded_example(

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.documents import Document
+from dxbeam.documents import Document, Rejected
 from dxbeam.space.search.neighbors import Ids, NeighborSearch, is_known
 from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.bag_of_words import BagOfWords
@@ -34,17 +34,24 @@ _ORIGINAL, _CLOSE, _DISTANT, _UNKNOWN = range(4)
 
 
 class Sanitized(NamedTuple):
-    """A document whose text may be released, and what happened to its words.
+    """What became of a document: one that may be released, or the reason why there is none.
 
     Attributes:
-      document: with the released text.
-      tally: counts.
+      document: with the released text; None where the document could not be used.
+      tally: counts of what happened to its words; all 0 where it could not be used.
       candidates: of each word in its order, where the sanitizer shows them; see candidates.py.
+      rejected: which document could not be used, and why; None where there is a released one.
     """
 
-    document: Document
+    document: Document | None
     tally: Tally
     candidates: str = ""
+    rejected: Rejected | None = None
+
+
+def rejected(where: str, reason: str) -> Sanitized:
+    """What became of a document that cannot be used."""
+    return Sanitized(None, Tally(), rejected=Rejected(where, reason))
 
 
 class ReleasesWords(Protocol):

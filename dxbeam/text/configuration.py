@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from dxbeam.errors import ConfigurationError, described
@@ -72,6 +72,7 @@ class Configuration:
     resampling: RankResampling | None = None
     unknown_words: str = "noise"
     bag: BagOfWords | None = None
+    _: KW_ONLY
     allow_unsound: bool = field(default=False, compare=False)
     epsilon_by: EpsilonByField | None = None
     decoder: Decoder | None = None

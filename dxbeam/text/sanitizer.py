@@ -11,7 +11,6 @@ import numpy as np
 
 from dxbeam.documents import (
     Document,
-    Rejected,
     as_documents,
     document_problem,
     id_as_text,
@@ -28,7 +27,8 @@ from dxbeam.randomness import document_key, draws_a_word, fill
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.remarks import remarks
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text.batch import Batch, Sanitized
+from dxbeam.text.adapters.tables import SanitizedTable, sanitize_table
+from dxbeam.text.batch import Batch, Sanitized, rejected
 from dxbeam.text.candidates import Candidate, candidates_of
 from dxbeam.text.configuration import Configuration, as_configuration
 from dxbeam.text.decoding.decoder import CONTEXT
@@ -36,7 +36,6 @@ from dxbeam.text.decoding.likelihoods import Posterior
 from dxbeam.text.decoding.pieces import Breaks
 from dxbeam.text.decoding.reader import Reader, breaks_of_runs, chosen
 from dxbeam.text.public.public_model import with_model
-from dxbeam.text.tables import SanitizedTable, sanitize_table
 from dxbeam.text.truecase import truecased
 
 _BEFORE = np.array([STARTS_SENTENCE, 0, UNKNOWN])  # what places_after calls STARTS, FOLLOWS, CUT
@@ -123,12 +122,13 @@ class Sanitizer:
             )
         document = with_random_id(text) if document_id is None else Document(document_id, text)
         [result] = self.sanitize([document])
-        if isinstance(result, Rejected):
-            raise CorpusError(f"this text cannot be sanitized: {result.reason}")
+        if result.rejected:
+            raise CorpusError(f"this text cannot be sanitized: {result.rejected.reason}")
+        assert result.document
         return result.document.text
 
-    def sanitize(self, documents: Iterable[Document | str]) -> Iterator[Sanitized | Rejected]:
-        """Sanitizes documents in order; those that cannot be used come out as Rejected.
+    def sanitize(self, documents: Iterable[Document | str]) -> Iterator[Sanitized]:
+        """Sanitizes documents in order; of one that cannot be used, the result is why.
 
         Noise is keyed by a document's id and text. Documents are not compared with one another, so
         equal texts with one id come out equal, which shows that they were equal: give each document
@@ -145,14 +145,14 @@ class Sanitizer:
         """
         return self._sanitize(as_documents(documents, "sanitize"))
 
-    def _sanitize(self, documents: Iterable[Document]) -> Iterator[Sanitized | Rejected]:
+    def _sanitize(self, documents: Iterable[Document]) -> Iterator[Sanitized]:
         batch = Batch(self)
         for document in documents:
             reason = document_problem(document)
             sanitizer = self.at_level(document.level) if reason is None else None
             if sanitizer is None:
                 yield from batch.finish()
-                yield Rejected(printable_id(document.id), reason or self._without_epsilon)
+                yield rejected(printable_id(document.id), reason or self._without_epsilon)
                 continue
             if not batch.is_of(sanitizer):
                 yield from batch.finish()

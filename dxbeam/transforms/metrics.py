@@ -78,12 +78,8 @@ class WriteMetrics(beam.PTransform):
         run: str | None = None,
     ):
         super().__init__()
-        self._unreadable = unreadable
-        self._directory = directory
-        self._run = run
-        self._rejected = rejected
-        self._by_group = by_group
-        self._withheld = withheld
+        self._directory, self._run, self._by_group = directory, run, by_group
+        self._rejected, self._withheld, self._unreadable = rejected, withheld, unreadable
 
     def expand(self, tallies: pvalue.PCollection) -> pvalue.PCollection:
         """Takes one tally per group, PCollection[tuple[str, Tally]]."""

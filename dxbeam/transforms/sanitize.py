@@ -143,6 +143,7 @@ class SanitizeDocuments(beam.PTransform):
         configuration: Configuration,
         vocabulary: str | VocabularyHandle,
         key_uri: str | None = None,
+        *,
         keep_fields: Sequence[str] = (),
         group_by: str | None = None,
         search_threads: int = 1,
@@ -498,8 +499,9 @@ class _SanitizeDoFn(beam.DoFn):
             ticket = self._in_order.popleft()
             self._characters -= ticket.characters
             assert ticket.result is not None
-            (document, tally, candidates), origin = ticket.result, ticket.origin
-            shown = {CANDIDATES: candidates} if self._candidates else {}
+            document, tally, candidates, _ = ticket.result
+            assert document is not None
+            origin, shown = ticket.origin, {CANDIDATES: candidates} if self._candidates else {}
             released = beam.Row(id=document.id, text=document.text, **origin.kept, **shown)
             yield origin.where.with_value(released)
             yield pvalue.TaggedOutput(TALLIES, origin.where.with_value((origin.group, tally)))

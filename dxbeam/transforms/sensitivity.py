@@ -48,10 +48,8 @@ class WriteExactSensitivity(beam.PTransform):
         self, vocabulary: VocabularyHandle, projection: Projection, path: str, threads: int = 1
     ):
         super().__init__()
-        self._vocabulary = vocabulary
-        self._projection = projection
-        self._path = path
-        self._threads = threads
+        self._vocabulary, self._projection = vocabulary, projection
+        self._path, self._threads = path, threads
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
         """Spreads blocks of rows, scans each, and writes the pair that is stretched most."""

@@ -81,19 +81,11 @@ class WriteShards(beam.PTransform):
                 f"`output_format` is one of {', '.join(FORMATS)}, not {output_format!r}"
             )
         encoding = FORMATS[output_format].encoding(kept, compression)
-        if num_shards < 0:
-            raise ConfigurationError(f"`num_shards` must not be negative, as {num_shards} is")
-        self._prefix = prefix
-        self._encoding = encoding
-        self._num_shards = num_shards
-        self._run = run
-        self._layout_key = layout_key
+        self._pieces = WritePieces(prefix, encoding, num_shards, run, layout_key)
 
     def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
         """Encodes, writes pieces, and moves and describes those that were committed."""
-        return rows | "WritePieces" >> WritePieces(
-            self._prefix, self._encoding, self._num_shards, self._run, self._layout_key
-        )
+        return rows | "WritePieces" >> self._pieces
 
 
 class WritePieces(beam.PTransform):
@@ -120,10 +112,10 @@ class WritePieces(beam.PTransform):
         layout_key: pvalue.PCollection | None = None,
     ):
         super().__init__()
-        self._run = run
-        self._prefix = prefix
-        self._encoding = encoding
-        self._num_shards = num_shards
+        if num_shards < 0:
+            raise ConfigurationError(f"`num_shards` must not be negative, as {num_shards} is")
+        self._prefix, self._run = prefix, run
+        self._encoding, self._num_shards = encoding, num_shards
         self._layout_key = layout_key
 
     def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:

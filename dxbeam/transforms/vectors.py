@@ -19,7 +19,6 @@ from apache_beam.utils.shared import Shared
 
 from dxbeam.corpus import parquet
 from dxbeam.documents import REPEATED_ID, Document, Rejected, printable_id, with_text_id
-from dxbeam.errors import ConfigurationError
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.tally import Tally
@@ -76,6 +75,7 @@ class ReleaseVectors(beam.PTransform):
         configuration: VectorConfiguration,
         vocabulary: VocabularyHandle | None,
         key_uri: str | None = None,
+        *,
         unique_ids: bool = False,
     ):
         super().__init__()
@@ -169,25 +169,13 @@ class WriteVectorShards(beam.PTransform):
         run: str | None = None,
     ):
         super().__init__()
-        if num_shards < 0:
-            raise ConfigurationError(f"`num_shards` must not be negative, as {num_shards} is")
-        self._run = run
-        self._prefix = prefix
-        self._dimensions = dimensions
-        self._layout_key = layout_key
-        self._kept = kept
-        self._num_shards = num_shards
+        kind = pa.list_(pa.float32(), dimensions)
+        encoding = parquet.encoding_of("vector", kind, kept, _to_floats)
+        self._pieces = WritePieces(prefix, encoding, num_shards, run, layout_key)
 
     def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
         """Encodes, deals, writes, and reads each file again for its digest."""
-        kind = pa.list_(pa.float32(), self._dimensions)
-        return rows | "WritePieces" >> WritePieces(
-            self._prefix,
-            parquet.encoding_of("vector", kind, self._kept, _to_floats),
-            self._num_shards,
-            self._run,
-            self._layout_key,
-        )
+        return rows | "WritePieces" >> self._pieces
 
 
 def _to_floats(vector: bytes) -> npt.NDArray[np.float32]:

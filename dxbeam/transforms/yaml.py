@@ -19,23 +19,16 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from dxbeam import storage
 from dxbeam.documents import field_names
 from dxbeam.errors import ArtifactError, ConfigurationError
-from dxbeam.mechanisms import make_mechanism, parse_parameters
 from dxbeam.mechanisms.constants.exact_constant import WORST_CASE
-from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release import claim, places
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact import manifest as artifact_manifest
 from dxbeam.space.embeddings.reader import ReadingReport, read_embeddings
 from dxbeam.space.search.backends.choose_backend import AUTO, check_name
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text.configuration import Configuration
-from dxbeam.text.decoding.decoder import NEAREST, decoder_of
-from dxbeam.text.epsilon_by_field import parse_epsilon_by
-from dxbeam.text.public.mechanism_model import model_of_mechanism
-from dxbeam.text.public.public_settings import PublicSettings
+from dxbeam.text.decoding.decoder import NEAREST
+from dxbeam.text.plain_settings import configuration_of
 from dxbeam.text.tally import Tally
-from dxbeam.text.truecase import Truecase
-from dxbeam.text.word_rule import word_rule_of
 from dxbeam.transforms.metrics import NOT_COVERED
 from dxbeam.transforms.sanitize import SanitizeDocuments
 
@@ -83,6 +76,7 @@ class SanitizeRows(beam.PTransform):
         epsilon: float | None = None,
         mechanism: str = "laplace",
         parameters: str = "",
+        *,
         rank_c: float | None = None,
         unknown_words: str = "noise",
         key_uri: str | None = None,
@@ -103,21 +97,26 @@ class SanitizeRows(beam.PTransform):
         segmenter: str = "none",
     ):
         super().__init__()
-        public = PublicSettings(importance, base, base_exponent, constant, constant_scan).read()
-        given = parse_parameters(parameters)
-        levels = parse_epsilon_by(epsilon_by, epsilon) if epsilon_by else None
-        largest = levels.largest if levels else epsilon
-        model = model_of_mechanism(mechanism, language_model)
         self._sanitize = SanitizeDocuments(
-            Configuration(
-                make_mechanism(mechanism, epsilon=largest, model=model, **public, **given),
-                None if rank_c is None else RankResampling(rank_c),
-                unknown_words,
+            configuration_of(
+                mechanism,
+                epsilon,
+                parameters,
+                epsilon_by=epsilon_by,
+                importance=importance,
+                base=base,
+                base_exponent=base_exponent,
+                constant=constant,
+                constant_scan=constant_scan,
+                language_model=language_model,
+                rank_c=rank_c,
+                unknown_words=unknown_words,
                 allow_unsound=allow_unsound,
-                epsilon_by=levels,
-                decoder=decoder_of(decode, decode_loss),
-                truecase=Truecase() if truecase else None,
-                words=word_rule_of(tokenization, segmenter),
+                decode=decode,
+                decode_loss=decode_loss,
+                truecase=truecase,
+                tokenization=tokenization,
+                segmenter=segmenter,
             ),
             vocabulary,
             key_uri,
@@ -162,6 +161,7 @@ class BuildVocabulary(beam.PTransform):
         self,
         embeddings: str,
         output: str,
+        *,
         lowercase: bool = False,
         max_words: int = 0,
         neighbors: int = 256,

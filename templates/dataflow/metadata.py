@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from dxbeam.commands.flags.arguments import count, count_or_none, number, size
-from dxbeam.commands.options import BuildVocabularyOptions, SanitizeOptions, launcher_flags
+from dxbeam.commands.flags.registry import BUILD_VOCABULARY, SANITIZE, Command
 
 HERE = Path(__file__).parent
-TEMPLATES: dict[str, tuple[type[SanitizeOptions] | type[BuildVocabularyOptions], str]] = {
+TEMPLATES: dict[str, tuple[Command, str]] = {
     "sanitize": (
-        SanitizeOptions,
+        SANITIZE,
         "Releases a text corpus with word-level metric differential privacy: sanitized shards and "
         "release.json, which says what is promised.",
     ),
     "build_vocabulary": (
-        BuildVocabularyOptions,
+        BUILD_VOCABULARY,
         "Turns a GloVe, word2vec or fastText file into a vocabulary artifact for dxbeam.",
     ),
 }
@@ -70,14 +70,14 @@ _WORKERS = [
 
 def metadata(name: str) -> dict[str, Any]:
     """The metadata file of a template."""
-    own, description = TEMPLATES[name]
-    flags = [action for action in launcher_flags(own) if action.dest not in LOCAL_ONLY]
-    flags.sort(key=lambda action: action.dest not in own.needed)
+    command, description = TEMPLATES[name]
+    flags = [action for action in command.flags() if action.dest not in LOCAL_ONLY]
+    flags.sort(key=lambda action: action.dest not in command.needed)
     return {
         "name": f"dxbeam {name.replace('_', ' ')}",
         "description": description,
         "streaming": False,
-        "parameters": [_parameter(action, action.dest in own.needed) for action in flags]
+        "parameters": [_parameter(action, action.dest in command.needed) for action in flags]
         + _WORKERS,
     }
 

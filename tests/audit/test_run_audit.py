@@ -13,7 +13,7 @@ import pytest
 
 from dxbeam.audit.batteries.vector import audit_projections, audit_vectors
 from dxbeam.audit.references.table import REFERENCES
-from dxbeam.audit.run_audit import ALPHA, Part, audit, judge, parts, run
+from dxbeam.audit.run_audit import ALPHA, Part, judge, parts, run
 from dxbeam.audit.subject import SMALL, Finding, Size, Subject
 from dxbeam.mechanisms import MECHANISMS, Mechanism, make_mechanism
 from dxbeam.mechanisms.laplace import Laplace
@@ -75,23 +75,33 @@ def test_correct_mechanisms_pass(name: str) -> None:
         assert not verdict.epsilon_bound <= mechanism.epsilon or name in LOSSES_OF_FEW_SAMPLES
 
 
-def test_clipped_normal_noise_passes() -> None:
-    mechanism = make_mechanism("gaussian", epsilon=10.0, clip=1.0)
-    assert audit(Subject(Configuration(mechanism), SMALL)).failures == []
-
-
-def test_rank_resampling_of_noised_words_passes() -> None:
-    subject = Subject(Configuration(Laplace(10.0), RankResampling(0.05)), SMALL)
-    assert audit(subject).failures == []
-
-
 @pytest.mark.parametrize(
     "wanted",
     [
-        {"line", "plane", "twins", "batches", "texts", "promises"},
+        {"clipping", "noise", "delta", "promises", "texts"},
         pytest.param(None, marks=pytest.mark.exhaustive),
     ],
 )
+def test_clipped_normal_noise_passes(wanted: set[str] | None) -> None:
+    mechanism = make_mechanism("gaussian", epsilon=10.0, clip=1.0)
+    assert failures(Subject(Configuration(mechanism), SMALL), wanted) == []
+
+
+RANKS = {"line", "plane", "twins", "batches", "texts", "promises"}
+"""Parts in which a word is drawn by its rank, without the longest one."""
+
+some_or_all = pytest.mark.parametrize(
+    "wanted", [RANKS, pytest.param(None, marks=pytest.mark.exhaustive)]
+)
+
+
+@some_or_all
+def test_rank_resampling_of_noised_words_passes(wanted: set[str] | None) -> None:
+    subject = Subject(Configuration(Laplace(10.0), RankResampling(0.05)), SMALL)
+    assert failures(subject, wanted) == []
+
+
+@some_or_all
 def test_rank_resampling_of_chosen_words_passes(wanted: set[str] | None) -> None:
     subject = Subject(Configuration(SanText(10.0), RankResampling(0.05)), SMALL)
     assert failures(subject, wanted) == []
@@ -101,7 +111,17 @@ def test_every_mechanism_has_a_reference_and_every_reference_a_mechanism() -> No
     assert set(REFERENCES) == set(MECHANISMS)
 
 
-@pytest.mark.parametrize("name", sorted(broken.MECHANISMS))
+HARDEST = {f"laplace: epsilon 0.5 % too {word}" for word in ("large", "small")}
+"""Found with the most samples; make test finds a mistake of 1 %."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.exhaustive] if name in HARDEST else [])
+        for name in sorted(broken.MECHANISMS)
+    ],
+)
 def test_broken_mechanisms_are_found(name: str) -> None:
     """Twice, if need be: an audit may miss the smallest mistake (docs/results/broken-copies.md)."""
     settings = Configuration(broken.MECHANISMS[name], allow_unsound=True)

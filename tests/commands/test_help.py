@@ -11,38 +11,28 @@ from typing import Any
 import pytest
 
 from dxbeam.commands import command_help
-from dxbeam.commands.flags.flag_groups import HEADINGS
-from dxbeam.commands.options import (
-    AuditOptions,
-    BuildVocabularyOptions,
-    DecodeOptions,
-    EvaluateOptions,
-    ReleaseVectorsOptions,
-    SanitizeOptions,
-    launcher_flags,
-    parse,
+from dxbeam.commands.flags.flag import HEADINGS
+from dxbeam.commands.flags.registry import (
+    AUDIT,
+    BUILD_VOCABULARY,
+    COMMANDS,
+    RELEASE_VECTORS,
+    SANITIZE,
+    Command,
 )
+from dxbeam.commands.options import parse
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
 from pipelines.build_vocabulary import build_vocabulary
 from pipelines.release_vectors import release_vectors
 from pipelines.sanitize import sanitize
 
-LAUNCHERS = [
-    AuditOptions,
-    BuildVocabularyOptions,
-    DecodeOptions,
-    EvaluateOptions,
-    ReleaseVectorsOptions,
-    SanitizeOptions,
-]
-
 
 @pytest.fixture
 def shown(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """What a launcher prints for a command line, as it would look in a wide terminal."""
 
-    def show(own: Any, *argv: str) -> str:
+    def show(own: Command, *argv: str) -> str:
         with pytest.raises(SystemExit) as stopped:
             parse(argv, own, "The manual.")
         assert stopped.value.code == 0
@@ -51,26 +41,26 @@ def shown(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     return show
 
 
-@pytest.mark.parametrize("own", LAUNCHERS)
-def test_every_flag_stands_under_a_heading(own: Any, shown: Callable[..., str]) -> None:
+@pytest.mark.parametrize("own", COMMANDS, ids=lambda own: own.name)
+def test_every_flag_stands_under_a_heading(own: Command, shown: Callable[..., str]) -> None:
     told = shown(own, "--help", "--no_such_flag")
-    assert told.startswith(f"usage: dxbeam {own.command} --flag value …\n\nThe manual.\n")
+    assert told.startswith(f"usage: dxbeam {own.name} --flag value …\n\nThe manual.\n")
     assert max(map(len, told.splitlines())) <= 100
     headings = re.findall(r"^([a-z ]+):$", told, re.MULTILINE)
     assert headings == [heading for heading in HEADINGS if heading in headings]
-    flags = [name for flag in launcher_flags(own) for name in flag.option_strings]
+    flags = [name for flag in own.flags() for name in flag.option_strings]
     assert sorted(re.findall(r"^  (--\w+)", told, re.MULTILINE)) == sorted(
         [*flags, "--dry_run", "--help", "--help_beam"]
     )
 
 
-@pytest.mark.parametrize("own", LAUNCHERS)
+@pytest.mark.parametrize("own", COMMANDS, ids=lambda own: own.name)
 def test_what_is_required_is_marked_and_all_else_has_a_default(
-    own: Any, shown: Callable[..., str]
+    own: Command, shown: Callable[..., str]
 ) -> None:
     told = " ".join(shown(own, "-h").split())
     assert told.count("(required)") == len(own.needed)
-    for flag in launcher_flags(own):
+    for flag in own.flags():
         if flag.dest in own.needed:
             assert f"(required) {' '.join(str(flag.help).split())}" in told
         elif flag.nargs != 0 and flag.dest not in ("vocabulary", "epsilon"):
@@ -83,13 +73,13 @@ def test_what_is_required_is_marked_and_all_else_has_a_default(
 @pytest.mark.parametrize(
     ("launcher", "own"),
     [
-        (sanitize, SanitizeOptions),
-        (release_vectors, ReleaseVectorsOptions),
-        (build_vocabulary, BuildVocabularyOptions),
+        (sanitize, SANITIZE),
+        (release_vectors, RELEASE_VECTORS),
+        (build_vocabulary, BUILD_VOCABULARY),
     ],
 )
 def test_what_is_marked_as_required_is(
-    launcher: Callable[[Sequence[str]], None], own: Any, tmp_path: Path
+    launcher: Callable[[Sequence[str]], None], own: Command, tmp_path: Path
 ) -> None:
     given = {name: str(tmp_path / name) for name in own.needed} | {"dry_run": "true"}
     if "epsilon" in given:
@@ -104,10 +94,10 @@ def test_what_is_marked_as_required_is(
 def test_a_mechanism_is_explained_with_all_its_parameters(
     name: str, shown: Callable[..., str]
 ) -> None:
-    for own in (SanitizeOptions, AuditOptions):
+    for own in (SANITIZE, AUDIT):
         told = shown(own, "--help", "--mechanism", name)
         assert told == shown(own, f"--mechanism={name}", "--help")
-        assert f"dxbeam {own.command} --mechanism {name} " in told
+        assert f"dxbeam {own.name} --mechanism {name} " in told
         assert "--text_field" not in told
         assert max(map(len, told.splitlines())) <= 100
     mechanism: Any = MECHANISMS[name]
@@ -129,14 +119,14 @@ def test_a_mechanism_is_explained_with_all_its_parameters(
 
 def test_without_a_known_mechanism_the_launcher_is_explained(shown: Callable[..., str]) -> None:
     for argv in (["--mechanism", "none_such"], ["--mechanism"], ["--mechanism=all"]):
-        assert "The manual." in shown(AuditOptions, *argv, "--help")
-    assert "The manual." in shown(BuildVocabularyOptions, "--mechanism=tem", "--help")
+        assert "The manual." in shown(AUDIT, *argv, "--help")
+    assert "The manual." in shown(BUILD_VOCABULARY, "--mechanism=tem", "--help")
 
 
 def test_beams_flags_are_shown_when_asked_for(shown: Callable[..., str]) -> None:
-    told = shown(SanitizeOptions, "--help_beam")
+    told = shown(SANITIZE, "--help_beam")
     assert "--runner" in told
     assert "--direct_num_workers" in told
     assert "--epsilon" not in told
     assert "The manual." not in told
-    assert "--direct_running_mode {" not in shown(SanitizeOptions, "--help")
+    assert "--direct_running_mode {" not in shown(SANITIZE, "--help")

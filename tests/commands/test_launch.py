@@ -9,8 +9,9 @@ import pytest
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
 
 from dxbeam.commands import launch, options
+from dxbeam.commands.flags.registry import SANITIZE
 from dxbeam.commands.launch import naming_flags
-from dxbeam.commands.options import LARGE_CORPUS, SanitizeOptions
+from dxbeam.commands.options import LARGE_CORPUS
 from dxbeam.errors import ConfigurationError, RunError
 
 
@@ -42,7 +43,7 @@ def test_other_errors_and_their_causes_pass_as_they_are() -> None:
 
 def _spread(*flags: str, text_bytes: int) -> tuple[str, int, int]:
     """Running mode, number of processes and threads of a search, on a machine of four cores."""
-    parsed = options.parse(flags, SanitizeOptions, "")
+    parsed = options.parse(flags, SANITIZE, "")
     launch.spread(parsed, text_bytes)
     local = parsed.view_as(DirectOptions)
     return local.direct_running_mode, local.direct_num_workers, launch.search_threads(parsed)
@@ -81,7 +82,7 @@ def test_large_corpora_use_all_cores_unless_a_flag_says_otherwise(
 )
 def test_processes_are_said_once(flags: list[str], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
-        options.parse(["--local_processes=2", *flags], SanitizeOptions, "")
+        options.parse(["--local_processes=2", *flags], SANITIZE, "")
 
 
 def test_a_pipeline_that_is_not_run_leaves_no_folder() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,31 +11,26 @@ import pytest
 from apache_beam.options import pipeline_options
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, StandardOptions
 
-from dxbeam.commands.options import (
-    AuditOptions,
-    BuildVocabularyOptions,
-    CommonOptions,
-    LedgerOptions,
-    MeasureOptions,
-    ReleaseVectorsOptions,
+from dxbeam.commands.flags.building import BuildVocabularyOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import (
+    AUDIT,
+    BUILD_VOCABULARY,
+    COMMANDS,
+    MEASURE,
+    RELEASE_VECTORS,
+    SANITIZE,
+    TOPICS,
+    Command,
     SanitizeOptions,
-    parse,
-    require,
+    declared,
 )
+from dxbeam.commands.options import parse, require
 from dxbeam.errors import ConfigurationError
-
-LAUNCHERS = (AuditOptions, BuildVocabularyOptions, ReleaseVectorsOptions, SanitizeOptions)
-
-
-def declared(options: type[PipelineOptions]) -> list[str]:
-    """The names of the flags that a class declares."""
-    parser = argparse.ArgumentParser(add_help=False)
-    options._add_argparse_args(parser)
-    return [name for action in parser._actions for name in action.option_strings]
 
 
 def _parse(*argv: str) -> PipelineOptions:
-    return parse(argv, SanitizeOptions, "The manual.")
+    return parse(argv, SANITIZE, "The manual.")
 
 
 def _own(*argv: str) -> Any:
@@ -57,7 +51,7 @@ def config(tmp_path: Path) -> Callable[[str], str]:
 def test_flags_of_ours_and_of_beam_are_read() -> None:
     options = _parse("--epsilon=7.5", "--output", "out", "--direct_num_workers=3")
     assert options.view_as(SanitizeOptions).epsilon == 7.5
-    assert options.view_as(CommonOptions).output == "out"
+    assert options.view_as(OutputOptions).output == "out"
     assert options.view_as(DirectOptions).direct_num_workers == 3
 
 
@@ -107,24 +101,22 @@ def test_what_is_not_a_number_is_refused(value: str) -> None:
 @pytest.mark.parametrize(
     ("own", "flag"),
     [
-        (SanitizeOptions, "search_threads"),
-        (SanitizeOptions, "num_shards"),
-        (SanitizeOptions, "largest_document"),
-        (SanitizeOptions, "bag_of_words"),
-        (ReleaseVectorsOptions, "projected_dimensions"),
-        (ReleaseVectorsOptions, "dimensions"),
-        (BuildVocabularyOptions, "max_words"),
-        (AuditOptions, "runs"),
-        (MeasureOptions, "words"),
-        (MeasureOptions, "repeats"),
+        (SANITIZE, "search_threads"),
+        (SANITIZE, "num_shards"),
+        (SANITIZE, "largest_document"),
+        (SANITIZE, "bag_of_words"),
+        (RELEASE_VECTORS, "projected_dimensions"),
+        (RELEASE_VECTORS, "dimensions"),
+        (BUILD_VOCABULARY, "max_words"),
+        (AUDIT, "runs"),
+        (MEASURE, "words"),
+        (MEASURE, "repeats"),
     ],
 )
-def test_how_many_is_a_whole_number_from_one(
-    own: type[PipelineOptions], flag: str, value: str
-) -> None:
+def test_how_many_is_a_whole_number_from_one(own: Command, flag: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=f"^--{flag}: .* is not a whole number from 1"):
         parse([f"--{flag}={value}"], own, "")
-    assert getattr(parse([f"--{flag}=7"], own, "").view_as(_declaring(flag, own)), flag) == 7
+    assert parse([f"--{flag}=7"], own, "").get_all_options()[flag] == 7
 
 
 @pytest.mark.parametrize("value", ["-1", "1.5", "", "00", "none"])
@@ -132,14 +124,10 @@ def test_no_neighbours_is_a_number_too(value: str) -> None:
     with pytest.raises(
         ConfigurationError, match=r"^--neighbors: .* is not 0 or a whole number from 1"
     ):
-        parse([f"--neighbors={value}"], BuildVocabularyOptions, "")
+        parse([f"--neighbors={value}"], BUILD_VOCABULARY, "")
     for given in (0, 7):
-        options = parse([f"--neighbors={given}"], BuildVocabularyOptions, "")
+        options = parse([f"--neighbors={given}"], BUILD_VOCABULARY, "")
         assert options.view_as(BuildVocabularyOptions).neighbors == given
-
-
-def _declaring(flag: str, own: type[PipelineOptions]) -> type[PipelineOptions]:
-    return CommonOptions if flag == "search_threads" else own
 
 
 def test_a_flag_is_given_once() -> None:
@@ -192,10 +180,10 @@ def test_what_beam_would_refuse_later_is_refused_now(flags: list[str], said: str
 
 
 def test_each_launcher_has_flags_of_its_own() -> None:
-    parsed = parse(["--embeddings=a", "--lowercase"], BuildVocabularyOptions, "")
+    parsed = parse(["--embeddings=a", "--lowercase"], BUILD_VOCABULARY, "")
     assert parsed.view_as(BuildVocabularyOptions).lowercase
     with pytest.raises(ConfigurationError, match="unknown flag --epsilon"):
-        parse(["--epsilon=1"], BuildVocabularyOptions, "")
+        parse(["--epsilon=1"], BUILD_VOCABULARY, "")
 
 
 def test_the_local_runner_is_the_default_and_no_more() -> None:
@@ -218,12 +206,12 @@ def test_a_file_gives_flags_and_the_command_line_comes_first(
         assert own.keep_fields == "a,b"
         assert own.num_shards == 5
         assert options.view_as(DirectOptions).direct_num_workers == 2
-        assert options.view_as(CommonOptions).output == "there"
+        assert options.view_as(OutputOptions).output == "there"
 
 
 def test_a_file_sets_switches(config: Callable[[str], str]) -> None:
     for word, given in {"true": True, "false": False}.items():
-        parsed = parse([config(f"lowercase: {word}")], BuildVocabularyOptions, "")
+        parsed = parse([config(f"lowercase: {word}")], BUILD_VOCABULARY, "")
         assert parsed.view_as(BuildVocabularyOptions).lowercase is given
 
 
@@ -231,7 +219,7 @@ def test_the_command_line_replaces_what_a_file_says(config: Callable[[str], str]
     named = config("lowercase: true\ndry_run: true\nexperiments: [a, b]\nlabels: [x=1, y=2]\n")
 
     def parsed(*more: str) -> PipelineOptions:
-        return parse([named, *more], BuildVocabularyOptions, "")
+        return parse([named, *more], BUILD_VOCABULARY, "")
 
     assert parsed().view_as(BuildVocabularyOptions).lowercase
     assert parsed().view_as(pipeline_options.DebugOptions).experiments == ["a", "b"]
@@ -331,13 +319,21 @@ def test_what_is_left_out_is_named() -> None:
 
 def test_a_flag_that_would_do_nothing_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="unknown flag --output"):
-        parse(["--output=a"], AuditOptions, "")
+        parse(["--output=a"], AUDIT, "")
 
 
 def test_a_flag_is_declared_once() -> None:
     """Or Beam could make no pipeline at all."""
-    names = [
-        name for options in (*LAUNCHERS, CommonOptions, LedgerOptions) for name in declared(options)
-    ]
+    names = [name for flag in declared(*TOPICS) for name in flag.option_strings]
     assert len(names) == len(set(names))
     PipelineOptions([])
+
+
+def test_every_flag_that_a_command_names_exists() -> None:
+    flags = {flag.dest for flag in declared(*TOPICS)}
+    for command in COMMANDS:
+        taken = {flag.dest for flag in command.flags()}
+        single = {name for name in command.takes if isinstance(name, str)}
+        assert single | set(command.needed) | set(command.meanings) <= taken, command.name
+        assert set(command.without) <= flags - taken, command.name
+    assert flags == {flag.dest for command in COMMANDS for flag in command.flags()}

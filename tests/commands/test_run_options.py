@@ -6,19 +6,22 @@ import pickle
 
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions, TypeOptions
 
-from dxbeam.commands.options import CommonOptions, SanitizeOptions, parse
+from dxbeam.commands.flags.mechanism import MechanismOptions
+from dxbeam.commands.flags.registry import SANITIZE
+from dxbeam.commands.flags.run import ProcessOptions
+from dxbeam.commands.options import parse
 
 FLAGS = ["--input=a.jsonl", "--vocabulary=demo", "--epsilon=10", "--output=out"]
 
 
 def _parsed() -> PipelineOptions:
-    return parse(FLAGS, SanitizeOptions, "")
+    return parse(FLAGS, SANITIZE, "")
 
 
 def test_a_command_line_is_parsed_once_for_each_kind_of_flag() -> None:
     options = _parsed()
     assert options.view_as(TypeOptions) is options.view_as(TypeOptions)
-    assert options.view_as(SanitizeOptions).epsilon == 10.0
+    assert options.view_as(MechanismOptions).epsilon == 10.0
 
 
 def test_what_is_set_in_one_view_is_seen_in_all() -> None:
@@ -32,8 +35,8 @@ def test_what_is_set_in_one_view_is_seen_in_all() -> None:
 
 def test_they_travel_to_workers() -> None:
     options = _parsed()
-    options.view_as(CommonOptions).search_threads = 3
+    options.view_as(ProcessOptions).search_threads = 3
     there = pickle.loads(pickle.dumps(options))
-    assert there.view_as(CommonOptions).search_threads == 3
-    assert there.view_as(SanitizeOptions).epsilon == 10.0
+    assert there.view_as(ProcessOptions).search_threads == 3
+    assert there.view_as(MechanismOptions).epsilon == 10.0
     assert there.get_all_options() == options.get_all_options()

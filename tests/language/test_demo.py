@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dxbeam
-from dxbeam.language.artifact_manifest import DEMO, resolve
+from dxbeam.language.artifact_manifest import LANGUAGE_MODEL
 from pipelines.build_language_model import build_language_model
 
 MASC = Path(__file__).parent.parent.parent.parent / "shared/data/corpora/masc.jsonl.gz"
@@ -22,7 +22,10 @@ def test_it_opens_and_knows_english() -> None:
     after = model.probabilities(new)
     assert after.sum() == pytest.approx(1, abs=1e-12)
     assert after[york] > after[mexico] > after[of]
-    assert sum(path.stat().st_size for path in Path(resolve(DEMO)).iterdir()) < MOST_BYTES
+    assert (
+        sum(path.stat().st_size for path in Path(LANGUAGE_MODEL.resolve("demo")).iterdir())
+        < MOST_BYTES
+    )
 
 
 @pytest.mark.slow
@@ -31,7 +34,7 @@ def test_the_command_of_its_page_makes_it_again(tmp_path: Path) -> None:
     build_language_model(
         [f"--input={MASC}", "--vocabulary=demo", "--prune=1", f"--output={tmp_path / 'model'}"]
     )
-    for path in Path(resolve(DEMO)).glob("*.npy"):
+    for path in Path(LANGUAGE_MODEL.resolve("demo")).glob("*.npy"):
         made, bundled = np.load(tmp_path / "model" / path.name), np.load(path)
         assert made.dtype == bundled.dtype
         assert np.allclose(made, bundled, rtol=1e-6, atol=0), path.name

@@ -25,7 +25,6 @@ from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
 from tests.support.distributions import random_numbers
@@ -75,12 +74,12 @@ def test_a_word_depends_on_its_own_random_numbers_alone(mechanism: Mechanism, n:
     assert whole.min() >= 0
     assert whole.max() < 300
     assert len(np.unique(whole)) > 10
-    for size in (1, 3, 64, 257):
+    for size, rows in ((1, 100), (3, 210), (64, 700), (257, 700)):
         parts = [
             mechanism.release(ids[i : i + size], random[i : i + size], search)
-            for i in range(0, len(ids), size)
+            for i in range(0, rows, size)
         ]
-        assert np.array_equal(np.concatenate(parts), whole)
+        assert np.array_equal(np.concatenate(parts), whole[:rows])
     order = np.random.default_rng(1).permutation(len(ids))
     assert np.array_equal(mechanism.release(ids[order], random[order], search), whole[order])
     bare = NeighborSearch(dataclasses.replace(words, neighbor_ids=None, close_radius=None))
@@ -141,7 +140,7 @@ def test_unknown_words_are_covered(mechanism: Mechanism) -> None:
     released = []
     for text in texts:
         [result] = sanitizer.sanitize([Document("a", text)])
-        assert isinstance(result, Sanitized)
+        assert result.document
         assert result.tally.unknown == 400
         assert not {"Zanzibar", "xyzzy"} & set(result.document.text.split())
         released.append(result.document.text.split())

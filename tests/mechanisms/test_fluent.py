@@ -9,6 +9,7 @@ import dataclasses
 import itertools
 import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
@@ -243,6 +244,41 @@ def test_words_that_are_not_kept_are_released_alike(monkeypatch: pytest.MonkeyPa
     assert np.array_equal(made.release(ids, random, NeighborSearch(words)), expected)
 
 
+def test_near_words_are_kept_within_their_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also by the batch that reaches it; words that did not fit are released alike."""
+    words, most = tiny.vocabulary(300), 1_000
+    ids = np.arange(UNKNOWN, 300)
+    made = Fluent(2.0, gamma=1e6, model=model_for(words, 3))
+    random = random_numbers(len(ids), made.draws(8), seed=2)
+    expected = made.release(ids, random, NeighborSearch(words))
+    monkeypatch.setattr(near_words, "_MOST_KEPT", most)
+    monkeypatch.setattr(near_words, "_AT_ONCE", 7 * len(words))
+    search = NeighborSearch(words)
+    near = NearWords(1.0, made.gamma, np.full(300, 1 / 300), search)
+    near.keep(ids)
+    assert near.kept == 900  # three words, of which each has all words near
+    assert near.at_once(ids, 50) == 7
+    assert near.at_once(ids[:3], 50) == 50
+    assert np.array_equal(made.release(ids, random, search), expected)
+
+
+def test_threads_that_share_a_search_release_what_each_would() -> None:
+    words = tiny.vocabulary(300)
+    made = Fluent(2.0, gamma=3.0, model=model_for(words, 3))
+    breaks = np.where(np.arange(200) % 20 == 0, STARTS, 0)
+    texts = [np.random.default_rng(seed).integers(UNKNOWN, 300, 200) for seed in range(16)]
+    random = [random_numbers(200, made.draws(8), seed=seed) for seed in range(16)]
+
+    def released(search: NeighborSearch) -> Callable[[int], list[int]]:
+        return lambda text: made.release_in_order(
+            texts[text], random[text], search, places_after(breaks)
+        ).tolist()
+
+    expected = [released(NeighborSearch(words))(text) for text in range(16)]
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(released(NeighborSearch(words)), range(16))) == expected
+
+
 @pytest.mark.parametrize(
     ("module", "limit"), [(kept_lists, "_MOST"), (stored_near, "_FEW"), (stored_near, "_LONG")]
 )
@@ -307,6 +343,21 @@ def test_a_model_is_named_by_its_own_digest() -> None:
     one, other = model_for(words, 2), model_for(words, 2, seed=1)
     with pytest.raises(ConfigurationError, match="digest of another model"):
         dataclasses.replace(public_model(one), source=other)  # type: ignore[type-var]
+
+
+def test_a_prefix_all_but_reaches_the_worst_case() -> None:
+    """So no constant below 1 holds for every prefix: the model is sure of a word after a word."""
+    words = line_vocabulary([0.0, 0.4, 1.5])
+    model = language_model_of([np.tile([0, 1], 5_000)], words)
+    made = Fluent(1.5, gamma=6.0, model=model)
+    share = 0.0
+    for before in (0, 1, model.start):
+        laws = [law(words, model, original, (model.start, before), made) for original in range(3)]
+        for one, other in itertools.permutations(range(3), 2):
+            apart = abs(float(words.vectors[one, 0] - words.vectors[other, 0]))
+            loss = float(np.log(laws[one] / laws[other]).max())
+            share = max(share, loss / (made.epsilon * apart))
+    assert 0.999 < share <= 1 + 1e-12
 
 
 def test_without_a_model_every_word_is_alike() -> None:

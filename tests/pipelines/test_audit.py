@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from dxbeam.errors import ConfigurationError, DxbeamError
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from pipelines.audit import audit, chosen_targets
+from tests.support import foreign_pipelines
 from tests.support.broken_mechanisms import SanTextDoubled
 
 
@@ -22,20 +21,18 @@ def _read(path: Path) -> dict[str, object]:
     return made
 
 
-def test_the_report_of_a_program_on_two_processes_says_what_was_tested_and_found(
+@pytest.mark.slow
+def test_the_report_of_a_program_with_a_worker_says_what_was_tested_and_found(
     tmp_path: Path,
 ) -> None:
-    report = tmp_path / "audit.json"
-    done = subprocess.run(
-        [
-            sys.executable, "-m", "pipelines.audit", "--mechanism=tem", "--epsilon=5",
-            "--runs=2", "--samples=small", f"--report={report}",
-            "--direct_running_mode=multi_processing", "--direct_num_workers=2",
-        ],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    """Whose worker must be given functions of the launcher, though another package is called so."""
+    foreign_pipelines.write(tmp_path)
+    workers = ["--direct_running_mode=multi_processing", "--direct_num_workers=1"]
+    tests = ["--mechanism=tem", "--epsilon=5", "--runs=2", "--samples=small"]
+    flags = [*tests, *workers, "--report=audit.json"]
+    done = foreign_pipelines.dxbeam(tmp_path, "audit", *flags)
     assert done.returncode == 0, done.stderr
-    [entry] = _read(report)["audits"]  # type: ignore[misc, attr-defined]
+    [entry] = _read(tmp_path / "audit.json")["audits"]  # type: ignore[misc, attr-defined]
     assert entry["name"] == "tem"
     assert entry["configuration"]["mechanism"] == {"name": "tem", "epsilon": 5.0, "beta": 0.001}
     assert (entry["runs"], entry["passed"]) == (2, 2)

@@ -21,6 +21,8 @@ from pipelines.calibrate import calibrate
 from pipelines.sanitize import sanitize
 from tests.support import tiny
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 FLAGS = [
     "--at_most=distant=0.4",
     "--at_least=close=0.2",

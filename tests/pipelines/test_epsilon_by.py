@@ -14,7 +14,6 @@ from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release.verification.verify import verify_release
 from dxbeam.space.artifact import artifact
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.sanitizer import Sanitizer
@@ -34,7 +33,7 @@ def released_alone(uri: str, epsilon: float, number: int) -> str:
     vocabulary = artifact.open_vocabulary(artifact.handle(uri))
     sanitizer = Sanitizer(vocabulary, Laplace(epsilon), tiny.KEY)
     [result] = sanitizer.sanitize([Document(f"d{number}", TEXTS[number])])
-    assert isinstance(result, Sanitized)
+    assert result.document
     return result.document.text
 
 

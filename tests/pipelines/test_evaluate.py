@@ -369,15 +369,16 @@ def test_with_the_kept_key_any_other_corpus_is_refused(
 
 
 @pytest.mark.slow
-def test_a_corpus_without_shared_ids_is_refused_in_one_sentence_by_several_processes(
+def test_a_corpus_without_shared_ids_is_refused_in_one_sentence_by_worker_processes(
     corpus: Path, release: Path, tmp_path: Path
 ) -> None:
     records = [json.loads(line) for line in corpus.open()]
     strange = [{**one, "id": f"x{number}"} for number, one in enumerate(records)]
     path = tiny.write_jsonl(tmp_path / "strange.jsonl", strange)
     given = [f"--original={path}", f"--released={release}", f"--output={tmp_path / 'out'}"]
+    workers = ["--direct_running_mode=multi_processing", "--direct_num_workers=1"]
     ended = subprocess.run(
-        [sys.executable, "-m", "pipelines.evaluate", *given, "--local_processes=2"],
+        [sys.executable, "-m", "pipelines.evaluate", *given, *workers],
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert ended.returncode == 2

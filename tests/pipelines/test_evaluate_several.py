@@ -13,6 +13,8 @@ from pipelines.evaluate import evaluate_release
 from tests.support import releases, tiny
 from tests.support.releases import SECRET
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module")
 def several(uri: str, tmp_path_factory: pytest.TempPathFactory) -> Path:

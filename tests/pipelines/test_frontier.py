@@ -21,6 +21,8 @@ from pipelines.measure import measure_settings
 from pipelines.scan_constant import scan_constant
 from tests.support import tiny
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 FLAGS = [
     "--mechanisms=laplace,santext",
     "--epsilons=1,2,20",
@@ -243,7 +245,25 @@ def test_documents_are_read_with_context(uri: str, tmp_path: Path) -> None:
         assert by["santext", c]["context_low"] > by["santext", c]["released_word_high"]
         assert by["laplace", c]["noisy_context"] == by["laplace", None]["noisy_context"]
         assert by["laplace", c]["noisy_context"] >= by["laplace", c]["context"]
-    assert "with context" in (tmp_path / "out" / "report.html").read_text()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "with context" in page
+    assert "believes the release" in page
+    attackers = pq.read_table(tmp_path / "out" / "attackers.parquet").to_pylist()
+    assert {(row["attacker"], row["sees"]) for row in attackers} == {
+        ("guesses the commonest word", "lengths and gaps"),
+        ("believes the release", "released words"),
+        ("context", "released words"),
+        ("context", "what was drawn, not released"),
+    }
+    chances = {row["chance"] for row in attackers}
+    assert len(chances) == 1, "the same documents under every setting"
+    assert 1 / 7 <= min(chances) < 0.2, "there are seven words"
+    for row in attackers:
+        of = by[row["mechanism"], row["rank_c"]]
+        assert row["attacker"] != "context" or row["success"] in (
+            of["context"],
+            of["noisy_context"],
+        )
 
 
 def test_what_is_not_asked_for_is_empty(output: Path) -> None:
@@ -257,6 +277,7 @@ def test_what_is_not_asked_for_is_empty(output: Path) -> None:
         (["--task=side"], "--task side is a field of documents; name them with --input"),
         (["--task=text", "--input=CORPUS"], "this is the text or the id"),
         (["--context_documents=9", "--input=CORPUS"], "learnt from --public_input; name both"),
+        (["--attackers=learned"], "--attackers learned reads documents; say how many, with"),
         (["--task=nowhere", "--input=CORPUS"], "only 0 documents have this field"),
     ],
 )

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,26 +38,33 @@ def _whole(output: Path) -> bool:
     return manifest.verify(str(output))["documents_out"] == len(RECORDS)
 
 
+LONGER = {"in_memory": 1.0, "multi_threading": 1.1, "multi_processing": 2.2}
+"""How long a run takes in each mode, as multiples of one in memory: only that one is measured."""
+
+
 @pytest.fixture(scope="module")
 def lasts(
     uri: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], float]:
-    """Seconds that a whole run takes in a mode, measured once."""
-
-    @cache
-    def measured(mode: str) -> float:
-        output = tmp_path_factory.mktemp("whole") / "out"
-        start = time.monotonic()
-        with stopped.running(uri, corpus, output, mode) as launcher:
-            launcher.communicate()
-        assert _whole(output)
-        return time.monotonic() - start
-
-    return measured
+    """Seconds that a whole run takes in a mode, about."""
+    output = tmp_path_factory.mktemp("whole") / "out"
+    start = time.monotonic()
+    with stopped.running(uri, corpus, output, "in_memory") as launcher:
+        launcher.communicate()
+    assert _whole(output)
+    seconds = time.monotonic() - start
+    return lambda mode: seconds * LONGER[mode]
 
 
-@pytest.mark.parametrize("moments", [3, pytest.param(24, marks=pytest.mark.exhaustive)])
-@pytest.mark.parametrize("mode", stopped.MODES)
+@pytest.mark.parametrize(
+    ("mode", "moments"),
+    [
+        ("in_memory", 2),
+        ("multi_threading", 1),
+        ("multi_processing", 2),
+        *(pytest.param(mode, 24, marks=pytest.mark.exhaustive) for mode in stopped.MODES),
+    ],
+)
 def test_a_run_that_is_told_to_stop_says_so_and_leaves_nothing(
     uri: str, corpus: Path, tmp_path: Path, lasts: Callable[[str], float], mode: str, moments: int
 ) -> None:
@@ -82,7 +88,7 @@ def test_a_run_that_is_told_to_stop_says_so_and_leaves_nothing(
     assert not list(temporary.glob("beam-pipeline-temp*"))
 
 
-@pytest.mark.parametrize("moments", [2, pytest.param(12, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("moments", [1, pytest.param(12, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("mode", ["in_memory", "multi_processing"])
 def test_a_run_that_is_killed_has_released_nothing_or_all(
     uri: str, corpus: Path, tmp_path: Path, lasts: Callable[[str], float], mode: str, moments: int

@@ -20,6 +20,8 @@ from dxbeam.space.search.neighbors import NeighborSearch
 from pipelines.measure import measure_settings
 from tests.support import tiny
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 FREQUENT, RARE = "w7", "w251"
 
 FLAGS = [

@@ -409,7 +409,11 @@ NOTEBOOK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
         "never kept",
     ),
     "YAML without places": (declarative.BuildVocabulary, ("", ""), "each name a place"),
-    "YAML with fewer than no words": (declarative.BuildVocabulary, ("a", "b", False, -1), "0 or"),
+    "YAML with fewer than no words": (
+        lambda: declarative.BuildVocabulary("a", "b", max_words=-1),
+        (),
+        "0 or",
+    ),
     "numbers as words": (Vocabulary, ([1], np.ones((1, 2), np.float32)), "words are strings"),
     "no release": (verify_release, (None,), "named by a path"),
     "no weights": (read_importance, (None,), "name of a file or a list"),
@@ -428,7 +432,11 @@ NOTEBOOK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
         (),
         "is one text",
     ),
-    "YAML without neighbours": (declarative.BuildVocabulary, ("a", "b", False, 0, 0), "1 or more"),
+    "YAML without neighbours": (
+        lambda: declarative.BuildVocabulary("a", "b", neighbors=0),
+        (),
+        "1 or more",
+    ),
 }
 
 

@@ -10,7 +10,8 @@ import apache_beam as beam
 import pytest
 from apache_beam.testing import test_pipeline
 
-from dxbeam.commands.options import SanitizeStreamOptions, parse
+from dxbeam.commands.flags.registry import SANITIZE_STREAM
+from dxbeam.commands.options import parse
 from dxbeam.corpus.messages import Message
 from dxbeam.errors import ConfigurationError, DxbeamError
 from dxbeam.transforms.streams import kafka
@@ -106,7 +107,7 @@ def test_the_pipeline_publishes_what_it_reads(
     monkeypatch.setattr(
         launcher.launch, "new_pipeline", lambda _: test_pipeline.TestPipeline("FnApiRunner")
     )
-    options = parse(_argv(flags), SanitizeStreamOptions, "")
+    options = parse(_argv(flags), SANITIZE_STREAM, "")
     job = launcher.read_options(options)
     assert job.kafka.properties == (("security.protocol", "SSL"),)
     assert job.group == f"dxbeam-{job.release.name}"

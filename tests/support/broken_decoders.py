@@ -11,7 +11,6 @@ from typing import Any
 
 from dxbeam.documents import Document
 from dxbeam.space.vocabulary.words import UNKNOWN
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.sanitizer import Sanitizer
 
 
@@ -20,7 +19,7 @@ class _Peeking(Sanitizer):
         given = [one for one in documents if isinstance(one, Document)]
         before = ""
         for document, result in zip(given, super().sanitize(given), strict=True):
-            assert isinstance(result, Sanitized)
+            assert result.document
             words = result.document.text.split()
             words[0] = self.first(words[0], document.text, before)
             changed = result.document._replace(text=" ".join(words))

@@ -397,7 +397,7 @@ class LetsUnknownWordsThrough(Sanitizer):
     def sanitize(self, documents: Iterable[Document]) -> Iterator[Any]:
         for document in documents:
             [result] = super().sanitize([document])
-            assert isinstance(result, Sanitized)
+            assert result.document
             pairs = zip(document.text.split(), result.document.text.split(), strict=True)
             known = self.search.vocabulary.id_of
             words = [old if known(old) == UNKNOWN else new for old, new in pairs]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +16,20 @@ from tests.support import tiny
 TEMPLATES = Path(__file__).parent.parent.parent / "templates" / "beam_yaml"
 RECORDS = [{"id": f"d{i}", "text": text or "w1"} for i, text in enumerate(tiny.texts(9))]
 
-pytest.importorskip("jinja2", reason="the extra 'yaml' of apache-beam is not installed")
+main = pytest.importorskip(
+    "apache_beam.yaml.main", reason="the extra 'yaml' of apache-beam is not installed"
+)
 
 
 def _run(pipeline: Path, **variables: Any) -> None:
-    done = subprocess.run(
+    """As ``python -m apache_beam.yaml.main``."""
+    main.run(
         [
-            sys.executable, "-m", "apache_beam.yaml.main", f"--yaml_pipeline_file={pipeline}",
-            "--runner=FnApiRunner", f"--jinja_variables={json.dumps(variables)}",
-        ],
-        capture_output=True, text=True, timeout=240, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+            f"--yaml_pipeline_file={pipeline}",
+            "--runner=FnApiRunner",
+            f"--jinja_variables={json.dumps(variables)}",
+        ]
+    )
 
 
 def _rows(folder: Path, name: str) -> list[dict[str, Any]]:
@@ -77,7 +77,7 @@ def test_settings_that_do_not_protect_every_word_need_consent(tmp_path: Path) ->
         pipeline.write_text(template.replace("rank_c: 0.02", keeping))
         variables["output"] = str(tmp_path / name)
         if name == "refused":
-            with pytest.raises(AssertionError, match="`unknown_words` keep: nothing is promised"):
+            with pytest.raises(Exception, match="`unknown_words` keep: nothing is promised"):
                 _run(pipeline, **variables)
             assert not (tmp_path / name).exists()
         else:

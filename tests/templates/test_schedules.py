@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dxbeam.commands.options import SanitizeOptions, parse
+from dxbeam.commands.flags.registry import SANITIZE
+from dxbeam.commands.options import parse
 from pipelines.sanitize import sanitize
 from tests.support import tiny
 
@@ -69,7 +70,7 @@ def _workflow_flags() -> list[str]:
 )
 def test_the_command_line_is_the_launchers(flags: Any, tmp_path: Path) -> None:
     given = flags()
-    parse(given, SanitizeOptions, "")
+    parse(given, SANITIZE, "")
     names = {flag.split("=")[0] for flag in given}
     assert {"--input", "--vocabulary", "--epsilon", "--key_uri", "--output", "--ledger"} <= names
     corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", [{"id": "a", "text": "w1 w2"}])

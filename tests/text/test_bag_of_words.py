@@ -136,7 +136,7 @@ def _released(
     settings = Configuration(Laplace(epsilon), bag=bag, **options)  # type: ignore[arg-type]
     made = Sanitizer(exact.line(), settings, tiny.KEY)
     results = list(made.sanitize(documents))
-    assert all(isinstance(result, Sanitized) for result in results)
+    assert all(result.document for result in results)
     return results  # type: ignore[return-value]
 
 
@@ -240,7 +240,7 @@ def test_batches_and_pieces_have_no_influence(monkeypatch: pytest.MonkeyPatch) -
     def texts(them: Iterable[Document]) -> dict[str, str]:
         made = Sanitizer(tiny.vocabulary(), Configuration(Laplace(3.0), bag=bag), tiny.KEY)
         results = made.sanitize(them)
-        return {r.document.id: r.document.text for r in results if isinstance(r, Sanitized)}
+        return {r.document.id: r.document.text for r in results if r.document}
 
     expected = texts(documents)
     assert len(expected) == len(documents)

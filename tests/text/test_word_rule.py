@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxbeam import Configuration, Document, Laplace, Sanitizer
-from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text import tokenization, unicode_lists
@@ -132,7 +131,7 @@ def test_a_release_without_its_words_is_the_original_without_its_words(
     rule = WordRule(2, segmenter)
     sanitizer = Sanitizer(one, Configuration(Laplace(5.0), words=rule), tiny.KEY)
     [result] = sanitizer.sanitize([Document("a", text)])
-    assert not isinstance(result, Rejected)
+    assert result.document
     gaps = [gap for some, _ in rule.parts(text, one) for gap in some]
     count = len(rule.words(text, one))
     assert result.document.text == "wxyz".join([*gaps, ""][: count + 1])

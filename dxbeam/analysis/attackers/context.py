@@ -153,27 +153,33 @@ def read_on(candidates: Candidates, pairs: WordPairs) -> Ids:
 
 def read_each(candidates: Candidates, pairs: WordPairs) -> Ids:
     """The most probable candidate at each place, int64 [T], the first one among equals."""
-    ids = candidates.ids
-    if not len(ids):
-        return np.zeros(0, np.int64)
+    best = posteriors(candidates, pairs).argmax(axis=1) if len(candidates.ids) else []
+    return np.asarray(candidates.ids[np.arange(len(candidates.ids)), best], np.int64)
+
+
+def posteriors(candidates: Candidates, pairs: WordPairs) -> Floats:
+    """The probability of each candidate given all of the text, float64 [T, k], T at least 1.
+
+    A row adds up to less than 1 where other words remain.
+    """
     left = np.maximum(0.0, 1 - candidates.posterior.sum(axis=1, keepdims=True))
     chances = np.concatenate([candidates.posterior, left], axis=1)
     steps = [
         np.pad(np.exp(_ties(candidates, place, pairs)), (0, 1), constant_values=1.0)
-        for place in range(1, len(ids))
+        for place in range(1, len(candidates.ids))
     ]
     forward = [chances[0]]
     for step, chance in zip(steps, chances[1:], strict=True):
         reached = (forward[-1] @ step) * chance
         forward.append(reached / reached.sum())
-    sequence = np.empty(len(ids), np.int64)
     ahead = np.ones(chances.shape[1])
-    for place in range(len(ids) - 1, -1, -1):
-        sequence[place] = ids[place, (forward[place] * ahead)[:-1].argmax()]
+    for place in range(len(forward) - 1, -1, -1):
+        forward[place] = forward[place] * ahead
         if place:
             ahead = steps[place - 1] @ (chances[place] * ahead)
             ahead /= ahead.sum()
-    return sequence
+    sums = np.stack(forward)
+    return np.asarray((sums / sums.sum(axis=1, keepdims=True))[:, :-1])
 
 
 def _ties(candidates: Candidates, place: int, pairs: WordPairs) -> Floats:

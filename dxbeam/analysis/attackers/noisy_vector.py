@@ -152,7 +152,11 @@ def _same(vectors: Floats) -> Floats:
 
 def _whitened(vocabulary: Vocabulary, weight: float) -> tuple[Floats, npt.NDArray[np.float32]]:
     whiten = np.linalg.inv(np.linalg.cholesky(shape_of(vocabulary, weight))).T
-    return whiten, (vocabulary.vectors @ whiten).astype(np.float32)
+    words = np.empty(vocabulary.vectors.shape, np.float32)
+    for start in range(0, len(words), _WORDS_PER_BLOCK):
+        block = slice(start, start + _WORDS_PER_BLOCK)
+        words[block] = vocabulary.vectors[block] @ whiten
+    return whiten, words
 
 
 def _shortened(vocabulary: Vocabulary, radius: float | None) -> npt.NDArray[np.float32]:

@@ -90,24 +90,18 @@ class WriteEvaluation(beam.PTransform):
         attacks: pvalue.PCollection,
     ):
         super().__init__()
-        self._output = output
-        self._heading = heading
-        self._sums = sums
-        self._classified = classified
-        self._same_corpus = same_corpus
-        self._attacks = attacks
+        self._arguments = (
+            output,
+            heading,
+            pvalue.AsIter(sums),
+            pvalue.AsIter(classified),
+            pvalue.AsDict(same_corpus),
+            pvalue.AsIter(attacks),
+        )
 
     def expand(self, unpaired: pvalue.PCollection) -> pvalue.PCollection:
         """Writes when everything is there."""
-        return unpaired | "Write" >> beam.Map(
-            _write,
-            self._output,
-            self._heading,
-            pvalue.AsIter(self._sums),
-            pvalue.AsIter(self._classified),
-            pvalue.AsDict(self._same_corpus),
-            pvalue.AsIter(self._attacks),
-        )
+        return unpaired | "Write" >> beam.Map(_write, *self._arguments)
 
 
 def _write(

@@ -26,16 +26,25 @@ from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
-READING = ("context", "context_rare", "noisy_context", "noisy_context_rare")
-"""Those of attackers that read documents."""
+BLIND = ("blind", "blind_rare")
+"""Those of whoever sees no word."""
+
+READING = ("context", "context_rare", "learned", "learned_rare")
+"""Those of attackers that read released documents."""
+
+READING_NOISE = ("noisy_context", "noisy_context_rare", "noisy_learned", "noisy_learned_rare")
+"""Those of attackers that read noisy vectors, which are the same for every c."""
 
 ESTIMATES = (
     "useful",
     "unchanged",
     "unchanged_rare",
+    "believed",
     RELEASED_WORD,
     NOISY_VECTOR,
+    *BLIND,
     *READING,
+    *READING_NOISE,
     "task_accuracy",
     "wmd",
 )
@@ -101,6 +110,14 @@ class Point(NamedTuple):
       noisy_context, noisy_context_rare: by an attacker that reads the noisy vectors of documents
         with context, as a decoder does; None where the mechanism has no known noise density. With a
         decoder, of what was drawn, be it noisy vectors or words.
+      believed: share of the words of documents released as themselves; None where no documents were
+        read.
+      blind: the share of the words of documents that are the commonest one of public text: what is
+        got by whoever sees lengths and gaps only; blind_rare: the same of rare words, by guessing
+        the commonest of them.
+      learned, learned_rare, noisy_learned, noisy_learned_rare: by attackers that have learnt to
+        invert the setting, from the text as it is released and from noisy vectors; None where they
+        were not asked for.
       unchanged_rare: share of the words of documents released as themselves, of those that public
         text holds rarer than 1 in 10,000; None where no document has one.
       task_accuracy: of original documents, of what is learnt from released ones; None where no
@@ -122,6 +139,13 @@ class Point(NamedTuple):
     context_rare: Estimate | None = None
     noisy_context: Estimate | None = None
     noisy_context_rare: Estimate | None = None
+    believed: Estimate | None = None
+    blind: Estimate | None = None
+    blind_rare: Estimate | None = None
+    learned: Estimate | None = None
+    learned_rare: Estimate | None = None
+    noisy_learned: Estimate | None = None
+    noisy_learned_rare: Estimate | None = None
     unchanged_rare: Estimate | None = None
     task_accuracy: Estimate | None = None
     wmd: Estimate | None = None

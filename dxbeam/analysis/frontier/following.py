@@ -16,10 +16,13 @@ class Context(NamedTuple):
     Attributes:
       documents: PCollection of one list of documents, each with its ``ids``, none empty.
       following: PCollection[WordPairs] of one, which words follow which in public text.
+      texts: PCollection[int64 arrays], the public text itself, where an attacker releases it to
+        learn from; None where none does.
     """
 
     documents: pvalue.PCollection
     following: pvalue.PCollection
+    texts: pvalue.PCollection | None = None
 
 
 class LearnFollowing(beam.PTransform):

@@ -11,6 +11,7 @@ from apache_beam import pvalue
 
 from dxbeam import storage
 from dxbeam.analysis.attackers.resampled_channel import MOST_RANKS
+from dxbeam.analysis.frontier import attackers_table
 from dxbeam.analysis.frontier.compute import Point, best_within, compared
 from dxbeam.analysis.frontier.equal_risk import read_off
 from dxbeam.analysis.frontier.picture import panels, without_c
@@ -22,7 +23,7 @@ from dxbeam.analysis.pages.model import Figure, Page
 from dxbeam.analysis.pages.page import Heading, render
 from dxbeam.mechanisms import parse_parameters
 
-FRONTIER, PAGE = "frontier.parquet", "report.html"
+FRONTIER, ATTACKERS, PAGE = "frontier.parquet", "attackers.parquet", "report.html"
 
 LEFT_OUT_BECAUSE = (
     "They guarantee nothing, or not for every word; name them in --mechanisms to compare them."
@@ -67,10 +68,8 @@ class WriteFrontier(beam.PTransform):
         baseline: pvalue.PCollection | None = None,
     ):
         super().__init__()
-        self._output = output
-        self._asked = asked
-        self._utility = utility
-        self._baseline = baseline
+        self._output, self._asked = output, asked
+        self._utility, self._baseline = utility, baseline
 
     def expand(self, points: pvalue.PCollection) -> pvalue.PCollection:
         """Writes when everything is there."""
@@ -94,6 +93,9 @@ def _write(
         for part, found in ordered
     ]
     write_table(storage.join(output, FRONTIER), [found.as_row() for found in points])
+    rows = [row.as_row() for row in attackers_table.gained(points)]
+    if rows:
+        write_table(storage.join(output, ATTACKERS), rows, attackers_table.COLUMNS)
     path = storage.join(output, PAGE)
     storage.create_once(path, page(asked, points, baseline).encode())
     return path
@@ -128,6 +130,7 @@ def page(asked: Asked, points: Sequence[Point], baseline: Any = None) -> str:
         pictures=panels(points, asked.most_risk, "useful", {}),
         baseline=baseline,
         tasks=tasks,
+        gained=list(attackers_table.gained(points)),
         equal=read_off(points, asked.most_risk),
         chosen=_chosen(best, asked.heading.vocabulary["name"], baseline is not None),
         nowhere=[named(curves[curve]) for curve in curves if curve not in within],

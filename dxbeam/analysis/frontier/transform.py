@@ -20,7 +20,7 @@ from dxbeam.analysis.attackers.context import (
     read_texts,
     share_right,
 )
-from dxbeam.analysis.attackers.draws import draw
+from dxbeam.analysis.attackers.draws import Draws, draw
 from dxbeam.analysis.attackers.make_channel import make_channel, pair_draws
 from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
 from dxbeam.analysis.attackers.noisy_vector import has_noise_density
@@ -33,9 +33,11 @@ from dxbeam.analysis.attackers.resampled_channel import (
 from dxbeam.analysis.attackers.word_pairs import WordPairs
 from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier import compute as frontier
-from dxbeam.analysis.frontier.compute import READING, Estimate, Point
+from dxbeam.analysis.frontier.attackers_table import blind
+from dxbeam.analysis.frontier.compute import READING_NOISE, Estimate, Point
 from dxbeam.analysis.frontier.following import Context
-from dxbeam.analysis.frontier.read_texts import point_of_texts, unchanged_rare
+from dxbeam.analysis.frontier.learned_texts import Public, learned_estimates
+from dxbeam.analysis.frontier.read_texts import Drawn, point_of_texts, unchanged_rare
 from dxbeam.analysis.measure import grids
 from dxbeam.analysis.measure.plan import Question, Setting, made
 from dxbeam.analysis.measure.public_parameters import epsilons_of, reading_of
@@ -51,11 +53,8 @@ SETTINGS = "settings"
 
 _PAIRS_AT_ONCE = 2_500
 
-_RELEASED, _LEARNT, _READ = (
-    0,
-    1,
-    3,
-)  # apart in the seed, so that what is attacked is not what was learnt
+_RELEASED, _LEARNT, _READ, _INVERTED = 0, 1, 3, 4
+"""Apart in the seed, so that what is attacked is not what was learnt; 2 is of documents."""
 
 
 class Task(NamedTuple):
@@ -119,16 +118,17 @@ class MeasureFrontier(beam.PTransform):
 
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Spreads tasks over workers."""
-        known = [None if side is None else pvalue.AsSingleton(side) for side in self._sides()]
+        known: list[Any] = [self._counts and pvalue.AsSingleton(self._counts)]
+        if self._context is not None:
+            known += [pvalue.AsSingleton(side) for side in self._context[:2]]
+            if self._context.texts is not None:
+                known.append(pvalue.AsList(self._context.texts))
         return (
             tasks
             | "Expected" >> Expected(SETTINGS)
             | "Spread" >> beam.Reshuffle()
             | "Attack" >> beam.ParDo(self._measure, *known)
         )
-
-    def _sides(self) -> tuple[pvalue.PCollection | None, ...]:
-        return (self._counts, *(self._context or ()))
 
 
 class _PlanFrontier(Searching):
@@ -189,18 +189,20 @@ class _MeasureFrontier(Searching):
         counts: Any,
         documents: Sequence[Any] = (),
         following: WordPairs | None = None,
+        public_texts: Sequence[Ids] = (),
     ) -> Iterator[tuple[int, Point]]:
         with self._progress.counted(SETTINGS):
             texts = [np.array(document.ids, np.int64) for document in documents]
             known: dict[str, Any] = {}
+            public = following and Public(self._prior(counts), following, public_texts)
             if task.setting.reading:
-                assert following is not None
-                yield task.part, self._of_texts(task, counts, texts, following)
+                assert public is not None
+                yield task.part, self._of_texts(task, texts, public)
                 return
             for point, channel in self._points(task, counts):
-                if following is not None:
-                    point = self._read(task, point._replace(**known), channel, texts, following)
-                    known = {name: getattr(point, name) for name in READING[2:]}
+                if public is not None:
+                    point = self._read(task, point._replace(**known), channel, texts, public)
+                    known = {name: getattr(point, name) for name in READING_NOISE}
                 yield task.part, point
 
     def _prior(self, counts: Any) -> Prior:
@@ -214,17 +216,19 @@ class _MeasureFrontier(Searching):
         learnt = self._numbers(task.part, _LEARNT, self._pairs, draws)
         return make_channel(mechanism, None, prior, learnt, search)
 
-    def _of_texts(
-        self, task: Task, counts: Any, texts: Sequence[Ids], following: WordPairs
-    ) -> Point:
+    def _of_texts(self, task: Task, texts: Sequence[Ids], public: Public) -> Point:
         """The point of a setting that reads texts."""
-        setting, prior = task.setting, self._prior(counts)
+        setting, prior = task.setting, public.prior
         random = self._random(task, _READ, sum(map(len, texts)))
         draws_words = setting.reading and setting.reading.decoder
         channel = None
         if draws_words and not has_noise_density(setting.made()):
             channel = self._channel(task, prior)
-        return point_of_texts(setting, texts, random, prior, channel, following, self._search)
+        point, drawn = point_of_texts(
+            setting, texts, random, prior, channel, public.following, self._search
+        )
+        point = point._replace(believed=point.unchanged, **blind(texts, prior))
+        return self._with_learned(task, point, None, texts, drawn, public)
 
     def _points(self, task: Task, counts: Any) -> Iterator[tuple[Point, Channel]]:
         setting, search = task.setting, self._search
@@ -241,7 +245,7 @@ class _MeasureFrontier(Searching):
             yield frontier.point(mechanism, setting.parameters_text, c, counted), channel
 
     def _read(
-        self, task: Task, point: Point, channel: Channel, texts: Sequence[Ids], following: WordPairs
+        self, task: Task, point: Point, channel: Channel, texts: Sequence[Ids], public: Public
     ) -> Point:
         """With what attackers get that read documents; noisy vectors are the same for all c."""
         mechanism, ids = task.setting.made(), np.concatenate(texts)
@@ -253,15 +257,43 @@ class _MeasureFrontier(Searching):
             found["noisy_context"] = candidates_from_vectors(
                 mechanism, drawn.noisy, channel.prior, self._search
             )
-        estimates: dict[str, Any] = {}
+        released = np.split(drawn.released, np.cumsum([len(text) for text in texts])[:-1])
+        estimates: dict[str, Any] = {"believed": Estimate(*share_right(texts, released))}
         for name, candidates in found.items():
-            guesses = read_texts(candidates, texts, following)
+            guesses = read_texts(candidates, texts, public.following)
             estimates[name] = Estimate(*share_right(texts, guesses))
             if rare[ids].any():
                 estimates[f"{name}_rare"] = Estimate(*share_right(texts, guesses, rare))
         if rare[ids].any():
             estimates["unchanged_rare"] = unchanged_rare(texts, drawn.released, rare)
-        return point._replace(**estimates)
+        point = point._replace(**estimates, **blind(texts, public.prior))
+        return self._with_learned(task, point, channel, texts, drawn, public)
+
+    def _with_learned(
+        self,
+        task: Task,
+        point: Point,
+        channel: Channel | None,
+        texts: Sequence[Ids],
+        drawn: Draws | Drawn,
+        public: Public,
+    ) -> Point:
+        """With what attackers get that learn to invert, where they are asked for."""
+        if not public.texts:
+            return point
+        columns = task.setting.made().draws(self._search.vocabulary.dimensions)
+        columns += RankResampling(1.0).draws()
+        generator = np.random.default_rng((self._seed, _INVERTED, task.part))
+
+        def random(rows: int) -> Any:
+            return generator.integers(0, 2**64, (rows, columns), dtype=np.uint64)
+
+        noisy = drawn.noisy if point.noisy_learned is None else None
+        seen = Drawn(noisy, drawn.chosen, drawn.released)
+        learned: dict[str, Any] = learned_estimates(
+            task.setting, point.rank_c, texts, seen, channel, public, random, self._search
+        )
+        return point._replace(**learned)
 
     def _random(self, task: Task, kind: int, rows: int) -> Any:
         draws = task.setting.made().draws(self._search.vocabulary.dimensions)

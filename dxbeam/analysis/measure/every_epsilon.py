@@ -132,14 +132,15 @@ def _blocks(rows: int, words: int) -> Iterator[slice]:
 
 def _block(starts: Floats, noise: Floats, scales: Floats, words: Lines) -> list[Ids]:
     """For each row the words that may be the answer at one of the scales."""
-    # One product for both: the vectors come from memory once.
-    both = np.concatenate([starts, noise]).astype(np.float32) @ words.vectors.T
-    at_zero, slopes = both[: len(starts)], both[len(starts) :]
+    # One product for all: the vectors come from memory once. Draws of one word share their start.
+    distinct, which = np.unique(starts, axis=0, return_inverse=True)
+    both = np.concatenate([distinct, noise]).astype(np.float32) @ words.vectors.T
+    at_zero, slopes = both[: len(distinct)], both[len(distinct) :]
     at_zero -= words.half_squares.astype(np.float32)
     lengths = np.sqrt(np.square(starts).sum(axis=1)), np.sqrt(np.square(noise).sum(axis=1))
     return [
         _candidates(
-            at_zero[row],
+            at_zero[which[row]],
             slopes[row],
             scales,
             _error(words, lengths[0][row], lengths[1][row] * scales),

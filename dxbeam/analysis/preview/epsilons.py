@@ -14,7 +14,7 @@ from dxbeam.mechanisms.sampling.noise import Floats
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
-GRID, COARSE, COARSEST, FEWEST = 60, 12, 10, 5
+GRID, COARSE, COARSEST, FEWEST = 60, 12, 6, 5
 """Values of a grid, and of others for what takes more room or time: every fifth, and so on."""
 
 LEAST, MOST = 0.001, 9999.0

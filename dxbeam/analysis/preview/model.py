@@ -6,7 +6,7 @@ It is computed from raw text and holds it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -18,26 +18,30 @@ from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.measure.plan import Named, made
 from dxbeam.analysis.measure.plan import promises as promises_something
 from dxbeam.analysis.measure.public_parameters import Known
-from dxbeam.analysis.preview.beliefs import BELIEF_DRAWS, Beliefs, beliefs
+from dxbeam.analysis.preview.belief_means import BELIEF_DRAWS, Beliefs
+from dxbeam.analysis.preview.beliefs import beliefs
 from dxbeam.analysis.preview.chances import Chances, chances
 from dxbeam.analysis.preview.draws import DRAWS, new_keys
 from dxbeam.analysis.preview.packing import smallest
 from dxbeam.analysis.preview.promise import promises
 from dxbeam.analysis.preview.readings import Drawn, Reading, draw, readings
-from dxbeam.analysis.preview.runs import arrays, lexicon_of
+from dxbeam.analysis.preview.runs import Runs, arrays, lexicon_of
 from dxbeam.analysis.preview.sample import Sample
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import Mechanism, check_vocabulary
 from dxbeam.mechanisms.sampling.noise import Floats
+from dxbeam.space.search.distance_rows import distance_rows, half_squares
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
-from dxbeam.text.public.mechanism_model import reads_model
+from dxbeam.text.plain_settings import reads_model
 
 MECHANISMS = "laplace,mahalanobis,santext,tem"
 """Those that a page shows unless others are named."""
 
 _THREADS = 2
-"""So many mechanisms are drawn at once."""
+"""Mechanisms that are drawn side by side."""
+
+_PAIRS_AT_ONCE = 4096
 
 
 class Shown(NamedTuple):
@@ -83,11 +87,12 @@ def page_model(
     prior = prior_of(model, len(search.vocabulary))
     known = prior, model, keys or new_keys(DRAWS), search
     opened = [_mechanism(named, model, search) for named in mechanisms]
+    threads = max(1, _THREADS // len(mechanisms))  # of each
     # Many small products: threads of BLAS would wait for one another most of the time.
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(_THREADS) as pool:
         shown = list(
             pool.map(
-                lambda named, mechanism: _shown(named, mechanism, sample, distinct, known),
+                lambda named, mechanism: _shown(named, mechanism, sample, distinct, known, threads),
                 mechanisms,
                 opened,
             )
@@ -149,13 +154,14 @@ def _shown(
     sample: Sample,
     distinct: Ids,
     known: tuple[Floats, LanguageModel | None, list[bytes], NeighborSearch],
+    threads: int,
 ) -> Shown:
     prior, model, keys, search = known
     draws = draw(mechanism, sample, keys, search)
     return Shown(
         named,
         draws,
-        list(readings(draws, sample, model, search)),
+        list(readings(draws, sample, model, search, threads)),
         beliefs(mechanism, distinct, draws.grid, prior, search),
         chances(mechanism, distinct, draws.grid, search),
         [promise._asdict() for promise in promises(mechanism, draws.grid, search)],
@@ -163,31 +169,43 @@ def _shown(
 
 
 def _close(
-    every: Sequence[Any],
-    distinct: Ids,
-    which: Ids,
-    lexicon: Ids,
-    search: NeighborSearch,
+    every: Sequence[Runs], distinct: Ids, which: Ids, lexicon: Ids, search: NeighborSearch
 ) -> list[list[int]]:
     """For each distinct word, those released words, by number, that are close to it."""
-    pairs = np.unique(np.concatenate(list(_pairs(every, which, len(lexicon), lexicon))))
-    originals, released = distinct[pairs // len(lexicon)], lexicon[pairs % len(lexicon)]
-    kept = (originals >= 0) & (originals != released)
-    pairs, originals, released = pairs[kept], originals[kept], released[kept]
+    nearby, words = _nearby(distinct, search), len(search.vocabulary)
+    pairs = np.unique(np.concatenate([_nearby_pairs(runs, which, nearby) for runs in every]))
+    rows, released = np.divmod(pairs, words)
     close = np.zeros(len(pairs), bool)
-    for start in range(0, len(pairs), 4096):
-        part = slice(start, start + 4096)
-        close[part] = search.is_close(originals[part], released[part])
-    found: list[list[int]] = [[] for _ in distinct]
-    for pair in pairs[close].tolist():
-        found[pair // len(lexicon)].append(pair % len(lexicon))
-    return found
+    for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+        part = slice(start, start + _PAIRS_AT_ONCE)
+        close[part] = search.is_close(distinct[rows[part]], released[part])
+    numbers = np.searchsorted(lexicon, released[close])
+    result: list[list[int]] = [[] for _ in distinct]
+    for row, number in zip(rows[close].tolist(), numbers.tolist(), strict=True):
+        result[row].append(number)
+    return result
 
 
-def _pairs(every: Sequence[Any], which: Ids, words: int, lexicon: Ids) -> Iterator[Ids]:
-    for runs in every:
-        rows = np.repeat(np.tile(which, runs.draws), runs.counts)
-        yield np.unique(rows * words + np.searchsorted(lexicon, runs.ids))
+def _nearby(distinct: Ids, search: NeighborSearch) -> npt.NDArray[np.bool_]:
+    """Which words may be close to each of D words, but for itself: bool [D, N].
+
+    By distances in float32, which are off by far less than the margin.
+    """
+    margin = np.float32(0.02 * np.sqrt(2 * half_squares(search).max()))
+    nearby = np.zeros((len(distinct), len(search.vocabulary)), bool)
+    known = np.flatnonzero(distinct >= 0)
+    for part, apart in distance_rows(distinct[known], search):
+        radii = search.close_radius(distinct[known[part]]).astype(np.float32)
+        nearby[known[part]] = apart <= (radii + margin)[:, None]
+    nearby[known, distinct[known]] = False
+    return nearby
+
+
+def _nearby_pairs(runs: Runs, which: Ids, nearby: npt.NDArray[np.bool_]) -> Ids:
+    """Numbers of distinct words, times N, plus the words nearby that are released for them."""
+    rows = np.repeat(np.tile(which, runs.draws), runs.counts)
+    kept = nearby[rows, runs.ids]
+    return np.asarray(rows[kept] * nearby.shape[1] + runs.ids[kept])
 
 
 def _packed(shown: Shown, lexicon: Ids) -> dict[str, Any]:

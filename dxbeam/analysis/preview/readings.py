@@ -77,7 +77,11 @@ def draw(mechanism: Mechanism, sample: Sample, keys: list[bytes], search: Neighb
 
 
 def readings(
-    draws: Drawn, sample: Sample, model: LanguageModel | None, search: NeighborSearch
+    draws: Drawn,
+    sample: Sample,
+    model: LanguageModel | None,
+    search: NeighborSearch,
+    threads: int = 1,
 ) -> Iterator[Reading]:
     """Every way of releasing the words that a page shows for a mechanism.
 
@@ -86,9 +90,10 @@ def readings(
       sample: the words.
       model: a public language model that decoders read with, or None.
       search: the vocabulary.
+      threads: that compute side by side.
     """
     if isinstance(draws.mechanism, ScalesNoise):
-        runs = _every_epsilon(draws, sample, search)
+        runs = _every_epsilon(draws, sample, search, threads)
         yield Reading(NEAREST, None, None, runs)
         released = at_places(runs, np.array([position(epsilon) for epsilon in draws.grid]))
     else:
@@ -96,18 +101,21 @@ def readings(
         yield Reading(NEAREST, None, draws.grid, of_grid(released, len(draws.random)))
     yield from _resampled(draws, released, search)
     if model is not None and isinstance(draws.mechanism, DescribesNoise):
-        yield from _decoded(draws, sample, model, search)
+        yield from _decoded(draws, sample, model, search, threads)
 
 
-def _every_epsilon(draws: Drawn, sample: Sample, search: NeighborSearch) -> Runs:
+def _every_epsilon(draws: Drawn, sample: Sample, search: NeighborSearch, threads: int) -> Runs:
     mechanism: Any = draws.mechanism
-    starts = np.tile(mechanism.noise_starts(sample.ids, search), (len(draws.random), 1))
-    noise = mechanism.noise(_rows(draws), search) / mechanism.noise_scale
+    # Word after word, so that draws of the same word are computed together.
+    by_word = np.arange(draws.random[..., 0].size).reshape(len(draws.random), -1).T.ravel()
+    starts = np.repeat(mechanism.noise_starts(sample.ids, search), len(draws.random), axis=0)
+    noise = mechanism.noise(_rows(draws)[by_word], search) / mechanism.noise_scale
     first, last = position(draws.grid[0]), position(draws.grid[-1])
     lines = search.computed_once("lines", lambda words: every_epsilon.lines(words.vectors))
     along = scales(mechanism, first, last)[::-1]
-    found = every_epsilon.spans(starts, noise, along, lines, search.threads)
-    return joined((_by_position(spans, first, last) for spans in found), len(draws.random))
+    spans = every_epsilon.spans(starts, noise, along, lines, threads)
+    in_order = (spans[place] for place in np.argsort(by_word).tolist())
+    return joined((_by_position(each, first, last) for each in in_order), len(draws.random))
 
 
 def _by_position(spans: every_epsilon.Spans, first: int, last: int) -> tuple[Ids, Ids]:
@@ -120,15 +128,17 @@ def _released(draws: Drawn, sample: Sample, search: NeighborSearch) -> Ids:
     """What is released at each epsilon of the grid: int64 [K * T, E]."""
     count = len(draws.random)
     ids, random = np.tile(sample.ids, count), _rows(draws)
-    found = []
-    for epsilon in draws.grid:
-        mechanism = at(draws.mechanism, epsilon)
+    released = np.empty((len(ids), len(draws.grid)), np.int64)
+    # From the middle on: there most words need the distances of all others, which are then kept.
+    middle = len(draws.grid) // 2
+    for column in sorted(range(len(draws.grid)), key=lambda place: abs(place - middle)):
+        mechanism = at(draws.mechanism, draws.grid[column])
         if isinstance(mechanism, ReadsReleased):
             places = places_after(np.tile(_BEFORE[sample.breaks], count))
-            found.append(mechanism.release_in_order(ids, random, search, places))
+            released[:, column] = mechanism.release_in_order(ids, random, search, places)
         else:
-            found.append(mechanism.release(ids, random, search))
-    return np.stack(found, axis=1)
+            released[:, column] = mechanism.release(ids, random, search)
+    return released
 
 
 def _resampled(draws: Drawn, released: Ids, search: NeighborSearch) -> Iterator[Reading]:
@@ -146,7 +156,7 @@ def _resampled(draws: Drawn, released: Ids, search: NeighborSearch) -> Iterator[
 
 
 def _decoded(
-    draws: Drawn, sample: Sample, model: LanguageModel, search: NeighborSearch
+    draws: Drawn, sample: Sample, model: LanguageModel, search: NeighborSearch, threads: int
 ) -> Iterator[Reading]:
     count = len(draws.random)
     ids, random = np.tile(sample.ids, count), _rows(draws)
@@ -154,7 +164,7 @@ def _decoded(
     decoder, found = Decoder(CONTEXT, model=model.digest), []
     for epsilon in draws.grid:
         mechanism = at(draws.mechanism, epsilon)
-        seen = observations(mechanism, search, model, decoder, search.threads)
+        seen = observations(mechanism, search, model, decoder, threads)
         likelihoods = seen.likelihoods(seen.observe(ids, random))
         posteriors = by_frequency(likelihoods, model), in_context(likelihoods, breaks, model)
         found.append([most_probable(posterior) for posterior in posteriors])

@@ -20,7 +20,6 @@ from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.documents import Document
 from dxbeam.space.search.neighbors import Ids
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.sanitizer import Sanitizer
 
 LENGTH = 3
@@ -103,9 +102,7 @@ def _name(text: str) -> str:
 def _released(sanitizer: Sanitizer, text: str, samples: int) -> Ids:
     """The bags released for documents of this text: indices of _BAGS, without what is no bag."""
     documents = (Document(str(number), text) for number in range(samples))
-    texts = [
-        one.document.text for one in sanitizer.sanitize(documents) if isinstance(one, Sanitized)
-    ]
+    texts = [one.document.text for one in sanitizer.sanitize(documents) if one.document]
     ids = [tuple(sanitizer.search.vocabulary.ids_of(text.split(" "))) for text in texts]
     numbers = {tuple(int(word) for word in bag): i for i, bag in enumerate(_BAGS)}
     return np.array([numbers[bag] for bag in ids if bag in numbers], np.int64)

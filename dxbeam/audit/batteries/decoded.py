@@ -35,7 +35,6 @@ from dxbeam.mechanisms import AddsNoise, Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.sanitizer import Sanitizer
 
 WORDS = ("a", "few", "lettered")
@@ -241,7 +240,7 @@ def _words_released(sanitizer: Sanitizer, documents: Iterable[Document], count: 
     """The ids of all released words, int64 [count]; -1 where they are fewer or not in order."""
     found: list[int] = []
     for result in sanitizer.sanitize(documents):
-        text = result.document.text if isinstance(result, Sanitized) else ""
+        text = result.document.text if result.document else ""
         found += sanitizer.search.vocabulary.ids_of(text.split()).tolist()
     return np.array(found if len(found) == count else [-1] * count, np.int64)
 

@@ -23,7 +23,6 @@ from dxbeam.audit.subject import Finding, Subject
 from dxbeam.documents import Document
 from dxbeam.language.model import LanguageModel
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.sanitizer import Sanitizer
 
 _WORDS = 40
@@ -105,8 +104,7 @@ def _samples(sanitizer: Sanitizer, corpus: Sequence[str], count: int) -> list[tu
     """The words released for the corpus, again and again with new ids."""
     documents = (Document(f"{i} {k}", text) for i in range(count) for k, text in enumerate(corpus))
     texts = [
-        result.document.text if isinstance(result, Sanitized) else ""
-        for result in sanitizer.sanitize(documents)
+        result.document.text if result.document else "" for result in sanitizer.sanitize(documents)
     ]
     step = len(corpus)
     return [tuple(" ".join(texts[i : i + step]).split()) for i in range(0, len(texts), step)]
@@ -136,4 +134,4 @@ def _audit_company(
 
 
 def _text(result: Any) -> str:
-    return result.document.text if isinstance(result, Sanitized) else ""
+    return result.document.text if result.document else ""

@@ -25,7 +25,6 @@ from dxbeam.mechanisms.public.importance import WordWeights
 from dxbeam.mechanisms.sampling.cluster_choice import DEFAULT_SIZE
 from dxbeam.space.search.neighbors import Ids
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.sanitizer import Sanitizer
 
@@ -76,9 +75,7 @@ def _released(sanitizer: Sanitizer, documents: list[Document]) -> list[Ids]:
     """The words of each document that is released."""
     ids_of = sanitizer.search.vocabulary.ids_of
     return [
-        ids_of(one.document.text.split())
-        for one in sanitizer.sanitize(documents)
-        if isinstance(one, Sanitized)
+        ids_of(one.document.text.split()) for one in sanitizer.sanitize(documents) if one.document
     ]
 
 

@@ -16,7 +16,6 @@ from dxbeam.audit.evidence import Evidence, Floats
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.documents import Document
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text.batch import Sanitized
 
 HALF = 200
 """Words on each side of the middle one, a twentieth of the noise's deviation apart."""
@@ -53,7 +52,7 @@ class _Probe:
         """Where each released word is, in steps from the middle."""
         sanitizer = self._subject.sanitizer(self.vocabulary, key)
         [result] = sanitizer.sanitize([Document(document_id, text)])
-        if not isinstance(result, Sanitized):
+        if result.document is None:
             raise NotReleasedError
         ids = self.vocabulary.ids_of(result.document.text.split())
         if len(ids) != len(text.split()) or (ids < 0).any():

@@ -101,7 +101,7 @@ _AROUND = 129  # measured: 45 to 110 us a word at any epsilon; with 65 it is 24 
 _DISTRIBUTIONS = 4  # whose envelopes are kept: one for each epsilon of a run, up to this many
 _WORDS_PER_BLOCK = 4096
 _DISTANCES_AT_ONCE = 1 << 23  # float64: 64 MiB
-_KEPT_PRODUCTS = 1 << 22  # float64: 32 MiB
+_KEPT_PRODUCTS = 1 << 23  # float64: 64 MiB
 _ROUNDOFF = 2.0**-53
 _LARGEST_ERROR = 2.0**-36
 """Of an exponent, where a distance comes of matrix products."""
@@ -142,7 +142,7 @@ def _choose(
     candidates = len(vocabulary) - distribution.first
     proposal_tail, acceptance_tail = random[:, PROPOSAL_TAIL], random[:, _ACCEPTANCE_TAIL]
     chosen = np.full(len(ids), UNKNOWN)
-    undecided = np.arange(len(ids))
+    undecided, slow = np.arange(len(ids)), ids
     public = public_factors(distribution, search)
 
     def anywhere(numbers: Random, these: Ids) -> Ids:
@@ -151,17 +151,20 @@ def _choose(
         return public.draw(numbers, random[these, _PLACE_TAIL])
 
     for start in range(0, ROUNDS * DRAWS_PER_ROUND, DRAWS_PER_ROUND):
+        if start == ROUNDS // 2 * DRAWS_PER_ROUND:
+            slow = ids[undecided]
         row = rows[undecided]
         which, where, whether = (random[undecided, start + i] for i in range(DRAWS_PER_ROUND))
         target = uniform(which, proposal_tail[undecided]) * envelopes.sums[row, -1]
-        place = (envelopes.sums[row] < target[:, None]).sum(axis=1)
+        place = (envelopes.sums.take(row, axis=0) < target[:, None]).sum(axis=1)
         drawn = envelopes.near[row, place].astype(np.int64)
         accepted = drawn != FAR
         far = np.flatnonzero(~accepted)
         drawn[far] = anywhere(where[far], undecided[far])
-        outside = ~(envelopes.near[row[far]] == drawn[far, None]).any(axis=1)
+        outside = ~(envelopes.near.take(row[far], axis=0) == drawn[far, None]).any(axis=1)
         apart = distances(
-            vocabulary.vectors[drawn[far]], vocabulary.vectors_of(ids[undecided[far]])
+            vocabulary.vectors.take(drawn[far], axis=0),
+            vocabulary.vectors_of(ids[undecided[far]]),
         )
         share = distribution.weights(apart, envelopes.smallest[row[far]])
         kept = uniform(whether[far], acceptance_tail[undecided[far]]) * envelopes.bound[row[far]]
@@ -172,7 +175,7 @@ def _choose(
             return chosen
     last = uniform(random[undecided, PROPOSAL_TAIL.start - 1], proposal_tail[undecided])
     words, rows = np.unique(ids[undecided], return_inverse=True)
-    chosen[undecided] = _by_all_distances(words, rows, last, distribution, search)
+    chosen[undecided] = _by_all_distances(words, rows, last, slow, distribution, search)
     return chosen
 
 
@@ -185,7 +188,12 @@ def _below(count: int, random: Random) -> Ids:
 
 
 def _by_all_distances(
-    words: Ids, rows: Ids, shares: Floats, distribution: WordDistribution, search: NeighborSearch
+    words: Ids,
+    rows: Ids,
+    shares: Floats,
+    slow: Ids,
+    distribution: WordDistribution,
+    search: NeighborSearch,
 ) -> Ids:
     """The inverse distribution function, of all N probabilities.
 
@@ -193,18 +201,20 @@ def _by_all_distances(
       words: int64 [K], distinct.
       rows: int64 [B], which of the words each is.
       shares: float64 [B], uniform numbers.
+      slow: int64 [C], words for which many rounds were rejected.
       distribution: what is drawn.
       search: the vocabulary.
     """
     near = search.nearest_neighbors(words, min(_AROUND, len(search.vocabulary)))
     near_distances = search.distances(words, near)
     vectors = search.vocabulary.vectors_of(words)
+    slow = np.setdiff1d(slow, words)
     squares = search.computed_once("squares", _squares)[distribution.first :]
     public = public_factors(distribution, search)
     drawn = np.empty(len(rows), np.int64)
     size = min(ROWS_PER_PRODUCT, max(4, _DISTANCES_AT_ONCE // len(squares)))
     for block in np.split(np.arange(len(words)), range(size, len(words), size)):
-        products = _products_of(words[block], vectors[block], size, distribution.first, search)
+        products = _products_of(words[block], slow, size, distribution.first, search)
         for row, product in zip(block, products, strict=True):
             apart = _distances_from_products(
                 product, vectors[row], squares, distribution, search.vocabulary
@@ -256,21 +266,23 @@ def _blocks(ids: Ids) -> list[Ids]:
 
 
 def _products_of(
-    words: Ids, vectors: Floats, size: int, first: int, search: NeighborSearch
+    words: Ids, slow: Ids, size: int, first: int, search: NeighborSearch
 ) -> Sequence[Floats]:
     """Products of each word's vector with those from ``first`` on, float64 [N - first] each.
 
     A word of which all rounds were rejected at one epsilon may have the same fate at the next, so
-    those of the first such words are kept.
+    those of the first such words are kept, and rows that are left are filled with slow words.
     """
     kept: dict[int, Floats] = search.computed_once(("products", first), lambda _: {})
     numbers = words.tolist()
     if all(number in kept for number in numbers):
         return [kept[number] for number in numbers]
-    padded = np.zeros((size, vectors.shape[1]))
-    padded[: len(words)] = vectors
+    others = [number for number in slow.tolist() if number not in kept][: size - len(words)]
+    both = np.concatenate([words, np.array(others, np.int64)])
+    padded = np.zeros((size, search.vocabulary.dimensions))
+    padded[: len(both)] = search.vocabulary.vectors_of(both)
     products = _products(padded, search.vocabulary, first)
-    for number, product in zip(numbers, products, strict=False):
+    for number, product in zip(both.tolist(), products, strict=False):
         if number not in kept and (1 + len(kept)) * product.size <= _KEPT_PRODUCTS:
             kept[number] = product.copy()
     return list(products[: len(words)])

@@ -112,8 +112,8 @@ def choose_fluently(
     for row in np.flatnonzero(chosen == _SINGLE).tolist():
         words[row] = around.draw(row, float(numbers[row, 2]))
     for part, near_and_stored in stored.items():
-        rows = np.flatnonzero(chosen == part)
-        words[rows] = near_and_stored.draw(rows, numbers[rows, 2])
+        if (rows := np.flatnonzero(chosen == part)).size:
+            words[rows] = near_and_stored.draw(rows, numbers[rows, 2])
     return words
 
 

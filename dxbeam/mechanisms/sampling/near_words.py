@@ -22,10 +22,11 @@ from dxbeam.mechanisms.sampling.place_table import PlaceTables
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
 _MOST_KEPT = 10 << 20
-"""Near words that a process keeps, 24 bytes each; those of further words are computed each time."""
+"""Near words that are kept at most, 24 bytes each; those of other words are computed each time."""
 
 _AT_ONCE = 1 << 22
-"""Near words computed together, where all words may be near to each; those of 64 words or more."""
+"""Near words computed together, at most, where all words may be near to each; those of one word are
+always computed together."""
 
 _FEW = 512
 """Words computed together that have their near words in the neighbour table."""
@@ -71,6 +72,16 @@ class Near(NamedTuple):
             slots=self.slots[rows],
         )
 
+    def first(self, count: int) -> Near:
+        """The near words of the first words, which come before those of the others."""
+        end = int(self.starts[count - 1] + self.counts[count - 1])
+        return self.at(np.arange(count))._replace(
+            words=self.words[:end],
+            excess=self.excess[:end],
+            ranked=self.ranked[:end],
+            ranked_sums=self.ranked_sums[:end],
+        )
+
     def draw(self, row: int, place: float) -> int:
         """A near word in proportion to its public share times its excess.
 
@@ -95,7 +106,7 @@ class NearWords:
     def __init__(self, rate: float, radius: float, shares: Floats, search: NeighborSearch):
         self._rate, self._radius, self._search = rate, radius, search
         self._shares = shares
-        self._at_once = max(64, _AT_ONCE // len(search.vocabulary))
+        self._at_once = max(1, _AT_ONCE // len(search.vocabulary))
         entries = len(search.vocabulary) + 1  # the last is that of UNKNOWN, -1
         self._starts = np.full(entries, -1)
         self._counts = np.zeros(entries, np.int64)
@@ -103,8 +114,17 @@ class NearWords:
         self._tables = PlaceTables(entries, entries)
         self._words, self._ranked = np.empty(1024, np.int32), np.empty(1024, np.int32)
         self._excess, self._ranked_sums = np.empty(1024), np.empty(1024)
-        self._used = 0
+        self._used, self._full = 0, False
         self._lock = threading.Lock()
+
+    @property
+    def kept(self) -> int:
+        """How many near words are kept."""
+        return self._used
+
+    def at_once(self, ids: Ids, most: int) -> int:
+        """How many of some words ``of`` takes at once, in bounded memory; ``most`` at most."""
+        return most if (self._starts[ids] >= 0).all() else min(most, self._at_once)
 
     def of(self, ids: Ids) -> Near:
         """The near words of words, int64 [B]; UNKNOWN stands for the unknown word's vector."""
@@ -130,13 +150,13 @@ class NearWords:
 
         Many at once take less time: each pass over the vocabulary's vectors serves several words.
         """
-        if (self._starts[ids] < 0).any():
+        if not self._full and (self._starts[ids] < 0).any():
             with self._lock:
                 missing = np.unique(ids[self._starts[ids] < 0])
                 few = self._search.within.in_table(missing, self._radius)
                 for some, words in ((missing[few], _FEW), (missing[~few], self._at_once)):
                     for start in range(0, len(some), words):
-                        if self._used < _MOST_KEPT:
+                        if not self._full:
                             self._keep(some[start : start + words])
 
     def _computed(self, ids: Ids) -> Near:
@@ -168,7 +188,14 @@ class NearWords:
         )
 
     def _keep(self, missing: Ids) -> None:
+        """Keeps the near words of some words, ascending and distinct, as far as there is room."""
         new = self._computed(missing)
+        ends = new.starts + new.counts
+        fit = int(ends.searchsorted(_MOST_KEPT - self._used, side="right"))
+        self._full = fit < len(missing)
+        if not fit:
+            return
+        missing, new = missing[:fit], new.first(fit)
         part = slice(self._used, self._used + len(new.words))
         self._words = _with_room(self._words, part.stop)
         self._ranked = _with_room(self._ranked, part.stop)
@@ -209,6 +236,6 @@ def _with_room(array: Array, needed: int) -> Array:
     """The same array, or a longer copy where it holds fewer values than needed."""
     if needed <= len(array):
         return array
-    longer = np.empty(max(needed, 2 * len(array)), array.dtype)
+    longer = np.empty(max(needed, min(2 * len(array), _MOST_KEPT)), array.dtype)
     longer[: len(array)] = array
     return longer  # type: ignore[return-value]

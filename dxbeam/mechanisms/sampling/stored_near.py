@@ -122,9 +122,9 @@ class Level:
 
     def of_unknown(self, rows: Ids) -> Floats:
         """What is added for the unknown word: int64 [B] -> float64 [B]."""
-        firsts, sizes = self.sizes(rows)
         if not len(self.table):
             return np.zeros(len(rows))
+        firsts, sizes = self.sizes(rows)
         last = np.maximum(firsts + sizes - 1, 0)
         stored = (sizes > 0) & (self.table.columns.take(last) == self._words)
         return np.where(stored, self.table.values.take(last).astype(np.float64), 0.0)
@@ -137,6 +137,8 @@ class Level:
           ids: int64 [B], words.
           around: their near words.
         """
+        if not len(self.table):
+            return _gathered([], around, len(rows))
         if self._kept is None:
             return self._computed(rows, around)[0]
         lists = self._kept.of(rows.tolist(), ids.tolist())

@@ -9,8 +9,6 @@ memory-mapped, so the processes of a host share them. The first of these checks 
 
 # No "from __future__ import annotations" here: Beam would read the fields' types as unknown.
 
-import importlib.resources
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,29 +20,26 @@ import pyarrow as pa
 
 from dxbeam import storage
 from dxbeam.errors import ArtifactError
+from dxbeam.space.artifact import kind
 from dxbeam.space.artifact.contents import UNWRITABLE_WORD, draft, opened
+from dxbeam.space.artifact.kind import DEMO as DEMO
 from dxbeam.space.artifact.manifest import (
     EXACT,
     FORMAT,
     INDEX,
     LAYOUTS,
-    MANIFEST,
     NEIGHBORS,
     PIECES,
     UNKNOWN_VECTOR,
     VECTORS,
     VERSION,
+    VOCABULARY,
     all_files,
-    digest_of,
-    wrong_field,
 )
 from dxbeam.space.artifact.this_host import copy_here
 from dxbeam.space.artifact.word_files import write_words
 from dxbeam.space.search.backends.rounded_vectors import write_rounded
 from dxbeam.space.vocabulary.words import UNWRITABLE, Vocabulary, squared_lengths
-
-DEMO = "demo"
-"""The URI of the small vocabulary that comes with the package."""
 
 
 class VocabularyHandle(NamedTuple):
@@ -180,9 +175,7 @@ def write_manifest(
         **facts,
         "files": files,
     }
-    manifest = {**content, "digest": digest_of(content)}
-    text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-    storage.create_once(storage.join(uri, MANIFEST), text.encode())
+    manifest = kind.write_manifest(uri, content)
     return VocabularyHandle(uri, manifest["digest"], shape.words, shape.dimensions)
 
 
@@ -192,46 +185,12 @@ def abandon(uri: str) -> None:
         storage.delete(storage.join(uri, name))
 
 
-def resolve(uri: str) -> str:
-    """Where the artifact is: the package's own for DEMO, else ``uri`` itself."""
-    if uri == DEMO:
-        return str(importlib.resources.files("dxbeam") / "demo" / "vocabulary")
-    return storage.without_file_scheme(uri)
+resolve = VOCABULARY.resolve
 
 
 def read_manifest(uri: str) -> dict[str, Any]:
-    """The manifest, checked against its own digest, and field by field.
-
-    Raises:
-      ArtifactError: no artifact there, a damaged manifest, or one of a newer format; or it does not
-        say what it must, or names files that are none of an artifact's.
-    """
-    path = storage.join(resolve(uri), MANIFEST)
-    rebuild = "build it with dxbeam build-vocabulary"
-    try:
-        manifest = json.loads(storage.read(path))
-    except OSError as error:
-        raise ArtifactError(
-            f"`vocabulary` {uri}: no vocabulary here ({MANIFEST} cannot be read: "
-            f"{type(error).__name__}); {rebuild}"
-        ) from None
-    except (ValueError, RecursionError):
-        raise ArtifactError(f"{path} is damaged (not JSON); {rebuild}") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ArtifactError(f"{path} does not describe a dxbeam vocabulary; {rebuild}")
-    version = manifest.get("version")
-    if type(version) is not int or version not in LAYOUTS:
-        raise ArtifactError(
-            f"{path} has format version {version}, and this dxbeam reads versions "
-            f"{' and '.join(map(str, LAYOUTS))}; install the dxbeam that wrote it, or {rebuild}"
-        )
-    digest = manifest.pop("digest", None)
-    if digest != digest_of(manifest):
-        raise ArtifactError(f"{path} is damaged (its digest does not match); {rebuild}")
-    wrong = wrong_field(manifest)
-    if wrong:
-        raise ArtifactError(f"{path} is not what dxbeam writes ({wrong}); {rebuild}")
-    return {**manifest, "digest": digest}
+    """The manifest, checked; see ``Kind.read_manifest``."""
+    return VOCABULARY.read_manifest(uri)
 
 
 def handle(uri: str) -> VocabularyHandle:
@@ -240,12 +199,7 @@ def handle(uri: str) -> VocabularyHandle:
     Raises:
       ArtifactError: as ``read_manifest``, or this is no text.
     """
-    if not isinstance(uri, str):
-        raise ArtifactError(
-            "a vocabulary is named by the text of its URI, or 'demo', and this is a "
-            f"{type(uri).__name__}"
-        )
-    manifest = read_manifest(uri)
+    manifest = read_manifest(VOCABULARY.checked_uri(uri))
     index, search = manifest.get("index", EXACT), "exact"
     if not index["exact"]:
         search = f"approximate: {index['factory']} {index.get('parameters', '')}".rstrip()

@@ -124,7 +124,8 @@ def _load_vectors(directory: Path) -> npt.NDArray[np.float32]:
 
 
 def _mapped(path: Path) -> Any:
-    return np.load(path, mmap_mode="r", allow_pickle=False)
+    # A plain array over the mapped file: to index numpy's memmap costs a microsecond more.
+    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def _load(directory: Path, manifest: dict[str, Any]) -> Vocabulary:

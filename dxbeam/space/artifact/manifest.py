@@ -17,11 +17,12 @@ and their index, and no integers.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from typing import Any, NamedTuple
 
+from dxbeam.space.artifact.kind import MANIFEST as MANIFEST
+from dxbeam.space.artifact.kind import Kind
+from dxbeam.space.artifact.kind import digest_of as digest_of
 from dxbeam.space.artifact.word_files import WORD_INDEX, WORDS
 from dxbeam.space.search.backends.rounded_vectors import BOUNDS, INTEGERS, SCALES
 
@@ -29,7 +30,7 @@ FORMAT = "dxbeam-vocabulary"
 VERSION = 2
 """The version that is written; all of LAYOUTS are read."""
 
-MANIFEST, VECTORS, UNKNOWN_VECTOR = "manifest.json", "vectors.npy", "unknown_vector.npy"
+VECTORS, UNKNOWN_VECTOR = "vectors.npy", "unknown_vector.npy"
 WORDS_OF_VERSION_1 = "words.parquet"
 CLOSE_RADIUS, NEIGHBORS, INDEX = "close_radius.npy", "neighbors.npy", "index.faiss"
 CLUSTERS, ORDERS = "clusters.npy", "orders.npy"
@@ -66,12 +67,6 @@ LAYOUTS = {
 }
 """By version. A structure that is computed from the public words and vectors, and that readers may
 do without, becomes one more optional group of the newest."""
-
-
-def digest_of(content: dict[str, Any]) -> str:
-    """The SHA-256 of a manifest without its own digest."""
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def all_files() -> list[str]:
@@ -122,3 +117,14 @@ def _wrong_files(files: Any, version: int, exact: bool) -> str:
         ):
             return f"'files' lacks the size or the SHA-256 of {name}"
     return ""
+
+
+VOCABULARY = Kind(
+    parameter="vocabulary",
+    name="vocabulary",
+    format=FORMAT,
+    versions=tuple(LAYOUTS),
+    rebuild="build it with dxbeam build-vocabulary",
+    bundled="demo/vocabulary",
+    wrong_field=wrong_field,
+)

@@ -16,21 +16,25 @@ _ROWS = 64
 another order for a matrix of another shape, and a row must not depend on those next to it."""
 
 
-def distance_rows(ids: Ids, search: NeighborSearch) -> Iterator[tuple[slice, Singles]]:
+def distance_rows(
+    ids: Ids, search: NeighborSearch, at_once: int = _ROWS
+) -> Iterator[tuple[slice, Singles]]:
     """Blocks of rows, with the part of ``ids`` each stands for; arrays are used again.
 
     Args:
       ids: int64 [B].
       search: the vocabulary.
+      at_once: how many words are multiplied at a time. Distances are the same to the last bit only
+        where this is the same.
 
     Yields:
-      A slice of at most 64 words and float32 [words, N], 0 at the word itself.
+      A slice of at most ``at_once`` words and float32 [words, N], 0 at the word itself.
     """
     vectors, half = search.vocabulary.vectors, half_squares(search)
-    queries = np.zeros((_ROWS, vectors.shape[1]), np.float32)
-    squares = np.empty((_ROWS, len(vectors)), np.float32)
-    for start in range(0, len(ids), _ROWS):
-        block = ids[start : start + _ROWS]
+    queries = np.zeros((at_once, vectors.shape[1]), np.float32)
+    squares = np.empty((at_once, len(vectors)), np.float32)
+    for start in range(0, len(ids), at_once):
+        block = ids[start : start + at_once]
         queries[: len(block)] = vectors[block]
         rows = np.matmul(queries, vectors.T, out=squares)[: len(block)]
         rows -= half

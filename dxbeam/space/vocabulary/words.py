@@ -253,7 +253,7 @@ class Vocabulary:
 
     def vectors_of(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """The vectors of ``ids`` as float64 [B, n]; the unknown word's where an id is UNKNOWN."""
-        vectors = self.vectors[np.maximum(ids, 0)].astype(np.float64)
+        vectors = self.vectors.take(np.maximum(ids, 0), axis=0).astype(np.float64)
         vectors[ids == UNKNOWN] = self.unknown_vector
         return vectors
 

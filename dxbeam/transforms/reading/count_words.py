@@ -11,7 +11,6 @@ from apache_beam import pvalue
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.tokenization import words
@@ -36,21 +35,13 @@ class CountWords(beam.PTransform):
     """Counts the words of a corpus: PBegin -> WordCounts.
 
     Args:
-      pattern: glob of the corpus files, local or gs://.
-      corpus_format: how to read them.
-      allow_unreadable: whether to leave out files that cannot be read to their end.
+      read: reads the corpus.
       vocabulary: the handle of the artifact.
     """
 
-    def __init__(
-        self,
-        pattern: str,
-        corpus_format: CorpusFormat,
-        allow_unreadable: bool,
-        vocabulary: VocabularyHandle,
-    ):
+    def __init__(self, read: ReadDocuments, vocabulary: VocabularyHandle):
         super().__init__()
-        self._read = ReadDocuments(pattern, corpus_format, allow_unreadable)
+        self._read = read
         self._vocabulary = vocabulary
 
     def expand(self, begin: pvalue.PBegin) -> WordCounts:

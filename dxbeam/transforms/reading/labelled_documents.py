@@ -11,7 +11,6 @@ import apache_beam as beam
 import numpy as np
 from apache_beam import pvalue
 
-from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.tokenization import words
@@ -42,9 +41,7 @@ class LabelledDocuments(beam.PTransform):
     Documents without the field or without a known word are left out.
 
     Args:
-      pattern: glob of the corpus files, local or gs://.
-      corpus_format: how to read them; keeps the field of the label.
-      allow_unreadable: whether to leave out files that cannot be read to their end.
+      read: reads the corpus, and keeps the field of the label.
       vocabulary: the handle of the artifact.
       field: the field of the label; "" for documents without one.
       documents: how many are drawn; all where there are fewer.
@@ -53,16 +50,14 @@ class LabelledDocuments(beam.PTransform):
 
     def __init__(
         self,
-        pattern: str,
-        corpus_format: CorpusFormat,
-        allow_unreadable: bool,
+        read: ReadDocuments,
         vocabulary: VocabularyHandle,
         field: str,
         documents: int,
         seed: int,
     ):
         super().__init__()
-        self._read = ReadDocuments(pattern, corpus_format, allow_unreadable)
+        self._read = read
         self._label = _Label(vocabulary, field, seed)
         self._documents = documents
 
@@ -79,21 +74,13 @@ class KnownRuns(beam.PTransform):
     """Stretches of known words, of which texts are made: PBegin -> PCollection[int64 arrays].
 
     Args:
-      pattern: glob of the corpus files, local or gs://.
-      corpus_format: how to read them.
-      allow_unreadable: whether to leave out files that cannot be read to their end.
+      read: reads the corpus.
       vocabulary: the handle of the artifact.
     """
 
-    def __init__(
-        self,
-        pattern: str,
-        corpus_format: CorpusFormat,
-        allow_unreadable: bool,
-        vocabulary: VocabularyHandle,
-    ):
+    def __init__(self, read: ReadDocuments, vocabulary: VocabularyHandle):
         super().__init__()
-        self._read = ReadDocuments(pattern, corpus_format, allow_unreadable)
+        self._read = read
         self._divide = _Divide(vocabulary)
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:

@@ -88,21 +88,13 @@ class PairWithReleases(beam.PTransform):
     """Joins a corpus and releases of it by id: PBegin -> Pairs. The corpus is read once.
 
     Args:
-      pattern: glob of the corpus files, local or gs://.
-      corpus_format: how to read them; names the fields that are passed on.
-      allow_unreadable: whether to leave out files of the corpus that cannot be read to their end.
+      originals: reads the corpus; its format names the fields that are passed on.
       releases: the releases, numbered from 0.
     """
 
-    def __init__(
-        self,
-        pattern: str,
-        corpus_format: CorpusFormat,
-        allow_unreadable: bool,
-        releases: Sequence[TextRelease],
-    ):
+    def __init__(self, originals: ReadDocuments, releases: Sequence[TextRelease]):
         super().__init__()
-        self._originals = ReadDocuments(pattern, corpus_format, allow_unreadable)
+        self._originals = originals
         self._releases = list(releases)
 
     def expand(self, begin: pvalue.PBegin) -> Pairs:

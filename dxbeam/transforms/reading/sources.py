@@ -62,7 +62,9 @@ class ReadDocuments(beam.PTransform):
         fail the run with ``RunError`` before a document is read.
     """
 
-    def __init__(self, pattern: str, corpus_format: CorpusFormat, allow_unreadable: bool = False):
+    def __init__(
+        self, pattern: str, corpus_format: CorpusFormat, *, allow_unreadable: bool = False
+    ):
         super().__init__()
         self._pattern = pattern
         self._format = corpus_format

@@ -11,14 +11,9 @@ from dxbeam.analysis.attackers.channel import known_channel
 from dxbeam.analysis.attackers.noisy_vector import noise_density
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.measure.plan import promises
-from dxbeam.analysis.preview.beliefs import (
-    BELIEF_DRAWS,
-    NAMED,
-    Beliefs,
-    beliefs,
-    posteriors_by_formula,
-    sums_over_words,
-)
+from dxbeam.analysis.preview.belief_means import BELIEF_DRAWS, NAMED, Beliefs
+from dxbeam.analysis.preview.beliefs import beliefs
+from dxbeam.analysis.preview.beliefs_by_formula import sums_over_words
 from dxbeam.analysis.preview.chances import chances
 from dxbeam.analysis.preview.draws import drawn, new_keys
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
@@ -120,7 +115,6 @@ def test_sums_over_some_words_are_near_those_over_all(search: NeighborSearch) ->
         np.testing.assert_allclose(row, np.exp(-step.epsilon * apart / 2).sum(axis=1), rtol=1e-3)
     some = sums_over_words(steps, search, 150)
     assert np.abs(np.log(some / every)).mean() < 0.1
-    assert posteriors_by_formula(steps[0], np.zeros(300), search, IDS[1:]).shape == (4, 300)
 
 
 @pytest.mark.parametrize("name", ["santext", "tem", "laplace", "vickrey"])

@@ -60,26 +60,26 @@ def test_no_loss_exceeds_the_constant_and_some_pair_reaches_it(seed: int) -> Non
 @pytest.mark.parametrize(
     ("cap", "with_base", "with_weights"), [(math.inf, True, False), (6.0, False, True)]
 )
-def test_a_scan_is_brute_force_over_3000_words(
+def test_a_scan_is_brute_force_over_1500_words(
     cap: float, with_base: bool, with_weights: bool
 ) -> None:
     demo = open_vocabulary("demo")
-    vocabulary = Vocabulary(demo.words_of(np.arange(3000)), np.array(demo.vectors[:3000]))
-    ranks = np.arange(1, 3001)
+    vocabulary = Vocabulary(demo.words_of(np.arange(1500)), np.array(demo.vectors[:1500]))
+    ranks = np.arange(1, 1501)
     exponents = Exponents.make(
         vocabulary,
         1.0,
         cap,
         -np.log(ranks) if with_base else None,
-        10 * (1 - np.log(ranks) / np.log(3000)) if with_weights else None,
+        10 * (1 - np.log(ranks) / np.log(1500)) if with_weights else None,
     )
-    vectors = exponents.vectors(slice(0, 3001))
-    logs, h = np.empty(3001), np.empty((3001, 3001))
+    vectors = exponents.vectors(slice(0, 1501))
+    logs, h = np.empty(1501), np.empty((1501, 1501))
     for i, vector in enumerate(vectors):  # the differences themselves, and no half
         apart = np.minimum(np.sqrt(np.square(vectors - vector).sum(axis=1)), cap)
         h[i] = apart + exponents.weights + exponents.weights[i]
         h[i, i] = 0.0
-        logs[i] = np.logaddexp.reduce(exponents.log_base - h[i, :3000])
+        logs[i] = np.logaddexp.reduce(exponents.log_base - h[i, :1500])
     np.fill_diagonal(h, np.inf)
     # The unknown word's sum is the smaller one nowhere here, so every pair reaches the formula.
     expected = (1 + (np.abs(logs[:, None] - logs) / h).max()) / 2

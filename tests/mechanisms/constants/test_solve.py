@@ -25,8 +25,8 @@ from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.epsilon_by_field import EpsilonByField
+from dxbeam.text.plain_settings import mechanism_of
 from dxbeam.text.public.constant_file import read_constant
-from dxbeam.text.public.public_settings import PublicSettings
 from dxbeam.text.recorded_configuration import rebuilt
 from tests.support import vocabularies
 from tests.support.exact_losses import true_losses
@@ -112,17 +112,26 @@ def test_a_scan_is_true_of_what_was_scanned_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (PublicSettings(constant="exact"), "needs `constant_scan`"),
-        (PublicSettings(constant_scan="scan.json"), "only of use with `constant` exact"),
-        (PublicSettings(constant="best"), "one of worst_case, exact"),
-        (PublicSettings(base_exponent=0.5), "only of use with `base`"),
-        (PublicSettings(constant="exact", constant_scan="/none.json"), "cannot be read"),
+        ({"constant": "exact"}, "needs `constant_scan`"),
+        ({"constant_scan": "scan.json"}, "only of use with `constant` exact"),
+        ({"constant": "best"}, "one of worst_case, exact"),
+        ({"base_exponent": 0.5}, "only of use with `base`"),
+        ({"constant": "exact", "constant_scan": "/none.json"}, "cannot be read"),
     ],
 )
-def test_without_a_scan_nothing_changes_silently(settings: PublicSettings, message: str) -> None:
+def test_without_a_scan_nothing_changes_silently(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        settings.read()
-    assert PublicSettings().read() == {"importance": None, "base": None, "constant": None}
+        mechanism_of("santext", 1.5, **settings)
+    assert mechanism_of("santext", 1.5) == SanText(1.5)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "why"),
+    [("fluent", "depends on the words released before"), ("laplace", "by its probability, not")],
+)
+def test_a_mechanism_without_an_exact_constant_says_why(mechanism: str, why: str) -> None:
+    with pytest.raises(ConfigurationError, match=why):
+        mechanism_of(mechanism, 1.5, constant="exact")
 
 
 def test_a_record_whose_numbers_do_not_fit_is_refused() -> None:

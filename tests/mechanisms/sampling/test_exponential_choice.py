@@ -164,17 +164,17 @@ def test_batches_have_no_influence_however_a_word_is_drawn(
     monkeypatch.setattr(truncated_gumbel_file, "ROUNDS", min(rounds, 8))
     mechanism, search = (
         make_mechanism(name, epsilon=1.0),
-        NeighborSearch(with_neighbors(5000, 50)),
+        NeighborSearch(with_neighbors(2500, 50)),
     )
-    ids = np.random.default_rng(0).integers(UNKNOWN, 5000, 1000)
-    random = random_numbers(1000, mechanism.draws(50), seed=3)
+    ids = np.random.default_rng(0).integers(UNKNOWN, 2500, 500)
+    random = random_numbers(500, mechanism.draws(50), seed=3)
     whole = mechanism.release(ids, random, search)
-    order = np.random.default_rng(1).permutation(1000)
+    order = np.random.default_rng(1).permutation(500)
     assert np.array_equal(mechanism.release(ids[order], random[order], search), whole[order])
     for size in (1, 7, 100):
         parts = [
             mechanism.release(ids[i : i + size], random[i : i + size], search)
-            for i in range(0, 100 if size == 1 else 1000, size)
+            for i in range(0, 50 if size == 1 else 500, size)
         ]
         made = np.concatenate(parts)
         assert np.array_equal(made, whole[: len(made)])

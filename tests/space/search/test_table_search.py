@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -58,7 +59,12 @@ def brute(vectors: Vectors, ids: Vectors, depth: int) -> tuple[Vectors, Vectors]
 
 
 def _right(search: TableSearch, vectors: Vectors, ids: Vectors, depth: int, rank: int) -> bool:
-    near, apart = brute(vectors, ids, max(depth, rank))
+    return _is(search, ids, depth, rank, *brute(vectors, ids, max(depth, rank)))
+
+
+def _is(
+    search: TableSearch, ids: Vectors, depth: int, rank: int, near: Vectors, apart: Vectors
+) -> bool:
     found, radii = search.table(ids, depth, rank)
     return np.array_equal(found, near[:, :depth]) and np.array_equal(
         radii, apart[np.arange(len(ids)), near[:, rank - 1]]
@@ -84,11 +90,18 @@ def _normal(words: int, n: int, freedom: int = 50) -> Vectors:
     return vectors.astype(np.float32)
 
 
+@cache
+def _rows(n: int) -> tuple[Vectors, Vectors, Vectors, Vectors]:
+    """Words, ids of some, and the first 30 neighbours and all distances of these."""
+    vectors, ids = _normal(2500, n, 20), np.arange(0, 2500, 20)
+    return vectors, ids, *brute(vectors, ids, 30)
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("n", [2, 50, 1024])
 @every_path
 def test_bounds_find_every_row(path: str, n: int, threads: int, small: None) -> None:
-    vectors = _normal(2500, n, 20)
+    vectors, ids, near, apart = _rows(n)
     missed: list[int] = []
     one_by_one = Float32Search(vectors).neighbor_table
 
@@ -97,9 +110,8 @@ def test_bounds_find_every_row(path: str, n: int, threads: int, small: None) -> 
         return one_by_one(ids, depth, rank)
 
     search = TableSearch(vectors, PATHS[path](vectors), counted, threads)
-    ids = np.arange(0, 2500, 20)
-    assert _right(search, vectors, ids, 20, 7)
-    assert _right(search, vectors, ids, 5, 30)
+    assert _is(search, ids, 20, 7, near, apart)
+    assert _is(search, ids, 5, 30, near, apart)
     assert len(missed) < len(ids) / 10
 
 

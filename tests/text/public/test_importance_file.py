@@ -13,7 +13,6 @@ from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.public.importance import FrequencyWeights, WordWeights
 from dxbeam.mechanisms.santext import SanText
-from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.public.function_words import CLASSES, ENGLISH
 from dxbeam.text.public.importance_file import LISTS, read_importance
@@ -114,7 +113,7 @@ def test_the_sanitizer_keeps_words_with_a_weight() -> None:
     sanitizer = Sanitizer(with_neighbors(), SanText(1.0, importance=weights), bytes(range(32)))
     # A new id each time would give fewer than 48 in 13 % of all runs; a kept key and id draw alike.
     [result] = sanitizer.sanitize([Document("a", " ".join(f"w{i}" for i in range(100)))])
-    assert isinstance(result, Sanitized)
+    assert result.document
     same = [word == f"w{i}" for i, word in enumerate(result.document.text.split())]
     assert sum(same[:50]) >= 48
     assert sum(same[50:]) <= 10

@@ -11,13 +11,15 @@ from apache_beam.testing.util import assert_that
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.space.artifact import artifact
 from dxbeam.transforms.reading.labelled_documents import MOST_WORDS, LabelledDocuments
+from dxbeam.transforms.reading.sources import ReadDocuments
 from tests.support import tiny
 
 
 def _draw(uri: str, corpus: Path, documents: int, seed: int) -> beam.PTransform:
     read_as = CorpusFormat("jsonl", keep_fields=("label",))
     handle = artifact.handle(uri)
-    return LabelledDocuments(str(corpus), read_as, False, handle, "label", documents, seed)
+    read = ReadDocuments(str(corpus), read_as)
+    return LabelledDocuments(read, handle, "label", documents, seed)
 
 
 def test_known_words_of_labelled_documents_are_drawn(uri: str, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class SanitizedTable(NamedTuple):
 class Sanitizes(Protocol):
     """What is needed of a ``Sanitizer``."""
 
-    def sanitize(self, documents: Any) -> Iterator[Sanitized | Rejected]: ...  # noqa: D102
+    def sanitize(self, documents: Any) -> Iterator[Sanitized]: ...  # noqa: D102
 
 
 def sanitize_table(
@@ -80,7 +80,7 @@ def sanitize_table(
     sanitizers = [make() for _ in range(min(n_jobs, max(1, len(batches))))]
     shares = [batches[number :: len(sanitizers)] for number in range(len(sanitizers))]
 
-    def released(job: tuple[Sanitizes, list[list[int]]]) -> list[tuple[int, Any]]:
+    def released(job: tuple[Sanitizes, list[list[int]]]) -> list[tuple[int, Sanitized]]:
         sanitizer, share = job
         return [
             result
@@ -93,21 +93,20 @@ def sanitize_table(
     with ThreadPoolExecutor(len(sanitizers)) as pool:
         jobs = zip(sanitizers, shares, strict=True)
         results = dict(itertools.chain.from_iterable(pool.map(released, jobs)))
-    places = [place for place in sorted(results) if isinstance(results[place], Sanitized)]
-    rejected = [
-        Rejected(
-            f"row {place + 1}",
-            results[place].reason if place in results else REPEATED_ID,
-        )
+    texts = {
+        place: result.document.text for place, result in sorted(results.items()) if result.document
+    }
+    reasons = {place: result.rejected for place, result in results.items() if result.rejected}
+    rejected = tuple(
+        Rejected(f"row {place + 1}", reasons[place].reason if place in reasons else REPEATED_ID)
         for place in range(len(documents))
-        if place not in results or isinstance(results[place], Rejected)
-    ]
-    texts = [results[place].document.text for place in places]
+        if place not in texts
+    )
     names = [*([id] if id else []), text, *keep]
     return SanitizedTable(
-        _rows(table, places, names, text, texts),
-        tuple(rejected),
-        total(results[place].tally for place in places),
+        _rows(table, list(texts), names, text, list(texts.values())),
+        rejected,
+        total(results[place].tally for place in texts),
     )
 
 

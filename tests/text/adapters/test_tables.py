@@ -10,7 +10,7 @@ import pytest
 
 from dxbeam import Configuration, Document, EpsilonByField, Laplace, Sanitizer
 from dxbeam.errors import ConfigurationError
-from dxbeam.text import tables
+from dxbeam.text.adapters import tables
 from tests.support import tiny
 
 TEXTS = tiny.texts(40)

@@ -1,0 +1,152 @@
+"""The attacker that has learnt to invert a setting: a sequence model, trained on its own releases.
+
+It takes public text, releases it under the stated setting with other random numbers, and so has as
+many pairs of releases and originals as it likes. Of each released word, or noisy vector, it has
+what the attacker with context has: candidates and their probability given the whole text, by a
+model of which words follow which (context.py). A bidirectional recurrent network
+(sequence_model.py) then reads the text as a sequence of mean candidate vectors and adds a score to
+each candidate. So it can learn what pairs of words do not say: longer context, and what the channel
+does not know.
+
+Training starts from the attacker with context, whose answers an untrained network repeats, and
+stops where held-out public text is read best, be it at the start. So it is at least as good as that
+attacker on text like the public one, up to chance. How good it is on private text is measured on
+text that neither has seen.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from dxbeam.analysis.attackers.context import Candidates, posteriors
+from dxbeam.analysis.attackers.word_pairs import WordPairs
+from dxbeam.errors import ConfigurationError, CorpusError
+from dxbeam.space.search.neighbors import Floats, Ids
+
+TRAINING_WORDS = 60_000
+"""Words of public text that are released to learn from."""
+
+PIECE = 40
+"""Words of a piece of public text, at most; pieces are cut by counting only."""
+
+_HELD_OUT = 8
+"""Every eighth piece is held out."""
+
+_LEAST_PIECES = 2 * _HELD_OUT
+
+
+class Read(NamedTuple):
+    """Texts as the attacker sees them.
+
+    Attributes:
+      candidates: of all their words, one text after the other.
+      in_context: float64 [T, k], the probability of each candidate given its text.
+      sizes: how many words each text has.
+    """
+
+    candidates: Candidates
+    in_context: Floats
+    sizes: Sequence[int]
+
+    def parts(self) -> Iterator[slice]:
+        """Where each text is."""
+        ends = np.cumsum(self.sizes).tolist()
+        return (slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True))
+
+    def some(self, texts: Sequence[int]) -> Read:
+        """Some of the texts."""
+        every = list(self.parts())
+        rows = np.concatenate([np.arange(every[i].start, every[i].stop) for i in texts])
+        return Read(
+            _rows(self.candidates, rows), self.in_context[rows], [self.sizes[i] for i in texts]
+        )
+
+
+def _rows(candidates: Candidates, rows: slice | Ids) -> Candidates:
+    ids, posterior, priors = candidates
+    return Candidates(ids[rows], posterior[rows], priors[rows])
+
+
+class SequenceModel(Protocol):
+    """What training returns; ``sequence_model.py`` makes it."""
+
+    def guesses(self, read: Read) -> list[Ids]:
+        """The best word at each place of each text."""
+        ...
+
+
+def read_with_context(candidates: Candidates, sizes: Sequence[int], pairs: WordPairs) -> Read:
+    """What the network is shown.
+
+    Args:
+      candidates: of the words of all texts, one text after the other.
+      sizes: how many words each text has; none has none.
+      pairs: which words follow which.
+    """
+    read = Read(candidates, candidates.posterior, sizes)
+    rows = [posteriors(_rows(candidates, part), pairs) for part in read.parts()]
+    return read._replace(in_context=np.concatenate(rows))
+
+
+def pieces(texts: Sequence[Ids], words: int = TRAINING_WORDS) -> list[Ids]:
+    """Public text in pieces, spread evenly over it, of about so many words in all.
+
+    Args:
+      texts: int64 arrays of ids.
+      words: how many are wanted.
+
+    Raises:
+      CorpusError: there is too little text.
+    """
+    every = [
+        text[start : start + PIECE]
+        for text in texts
+        for start in range(0, len(text), PIECE)
+        if len(text[start : start + PIECE]) > 1
+    ]
+    held = sum(map(len, every))
+    kept = every[:: max(1, held // words)]
+    if len(kept) < _LEAST_PIECES:
+        raise CorpusError(
+            f"the public text has {len(kept)} stretches of two or more known words, and an "
+            f"attacker that learns needs {_LEAST_PIECES} at least; name a larger text"
+        )
+    return kept
+
+
+def learn(originals: Sequence[Ids], read: Read, vectors: Any, seed: int) -> SequenceModel:
+    """Trains a network on releases of public text; one piece in eight says when to stop.
+
+    Args:
+      originals: the pieces, as ``pieces`` gives them.
+      read: their releases.
+      vectors: float32 [N, n], of the vocabulary.
+      seed: of the order of pieces and of the network's first weights.
+
+    Raises:
+      ConfigurationError: PyTorch is not installed.
+    """
+    held = range(0, len(originals), _HELD_OUT)
+    used = [i for i in range(len(originals)) if i % _HELD_OUT]
+    training = (read.some(used), [originals[i] for i in used])
+    stopping = (read.some(held), [originals[i] for i in held])
+    model: SequenceModel = _network().trained(training, stopping, vectors, seed)
+    return model
+
+
+def check_installed() -> None:
+    """Raises a ConfigurationError where PyTorch is not installed."""
+    _network()
+
+
+def _network() -> Any:
+    try:
+        return importlib.import_module("dxbeam.analysis.attackers.sequence_model")
+    except ImportError:
+        raise ConfigurationError(
+            "`attackers` learned needs PyTorch; install it with: pip install 'dxbeam[neural]'"
+        ) from None

@@ -1,0 +1,181 @@
+"""A small recurrent network that scores candidates at each place of a text; needs PyTorch.
+
+The input of a place is the mean vector of its candidates, each as probable as the attacker with
+context says. A bidirectional gated recurrent unit (Cho et al.: Learning phrase representations
+using RNN encoder-decoder, 2014) reads the places in order. Its state h_t gives candidate x the
+score
+
+    a ln p(x | text) + b ln p(x | z_t) + h_t U e_x + c_x,
+
+p(x | text) and p(x | z_t) from context.py, e_x a vector of the word, at first the first principal
+components of the public vectors. U, c and b begin at 0 and a at 1, so that an untrained network
+answers as the attacker with context. It is trained by cross-entropy over the candidates of places
+whose word is one of them, and kept as it was when it read held-out text best.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from dxbeam.analysis.attackers.learned import Read
+from dxbeam.space.search.neighbors import Ids
+
+HIDDEN, DIMENSIONS = 96, 64
+"""Of a direction's state, and of words' vectors."""
+
+EPOCHS, PATIENCE = 30, 5
+"""At most so many passes, and so many that read held-out text no better before training ends."""
+
+_TEXTS_AT_ONCE = 32
+_RATE, _DECAY, _DROPOUT = 5e-3, 1e-4, 0.2
+_LEAST = 1e-12
+"""Of a probability whose logarithm is taken."""
+
+Texts = tuple[Read, Sequence[Ids]]
+
+
+class Network:
+    """A network with its weights.
+
+    Args:
+      vectors: float32 [N, n], of the vocabulary.
+    """
+
+    def __init__(self, vectors: Any):
+        words = _components(np.asarray(vectors, np.float32))
+        size = words.shape[1]
+        self.parts = nn.ModuleDict(
+            {
+                "words": nn.Embedding.from_pretrained(torch.from_numpy(words), freeze=False),
+                "lean": nn.Embedding(len(words), 1),
+                "reader": nn.GRU(size, HIDDEN, batch_first=True, bidirectional=True),
+                "towards": nn.Linear(2 * HIDDEN, size, bias=False),
+                "weights": nn.Linear(2, 1, bias=False),
+            }
+        )
+        nn.init.zeros_(self.parts["lean"].weight)
+        nn.init.zeros_(self.parts["towards"].weight)
+        with torch.no_grad():
+            self.parts["weights"].weight.copy_(torch.tensor([[1.0, 0.0]]))
+
+    def scores(self, read: Read) -> Any:
+        """Of each candidate: a tensor [texts, longest, k]; beyond the end of a text they are 0."""
+        ids, seen, chances = _padded(read)
+        words = self.parts["words"](ids)
+        means = (chances.unsqueeze(-1) * words).sum(dim=2)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            means, torch.tensor(list(read.sizes)), batch_first=True, enforce_sorted=False
+        )
+        states, _ = nn.utils.rnn.pad_packed_sequence(
+            self.parts["reader"](packed)[0], batch_first=True
+        )
+        states = nn.functional.dropout(states, _DROPOUT, self.parts.training)
+        found = torch.einsum("bld,blkd->blk", self.parts["towards"](states), words)
+        found = found + self.parts["lean"](ids).squeeze(-1)
+        logs = torch.stack([chances, seen], dim=-1).clamp_min(_LEAST).log()
+        return found + self.parts["weights"](logs).squeeze(-1)
+
+    def guesses(self, read: Read) -> list[Ids]:
+        """The best word at each place of each text."""
+        self.parts.eval()
+        found: list[Ids] = []
+        with torch.no_grad():
+            for part in _batches(read, np.arange(len(read.sizes))):
+                best = self.scores(part).argmax(dim=2).numpy()
+                for row, where in zip(best, part.parts(), strict=True):
+                    own = part.candidates.ids[where]
+                    found.append(own[np.arange(len(own)), row[: len(own)]])
+        return found
+
+
+def trained(training: Texts, stopping: Texts, vectors: Any, seed: int) -> Network:
+    """Trains a network.
+
+    Args:
+      training: releases of public text as they are read, and the originals.
+      stopping: the same of other public text, which says when to stop.
+      vectors: float32 [N, n], of the vocabulary.
+      seed: of the first weights, of dropout and of the order of texts.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = Network(vectors)
+        best, kept, since = _right(network, stopping), _weights(network), 0
+        optimizer = torch.optim.AdamW(network.parts.parameters(), _RATE, weight_decay=_DECAY)
+        for _ in range(EPOCHS):
+            _pass(network, training, optimizer)
+            right = _right(network, stopping)
+            since += 1
+            if right > best:
+                best, kept, since = right, _weights(network), 0
+            if since >= PATIENCE:
+                break
+        network.parts.load_state_dict(kept)
+    return network
+
+
+def _pass(network: Network, training: Texts, optimizer: Any) -> None:
+    read, originals = training
+    network.parts.train()
+    order = torch.randperm(len(originals)).numpy()
+    originals_in_order = iter([originals[i] for i in order])
+    for part in _batches(read, order):
+        places = [next(originals_in_order) for _ in part.sizes]
+        scores = network.scores(part)
+        right = np.zeros(scores.shape[:2], np.int64)
+        counted = np.zeros(scores.shape[:2], bool)
+        for row, (where, words) in enumerate(zip(part.parts(), places, strict=True)):
+            same = part.candidates.ids[where] == words[:, None]
+            right[row, : len(words)] = same.argmax(axis=1)
+            counted[row, : len(words)] = same.any(axis=1)
+        which = torch.from_numpy(counted)
+        if not counted.any():
+            continue
+        loss = nn.functional.cross_entropy(scores[which], torch.from_numpy(right)[which])
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(network.parts.parameters(), 1.0)
+        optimizer.step()
+
+
+def _right(network: Network, texts: Texts) -> int:
+    """How many words of texts are guessed."""
+    read, originals = texts
+    guesses = network.guesses(read)
+    return int(sum((a == b).sum() for a, b in zip(guesses, originals, strict=True)))
+
+
+def _weights(network: Network) -> Any:
+    return copy.deepcopy(network.parts.state_dict())
+
+
+def _batches(read: Read, order: Ids) -> Any:
+    for start in range(0, len(order), _TEXTS_AT_ONCE):
+        yield read.some(order[start : start + _TEXTS_AT_ONCE].tolist())
+
+
+def _padded(read: Read) -> tuple[Any, Any, Any]:
+    """Candidates, p(x | z) and p(x | text) as tensors [texts, longest, k]; 0 beyond the end."""
+    shape = (len(read.sizes), max(read.sizes), read.candidates.ids.shape[1])
+    ids = np.zeros(shape, np.int64)
+    seen, chances = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+    for row, where in enumerate(read.parts()):
+        places = where.stop - where.start
+        ids[row, :places] = read.candidates.ids[where]
+        seen[row, :places] = read.candidates.posterior[where]
+        chances[row, :places] = read.in_context[where]
+    return torch.from_numpy(ids), torch.from_numpy(seen), torch.from_numpy(chances)
+
+
+def _components(vectors: Any) -> Any:
+    """The vectors' first principal components, float32 [N, d], of mean squared length 1."""
+    centred = vectors - vectors.mean(axis=0)
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    found = centred @ axes[:, ::-1][:, :DIMENSIONS]
+    return np.ascontiguousarray(found / np.sqrt(np.square(found).sum(axis=1).mean()), np.float32)

@@ -1,0 +1,127 @@
+"""What attackers get of documents, as one table: a row per setting, attacker and kind of words.
+
+Chance is what whoever sees lengths and gaps only gets: it guesses the commonest word of public text
+everywhere, or of rare words the commonest of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from dxbeam.analysis.attackers.context import share_right
+from dxbeam.analysis.attackers.prior import Prior
+from dxbeam.analysis.evaluate.language_scores import RARE
+from dxbeam.analysis.frontier.compute import Estimate, Point
+from dxbeam.space.search.neighbors import Ids
+
+ALL, RARE_WORDS = "all", "rare"
+"""Which words are counted."""
+
+NOTHING, MECHANISM = "nothing", "the setting, and which words follow which"
+TRAINED = "the same, and public text that it has released itself"
+
+ATTACKERS = {
+    ("blind", "blind_rare"): (
+        "guesses the commonest word", "lengths and gaps", "how frequent words are",
+    ),
+    ("believed", "unchanged_rare"): ("believes the release", "released words", NOTHING),
+    ("context", "context_rare"): ("context", "released words", MECHANISM),
+    ("learned", "learned_rare"): ("learned inversion", "released words", TRAINED),
+    ("noisy_context", "noisy_context_rare"): (
+        "context", "what was drawn, not released", MECHANISM,
+    ),
+    ("noisy_learned", "noisy_learned_rare"): (
+        "learned inversion", "noisy vectors, not released", TRAINED,
+    ),
+}  # fmt: skip
+"""Columns of a point, of all words and of rare ones: the attacker, what it sees and knows."""
+
+COLUMNS = pa.schema(
+    [
+        ("mechanism", pa.string()),
+        ("parameters", pa.string()),
+        ("rank_c", pa.float64()),
+        ("epsilon", pa.float64()),
+        ("attacker", pa.string()),
+        ("sees", pa.string()),
+        ("knows", pa.string()),
+        ("words", pa.string()),
+        ("success", pa.float64()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        ("chance", pa.float64()),
+    ]
+)
+"""Of attackers.parquet."""
+
+
+class Gained(NamedTuple):
+    """A row.
+
+    Attributes:
+      point: of the frontier.
+      attacker: what it does.
+      sees: of the documents.
+      knows: besides.
+      words: which are counted.
+      success: the share that it recovers.
+      chance: the share that whoever sees no word gets.
+    """
+
+    point: Point
+    attacker: str
+    sees: str
+    knows: str
+    words: str
+    success: Estimate
+    chance: float
+
+    def as_row(self) -> dict[str, Any]:
+        """As a row of attackers.parquet."""
+        point, estimate = self.point, self.success
+        return {
+            "mechanism": point.mechanism,
+            "parameters": point.parameters,
+            "rank_c": point.rank_c,
+            "epsilon": point.epsilon,
+            "attacker": self.attacker,
+            "sees": self.sees,
+            "knows": self.knows,
+            "words": self.words,
+            "success": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+            "chance": self.chance,
+        }
+
+
+def gained(points: Sequence[Point]) -> Iterator[Gained]:
+    """The rows of points whose documents were read with context."""
+    for point in points:
+        for words, chance in ((ALL, point.blind), (RARE_WORDS, point.blind_rare)):
+            for columns, attacker in ATTACKERS.items():
+                estimate = getattr(point, columns[words == RARE_WORDS])
+                if estimate is not None and chance is not None:
+                    yield Gained(point, *attacker, words, estimate, chance.value)
+
+
+def blind(texts: Sequence[Ids], prior: Prior) -> dict[str, Any]:
+    """What whoever sees no word gets of texts, and of their rare words.
+
+    Args:
+      texts: int64 arrays of ids, none empty.
+      prior: how frequent words are.
+    """
+    rare = prior.shares < RARE
+    estimates = {"blind": Estimate(*share_right(texts, _always(prior.best(1)[0], texts)))}
+    if any(rare[text].any() for text in texts):
+        guess = (prior.shares * rare).argmax()
+        estimates["blind_rare"] = Estimate(*share_right(texts, _always(guess, texts), rare))
+    return estimates
+
+
+def _always(word: Any, texts: Sequence[Ids]) -> list[Ids]:
+    return [text * 0 + word for text in texts]
