@@ -274,7 +274,7 @@ def release_vectors(argv: Sequence[str]) -> None:
         print(describe(job.configuration, run.output, job.scan, kept))
         return
     started = time.monotonic()
-    with run:
+    with launch.releasing(run):
         if job.scan:
             launch.run(build_scan(job))
             found = _read_sensitivity(run.output)

@@ -13,7 +13,7 @@ from dxbeam.audit.run_audit import ALPHA, DIMENSIONS, Part, judge, parts, run
 from dxbeam.audit.subject import Finding, Size, Subject
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
-from dxbeam.mechanisms.constants.solve import WeighsWords
+from dxbeam.mechanisms.constants.solve import DrawsByDistance
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.public.base_measure import FrequencyBase
 from dxbeam.mechanisms.public.importance import FrequencyWeights
@@ -117,7 +117,7 @@ def _check_constant(mechanism: Any, decoder: Decoder | None) -> None:
             "`constant` exact is audited without `decode`, which changes nothing that is drawn; "
             "leave one of them out"
         )
-    if not isinstance(mechanism, WeighsWords):
+    if not isinstance(mechanism, DrawsByDistance):
         raise ConfigurationError(
             f"`constant` exact goes with `mechanism` santext or tem, not with {mechanism.name}; "
             "leave it out"

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from dxbeam import stopping, storage
+from dxbeam import storage
 from dxbeam.errors import OutputError
 from dxbeam.release import manifest
 from dxbeam.release.manifest import PIECES, PROJECTION, RELEASE, SENSITIVITY
-from dxbeam.stopping import StopWriters
+from dxbeam.storage.changes import writing
 
 _CLAIM = "unfinished-run"
 _DECISION = "unfinished-decision"
@@ -115,7 +115,7 @@ def let_go(prefix: str) -> None:
     storage.delete(storage.join(prefix, _CLAIM))
 
 
-def abandon(prefix: str, run: str, stop_writers: StopWriters = lambda: None) -> None:
+def abandon(prefix: str, run: str, stop_writers: Callable[[], None] = lambda: None) -> None:
     """Deletes what a failed run has written below a prefix, if it had claimed it.
 
     A worker may complete the release at the same moment. So the launcher first makes the file that
@@ -196,7 +196,7 @@ def _delete_shards_but(prefix: str, shards: set[str]) -> None:
     storage.delete(storage.join(prefix, PIECES))
 
 
-@stopping.writing()
+@writing()
 def complete(prefix: str, content: Mapping[str, Any]) -> None:
     """Writes release.json, once, and so completes the release; gives the claim up.
 
