@@ -14,6 +14,7 @@ target it says which comes closest and what it misses, and exits with 1.
     --epsilons 12                 only c is asked for
     --rank_cs none                only epsilon is asked for
     --words 20000                 narrower intervals
+    --decode prior --language_model DIR    shares of words after decoding; context with --input
 
 What is found by --input is computed from raw text: keep it with the corpus. Runs locally by
 default, in several processes with --local_processes, and on any Beam runner with --runner.
@@ -44,6 +45,7 @@ from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.plain_settings import configuration_of
 from dxbeam.transforms.reading.count_words import CountWords
+from dxbeam.transforms.reading.draw_texts import DrawTexts
 
 try:
     from dxbeam.analysis.calibrate import compute as calibration
@@ -53,6 +55,13 @@ try:
     from dxbeam.analysis.measure import grids
     from dxbeam.analysis.measure import plan as measurement
     from dxbeam.analysis.measure.plan import Named, Setting
+    from dxbeam.analysis.measure.public_parameters import (
+        Known,
+        check_readings,
+        named_model,
+        reads_together,
+        with_reading,
+    )
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.word_sample import UNIFORM, uniform_sample
     from dxbeam.analysis.pages.page import REPORT, Heading, flags, heading
@@ -93,7 +102,9 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
     require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
     targets = calibration.parse_targets(own.at_most, own.at_least)
-    mechanism = _named(shared)
+    model = named_model(shared.language_model)
+    mechanism = _named(shared, model)
+    check_readings([mechanism], model, bool(shared.input), "name them with `input`")
     epsilons = None if measure.epsilons == "auto" else tuple(grids.parse(measure.epsilons))
     rank_cs = measurement.rank_cs(measure.rank_cs) if measure.rank_cs else RANK_CS
     vocabulary = artifact.handle(shared.vocabulary)
@@ -105,25 +116,38 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
     return CalibrateJob(options, targets, grid, vocabulary, begun)
 
 
-def _named(shared: SanitizeOptions) -> Named:
+def _named(shared: SanitizeOptions, model: Known | None) -> Named:
     """The mechanism; refuses one that dxbeam sanitize would refuse."""
     parameters = parse_parameters(shared.parameters)
     if "epsilon" in parameters:
         raise ConfigurationError("`parameters`: epsilon is what is looked for; leave it out")
-    configuration_of(shared.mechanism, 0.1, shared.parameters, allow_unsound=shared.allow_unsound)
-    return shared.mechanism, tuple(sorted(parameters.items()))
+    decode = {"decode": shared.decode, "decode_loss": shared.decode_loss}
+    configuration_of(
+        shared.mechanism,
+        0.1,
+        shared.parameters,
+        language_model=shared.language_model,
+        allow_unsound=shared.allow_unsound,
+        **decode,
+    )
+    known = with_reading(shared.mechanism, {**parameters, **measurement.decoding(**decode)}, model)
+    return shared.mechanism, tuple(sorted(known.items()))
 
 
 def build(job: CalibrateJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
     measure, shared = job.options.view_as(MeasureOptions), job.options.view_as(SanitizeOptions)
     pipeline = launch.new_pipeline(job.options)
-    counting, others = None, []
+    counting = drawing = None
+    others = []
     if shared.input:
-        counting = CountWords(read_corpus(shared), job.vocabulary)
-        others = [uniform_sample(measure.words, job.vocabulary.words, measure.seed)]
+        if reads_together([job.grid.mechanism]):  # words of the vocabulary are in no text
+            drawing = DrawTexts(read_corpus(shared), job.vocabulary, measure.words, measure.seed)
+        else:
+            counting = CountWords(read_corpus(shared), job.vocabulary)
+            others = [uniform_sample(measure.words, job.vocabulary.words, measure.seed)]
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
-        measure.words, job.vocabulary.words, measure.seed, counting
+        measure.words, job.vocabulary.words, measure.seed, counting, drawing
     )
     # The uniform sample comes first, and so gets the noise that it gets without a corpus.
     samples = sample | "BesideUniform" >> beam.Map(lambda drawn, uniform: [*uniform, drawn], others)
@@ -152,6 +176,9 @@ def calibrate(argv: Sequence[str]) -> None:
     claim.check_empty(output)
     if shared.input:
         check_measured(shared, output, shared.input)
+    measurement.check_words(
+        measurement.Question((job.grid.mechanism,), None, (), 0), job.vocabulary
+    )
     pipeline = build(job)
     if options.view_as(TestOptions).dry_run:
         print(_described(job))
@@ -184,7 +211,7 @@ def _release(job: CalibrateJob, answer: Answer) -> Release:
     shared = job.options.view_as(SanitizeOptions)
     epsilon, rank_c = answer.verified["epsilon"], answer.verified["rank_c"]
     setting = Setting(*job.grid.mechanism, (epsilon,), job.grid.rank_cs)
-    guarantee = setting.made().guarantee()
+    guarantee = setting.configuration().guarantee()
     search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
     chosen = flags(setting.mechanism, setting.parameters_text, shared.vocabulary, epsilon, rank_c)
     consent = " --allow_unsound" if shared.allow_unsound else ""

@@ -45,9 +45,7 @@ from dxbeam.commands.flags.registry import FRONTIER, SanitizeOptions
 from dxbeam.commands.options import parse, require
 from dxbeam.commands.request import check_corpus, check_measured, read_corpus
 from dxbeam.errors import ConfigurationError
-from dxbeam.language.artifact import language_model_handle
 from dxbeam.mechanisms import MECHANISMS
-from dxbeam.mechanisms.public.public_model import public_model
 from dxbeam.release import claim
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -71,7 +69,7 @@ try:
     from dxbeam.analysis.measure import grids
     from dxbeam.analysis.measure import plan as measurement
     from dxbeam.analysis.measure.plan import NamedWeights, Question
-    from dxbeam.analysis.measure.public_parameters import Known, reading_of
+    from dxbeam.analysis.measure.public_parameters import named_model, reading_of
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.transform import SharedSearch
     from dxbeam.analysis.measure.word_sample import uniform_sample
@@ -133,7 +131,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
-    model = _language_model(shared.language_model)
+    model = named_model(shared.language_model)
     mechanisms = measurement.named_mechanisms(asked_for.mechanisms, promising, model)
     reading = [name for name, parameters in mechanisms if reading_of(parameters)]
     if model and not reading:
@@ -162,11 +160,6 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
         importance.weights.sentence if importance else "",
     )
     return FrontierJob(options, question, vocabulary, asked)
-
-
-def _language_model(uri: str | None) -> Known | None:
-    """The language model that decoders and fluent read with."""
-    return Known(uri, public_model(language_model_handle(uri))) if uri else None
 
 
 def _classifiers() -> Any:

@@ -13,6 +13,9 @@ the public vocabulary are tried, each as likely as any other.
     --words 5000                  how many words are tried
     --mechanisms gaussian:delta=1e-6:distance=5    parameters of a mechanism
     --mechanisms santext,tem --importance stop_words    public weights of words
+    --decode prior --language_model DIR                 words after decoding
+    --decode context --language_model DIR --input …     the same, in the texts where they are
+    --mechanisms laplace,laplace:decode=prior           with and without, next to each other
 
 What is measured by --input is computed from raw text: keep it with the corpus. Runs locally by
 default, in several processes with --local_processes, and on any Beam runner with --runner.
@@ -35,18 +38,25 @@ from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import MEASURE, SanitizeOptions
 from dxbeam.commands.options import parse, require
 from dxbeam.commands.request import check_measured, read_corpus
+from dxbeam.mechanisms import MECHANISMS
 from dxbeam.release import claim
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.public.importance_file import read_importance
 from dxbeam.transforms.reading.count_words import CountWords
+from dxbeam.transforms.reading.draw_texts import DrawTexts
 
 try:
     from dxbeam.analysis.measure import grids
     from dxbeam.analysis.measure import plan as measurement
     from dxbeam.analysis.measure.page import WriteReport
     from dxbeam.analysis.measure.plan import NamedWeights, Plan, Question, plan
+    from dxbeam.analysis.measure.public_parameters import (
+        check_readings,
+        named_model,
+        reads_together,
+    )
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.transform import (
         MeasureShares,
@@ -55,8 +65,9 @@ try:
         SharedSearch,
         Task,
         tasks,
+        tasks_of,
     )
-    from dxbeam.analysis.measure.word_sample import uniform_sample
+    from dxbeam.analysis.measure.word_sample import WordSample, uniform_sample
     from dxbeam.analysis.pages.page import REPORT, Heading, heading
 except ImportError:
     sys.exit(
@@ -95,7 +106,11 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
     launch.refuse_quoting(options)
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if own.epsilons == "auto" else tuple(grids.parse(own.epsilons))
-    mechanisms = measurement.named_mechanisms(own.mechanisms)
+    model = named_model(shared.language_model)
+    decoder = measurement.decoding(shared.decode, shared.decode_loss)
+    every = measurement.decodable() if decoder else tuple(MECHANISMS)
+    mechanisms = measurement.named_mechanisms(own.mechanisms, every, model, decoder)
+    check_readings(mechanisms, model, bool(shared.input), "name them with `input`")
     importance = None
     if shared.importance:
         importance = NamedWeights(shared.importance, read_importance(shared.importance))
@@ -111,11 +126,14 @@ def build(job: MeasureJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
     own, shared = job.options.view_as(MeasureOptions), job.options.view_as(SanitizeOptions)
     pipeline = launch.new_pipeline(job.options)
-    counting = None
+    counting = drawing = None
     if shared.input:
-        counting = CountWords(read_corpus(shared), job.vocabulary)
+        if reads_together(job.question.mechanisms):
+            drawing = DrawTexts(read_corpus(shared), job.vocabulary, own.words, own.seed)
+        else:
+            counting = CountWords(read_corpus(shared), job.vocabulary)
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
-        own.words, job.vocabulary.words, own.seed, counting
+        own.words, job.vocabulary.words, own.seed, counting, drawing
     )
     search = SharedSearch(job.vocabulary, launch.backend(job.options))
     planned = sample | "PlanMeasurement" >> PlanMeasurement(job.question, search)
@@ -129,7 +147,7 @@ def build(job: MeasureJob) -> beam.Pipeline:
 
 def _once(planned: Plan) -> Iterator[Task]:
     for part, setting in enumerate(planned.settings):
-        yield from tasks(part, setting, planned.sample.ids)
+        yield from tasks_of(part, setting, WordSample(*planned.sample))
 
 
 def _again(planned: Plan) -> Iterator[Task]:

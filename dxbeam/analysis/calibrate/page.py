@@ -113,10 +113,9 @@ def in_short(found: Calibrated) -> str:
             f"  {shares_in_words(answer.verified)}",
         ]
     if found.uniform:
-        lines += [
-            f"{found.comparison}.",
-            f"Computed from raw text: keep it with {found.heading.corpus}.",
-        ]
+        lines.append(f"{found.comparison}.")
+    if found.heading.corpus:
+        lines.append(f"Computed from raw text: keep it with {found.heading.corpus}.")
     if found.release:
         lines += [
             f"Promise: {found.release.promise}",

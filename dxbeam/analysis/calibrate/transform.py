@@ -12,18 +12,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam import pvalue
 
 from dxbeam import storage
 from dxbeam.analysis.calibrate.compute import CHOICE, EACH, VERIFICATION
-from dxbeam.analysis.measure import grids
-from dxbeam.analysis.measure.plan import Named, Setting, made
+from dxbeam.analysis.measure.plan import Named, Setting, grid_of
 from dxbeam.analysis.measure.proportions import Sums
 from dxbeam.analysis.measure.tables import Row, proportion_rows
-from dxbeam.analysis.measure.transform import MeasureShares, Searching, SharedSearch, Task, tasks
+from dxbeam.analysis.measure.transform import (
+    MeasureShares,
+    Searching,
+    SharedSearch,
+    Task,
+    tasks_of,
+)
 from dxbeam.analysis.measure.word_sample import WordSample
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.backends.choose_backend import AUTO
@@ -51,11 +55,8 @@ class Grid(NamedTuple):
 
     def setting(self, samples: Sequence[WordSample], search: NeighborSearch) -> Setting:
         """The grid, for all samples the same, so that answers can be compared."""
-        mechanism = made(self.mechanism)
         epsilons = self.epsilons or {
-            epsilon
-            for sample in samples
-            for epsilon in grids.automatic(mechanism, np.array(sample.ids, np.int64), search)
+            epsilon for sample in samples for epsilon in grid_of(self.mechanism, sample, search)
         }
         return Setting(*self.mechanism, tuple(sorted(epsilons)), self.rank_cs)
 
@@ -137,7 +138,7 @@ class _Plan(Searching):
 
 def _tasks(halves: Halves) -> Iterator[Task]:
     for number, (_, sample) in enumerate(_parts(halves.samples)):
-        yield from tasks(number, halves.setting, sample.ids)
+        yield from tasks_of(number, halves.setting, sample)
 
 
 def _parts(samples: Iterable[WordSample]) -> Iterator[tuple[str, WordSample]]:

@@ -34,13 +34,11 @@ from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier.compute import Estimate, Point
 from dxbeam.analysis.measure.plan import Setting
 from dxbeam.analysis.measure.proportions import outcomes
-from dxbeam.language.model import LanguageModel
-from dxbeam.mechanisms import ReadsReleased
+from dxbeam.analysis.measure.read_words import model_of, released_by_reading
 from dxbeam.mechanisms.fluent import Fluent
-from dxbeam.mechanisms.sampling.released_before import STARTS, places_after
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.text.decoding.reader import Reader, breaks_of_runs
+from dxbeam.text.decoding.reader import breaks_of_runs
 
 
 class Drawn(NamedTuple):
@@ -55,14 +53,6 @@ class Drawn(NamedTuple):
     noisy: Floats | None
     chosen: Ids
     released: Ids
-
-
-def model_of(setting: Setting, search: NeighborSearch) -> LanguageModel:
-    """The language model that a setting reads with, opened once."""
-    assert setting.reading is not None
-    public = setting.reading.model
-    opened: LanguageModel = search.computed_once(("language model", public), public.opened)
-    return opened
 
 
 def release_texts(
@@ -81,16 +71,11 @@ def release_texts(
     assert reading is not None
     own = random[:, : mechanism.draws(search.vocabulary.dimensions)]
     breaks = breaks_of_runs([(0, size) for size in sizes])
+    released = released_by_reading(mechanism, reading, ids, own, breaks, search)
     if reading.decoder is None:
-        assert isinstance(mechanism, ReadsReleased)
-        firsts = np.cumsum([0, *sizes])[:-1]
-        follows = np.zeros(len(ids), np.int64)
-        follows[firsts] = STARTS
-        released = mechanism.release_in_order(ids, own, search, places_after(follows))
         return Drawn(None, released, released)
     drawn = draw(mechanism, None, ids, own, search)
-    reader = Reader(reading.decoder, mechanism, search, model_of(setting, search))
-    return Drawn(drawn.noisy, drawn.chosen, reader.release(ids, own, breaks))
+    return Drawn(drawn.noisy, drawn.chosen, released)
 
 
 def point_of_texts(
@@ -134,7 +119,7 @@ def point_of_texts(
     }
     if isinstance(mechanism, Fluent) and setting.reading and setting.reading.decoder is None:
         candidates = candidates_of_fluent(
-            mechanism, model_of(setting, search), released, prior, search
+            mechanism, model_of(setting.reading, search), released, prior, search
         )
         found["released_word"] = _first(candidates, texts, ends)
         found |= shares("context", read_texts(candidates, texts, following))

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.analysis.measure import proportions
+from dxbeam.analysis.measure.public_parameters import Reading
+from dxbeam.analysis.measure.read_words import Texts
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import Mechanism, make_mechanism
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
@@ -53,7 +55,13 @@ def parse(text: str) -> list[float]:
     return [float(f"{number:.12g}") for number in numbers]
 
 
-def automatic(mechanism: Mechanism, ids: Ids, search: NeighborSearch) -> list[float]:
+def automatic(
+    mechanism: Mechanism,
+    ids: Ids,
+    search: NeighborSearch,
+    reading: Reading | None = None,
+    texts: Texts | None = None,
+) -> list[float]:
     """An even grid over the range in which words begin to come out as themselves.
 
     200 words are tried at 49 values of epsilon; the grid runs from where 1 % come out as themselves
@@ -63,8 +71,10 @@ def automatic(mechanism: Mechanism, ids: Ids, search: NeighborSearch) -> list[fl
       mechanism: with any epsilon.
       ids: int64 [B], the words that are measured, in random order.
       search: the vocabulary.
+      reading: what texts are read with, or None.
+      texts: where they are read together.
     """
-    defined, original = _tried(mechanism, ids, search)
+    defined, original = _tried(mechanism, ids, search, reading, texts)
     first = int(np.searchsorted(original > LEAST, True)) or 1
     last = int(np.searchsorted(original > MOST, True))
     low, high = defined[min(first, len(defined)) - 1], defined[min(last, len(defined) - 1)]
@@ -98,7 +108,11 @@ def by_shares(mechanism: Mechanism, ids: Ids, search: NeighborSearch, points: in
 
 
 def _tried(
-    mechanism: Mechanism, ids: Ids, search: NeighborSearch
+    mechanism: Mechanism,
+    ids: Ids,
+    search: NeighborSearch,
+    reading: Reading | None = None,
+    texts: Texts | None = None,
 ) -> tuple[list[float], npt.NDArray[np.float64]]:
     """Some epsilons in increasing order, and the share of original words at each of them."""
     generator = np.random.default_rng(0)  # a trial: nothing is released
@@ -106,8 +120,11 @@ def _tried(
     draws = mechanism.draws(search.vocabulary.dimensions)
     random = generator.integers(0, 2**64, (len(ids), draws), dtype=np.uint64)
     defined = _defined(mechanism, _PILOT_EPSILONS, search.vocabulary.dimensions)
-    sums = proportions.measure(mechanism, defined, [], ids, random, search)
-    return defined, np.asarray(sums.totals[0, :, 0] / sums.words)
+    first = texts and Texts((), texts.breaks[:_PILOT_WORDS])
+    sums = proportions.measure(
+        mechanism, defined, [], ids, random, search, reading=reading, texts=first
+    )
+    return defined, np.asarray(sums.totals[0, :, 0] / max(1, sums.words))
 
 
 def _defined(mechanism: Mechanism, epsilons: Sequence[float], dimensions: int) -> list[float]:

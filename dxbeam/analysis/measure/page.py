@@ -11,7 +11,7 @@ from apache_beam import pvalue
 
 from dxbeam import storage
 from dxbeam.analysis.measure import noise_figures, tables
-from dxbeam.analysis.measure.plan import Plan, Setting
+from dxbeam.analysis.measure.plan import Plan, Setting, nearest_laplace
 from dxbeam.analysis.measure.plausible_deniability import Repeated
 from dxbeam.analysis.measure.proportions import Sums
 from dxbeam.analysis.measure.tables import Row
@@ -20,6 +20,7 @@ from dxbeam.analysis.pages import figures
 from dxbeam.analysis.pages.model import Figure, Page
 from dxbeam.analysis.pages.page import REPORT, Heading, figure, flags, render
 from dxbeam.analysis.theory import noise_shape, one_dimension
+from dxbeam.transforms.reading.draw_texts import MOST_WORDS
 
 _DRAWS = 10_000
 _NUMBERS = 3_000_000  # of noise that is drawn for one picture
@@ -106,7 +107,8 @@ def found(
 ) -> Found:
     """The rows of all tables."""
     weighting, words = plan.sample.weighting, heading.vocabulary["words"]
-    with_noise = [word for part, word in repeated if plan.settings[part].mechanism == "laplace"]
+    laplace = nearest_laplace(plan.settings)
+    with_noise = [word for part, word in repeated if plan.settings[part] is laplace]
     settings = list(enumerate(plan.settings))
     return Found(
         [
@@ -142,6 +144,7 @@ def page(plan: Plan, heading: Heading, rows: Found, left_out: int) -> str:
         ),
         heading=heading,
         sample=plan.sample,
+        most_words=MOST_WORDS,
         by_frequency=plan.sample.weighting == BY_FREQUENCY,
         left_out=left_out,
         parts=[_part(setting, heading, rows) for setting in plan.settings],
@@ -164,7 +167,7 @@ def page(plan: Plan, heading: Heading, rows: Found, left_out: int) -> str:
 
 
 def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
-    guarantee = setting.made().guarantee()
+    guarantee = setting.configuration().guarantee()
     shares = _own(setting, rows.proportions)
     made = []
     for c, group in itertools.groupby(shares, key=lambda row: row["rank_c"]):
@@ -250,7 +253,7 @@ def _geometry_figures(plan: Plan, rows: Found) -> list[Figure]:
 
 def _noise_figures(plan: Plan, dimensions: int) -> list[Figure]:
     """The paper's Figures 1 and 4, where its mechanism is measured."""
-    laplace = next((s for s in plan.settings if s.mechanism == "laplace"), None)
+    laplace = nearest_laplace(plan.settings)
     if laplace is None:
         return []
     epsilon = laplace.epsilons[len(laplace.epsilons) // 2]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from dxbeam.analysis.measure import grids
 from dxbeam.analysis.measure.public_parameters import (
+    DECODE,
+    LOSS,
     Known,
     Reading,
     Value,
@@ -20,16 +22,26 @@ from dxbeam.analysis.measure.public_parameters import (
     with_reading,
     written,
 )
+from dxbeam.analysis.measure.read_words import texts_of
 from dxbeam.analysis.measure.word_sample import UNIFORM, WordSample
 from dxbeam.analysis.theory import geometry
 from dxbeam.analysis.theory.geometry import Bounds, Nearer, Threshold
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms import MECHANISMS, Mechanism, check_vocabulary, make_mechanism
+from dxbeam.mechanisms import (
+    MECHANISMS,
+    ChoosesWords,
+    Mechanism,
+    check_vocabulary,
+    make_mechanism,
+)
 from dxbeam.mechanisms.public.importance import Importance
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.reader import why_not_decoded
+
+_POINTS_OF_CHANNELS = 10  # the sums of a channel take long, and are of one epsilon
 
 REPEATED_WORDS = 100
 """How many words are released again and again; fewer where fewer are measured."""
@@ -75,6 +87,11 @@ class Setting(NamedTuple):
     def reading(self) -> Reading | None:
         """What it reads texts with; None where words are released one by one."""
         return reading_of(self.parameters)
+
+    def configuration(self) -> Configuration:
+        """The settings of a release at the first epsilon; none asks for consent."""
+        decoder = self.reading.decoder if self.reading else None
+        return Configuration(self.made(), decoder=decoder, allow_unsound=True)
 
     @property
     def parameters_text(self) -> str:
@@ -128,19 +145,18 @@ def plan(question: Question, sample: WordSample, search: NeighborSearch) -> Plan
 
     Words of a corpus are not repeated, as a table of single words would quote the corpus.
     """
-    ids = np.array(sample.ids, np.int64)
     settings = [
         Setting(
             *named,
             epsilons_of(named[1], question.epsilons)
-            or tuple(grids.automatic(made(named, importance=question.importance), ids, search)),
+            or tuple(grid_of(named, sample, search, question.importance)),
             question.rank_cs,
             question.importance,
         )
         for named in question.mechanisms
     ]
-    thresholds = geometry.thresholds(ids, search)
-    laplace = next((setting for setting in settings if setting.mechanism == "laplace"), None)
+    thresholds = geometry.thresholds(np.array(sample.known_ids, np.int64), search)
+    laplace = nearest_laplace(settings)
     repeated = sample.ids[:REPEATED_WORDS]
     if sample.weighting != UNIFORM or not question.repeats:
         repeated = []
@@ -157,6 +173,34 @@ def plan(question: Question, sample: WordSample, search: NeighborSearch) -> Plan
         if laplace and repeated
         else [],
     )
+
+
+def nearest_laplace(settings: Sequence[Setting]) -> Setting | None:
+    """The mechanism that the paper's geometry is about: laplace, without a decoder."""
+    return next(
+        (one for one in settings if one.mechanism == "laplace" and one.reading is None), None
+    )
+
+
+def grid_of(
+    named: Named,
+    sample: WordSample,
+    search: NeighborSearch,
+    importance: NamedWeights | None = None,
+) -> list[float]:
+    """A grid over the range in which the words begin to come out as themselves.
+
+    Of words that are decoded after the mechanism chose them it is the range before decoding, at a
+    few points.
+    """
+    mechanism, reading = made(named, importance=importance), reading_of(named[1])
+    known = np.array(sample.known_ids, np.int64)
+    if reading is None:
+        return grids.automatic(mechanism, known, search)
+    if reading.decoder and isinstance(mechanism, ChoosesWords):
+        return grids.by_shares(mechanism, known, search, _POINTS_OF_CHANNELS)
+    ids = np.array(sample.ids, np.int64)
+    return grids.automatic(mechanism, ids, search, reading, texts_of(sample))
 
 
 def made(
@@ -179,6 +223,17 @@ def without_consent() -> tuple[str, ...]:
     return tuple(name for name in MECHANISMS if promises(name))
 
 
+def decoding(decode: str | None, decode_loss: str | None) -> dict[str, str]:
+    """The flags of a decoder, as parameters of mechanisms; without those that are None."""
+    flags = ((DECODE, decode), (LOSS, decode_loss))
+    return {name: value for name, value in flags if value is not None}
+
+
+def decodable() -> tuple[str, ...]:
+    """Names of the mechanisms whose draws can be decoded."""
+    return tuple(name for name in MECHANISMS if not why_not_decoded(made((name, ()))))
+
+
 def promises(name: str, parameters: Sequence[tuple[str, Value]] = ()) -> bool:
     """Whether a mechanism promises something for every word.
 
@@ -191,7 +246,10 @@ def promises(name: str, parameters: Sequence[tuple[str, Value]] = ()) -> bool:
 
 
 def named_mechanisms(
-    text: str, every: Sequence[str] = tuple(MECHANISMS), language_model: Known | None = None
+    text: str,
+    every: Sequence[str] = tuple(MECHANISMS),
+    language_model: Known | None = None,
+    of_all: Mapping[str, str] | None = None,
 ) -> tuple[Named, ...]:
     """``"laplace,gaussian:delta=1e-6"`` as names and parameters.
 
@@ -199,11 +257,13 @@ def named_mechanisms(
       text: as above, or ``all``.
       every: what ``all`` stands for.
       language_model: what decoders and ``fluent`` read with, or None.
+      of_all: parameters of all of them, which none may name again.
 
     Raises:
       ConfigurationError: there is no such mechanism, it has no such parameter, cannot be decoded,
         or is named twice; or decoders without a language model.
     """
+    of_all = of_all or {}
     listed: list[Named] = []
     for entry in (",".join(every) if text == "all" else text).split(","):
         name, *given = re.split(r":(?!//)", entry.strip())  # not that of a URI
@@ -212,7 +272,11 @@ def named_mechanisms(
             raise ConfigurationError("`mechanisms`: epsilon is what is measured; leave it out")
         if "importance" in parameters:
             raise ConfigurationError("`mechanisms`: importance has a separate flag, `importance`")
-        known = with_reading(name, read(parameters), language_model)
+        if again := of_all.keys() & parameters.keys():
+            raise ConfigurationError(
+                f"`mechanisms` {text}: {min(again)} is given for all of them; give it once"
+            )
+        known = with_reading(name, read({**parameters, **of_all}), language_model)
         named = name, tuple(sorted(known.items()))
         try:
             mechanism, reading = made(named), reading_of(named[1])

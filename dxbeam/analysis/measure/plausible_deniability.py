@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dxbeam.analysis.measure.every_epsilon import Floats, Ids
-from dxbeam.analysis.measure.proportions import released_words
+from dxbeam.analysis.measure.proportions import read_words, released_words
+from dxbeam.analysis.measure.public_parameters import Reading
 from dxbeam.analysis.theory.exponential_shares import expected_releases, is_exact
 from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import Random
@@ -49,6 +50,7 @@ def repeat(
     random: Random,
     search: NeighborSearch,
     threads: int = 2,
+    reading: Reading | None = None,
 ) -> list[Repeated]:
     """Releases words again and again.
 
@@ -61,15 +63,19 @@ def repeat(
         tem, for which expected counts are computed.
       search: the vocabulary.
       threads: blocks of words that are computed side by side.
+      reading: what words are read with, each by itself; or None.
     """
-    if is_exact(mechanism):
+    if reading is None and is_exact(mechanism):
         expected = expected_releases(mechanism, epsilons, ids, repeats, search)
         return [
             Repeated(int(word), search.vocabulary.words[word], repeats, *counts)
             for word, counts in zip(ids, expected, strict=True)
         ]
     every = np.repeat(ids, repeats)
-    released = released_words(mechanism, epsilons, every, random, search, threads)
+    if reading is None:
+        released = released_words(mechanism, epsilons, every, random, search, threads)
+    else:
+        released = read_words(mechanism, reading, epsilons, every, random, search, threads)
     nearest = search.nearest_neighbors(ids, min(2, len(search.vocabulary)))[:, -1]
     made = []
     for word, other, outputs in zip(

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dxbeam.errors import ConfigurationError
+from dxbeam.language.artifact import language_model_handle
 from dxbeam.mechanisms.constants.exact_constant import ExactConstant
-from dxbeam.mechanisms.public.public_model import PublicModel
-from dxbeam.text.decoding.decoder import Decoder, decoder_of
+from dxbeam.mechanisms.public.public_model import PublicModel, public_model
+from dxbeam.text.decoding.decoder import CONTEXT, Decoder, decoder_of
 from dxbeam.text.public.base_file import read_base
 from dxbeam.text.public.constant_file import read_constant
 
@@ -56,6 +57,9 @@ class Known:
 Value = str | Known
 """Of a parameter."""
 
+Mechanism = tuple[str, Iterable[tuple[str, Value]]]
+"""A mechanism's name and its parameters other than epsilon."""
+
 
 class Reading(NamedTuple):
     """A language model that a setting reads texts with.
@@ -67,6 +71,11 @@ class Reading(NamedTuple):
 
     model: PublicModel
     decoder: Decoder | None = None
+
+    @property
+    def together(self) -> bool:
+        """Whether a released word depends on those around it."""
+        return self.decoder is None or self.decoder.kind == CONTEXT
 
 
 class Written(NamedTuple):
@@ -106,6 +115,15 @@ def read(parameters: dict[str, str]) -> dict[str, Value]:
     return found
 
 
+def named_model(uri: str | None) -> Known | None:
+    """The language model that a flag names, if it names one.
+
+    Raises:
+      DxbeamError: it cannot be opened.
+    """
+    return Known(uri, public_model(language_model_handle(uri))) if uri else None
+
+
 def with_reading(
     name: str, parameters: dict[str, Value], language_model: Known | None
 ) -> dict[str, Value]:
@@ -131,8 +149,8 @@ def with_reading(
         return found
     if language_model is None:
         raise ConfigurationError(
-            "`mechanisms`: decode reads with a public language model; name it with "
-            "`language_model` of dxbeam frontier, or leave decode out"
+            f"decode={decoder.kind} reads with a public language model; name it with "
+            "`language_model`, or leave decode out"
         )
     found[DECODE] = Known(decoder.kind, Reading(language_model.value, decoder))
     found.update({LOSS: Known(loss, None)} if loss else {})
@@ -147,6 +165,44 @@ def reading_of(parameters: Iterable[tuple[str, Value]]) -> Reading | None:
         if name == MODEL and isinstance(value, Known) and value.value is not None:
             return Reading(value.value)
     return None
+
+
+def reads_together(mechanisms: Iterable[Mechanism]) -> bool:
+    """Whether one of these releases words that depend on those around them."""
+    readings = [reading_of(parameters) for _, parameters in mechanisms]
+    return any(reading and reading.together for reading in readings)
+
+
+def check_readings(
+    mechanisms: Iterable[Mechanism],
+    language_model: Known | None,
+    texts: bool,
+    where: str,
+) -> None:
+    """Refuses a language model of no use, and words that are read together but come without texts.
+
+    Args:
+      mechanisms: each with its parameters.
+      language_model: what was named.
+      texts: whether there are texts to measure on.
+      where: what to do where there are none and some are needed.
+
+    Raises:
+      ConfigurationError: says which.
+    """
+    readings = [(name, reading_of(parameters)) for name, parameters in mechanisms]
+    if language_model is not None and not any(reading for _, reading in readings):
+        raise ConfigurationError(
+            "`language_model` is read by fluent and by decoders (prior, context); name one of "
+            "them, or leave `language_model` out"
+        )
+    for name, reading in readings:
+        if reading and reading.together and not texts:
+            how = f" with decode={reading.decoder.kind}" if reading.decoder else ""
+            raise ConfigurationError(
+                f"{name}{how} releases words that depend on those around them, so it is measured "
+                f"on texts; {where}"
+            )
 
 
 def arguments(parameters: Iterable[tuple[str, Value]]) -> dict[str, Any]:

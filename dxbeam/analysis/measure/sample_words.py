@@ -1,4 +1,4 @@
-"""SampleWords: a vocabulary, or a corpus whose words are counted -> the words that are measured."""
+"""SampleWords: a vocabulary or a corpus -> the words that are measured."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 from apache_beam import pvalue
 
-from dxbeam.analysis.measure.word_sample import sample_by_frequency, uniform_sample
+from dxbeam.analysis.measure.word_sample import (
+    BY_FREQUENCY,
+    NOTHING_KNOWN,
+    WordSample,
+    sample_by_frequency,
+    uniform_sample,
+)
+from dxbeam.errors import CorpusError
+from dxbeam.transforms.reading.draw_texts import DrawnTexts, DrawTexts
 
 
 class SampledWords(NamedTuple):
@@ -32,19 +40,30 @@ class SampleWords(beam.PTransform):
       counting: counts the words of a corpus, PBegin -> what has ``counts`` and ``left_out`` as
         ``transforms.count_words.WordCounts`` has them; words are then drawn by frequency. None for
         words of the vocabulary, all alike.
+      drawing: draws texts of a corpus, whose words are then measured in their places; None for
+        words that are drawn one by one.
     """
 
     def __init__(
-        self, words: int, vocabulary: int, seed: int, counting: beam.PTransform | None = None
+        self,
+        words: int,
+        vocabulary: int,
+        seed: int,
+        counting: beam.PTransform | None = None,
+        drawing: DrawTexts | None = None,
     ):
         super().__init__()
         self._words = words
         self._vocabulary = vocabulary
         self._seed = seed
         self._counting: Any = counting
+        self._drawing = drawing
 
     def expand(self, begin: pvalue.PBegin) -> SampledWords:
-        """Counts where there is a corpus, and draws."""
+        """Reads where there is a corpus, and draws."""
+        if self._drawing is not None:
+            texts = begin | "Texts" >> self._drawing
+            return SampledWords(texts.drawn | "Draw" >> beam.Map(_of_texts), texts.left_out)
         if self._counting is None:
             uniform = uniform_sample(self._words, self._vocabulary, self._seed)
             return SampledWords(
@@ -53,3 +72,20 @@ class SampleWords(beam.PTransform):
         counted = begin | "Count" >> self._counting
         sample = counted.counts | "Draw" >> beam.Map(sample_by_frequency, self._words, self._seed)
         return SampledWords(sample, counted.left_out)
+
+
+def _of_texts(drawn: DrawnTexts) -> WordSample:
+    """Texts whose words are measured in their places.
+
+    Raises:
+      CorpusError: no word of the corpus is in the vocabulary.
+    """
+    texts, known, unknown = drawn
+    if not known:
+        raise CorpusError(NOTHING_KNOWN)
+    ids, breaks, sizes = [], [], []
+    for _, its_ids, its_breaks in texts:
+        ids += its_ids
+        breaks += its_breaks
+        sizes.append(len(its_ids))
+    return WordSample(BY_FREQUENCY, ids, known, unknown, sizes, breaks)

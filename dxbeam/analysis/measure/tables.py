@@ -32,7 +32,7 @@ def proportion_rows(
     setting: Setting, weighting: str, sums: Sums, confidence: float = CONFIDENCE
 ) -> Iterator[Row]:
     """proportions.parquet: shares of original, close and distant words, each with its interval."""
-    for shares in shares_of(sums, setting.made(), setting.epsilons, setting.rank_cs, confidence):
+    for shares in shares_of(sums, setting.epsilons, setting.rank_cs, confidence):
         row = {
             **_of(setting),
             "weighting": weighting,

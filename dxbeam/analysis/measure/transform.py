@@ -7,7 +7,7 @@ part and the number of the batch: however the work is divided, the result is the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -20,6 +20,7 @@ from dxbeam.analysis.measure import proportions
 from dxbeam.analysis.measure.plan import Plan, Question, Setting, plan
 from dxbeam.analysis.measure.plausible_deniability import Repeated, repeat
 from dxbeam.analysis.measure.proportions import Sums
+from dxbeam.analysis.measure.read_words import Texts, texts_of
 from dxbeam.analysis.measure.word_sample import WordSample
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -32,6 +33,7 @@ BATCHES = "batches"
 """What progress is counted in."""
 
 _RELEASES_PER_TASK = 256
+_WORDS_OF_TEXTS = 1024  # a task, as reading some sentences at once takes less time for each
 
 _ONCE, _AGAIN = 0, 1  # apart in the seed, so that no two measurements share noise
 
@@ -45,6 +47,7 @@ class Task(NamedTuple):
       setting: what is measured.
       ids: the words.
       repeats: how often each word is released.
+      texts: which of the words are read together; None for words that were drawn one by one.
     """
 
     part: int
@@ -52,6 +55,7 @@ class Task(NamedTuple):
     setting: Setting
     ids: list[int]
     repeats: int
+    texts: Texts | None = None
 
 
 def tasks(part: int, setting: Setting, ids: list[int], repeats: int = 1) -> Iterator[Task]:
@@ -59,6 +63,31 @@ def tasks(part: int, setting: Setting, ids: list[int], repeats: int = 1) -> Iter
     step = max(1, _RELEASES_PER_TASK // repeats)
     for batch, start in enumerate(range(0, len(ids), step)):
         yield Task(part, batch, setting, ids[start : start + step], repeats)
+
+
+def tasks_of(part: int, setting: Setting, sample: WordSample) -> Iterator[Task]:
+    """All batches of a part that is a sample; texts are kept whole."""
+    texts = texts_of(sample)
+    if texts is None:
+        yield from tasks(part, setting, sample.ids)
+        return
+    ends = np.cumsum(texts.sizes)
+    first = start = 0
+    for batch, numbers in enumerate(_some_texts(texts.sizes)):
+        stop = int(ends[numbers - 1])
+        own = Texts(texts.sizes[first:numbers], texts.breaks[start:stop])
+        yield Task(part, batch, setting, sample.ids[start:stop], 1, own)
+        first, start = numbers, stop
+
+
+def _some_texts(sizes: Sequence[int]) -> Iterator[int]:
+    """Behind which texts a batch ends."""
+    words = 0
+    for number, size in enumerate(sizes, 1):
+        words += size
+        if words >= _WORDS_OF_TEXTS or number == len(sizes):
+            yield number
+            words = 0
 
 
 class SharedSearch:
@@ -206,6 +235,8 @@ class _MeasureShares(_Noisy):
             self._random(task, _ONCE),
             self._search,
             self._threads,
+            task.setting.reading,
+            task.texts,
         )
         self._progress.count(**{BATCHES: 1})
         yield task.part, sums
@@ -222,6 +253,7 @@ class _RepeatWords(_Noisy):
             self._random(task, _AGAIN),
             self._search,
             self._threads,
+            task.setting.reading,
         )
         self._progress.count(**{BATCHES: 1})
         for word in repeated:

@@ -16,8 +16,9 @@ from dxbeam.commands.flags.flag import Flag, topic
         "NAMES",
         "mechanisms to measure, such as laplace,santext, or all (for frontier, all that "
         "need no consent); with parameters, such as gaussian:delta=1e-6:distance=5; "
-        "of santext and tem these include base, base_exponent and constant_scan, which dxbeam "
-        "sanitize takes as flags (default laplace)",
+        "of santext and tem these include base, base_exponent and constant_scan, and of all that "
+        "can be decoded decode and decode_loss, which dxbeam sanitize takes as flags (default "
+        "laplace)",
         default="laplace",
     ),
     Flag(

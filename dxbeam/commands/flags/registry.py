@@ -114,6 +114,16 @@ _FILES = (
     "are decompressed"
 )
 _ANY_CORPUS = {"input": f"{_FILES} (default: none; words of the vocabulary are tried)"}
+_DECODER = ("decode", "decode_loss", "language_model")
+_SHARES_OF_DECODED = {
+    "decode": "measure words as they are after decoding. prior: each by itself, by a public "
+    "language model's frequencies. context: in the texts of --input, which it needs (default "
+    "nearest: what is drawn)",
+    "decode_loss": "with --decode prior or context: 'word' (default) or 'distance', as in dxbeam "
+    "sanitize",
+    "language_model": "what dxbeam build-language-model wrote for this vocabulary, local or gs://, "
+    "or 'demo' with the demo vocabulary; needed with a decoder, and with fluent in texts",
+}
 
 AUDIT = Command(
     "audit",
@@ -148,9 +158,9 @@ CALIBRATE = Command(
     needed=("vocabulary", "output"),
     takes=(
         CalibrateOptions, "mechanism", "parameters", "allow_unsound", "epsilons", "rank_cs",
-        "words", "seed", *_CORPUS_AND_WORDS,
+        "words", "seed", *_DECODER, *_CORPUS_AND_WORDS,
     ),
-    meanings=_ANY_CORPUS,
+    meanings={**_ANY_CORPUS, **_SHARES_OF_DECODED},
 )  # fmt: skip
 
 DECODE = Command(
@@ -206,8 +216,8 @@ FRONTIER = Command(
 MEASURE = Command(
     "measure",
     needed=("vocabulary", "output"),
-    takes=(MeasureOptions, "importance", *_CORPUS_AND_WORDS),
-    meanings=_ANY_CORPUS,
+    takes=(MeasureOptions, "importance", *_DECODER, *_CORPUS_AND_WORDS),
+    meanings={**_ANY_CORPUS, **_SHARES_OF_DECODED},
 )
 
 RELEASE_VECTORS = Command(

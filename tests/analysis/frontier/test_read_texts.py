@@ -46,7 +46,7 @@ def test_texts_are_released_as_by_the_sanitizer(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "model", "said"),
     [
-        ("laplace:decode=context", None, "name it with `language_model` of dxbeam frontier"),
+        ("laplace:decode=context", None, "name it with `language_model`"),
         ("laplace:decode=best", NAMED, "`decode`"),
         ("laplace:decode_loss=word", NAMED, "`decode_loss` is of use with `decode`"),
         ("fluent:decode=context", NAMED, "`decode` goes with no `mechanisms` fluent"),

@@ -26,7 +26,7 @@ def measure(mechanism, epsilons, rank_cs, ids, random, search):
         proportions.measure(mechanism, epsilons, rank_cs, ids[part], random[part], search)
         for part in (slice(None, middle), slice(middle, None))
     ]
-    return shares_of(parts[0].plus(parts[1]), mechanism, epsilons, rank_cs)
+    return shares_of(parts[0].plus(parts[1]), epsilons, rank_cs)
 
 
 EPSILONS = [1.0, 1.5, 2.0, 2.5, 3.0]
