@@ -224,8 +224,8 @@ def _kill_processes_below() -> None:
     """Kills what this process started, and what that started, where the system lists it (Linux)."""
     subprocess.Popen = _start_nothing  # type: ignore[misc, assignment]
     until = time.monotonic() + _KILLING_SECONDS
-    while (found := _processes_below()) and time.monotonic() < until:
-        for pid in found:
+    while (running := _processes_below()) and time.monotonic() < until:
+        for pid in running:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.02)
@@ -244,7 +244,7 @@ def _processes_below() -> list[int]:
             continue
         if state != "Z":  # it has ended, and nobody asked how
             children.setdefault(int(parent), []).append(int(folder.name))
-    found = list(children.get(os.getpid(), []))
-    for pid in found:  # which grows
-        found += children.get(pid, [])
-    return found
+    below = list(children.get(os.getpid(), []))
+    for pid in below:  # which grows
+        below += children.get(pid, [])
+    return below

@@ -70,9 +70,9 @@ def local_workers(options: PipelineOptions) -> int | None:
 
 def search_threads(options: PipelineOptions) -> int:
     """Threads a search may use: the flag, or locally the cores divided by the workers, or 1."""
-    given = options.view_as(ProcessOptions).search_threads
-    if given:
-        return int(given)
+    threads = options.view_as(ProcessOptions).search_threads
+    if threads:
+        return int(threads)
     workers = local_workers(options)
     return 1 if workers is None else max(1, cores() // workers)
 

@@ -32,10 +32,10 @@ def check_empty(prefix: str) -> None:
     if (reason := storage.why_unwritable(prefix)) is not None:
         raise OutputError(f"{prefix} cannot be written: {reason}")
     try:
-        found = storage.first_file_below(prefix)
+        first = storage.first_file_below(prefix)
     except OSError as error:
         raise OutputError(f"{prefix} cannot be listed ({type(error).__name__})") from None
-    if found is not None:
+    if first is not None:
         unfinished = not storage.exists(storage.join(prefix, RELEASE))
         mend = (
             "it looks like a run that is under way or did not finish: if none is under way, "
@@ -43,7 +43,7 @@ def check_empty(prefix: str) -> None:
             if unfinished and is_taken(prefix)
             else "choose a fresh one"
         )
-        raise OutputError(f"{prefix} is not empty (it holds {found}); {mend}")
+        raise OutputError(f"{prefix} is not empty (it holds {first}); {mend}")
 
 
 def take_fresh(prefix: str, run: str) -> None:
@@ -212,11 +212,11 @@ def complete(prefix: str, content: Mapping[str, Any]) -> None:
     """
     path, run = storage.join(prefix, RELEASE), content.get("run")
     if storage.exists(path):
-        found = manifest.read(prefix)
-        if found.get("run") != run:
+        released = manifest.read(prefix)
+        if released.get("run") != run:
             raise OutputError(f"{path} was written by another run; choose another output")
         if run is not None:
-            content = found
+            content = released
     elif run is not None:
         if not _decide(prefix, f"release {run}"):
             raise _claim_lost(prefix)

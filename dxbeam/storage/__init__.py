@@ -133,8 +133,8 @@ def match(pattern: str) -> list[tuple[str, int]]:
     # Beam lists the folder that a glob begins with, and finds nothing where it names none.
     here = "./" if is_local(path) and "/" not in re.split(r"[*?\[]", path, maxsplit=1)[0] else ""
     [result] = _reached(path).match([here + path])
-    found = ((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
-    return sorted((path.removeprefix(here), size) for path, size in found)
+    files = ((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
+    return sorted((path.removeprefix(here), size) for path, size in files)
 
 
 def names_below(directory: str) -> Iterator[str]:

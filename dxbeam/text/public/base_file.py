@@ -44,19 +44,19 @@ def read_base(source: str, exponent: float = 1.0) -> BaseMeasure:
         )
     content = read_bytes("base", source, NAMED)
     shares: dict[str, float] = {}
-    for where, word, given in weighted_words("base", source, content):
+    for where, word, weight in weighted_words("base", source, content):
         if word in shares:
             raise ConfigurationError(f"{where}: this word is listed already; remove one")
-        shares[word] = _number(given, where)
+        shares[word] = _number(weight, where)
     if not any(shares.values()):
         raise ConfigurationError(f"`base` {source}: holds no word with a number above 0")
     read_from = source.rpartition("/")[2], hashlib.sha256(content).hexdigest()
     return ListedBase(shares, exponent, FILE, read_from)
 
 
-def _number(given: object, where: str) -> float:
+def _number(value: object, where: str) -> float:
     try:
-        number = float(str(given))
+        number = float(str(value))
     except ValueError:
         number = math.nan
     if not 0 <= number < math.inf:

@@ -52,19 +52,19 @@ def read_importance(source: str) -> Importance:
         return WordWeights(dict.fromkeys(LISTS[name], weight), name)
     content = read_bytes("importance", source, NAMED)
     weights: dict[str, float] = {}
-    for where, word, given in weighted_words("importance", source, content):
+    for where, word, number in weighted_words("importance", source, content):
         if word in weights:
             raise ConfigurationError(f"{where}: this word has a weight already; remove one")
-        weights[word] = _weight(given, where)
+        weights[word] = _weight(number, where)
     if not any(weights.values()):
         raise ConfigurationError(f"`importance` {source}: holds no word with a weight above 0")
     read_from = source.rpartition("/")[2], hashlib.sha256(content).hexdigest()
     return WordWeights(weights, FILE, read_from)
 
 
-def _weight(given: object, where: str) -> float:
+def _weight(value: object, where: str) -> float:
     try:
-        return checked_weight(float(str(given)))
+        return checked_weight(float(str(value)))
     except (ValueError, ConfigurationError) as error:
         said = str(error) if isinstance(error, ConfigurationError) else "the weight is no number"
         raise ConfigurationError(f"{where}: {said}") from None
