@@ -46,7 +46,7 @@ class Listed(NamedTuple):
 
 
 def listed(
-    flag: str, source: str, names: Iterable[str], kind: str, read: Callable[[object, str], float]
+    flag: str, source: str, names: Sequence[str], kind: str, read: Callable[[object, str], float]
 ) -> Listed:
     """Words and numbers of a file, no word twice, and not all numbers 0.
 
