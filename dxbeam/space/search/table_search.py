@@ -40,11 +40,10 @@ from dxbeam.space.search.order_candidates import (
 )
 
 _WORDS_PER_TILE = 512  # measured, as is the sample
-_LEAST_SAMPLE, _MOST_SAMPLE = 1 << 10, 1 << 15
+_MOST_SAMPLE = 1 << 15
 _SAMPLE_EVERY = 16  # one of this many words is in the sample, where that is not too few or too many
 _GROUP = 8
 _GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less whole numbers, are spread evenly, with no period
-_SURVIVORS = 32  # times as many words as are asked for: with more, the bounds are too wide
 
 Table = tuple[npt.NDArray[np.int32], Floats]
 """Neighbours int32 [B, depth], and radii float64 [B]."""
@@ -61,6 +60,9 @@ class TableSearch:
       bounds: of the same words.
       row_by_row: searches those words for which bounds decide too little.
       threads: how many search at once, each a tile of words.
+      least_sample: how many words guess, at least, how near the nearest are.
+      survivors: times the words asked for that the bounds may leave; with more than these
+        the bounds are too wide, and words are searched one by one.
     """
 
     def __init__(
@@ -69,10 +71,13 @@ class TableSearch:
         bounds: ScoreBounds,
         row_by_row: RowByRow,
         threads: int = 1,
+        *,
+        least_sample: int = 1 << 10,
+        survivors: int = 32,
     ):
-        self._vectors = np.asarray(vectors)
+        self._vectors, self._survivors_per_word = np.asarray(vectors), survivors
         self._bounds, self._row_by_row, self._threads = bounds, row_by_row, threads
-        size = min(max(len(vectors) // _SAMPLE_EVERY, _LEAST_SAMPLE), _MOST_SAMPLE, len(vectors))
+        size = min(max(len(vectors) // _SAMPLE_EVERY, least_sample), _MOST_SAMPLE, len(vectors))
         sample = np.unique((np.arange(size) * _GOLDEN % 1 * len(vectors)).astype(np.int64))
         self._sample_size, self._sample = len(sample), bounds.among(sample)
 
@@ -120,7 +125,7 @@ class TableSearch:
         tile, sample = self._bounds.tile(queries), self._sample.tile(queries)
         if tile is not None and sample is not None:
             guesses = self._guesses(sample, len(ids), count)
-            survivors = self._survivors(tile, ids, guesses, _SURVIVORS * count)
+            survivors = self._survivors(tile, ids, guesses, self._survivors_per_word * count)
             if survivors is not None:
                 candidates, missed = self._candidates(tile, ids, guesses, survivors, count)
                 return nearest_of(candidates, self._vectors, ids, depth, radius_rank), missed
