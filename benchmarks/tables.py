@@ -17,6 +17,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.risk_tables import (
+    ATTACKED,
+    HEADINGS,
+    RISK_TABLES,
+    RiskTable,
+    attacked,
+    columns_of,
+    settings_at,
+)
+
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs" / "results"
 RESULTS = ROOT / "benchmarks" / "results"
@@ -225,18 +235,43 @@ def drawn(name: str) -> str:
       KeyError: there is no such table.
       ValueError: it has no rows.
     """
+    if name in RISK_TABLES:
+        return _drawn_at_risk(RISK_TABLES[name])
+    if name in ATTACKED:
+        return _drawn_attacked(ATTACKED[name])
     table = TABLES[name]
     rows = rows_of(table)
     if not rows:
         raise ValueError(f"no rows for the table {name}: run its benchmark first")
-    lines = [
-        "| " + " | ".join(table.columns) + " |",
-        "|" + "---|" * len(table.columns),
-        *("| " + " | ".join(cell(row) for cell in table.columns.values()) + " |" for row in rows),
-        "",
-        _measured(rows),
+    cells = [[cell(row) for cell in table.columns.values()] for row in rows]
+    return _page_table(list(table.columns), cells, rows)
+
+
+def _drawn_at_risk(table: RiskTable) -> str:
+    settings, rows = settings_at(table)
+    cells = [
+        [_setting(":".join(filter(None, each.point[:2]))), *columns_of(each)] for each in settings
     ]
-    return "\n".join(lines) + "\n"
+    return _page_table(["released", *HEADINGS], cells, rows)
+
+
+def _drawn_attacked(private: str) -> str:
+    headings, rows = attacked(private)
+    cells = [[_setting(row["mechanism"]), _epsilon(row), *each] for row, each in rows]
+    return _page_table(["released", "ε", *headings], cells, [row for row, _ in rows])
+
+
+def _setting(written: str) -> str:
+    """A setting as benchmarks/attacked.py takes it, in words."""
+    mechanism, _, decoded = written.partition(":decode=")
+    return _released({"mechanism": mechanism, "reader": decoded or "nearest"})
+
+
+def _page_table(headings: Sequence[str], cells: Sequence[Sequence[str]], rows: list[Row]) -> str:
+    lines = [headings, ["---"] * len(headings), *cells]
+    drawn_lines = ["| " + " | ".join(line) + " |" for line in lines]
+    drawn_lines[1] = "|" + "---|" * len(headings)
+    return "\n".join([*drawn_lines, "", _measured(rows)]) + "\n"
 
 
 def _measured(rows: Sequence[Row]) -> str:

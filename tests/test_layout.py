@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+MODULES = sorted((ROOT / "tests").rglob("*.py"))
+TESTS = [path for path in MODULES if path.name.startswith("test_")]
+FIXTURES = [path for path in MODULES if path.name == "conftest.py"]
 
 WITHOUT_A_ROOM = {
     "": "the whole project, and the files of dxbeam/ that are in no room",
@@ -64,9 +66,19 @@ def test_tests_are_in_the_folder_of_what_they_test() -> None:
 
 
 def test_no_test_imports_another() -> None:
-    """But the page of the house is drawn from what the test of the house knows."""
-    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in TESTS}
+    """Nor a conftest, which has fixtures only; but the house is drawn by the test of the house."""
+    paths = [path.relative_to(ROOT).with_suffix("") for path in (*TESTS, *FIXTURES)]
+    modules = {".".join(path.parts) for path in paths}
     modules.remove("tests.test_architecture")
-    for path in (*TESTS, *(ROOT / "tests" / "support").glob("*.py")):
+    for path in MODULES:
         imported = modules & set(_imported(path))
         assert not imported, f"{path.relative_to(ROOT)}: what tests share is in tests/support"
+
+
+def test_tools_are_in_support_or_with_the_tests_of_no_room() -> None:
+    for path in set(MODULES) - {*TESTS, *FIXTURES}:
+        if path.name != "__init__.py":
+            folder = path.relative_to(ROOT / "tests").parts[0]
+            assert folder in WITHOUT_A_ROOM, (
+                f"{path.relative_to(ROOT)}: a tool, or a test without test_?"
+            )

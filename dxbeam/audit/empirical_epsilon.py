@@ -32,7 +32,11 @@ _CHOOSING = 0.01
 
 
 def empirical_epsilon(
-    first: Ids, second: Ids, error: float, distinguisher: Distinguisher | None = None
+    first: Ids,
+    second: Ids,
+    error: float,
+    distinguisher: Distinguisher | None = None,
+    delta: float = 0.0,
 ) -> float:
     """A lower bound on the privacy loss between two documents, in nats.
 
@@ -42,20 +46,21 @@ def empirical_epsilon(
       error: the probability that the bound is above the loss, at most.
       distinguisher: None for one that learns from a third of the releases which words, and which
         words together, are commoner for which document.
+      delta: of a promise of (epsilon, delta).
 
     Returns:
       The bound; -inf where nothing can be said.
     """
     learning, choosing, counting = ((first[part::3], second[part::3]) for part in range(3))
     score = distinguisher or learnt(*learning)
-    chosen = [score(side) for side in choosing]
-    tried = [_threshold(*chosen), _threshold(-chosen[1], -chosen[0])]
+    ours, theirs = (score(side) for side in choosing)
+    tried = [_threshold(ours, theirs, delta), _threshold(-theirs, -ours, delta)]
     one, other = (score(side) for side in counting)
     if tried[1][1] > tried[0][1]:
         one, other = -other, -one
     threshold = max(tried, key=lambda each: each[1])[0]
     hits, other_hits = int((one >= threshold).sum()), int((other >= threshold).sum())
-    return float(loss_lower_bound(hits, len(one), other_hits, len(other), 0.0, error))
+    return float(loss_lower_bound(hits, len(one), other_hits, len(other), delta, error))
 
 
 def largest_bound(draws: int, error: float) -> float:
@@ -140,7 +145,7 @@ def _log_ratios(first: Iterable[Hashable], second: Iterable[Hashable]) -> dict[H
     }
 
 
-def _threshold(first: Floats, second: Floats) -> tuple[float, float]:
+def _threshold(first: Floats, second: Floats, delta: float) -> tuple[float, float]:
     """The score from which on "the first" is said, and the bound that it would give.
 
     Scores are tried whose counts from the top grow by a constant factor.
@@ -151,6 +156,6 @@ def _threshold(first: Floats, second: Floats) -> tuple[float, float]:
     hits, other_hits = (
         len(side) - np.searchsorted(np.sort(side), tried, side="left") for side in (first, second)
     )
-    bounds = loss_lower_bound(hits, len(first), other_hits, len(second), 0.0, _CHOOSING)
+    bounds = loss_lower_bound(hits, len(first), other_hits, len(second), delta, _CHOOSING)
     best = int(np.argmax(bounds))
     return float(tried[best]), float(bounds[best])

@@ -304,8 +304,8 @@ def _no_public(kind: type[Mechanism], key: str) -> str:
     if key == "constant" and any(field.name == "model" for field in dataclasses.fields(kind)):  # type: ignore[arg-type]
         return (
             f"`{key}` exact goes with `mechanism` {' or '.join(takes)}, not with {kind.name}: what "
-            "it guarantees depends on the words released before, and some of them all but reach "
-            "the worst case"
+            "it guarantees depends on the words released before, and after some of them the "
+            "worst case is all but reached"
         )
     if key != "importance":
         what = "exact" if key == "constant" else ""

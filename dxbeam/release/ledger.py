@@ -233,8 +233,9 @@ def begin(path: str, entry: Entry, max_epsilon: float | None) -> str:
     def line(content: bytes) -> tuple[int, bytes]:
         nonlocal required
         whole = _whole_lines(path, content)
-        required = _required_digest(path, _entries(path, whole), entry, max_epsilon)
-        return len(whole), _line(whole, entry)
+        entries = _entries(path, whole)
+        required = _required_digest(path, entries, entry, max_epsilon)
+        return len(whole), b"" if _goes_on(entries, entry) else _line(whole, entry)
 
     storage.append(path, line)
     return required
@@ -258,6 +259,8 @@ def _required_digest(
 ) -> str:
     """The corpus digest that a release is required to have, to stay within the cap; "" for any."""
     before, _ = spent(entries, entry.corpus)
+    if _goes_on(entries, entry):
+        return ""  # it is counted already
     if max_epsilon is None or before + entry.epsilon <= max_epsilon * (1 + 1e-12):
         return ""
     required = _earlier_digest(entries, entry)
@@ -268,6 +271,40 @@ def _required_digest(
             "an earlier release with its key, or decide on a larger cap"
         )
     return required
+
+
+def _goes_on(entries: Iterable[Entry], entry: Entry) -> bool:
+    """Whether this run is in the ledger: a stream that is started again keeps its name."""
+    return any(other.run == entry.run and other.corpus == entry.corpus for other in entries)
+
+
+def end_window(path: str, begun: Entry, record: str, documents: int, record_sha256: str) -> None:
+    """Says that a stream has released a window; silent where it was said before.
+
+    The lines of a stream share one run, so its epsilon counts once: each message is released once,
+    in whatever window.
+
+    Args:
+      path: the ledger.
+      begun: the stream's first line.
+      record: the record of the window.
+      documents: how many messages were released in it.
+      record_sha256: of the record.
+
+    Raises:
+      OutputError: this is no ledger.
+    """
+    released = dataclasses.replace(
+        begun, state=RELEASED, output=record, documents=documents, release_sha256=record_sha256
+    )
+
+    def line(content: bytes) -> tuple[int, bytes]:
+        whole = _whole_lines(path, content)
+        known = {(entry.run, entry.output, entry.state) for entry in _entries(path, whole)}
+        again = (released.run, released.output, released.state) in known
+        return len(whole), b"" if again else _line(whole, released)
+
+    storage.append(path, line)
 
 
 def end(

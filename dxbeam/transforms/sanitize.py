@@ -60,7 +60,7 @@ from dxbeam.text.tally import Tally
 from dxbeam.transforms.progress import Progress
 from dxbeam.transforms.reading.corpus_digest import AddTags
 from dxbeam.transforms.reading.sources import REJECTED, repeated_ids
-from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
+from dxbeam.transforms.secret_key import KeptKey, key_fingerprint, layout_key_of, obtain_secret_key
 
 _LOG = logging.getLogger(__name__)
 
@@ -125,6 +125,9 @@ class SanitizeDocuments(beam.PTransform):
       candidates: how many candidates of each word the decoder hands on with their probabilities, in
         a field ``candidates`` of the rows that RepairGrammar takes away again; 0 for none.
       digest_corpus: whether to name the corpus as well; for bounded input only.
+      broadcast: whether the key and the handles are broadcast as side inputs. In a stream they need
+        not be: then every worker reads the key from ``key_uri`` itself, which must be given, as
+        some engines do not hold a stream back until what is broadcast has arrived.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
         are not compared, and no row has to wait for another.
 
@@ -150,6 +153,7 @@ class SanitizeDocuments(beam.PTransform):
         level: str | None = None,
         language_model: str | LanguageModelHandle | None = None,
         candidates: int = 0,
+        broadcast: bool = True,
     ):
         super().__init__()
         if not isinstance(configuration, Configuration):
@@ -165,6 +169,11 @@ class SanitizeDocuments(beam.PTransform):
         check_fields("text", "id", keep_fields, group_by)
         check_name(backend)
         self._backend = backend
+        if not broadcast and not key_uri:
+            raise ConfigurationError(
+                "`key_uri` is needed where workers read the key themselves, as in a stream"
+            )
+        self._broadcast = broadcast
         self._unique_ids = unique_ids
         self._digest_corpus = digest_corpus
         if not isinstance(vocabulary, VocabularyHandle):
@@ -198,18 +207,11 @@ class SanitizeDocuments(beam.PTransform):
         """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
         pipeline = documents.pipeline
         secret_key = obtain_secret_key(pipeline, self._key_uri)
-        once = pipeline | "Once" >> beam.Impulse()
-        handle = once | (
-            "VocabularyHandle"
-            >> beam.Map(_handle, self._handle).with_output_types(VocabularyHandle)
-        )
-        model: pvalue.AsSingleton | None = None
-        if self._language_model is not None:
-            broadcast = once | (
-                "LanguageModelHandle"
-                >> beam.Map(_handle, self._language_model).with_output_types(LanguageModelHandle)
-            )
-            model = pvalue.AsSingleton(broadcast)
+        if self._broadcast:
+            handle, model = self._broadcast_handles(pipeline)
+            key: Any = pvalue.AsSingleton(secret_key)
+        else:
+            handle, model, key = self._handle, self._language_model, KeptKey(str(self._key_uri))
         sanitize = _SanitizeDoFn(
             self._configuration,
             self._keep_fields,
@@ -222,8 +224,8 @@ class SanitizeDocuments(beam.PTransform):
         )
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize,
-            pvalue.AsSingleton(secret_key),
-            pvalue.AsSingleton(handle),
+            key,
+            handle,
             {} if self._unique_ids else repeated_ids(documents),
             model,
         ).with_outputs(REJECTED, TALLIES, _TAGS, main="documents")
@@ -246,6 +248,20 @@ class SanitizeDocuments(beam.PTransform):
             layout_key=layout_key_of(secret_key),
             corpus_digest=corpus_digest,
         )
+
+    def _broadcast_handles(self, pipeline: beam.Pipeline) -> tuple[Any, Any]:
+        once = pipeline | "Once" >> beam.Impulse()
+        handle = once | (
+            "VocabularyHandle"
+            >> beam.Map(_handle, self._handle).with_output_types(VocabularyHandle)
+        )
+        if self._language_model is None:
+            return pvalue.AsSingleton(handle), None
+        model = once | (
+            "LanguageModelHandle"
+            >> beam.Map(_handle, self._language_model).with_output_types(LanguageModelHandle)
+        )
+        return pvalue.AsSingleton(handle), pvalue.AsSingleton(model)
 
     def _row_type(self, element_type: Any) -> RowTypeConstraint:
         given = RowTypeConstraint.from_user_type(element_type)
@@ -379,7 +395,7 @@ class _SanitizeDoFn(beam.DoFn):
     def process(
         self,
         row: Any,
-        secret_key: bytes,
+        secret_key: bytes | KeptKey,
         handle: VocabularyHandle,
         repeated: Mapping[str, bool],
         model: LanguageModelHandle | None,
@@ -419,7 +435,7 @@ class _SanitizeDoFn(beam.DoFn):
     def _batch_of(
         self,
         level: str,
-        secret_key: bytes,
+        secret_key: bytes | KeptKey,
         handle: VocabularyHandle,
         model: LanguageModelHandle | None,
     ) -> _Waiting:
@@ -427,9 +443,8 @@ class _SanitizeDoFn(beam.DoFn):
         if self._sanitizer is None:
             search = self._open(handle)
             opened = self._open_model(model, search) if model else None
-            self._sanitizer = Sanitizer(
-                search, self._configuration, secret_key, opened, self._candidates
-            )
+            key = secret_key.read() if isinstance(secret_key, KeptKey) else secret_key
+            self._sanitizer = Sanitizer(search, self._configuration, key, opened, self._candidates)
         sanitizer = self._sanitizer.at_level(level)
         assert sanitizer is not None
         epsilon = sanitizer.configuration.mechanism.epsilon

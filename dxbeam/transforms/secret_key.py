@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import apache_beam as beam
 from apache_beam import pvalue
 
 from dxbeam.keys import check_key_uri, draw_key, fingerprint, read_key
 from dxbeam.randomness import layout_key
+
+
+class KeptKey(NamedTuple):
+    """Where a key is kept, for workers that read it themselves; it is never part of the job."""
+
+    uri: str
+
+    def read(self) -> bytes:
+        """The key."""
+        return read_key(self.uri)
 
 
 def obtain_secret_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollection:

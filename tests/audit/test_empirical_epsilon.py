@@ -19,6 +19,8 @@ from dxbeam.audit.empirical_epsilon import (
 from dxbeam.mechanisms import Mechanism
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.santext import SanText
+from dxbeam.mechanisms.tem import TEM
+from dxbeam.mechanisms.vickrey import Vickrey
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from tests.support import vocabularies
 
@@ -53,8 +55,17 @@ def _bound(mechanism: Mechanism, pair: tuple[Ids, Ids], draws: int, run: int = 0
     return empirical_epsilon(first, second, ERROR)
 
 
-@pytest.mark.parametrize("mechanism", [Laplace, SanText])
-@pytest.mark.parametrize(("pair", "distance"), [(WORDS, 1.5), (DOCUMENTS, 2.0)])
+@pytest.mark.parametrize(
+    ("mechanism", "pair", "distance"),
+    [
+        (Laplace, WORDS, 1.5),
+        (Laplace, DOCUMENTS, 2.0),
+        (SanText, WORDS, 1.5),
+        (SanText, DOCUMENTS, 2.0),
+        (TEM, WORDS, 1.5),
+        (Vickrey, WORDS, 1.5),
+    ],
+)
 def test_a_sound_mechanism_stays_below_its_promise(
     mechanism: Callable[[float], Mechanism], pair: tuple[Ids, Ids], distance: float
 ) -> None:

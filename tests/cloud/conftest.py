@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from tests.cloud import front
+from tests.cloud import bucket, front
 
 
 @pytest.fixture(scope="session")
@@ -27,25 +26,7 @@ def cloud(server: front.Front, monkeypatch: pytest.MonkeyPatch) -> front.Front:
     # Else Beam looks for credentials for 20 seconds in each process, and finds none.
     monkeypatch.setattr(auth._Credentials, "_credentials_init", True)
     server.reset()
-    bucket = client().bucket(front.BUCKET)
-    for blob in list(bucket.list_blobs()):
+    for blob in list(bucket.client().bucket(front.BUCKET).list_blobs()):
         blob.delete()
     server.reset()
     return server
-
-
-def client() -> Any:
-    from google.cloud import storage
-
-    return storage.Client()
-
-
-def put(name: str, content: bytes) -> str:
-    """Uploads an object and returns its gs:// path."""
-    client().bucket(front.BUCKET).blob(name).upload_from_string(content)
-    return f"gs://{front.BUCKET}/{name}"
-
-
-def names(prefix: str = "") -> list[str]:
-    """The objects below a prefix."""
-    return sorted(blob.name for blob in client().bucket(front.BUCKET).list_blobs(prefix=prefix))

@@ -10,7 +10,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam import storage
 from pipelines.sanitize import build, read_options
-from tests.cloud.conftest import names
+from tests.cloud.bucket import names
 from tests.cloud.front import BUCKET, Front
 from tests.support import tiny
 

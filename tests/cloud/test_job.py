@@ -27,7 +27,7 @@ from dxbeam.errors import DxbeamError
 from dxbeam.release import ledger, manifest
 from dxbeam.space.artifact import artifact
 from pipelines.sanitize import sanitize
-from tests.cloud.conftest import names, put
+from tests.cloud.bucket import names, put
 from tests.cloud.front import BUCKET, Front
 from tests.support import tiny
 

@@ -9,7 +9,7 @@ import pytest
 from dxbeam import storage
 from dxbeam.errors import OutputError
 from dxbeam.release import ledger
-from tests.cloud.conftest import names, put
+from tests.cloud.bucket import names, put
 from tests.cloud.front import BUCKET, Front
 from tests.support.ledgers import entry
 

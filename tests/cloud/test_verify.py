@@ -11,7 +11,7 @@ from dxbeam.errors import DamagedReleaseError, OutputError
 from dxbeam.release import ledger
 from dxbeam.release.verification.verify import verify_release
 from pipelines.ledger import show_ledger
-from tests.cloud.conftest import client, put
+from tests.cloud.bucket import client, put
 from tests.cloud.front import BUCKET, Front
 from tests.support import tiny
 from tests.support.ledgers import released

@@ -43,7 +43,7 @@ class FlinkCluster:
         self._jar = jar
         self._folder = folder
         self._slots = slots
-        self._rest, rpc, self._pool_port = _free_ports(3)
+        self._rest, rpc, self._pool_port = free_ports(3)
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._task_managers = task_managers
         folder.mkdir(parents=True, exist_ok=True)
@@ -186,7 +186,8 @@ def wait_for(found: Callable[[], Any], what: str, seconds: float) -> Any:
     raise AssertionError(f"no {what} within {seconds:.0f} s")
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on now."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for one in sockets:

@@ -22,6 +22,11 @@ BEAM = "2.77.0"
 _PRISM = f"github.com/apache/beam/sdks/v2/go/cmd/prism@v{BEAM}"
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _LOGGER = "org.slf4j:slf4j-simple:1.7.36"
+_EXCLUDED = (
+    "<exclusions><exclusion><groupId>io.confluent</groupId><artifactId>*</artifactId></exclusion>"
+    "</exclusions>"
+)
+"""A schema registry's client, which is in another repository and which nothing here uses."""
 _SECONDS = 600
 
 OPENED = tuple(
@@ -75,6 +80,28 @@ SPARK = JobServer(
         ("org.apache.beam:beam-runners-spark-3:2.62.0", *_SPARK_ITSELF),
     ),
 )
+_KAFKA_CLIENT = "org.apache.kafka:kafka-clients:3.9.1"
+_MEASURE = "com.github.jbellis:jamm:0.4.0"  # the harness of Java asks for it and does not bring it
+FLINK_KAFKA = JobServer(
+    "flink-kafka",
+    FLINK.main,
+    tuple(
+        (
+            runner,
+            f"org.apache.beam:beam-sdks-java-io-kafka:{version}",
+            _KAFKA_CLIENT,
+            _MEASURE,
+            _LOGGER,
+        )
+        for runner, version in (
+            (f"org.apache.beam:beam-runners-flink-1.20:{BEAM}", BEAM),
+            ("org.apache.beam:beam-runners-flink-1.19:2.62.0", "2.62.0"),
+        )
+    ),
+)
+"""Flink, and what its processes need to read and write Kafka themselves."""
+KAFKA = JobServer("kafka", "kafka.Kafka", (("org.apache.kafka:kafka_2.13:3.9.1", _LOGGER),))
+"""A broker."""
 
 
 def job_server(server: JobServer) -> Path:
@@ -88,7 +115,7 @@ def job_server(server: JobServer) -> Path:
             raise Unavailable(f"{server.name} needs {program}, which does not run here")
     reasons = []
     for coordinates in server.candidates:
-        folder = CACHE / coordinates[0].replace(":", "-")
+        folder = _folder(server, coordinates)
         jar = folder / f"{server.name}.jar"
         if jar.exists():
             return jar
@@ -98,6 +125,11 @@ def job_server(server: JobServer) -> Path:
         except Unavailable as reason:
             reasons.append(str(reason))
     raise Unavailable("; ".join(reasons))
+
+
+def _folder(server: JobServer, coordinates: tuple[str, ...]) -> Path:
+    name = coordinates[0].replace(":", "-")
+    return CACHE / (f"{name}-kafka" if server is FLINK_KAFKA else name)
 
 
 def versions(jar: Path) -> str:
@@ -122,7 +154,7 @@ def prism() -> Path:
 
 
 def _fetch(server: JobServer, coordinates: tuple[str, ...]) -> Path:
-    target = CACHE / coordinates[0].replace(":", "-")
+    target = _folder(server, coordinates)
     with _new_folder(target) as folder:
         (Path(folder) / "pom.xml").write_text(_pom(server.name, coordinates))
         output = f"-DoutputDirectory={folder}/lib"
@@ -134,7 +166,7 @@ def _fetch(server: JobServer, coordinates: tuple[str, ...]) -> Path:
 def _pom(name: str, coordinates: tuple[str, ...]) -> str:
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
-        f"<version>{version}</version></dependency>"
+        f"<version>{version}</version>{_EXCLUDED}</dependency>"
         for group, artifact, version in (one.split(":") for one in coordinates)
     )
     return (

@@ -18,6 +18,7 @@ from dxbeam.errors import DxbeamError
 from dxbeam.language.artifact import write_language_model
 from dxbeam.language.model import language_model_of
 from dxbeam.space.artifact import artifact
+from dxbeam.text.tokenization import split
 from pipelines.evaluate import evaluate_release
 from tests.support import releases, tiny
 from tests.support.releases import DOCUMENTS, SECRET
@@ -124,7 +125,9 @@ def test_attackers_are_in_a_table_and_on_the_page(
     first = by_measure["nearest by TF-IDF of words", "right one first"]
     assert first["n"] == 30
     assert first["knows"] == "the 30 originals"
-    assert first["low"] > first["chance"] == 1 / 30
+    gaps = by_measure["nearest by length and gaps", "right one first"]
+    assert first["low"] > first["chance"] == pytest.approx(gaps["success"])
+    assert gaps["chance"] == 1 / 30
     length = by_measure["nearest by length", "right one first"]
     assert length["success"] == pytest.approx(length["chance"])
     whole = by_measure["believes the release", "opening: whole spans unchanged"]
@@ -311,6 +314,11 @@ def test_a_language_model_tells_rare_words_and_perplexity(
     assert value["perplexity_original"] > 100
     page = (tmp_path / "out" / "report.html").read_text()
     assert "rarer than 1 in 10,000" in page
+    attacked = pq.read_table(tmp_path / "out" / "attackers.parquet").to_pylist()
+    originals = [split(json.loads(line)["text"])[1] for line in corpus.read_text().splitlines()]
+    words = [word.lower() for text in originals for word in text]
+    [chance] = {row["chance"] for row in attacked if row["measure"] == "all words unchanged"}
+    assert chance == pytest.approx(words.count("w0") / len(words)), "guessing the commonest"
     other = tiny.write_artifact(tmp_path, tiny.vocabulary(40))
     for given, said in (
         ([flags[1]], "name that, too"),

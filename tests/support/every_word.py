@@ -23,6 +23,9 @@ from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
+WORDS, N, TEXT = 50, 3, 6
+"""Words, dimensions, and words of a text that can be enumerated."""
+
 
 def log_emissions(
     mechanism: Any, vocabulary: Vocabulary, observed: npt.NDArray[Any], beyond: float = 0.0

@@ -168,12 +168,22 @@ def model(uri: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
+@pytest.fixture(scope="module")
+def decoded(uri: str, model: str) -> dict[str, str]:
+    """What decoded documents must be."""
+    vocabulary = artifact.open_vocabulary(uri)
+    settings = Configuration(Laplace(3.0), RankResampling(0.05), decoder=Decoder("context"))
+    sanitizer = Sanitizer(vocabulary, settings, tiny.KEY, open_language_model(model, vocabulary))
+    results = sanitizer.sanitize(Document(r["id"], r["text"]) for r in RECORDS)
+    return {r.document.id: r.document.text for r in results if r.document}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
     [
         ("--direct_running_mode=multi_threading", "--direct_num_workers=3", "--search=faiss"),
-        ("--local_processes=3", f"--search={_exact('int8')}"),
+        ("--local_processes=2", f"--search={_exact('int8')}"),
         ("--direct_runner_bundle_repeat=1", f"--search={_exact('int7')}", "--search_threads=2"),
     ],
     ids=["threads", "processes", "repeated"],
@@ -182,24 +192,20 @@ def test_the_same_decoded_bytes(
     uri: str,
     key: str,
     model: str,
+    decoded: dict[str, str],
     tmp_path: Path,
     flags: tuple[str, ...],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Local processes search as they are told to."""
-    vocabulary = artifact.open_vocabulary(uri)
-    settings = Configuration(Laplace(3.0), RankResampling(0.05), decoder=Decoder("context"))
-    sanitizer = Sanitizer(vocabulary, settings, tiny.KEY, open_language_model(model, vocabulary))
-    results = list(sanitizer.sanitize(Document(r["id"], r["text"]) for r in RECORDS))
-    expected = {r.document.id: r.document.text for r in results if r.document}
     for shard in range(4):
         tiny.write_jsonl(tmp_path / "in" / f"{shard}.jsonl", RECORDS[shard::4])
     decode = ("--decode=context", f"--language_model={model}")
     with caplog.at_level("INFO"):
         tiny.run(uri, f"{tmp_path}/in/*", tmp_path / "out", key, *FLAGS, *decode, *flags)
-    assert tiny.released(tmp_path / "out") == expected
+    assert tiny.released(tmp_path / "out") == decoded
     [search] = [flag.partition("=")[2] for flag in flags if flag.startswith("--search=")]
-    if "--local_processes=3" in flags:
+    if "--local_processes=2" in flags:
         assert f"searched exactly, by the backend {search}" in caplog.text
 
 

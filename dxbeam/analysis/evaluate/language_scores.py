@@ -26,6 +26,11 @@ def is_rare(model: LanguageModel, ids: Ids) -> npt.NDArray[np.bool_]:
     return np.asarray((ids >= 0) & (model.prior[ids] < RARE))
 
 
+def commonest(model: LanguageModel) -> int:
+    """The most probable word of the vocabulary: its id."""
+    return int(model.prior[: model.words].argmax())
+
+
 def sentence_begins(gaps: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Where sentences begin: what is before, between and behind T words -> bool [T]."""
     begins = np.array([sentence_ends(gap) for gap in gaps[:-1]], bool)

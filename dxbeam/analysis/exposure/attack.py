@@ -15,8 +15,9 @@ class Attack(NamedTuple):
       measure: what counts as success.
       success: the share of successes; low and
       high: its 95 % interval.
-      chance: what a guess gets to which all words or candidates are alike; guessing the commonest
-        word may get more. None where it is not known.
+      chance: what whoever sees lengths and gaps only gets: the document that these find, or the
+        commonest word of public text, guessed everywhere. A uniform guess where there is no public
+        text, and for the attackers that see lengths and gaps. None where it is not known.
       n: of how many documents, spans or words, as the measure says.
     """
 

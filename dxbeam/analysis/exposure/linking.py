@@ -78,27 +78,36 @@ def linked(
 ) -> Iterator[Attack]:
     """What each attacker gets.
 
+    The chance of those who see words is what lengths and gaps give away, and of those who see
+    lengths and gaps what a uniform guess gets.
+
     Args:
       candidates: of N texts, the features of each kind.
       released: of the release of each, in the same order, features of the same kinds.
       knows: what the candidates are, in words.
     """
-    for kind in released[0] if released else ():
-        before, after = ([text[kind] for text in side] for side in (candidates, released))
-        places = standing(before, after, kind)
-        yield from _attacks(places, kind, knows)
-
-
-def _attacks(places: Standing, kind: str, knows: str) -> Iterator[Attack]:
-    texts = len(places.ahead)
-    measures = {
-        "right one first": (places.among(1), 1 / texts),
-        f"right one among the first {TOP}": (places.among(TOP), min(1.0, TOP / texts)),
-        "others behind the right one": (places.behind(), 0.5),
+    places = {
+        kind: standing([text[kind] for text in candidates], [text[kind] for text in released], kind)
+        for kind in (released[0] if released else ())
     }
-    for measure, (values, chance) in measures.items():
-        share = mean_interval(float(values.sum()), float(np.square(values).sum()), texts)
-        yield Attack(ATTACKERS[kind], SEES[kind], knows, measure, *share, chance, texts)
+    texts = len(released)
+    uniform = [1 / max(1, texts), min(1.0, TOP / max(1, texts)), 0.5]
+    blind = uniform
+    if GAPS in places:
+        blind = [float(values.mean()) for values in _measured(places[GAPS]).values()]
+    for kind, standings in places.items():
+        chances = uniform if kind in (LENGTH, GAPS) else blind
+        for (measure, values), chance in zip(_measured(standings).items(), chances, strict=True):
+            share = mean_interval(float(values.sum()), float(np.square(values).sum()), texts)
+            yield Attack(ATTACKERS[kind], SEES[kind], knows, measure, *share, chance, texts)
+
+
+def _measured(places: Standing) -> dict[str, Numbers]:
+    return {
+        "right one first": places.among(1),
+        f"right one among the first {TOP}": places.among(TOP),
+        "others behind the right one": places.behind(),
+    }
 
 
 def standing(candidates: Sequence[Any], released: Sequence[Any], kind: str) -> Standing:

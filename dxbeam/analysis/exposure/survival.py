@@ -139,15 +139,22 @@ def no_text() -> TextSums:
     return _NO_TEXT
 
 
-def survived(measure: str, sums: TextSums, vocabulary: int | None) -> Attack:
+def survived(
+    measure: str, sums: TextSums, vocabulary: int | None, blind: TextSums = _NO_TEXT
+) -> Attack:
     """The row of a class.
 
     Args:
       measure: what was counted.
       sums: over documents.
-      vocabulary: how many words a mechanism chooses from, which makes chance; None if not known.
+      vocabulary: how many words a mechanism chooses from, which makes the chance of a uniform
+        guess; None if not known.
+      blind: the same sums for whoever guesses the commonest word of public text everywhere, which
+        lengths and gaps are enough for; over no text where that word is not known.
     """
     chance = 1 / vocabulary if vocabulary and "spans" not in measure.partition(": ")[2] else None
+    if blind.words:
+        chance = blind.counted / blind.words
     share = share_of_words_interval(sums)
     return Attack(
         "believes the release", "released words", "nothing", measure, *share, chance,

@@ -14,7 +14,7 @@ import numpy as np
 from apache_beam import pvalue
 from threadpoolctl import threadpool_limits
 
-from dxbeam.analysis.evaluate.language_scores import is_rare, sentence_begins
+from dxbeam.analysis.evaluate.language_scores import commonest, is_rare, sentence_begins
 from dxbeam.analysis.evaluate.text_features import (
     GAPS,
     LENGTH,
@@ -139,11 +139,15 @@ class CountSurvivors(beam.PTransform):
         )
 
 
-def _added(sums: Iterable[TextSums]) -> TextSums:
-    total = survival.no_text()
-    for one in sums:
-        total = survival.plus(total, one)
-    return total
+_Sums = tuple[TextSums, TextSums]
+"""What stays, and what whoever sees no word guesses; over no text where nobody can."""
+
+
+def _added(sums: Iterable[_Sums]) -> _Sums:
+    total, blind = survival.no_text(), survival.no_text()
+    for one, other in sums:
+        total, blind = survival.plus(total, one), survival.plus(blind, other)
+    return total, blind
 
 
 class _Count(WithVocabulary):
@@ -158,25 +162,34 @@ class _Count(WithVocabulary):
         self._function_words = frozenset(function_words)
         self._entities = entities
 
-    def process(self, document: DocumentVersions) -> Iterator[tuple[tuple[int, str], TextSums]]:
+    def process(self, document: DocumentVersions) -> Iterator[tuple[tuple[int, str], _Sums]]:
         gaps, words = split(document.original)
         spans = survival.spans_of(
             document.fields.get(self._entities), self._entities, len(document.original)
         )
         classes = survival.classes_of_words(words, sentence_begins(gaps), self._function_words)
         before = self._cased(words)
+        guessed = None
         if self._vocabulary is not None and self._model is not None:
-            classes[RARE] = is_rare(self._model, self._vocabulary.ids_of(before))
+            ids = self._vocabulary.ids_of(before)
+            classes[RARE] = is_rare(self._model, ids)
+            guessed = ids == commonest(self._model)
+
+        def counted(right: survival.Mask) -> dict[str, TextSums]:
+            shares = (
+                *survival.counted_words(right, classes),
+                *survival.counted_spans(right, spans, gaps, words),
+            )
+            return {name: share.sums() for name, share in shares}
+
+        blind = {} if guessed is None else counted(guessed)
         for number, released in document.released.items():
             if not released.aligned:
                 continue
             after = self._cased(released.words)
             unchanged = np.array([a == b for a, b in zip(before, after, strict=True)], bool)
-            for name, counted in (
-                *survival.counted_words(unchanged, classes),
-                *survival.counted_spans(unchanged, spans, gaps, words),
-            ):
-                yield (number, name), counted.sums()
+            for name, sums in counted(unchanged).items():
+                yield (number, name), (sums, blind.get(name, survival.no_text()))
 
     def _cased(self, words: Sequence[str]) -> list[str]:
         lower = self._vocabulary is None or self._vocabulary.lowercase
@@ -184,7 +197,7 @@ class _Count(WithVocabulary):
 
 
 class _Shares(WithVocabulary):
-    def process(self, summed: tuple[tuple[int, str], TextSums]) -> Iterator[tuple[int, Attack]]:
-        (number, measure), sums = summed
+    def process(self, summed: tuple[tuple[int, str], _Sums]) -> Iterator[tuple[int, Attack]]:
+        (number, measure), (sums, blind) = summed
         words = len(self._vocabulary) if self._vocabulary is not None else None
-        yield number, survival.survived(measure, TextSums(*sums), words)
+        yield number, survival.survived(measure, TextSums(*sums), words, TextSums(*blind))

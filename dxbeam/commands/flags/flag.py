@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from apache_beam.options.pipeline_options import PipelineOptions
 
 CORPUS = "corpus"
+STREAM = "stream"
 EMBEDDINGS = "embeddings"
 VOCABULARY = "vocabulary"
 INDEX = "search index"
@@ -28,8 +29,8 @@ REPAIR = "repair by a language model"
 RUN = "run"
 
 HEADINGS = (
-    CORPUS, EMBEDDINGS, VOCABULARY, INDEX, LANGUAGE_MODEL, VECTORS, TARGET, MECHANISM, AUDIT,
-    MEASURE, ATTACK, EVALUATION, DECODING, KEY, OUTPUT, LEDGER, REPAIR, RUN,
+    CORPUS, STREAM, EMBEDDINGS, VOCABULARY, INDEX, LANGUAGE_MODEL, VECTORS, TARGET, MECHANISM,
+    AUDIT, MEASURE, ATTACK, EVALUATION, DECODING, KEY, OUTPUT, LEDGER, REPAIR, RUN,
 )  # fmt: skip
 """In the order of --help."""
 

@@ -22,6 +22,7 @@ from dxbeam.commands.flags.mechanism import MechanismOptions
 from dxbeam.commands.flags.output import KeyOptions, LedgerOptions, OutputOptions, ShardOptions
 from dxbeam.commands.flags.repair import RepairOptions
 from dxbeam.commands.flags.run import ProcessOptions, SearchOptions
+from dxbeam.commands.flags.stream import StreamOptions
 from dxbeam.commands.flags.vectors import ReleaseVectorsOptions
 from dxbeam.commands.flags.vocabulary import VocabularyOptions, WordOptions
 
@@ -31,6 +32,7 @@ TOPICS: tuple[Topic, ...] = (
     CorpusOptions,
     RecordOptions,
     DecodeOptions,
+    StreamOptions,
     BuildVocabularyOptions,
     VocabularyOptions,
     WordOptions,
@@ -239,6 +241,34 @@ SANITIZE = Command(
     ),
 )  # fmt: skip
 
+SANITIZE_STREAM = Command(
+    "sanitize-stream",
+    needed=(
+        "brokers", "input_topic", "output_topic", "vocabulary", "epsilon", "key_uri", "output",
+    ),
+    takes=(
+        StreamOptions, "text_field", "id_field", "keep_fields", VocabularyOptions, WordOptions,
+        MechanismOptions, DecoderOptions, KeyOptions, "metrics_output", LedgerOptions, *_RUN,
+    ),
+    without=("bag_of_words", "stop_words"),
+    meanings={
+        "text_field": "field of the message that holds the text (default text)",
+        "id_field": "field that holds the message's id (default id). A message without one is "
+        "named TOPIC/PARTITION:OFFSET. Ids are released",
+        "keep_fields": "further fields to release as they are, unprotected, separated by commas "
+        "(default: none)",
+        "key_uri": "file, gs:// object or env:NAME that holds a secret key of 32 bytes, and that "
+        "every worker can read. It must be kept: an engine that repeats work then publishes equal "
+        "bytes",
+        "output": "directory or gs:// prefix for stream.json, which says what is promised, and a "
+        "record of each window; empty, or that of the same stream",
+        "metrics_output": "where counts go that are computed from the raw text, and the "
+        "guarantee does not cover them (default: the output's name with -metrics)",
+        "corpus_id": "what the ledger calls these messages, the same for every release of them; "
+        "needed with --ledger",
+    },
+)  # fmt: skip
+
 COMMANDS = (
     AUDIT,
     BUILD_LANGUAGE_MODEL,
@@ -250,5 +280,6 @@ COMMANDS = (
     MEASURE,
     RELEASE_VECTORS,
     SANITIZE,
+    SANITIZE_STREAM,
 )
 """All commands that run pipelines."""

@@ -99,6 +99,20 @@ def test_lengths_and_gaps_are_given_away_by_a_perfect_mechanism(vocabulary: Voca
         assert rows[linking.ATTACKERS[kind], FIRST].success == 1
 
 
+def test_chance_of_who_sees_words_is_what_gaps_give_away(vocabulary: Vocabulary) -> None:
+    lengths = np.arange(1, 41) // 2 + 1
+    before, after = (
+        [np.random.default_rng(seed).integers(0, 300, length) for length in lengths]
+        for seed in (0, 1)
+    )
+    rows = _linked(vocabulary, before, after)
+    for measure in (FIRST, BEHIND):
+        gaps = rows[linking.ATTACKERS[GAPS], measure]
+        assert gaps.success > gaps.chance
+        for kind in (WORDS, MEAN_VECTOR):
+            assert rows[linking.ATTACKERS[kind], measure].chance == pytest.approx(gaps.success)
+
+
 def test_gaps_tell_texts_of_one_length_apart(vocabulary: Vocabulary) -> None:
     texts = _texts(2, 9, 300)
     features = [_features(vocabulary, [text], gap)[0] for text, gap in zip(texts, (" ", ", "))]  # noqa: B905

@@ -96,3 +96,11 @@ def test_uniform_words_stay_as_often_as_chance_says() -> None:
     assert row.n == documents * 30
     assert row.chance == 1 / words
     assert row.low <= 1 / words <= row.high
+
+
+def test_chance_is_what_whoever_sees_no_word_guesses() -> None:
+    stayed, guessed = Counted(6, 10).sums(), Counted(2, 10).sums()
+    assert survived("all words unchanged", stayed, 50, guessed).chance == 0.2
+    assert survived("all words unchanged", stayed, None, guessed).chance == 0.2
+    assert survived("name: whole spans unchanged", stayed, 50).chance is None
+    assert survived("name: whole spans unchanged", stayed, 50, guessed).chance == 0.2

@@ -7,9 +7,7 @@ import pytest
 
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.space.vocabulary.words import Vocabulary
-
-WORDS, N, TEXT = 50, 3, 6
-"""Words, dimensions, and words of a text."""
+from tests.support.every_word import WORDS, N
 
 
 @pytest.fixture(scope="module")

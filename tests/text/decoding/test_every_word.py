@@ -16,7 +16,7 @@ from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.decoding.pieces import FOLLOWS, STARTS
 from dxbeam.text.decoding.reader import Reader, observations, why_not_decoded
 from tests.support import every_word
-from tests.text.decoding.conftest import TEXT, WORDS, N
+from tests.support.every_word import TEXT, WORDS, N
 
 MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "laplace": ("laplace", {"epsilon": 2.0}),

@@ -30,7 +30,7 @@ from dxbeam.text.decoding.released_channel import (
     word_shares,
 )
 from tests.support import every_word, tiny
-from tests.text.decoding.conftest import TEXT, WORDS, N
+from tests.support.every_word import TEXT, WORDS, N
 
 CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "santext": ("santext", {"epsilon": 2.0}),

@@ -175,7 +175,7 @@ def test_a_backend_that_is_wrong_here_or_unknown_is_refused(
     for search, package in (("int8", "onnxruntime"), ("torch", r"'dxbeam\[gpu\]'")):
         with pytest.raises(ConfigurationError, match=rf"install {package}\).*such products wrong"):
             NeighborSearch(vocabulary, backend=search).nearest(np.zeros((1, 4)))
-    refused = "`search` int4: choose from auto, int8, int7, float32, faiss, torch"
+    refused = f"`search` int4: choose from {', '.join(choose_backend.NAMES)}"
     with pytest.raises(ConfigurationError, match=refused):
         NeighborSearch(vocabulary, backend="int4")
     monkeypatch.setenv("DXBEAM_SEARCH", "int4")

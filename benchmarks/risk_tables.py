@@ -1,0 +1,129 @@
+"""Tables at equal recovery of rare words by the best attacker, from two benchmarks' rows.
+
+What attackers get is in ``attacked.jsonl`` (benchmarks/attacked.py), and what a classifier learns
+of the same settings in ``bases.jsonl`` (benchmarks/decoding.py). Rows are read off between two
+epsilons by the code of ``dxbeam frontier``, with its intervals.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dxbeam.analysis.frontier.compute import Estimate, Point
+from dxbeam.analysis.frontier.equal_risk import ReadOff, read_off
+
+Row = dict[str, Any]
+
+RESULTS = Path(__file__).parent / "results"
+
+_DECODED = ":decode=context"
+
+
+class RiskTable(NamedTuple):
+    """A table of settings at equal risk.
+
+    Attributes:
+      private: the corpus.
+      released: how many of its documents a classifier learns from.
+      level: the share of rare words that the best attacker recovers.
+    """
+
+    private: str
+    released: int = 8000
+    level: float = 0.2
+
+
+RISK_TABLES = {
+    "bases-risk": RiskTable("mr_sentence_polarity"),
+    "bases-risk-subjectivity": RiskTable("subjectivity"),
+}
+
+
+def _rows(file: str) -> list[Row]:
+    lines = (RESULTS / f"{file}.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def points_of(table: RiskTable) -> Iterator[tuple[Point, list[Row]]]:
+    """Each setting whose risk and accuracy were both measured, and the rows that say so."""
+    learnt = {
+        (row["mechanism"], row["reader"], row["epsilon"]): row
+        for row in _rows("bases")
+        if (row["private"], row["documents"]) == (table.private, table.released)
+    }
+    for row in _rows("attacked"):
+        mechanism = row["mechanism"].removesuffix(_DECODED)
+        reader = "nearest" if mechanism == row["mechanism"] else "context"
+        known = learnt.get((mechanism, reader, row["epsilon"]))
+        if row["private"] != table.private or known is None:
+            continue
+        share, error = known["accuracy"]
+        rare = max((row["context_rare"], row["knowing_rare"]), key=lambda risk: risk[0])
+        name, _, parameters = row["mechanism"].partition(":")
+        point = Point(
+            name,
+            parameters,
+            None,
+            row["epsilon"],
+            row["documents"],
+            useful=Estimate(*row["unchanged"]),
+            unchanged=Estimate(*row["unchanged"]),
+            released_word=Estimate(*row["unchanged"]),
+            noisy_vector=None,
+            context=Estimate(*max(row["unchanged"], row["context"])),
+            context_rare=Estimate(*rare),
+            unchanged_rare=Estimate(*row["unchanged_rare"]),
+            task_accuracy=Estimate(share, share - error, share + error),
+        )
+        yield point, [row, known]
+
+
+def columns_of(found: ReadOff) -> list[str]:
+    """The cells of a row, after the name of the setting."""
+    shares = [found.values[name] for name in ("context", "unchanged", "task_accuracy")]
+    return [
+        f"{found.epsilon:.2f}",
+        *(_cell(list(each)) for each in shares),
+    ]
+
+
+HEADINGS = ("ε", "recovered, of all words", "unchanged", "accuracy")
+
+
+ATTACKED = {"attacked": "mr_sentence_polarity", "attacked-subjectivity": "subjectivity"}
+"""Tables of what attackers get at every epsilon, and their corpus."""
+
+_SHARES = {
+    "unchanged": "unchanged",
+    "of rare words": "unchanged_rare",
+    "recovered with context": "context",
+    "of rare words, with context": "context_rare",
+    "knowing which are rare": "knowing_rare",
+}
+
+
+def attacked(private: str) -> tuple[list[str], list[tuple[Row, list[str]]]]:
+    """Headings after ε, and each row with its cells."""
+    rows = [row for row in _rows("attacked") if row["private"] == private]
+    rows.sort(key=lambda row: (row["mechanism"].split(":")[0], row["mechanism"], row["epsilon"]))
+    cells = [[_cell(row[name]) for name in _SHARES.values()] for row in rows]
+    return list(_SHARES), list(zip(rows, cells, strict=True))
+
+
+def _cell(share: list[float]) -> str:
+    value, low, high = share
+    return f"{value:.3f} ({low:.3f}–{high:.3f})"
+
+
+def settings_at(table: RiskTable) -> tuple[list[ReadOff], list[Row]]:
+    """Settings at the table's level, the largest accuracy first, and all rows that were used."""
+    points, rows = [], []
+    for point, used in points_of(table):
+        points.append(point)
+        rows += used
+    found = read_off(points, table.level)
+    found.sort(key=lambda each: -each.values["task_accuracy"].value)
+    return found, rows

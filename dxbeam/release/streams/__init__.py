@@ -1,0 +1,1 @@
+"""Releases of streams: what is written of each window, and what the ledger says."""

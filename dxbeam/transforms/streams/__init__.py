@@ -1,0 +1,1 @@
+"""Streams of messages: reading and writing Kafka, sanitizing, counting by window."""

@@ -1,0 +1,34 @@
+"""A stream through Kafka and Flink loses nothing where processes are killed."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import stream
+from tests.engines import installed
+
+pytestmark = pytest.mark.engines
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """What 3,000 messages come to where a worker, a TaskManager and the broker are killed."""
+    pytest.importorskip("confluent_kafka", reason="needs a client: pip install confluent-kafka")
+    try:
+        installed.job_server(installed.KAFKA)
+        installed.job_server(installed.FLINK_KAFKA)
+    except installed.Unavailable as reason:
+        pytest.skip(f"Kafka on Flink is not to be had: {reason}")
+    return stream.run(tmp_path_factory.mktemp("stream"), 3_000, 3, 300)
+
+
+def test_nothing_is_lost_and_what_is_doubled_is_equal(seen: dict[str, object]) -> None:
+    assert seen["lost"] == seen["unequal"] == 0
+    assert seen["as without Beam"]
+    assert seen["dead letters"] == 2
+
+
+def test_windows_and_ledger_are_right(seen: dict[str, object]) -> None:
+    assert int(str(seen["counted in windows"])) >= 3_000
+    assert seen["lines of the ledger"] == int(str(seen["windows"])) + 1
+    assert seen["epsilon spent"] == 10.0
