@@ -100,16 +100,16 @@ class TableSearch:
             return self._tile(tile, depth, radius_rank)
 
         if self._threads == 1 or len(tiles) < 2:
-            found = list(map(search, tiles))
+            of_tiles = list(map(search, tiles))
         else:
             with (
                 threadpoolctl.threadpool_limits(1, "blas"),  # in each of these threads
                 ThreadPoolExecutor(self._threads, initializer=measure_on_one_thread) as pool,
             ):
-                found = list(pool.map(search, tiles))
+                of_tiles = list(pool.map(search, tiles))
         neighbors, radii = np.empty((len(ids), depth), np.int32), np.empty(len(ids))
         missed = [np.empty(0, np.int64)]
-        for number, ((near, apart), without) in enumerate(found):
+        for number, ((near, apart), without) in enumerate(of_tiles):
             part = slice(number * size, (number + 1) * size)
             neighbors[part], radii[part] = near, apart
             missed.append(number * size + without)
@@ -152,7 +152,7 @@ class TableSearch:
         self, tile: QueryTile, ids: Ids, guesses: Scores, most_per_row: int
     ) -> _Survivors | None:
         """Words whose upper bounds reach the guesses; None if these are too many."""
-        found: list[tuple[Ids, Scores]] = []
+        survivors: list[tuple[Ids, Scores]] = []
         total, words = 0, len(self._vectors)
         # Written in place, as new arrays of this size cost more in page faults than in work.
         scores = np.empty(len(ids) * WORDS_PER_BLOCK, np.float32)
@@ -161,17 +161,17 @@ class TableSearch:
             width = min(WORDS_PER_BLOCK, words - first)
             upper = scores[: len(ids) * width].reshape(len(ids), width)
             tile.scores(block, upper)
-            own = np.flatnonzero((ids >= first) & (ids < first + width))
-            upper[own, ids[own] - first] = -np.inf
+            within = np.flatnonzero((ids >= first) & (ids < first + width))
+            upper[within, ids[within] - first] = -np.inf
             reaches = marks[: upper.size]
             np.greater_equal(upper, guesses[:, None], out=reaches.reshape(upper.shape))
             here = np.flatnonzero(reaches)
             row = here // width
-            found.append((here + row * (words - width) + first, scores[here]))
+            survivors.append((here + row * (words - width) + first, scores[here]))
             total += len(here)
             if total > len(ids) * most_per_row:
                 return None
-        places, bounds = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        places, bounds = (np.concatenate(parts) for parts in zip(*survivors, strict=True))
         row = places // words
         return _Survivors(row, places - row * words, bounds)
 

@@ -16,17 +16,16 @@ import hashlib
 import os
 import re
 import shutil
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from dxbeam import cloud_access, stopping
 from dxbeam.errors import ConfigurationError, OutputError, described
+from dxbeam.storage import cloud
+from dxbeam.storage.changes import writing
 
 _BLOCK = 1 << 20
-_APPEND_ATTEMPTS = 20
 _SCHEME = re.compile(r"[A-Za-z][-A-Za-z0-9+.]*://")
 
 
@@ -104,7 +103,7 @@ def open_read(path: str, decompress: bool = False) -> BinaryIO:
         return cast(BinaryIO, _reached(path).open(path, compression_type=_compression(decompress)))
 
 
-@stopping.writing()
+@writing()
 def open_write(path: str, compress: bool = False) -> BinaryIO:
     """Opens ``path`` for writing, making its directory; by its suffix compressed where asked."""
     path = without_file_scheme(path)
@@ -134,8 +133,8 @@ def match(pattern: str) -> list[tuple[str, int]]:
     # Beam lists the folder that a glob begins with, and finds nothing where it names none.
     here = "./" if is_local(path) and "/" not in re.split(r"[*?\[]", path, maxsplit=1)[0] else ""
     [result] = _reached(path).match([here + path])
-    found = ((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
-    return sorted((path.removeprefix(here), size) for path, size in found)
+    files = ((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
+    return sorted((path.removeprefix(here), size) for path, size in files)
 
 
 def names_below(directory: str) -> Iterator[str]:
@@ -175,7 +174,7 @@ def first_file_below(directory: str) -> str | None:
     return None if name is None else join(directory, name)
 
 
-@stopping.writing()
+@writing()
 def delete(path: str) -> None:
     """Deletes the file or everything below the directory ``path``; silent where there is none.
 
@@ -184,9 +183,9 @@ def delete(path: str) -> None:
     """
     path = without_file_scheme(path)
     if not is_local(path):
-        _only_cloud_storage(path)
+        cloud.only_cloud_storage(path)
         for blob in [path, *(join(path, name) for name in names_below(path))]:
-            _delete_blob(blob)
+            cloud.delete_blob(blob)
     elif Path(path).is_dir():
         shutil.rmtree(path)
     else:
@@ -217,7 +216,7 @@ def copy(source: str, target: str) -> None:
             writer.write(block)
 
 
-@stopping.writing()
+@writing()
 def move(source: str, target: str) -> None:
     """Moves one file within a file system, replacing what is there."""
     from apache_beam.io.filesystems import FileSystems
@@ -240,13 +239,8 @@ def _told_as_os_errors(path: str) -> Iterator[None]:
 
 def _reached(path: str) -> Any:
     """Beam's file system for a path, which is not out of reach for want of credentials."""
-    _check_access(path)
+    cloud.check_access(path)
     return _system(path)
-
-
-def _check_access(path: str) -> None:
-    if reason := cloud_access.why_no_access(path):
-        raise ConfigurationError(reason)
 
 
 def _system(path: str) -> Any:
@@ -270,7 +264,7 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
         yield block
 
 
-@stopping.writing()
+@writing()
 def create_once(path: str, content: bytes) -> None:
     """Writes ``content`` to ``path``, whole or not at all, for the first writer only.
 
@@ -286,7 +280,7 @@ def create_once(path: str, content: bytes) -> None:
         if is_local(path):
             _create_local_once(Path(path), content)
         else:
-            _create_blob_once(path, content)
+            cloud.create_blob_once(path, content)
     except FileExistsError:
         if read(path) != content:
             raise OutputError(f"{path} was written by another run; choose another place") from None
@@ -301,7 +295,7 @@ def delete_unfinished(path: str) -> None:
                 delete(str(entry))
 
 
-@stopping.writing()
+@writing()
 def append(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
     """Appends to a small file that several writers share; no other writes in between.
 
@@ -321,7 +315,7 @@ def append(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
         if is_local(path):
             _append_local(Path(path), addition)
         else:
-            _append_blob(path, addition)
+            cloud.append_blob(path, addition)
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({type(error).__name__})") from None
 
@@ -338,33 +332,6 @@ def _append_local(path: Path, addition: Callable[[bytes], tuple[int, bytes]]) ->
         os.fsync(file.fileno())
 
 
-def _append_blob(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
-    from google.api_core.exceptions import GoogleAPIError, NotFound, PreconditionFailed
-
-    written = None
-    for attempt in range(_APPEND_ATTEMPTS):
-        blob = _blob(path)
-        try:
-            try:
-                blob.reload()
-                generation = blob.generation
-                content = blob.download_as_bytes(if_generation_match=generation)
-            except NotFound:
-                content, generation = b"", 0
-            if written is not None and content.startswith(written):
-                return  # an earlier attempt succeeded, and its answer was lost
-            kept, added = addition(content)
-            written = content[:kept] + added
-            blob.upload_from_string(written, if_generation_match=generation, timeout=60)
-        except PreconditionFailed:
-            time.sleep(min(2.0, 0.05 * 2**attempt))  # another writer was faster
-            continue
-        except GoogleAPIError as error:
-            raise OSError(f"{type(error).__name__}") from None
-        return
-    raise OutputError(f"{path}: others write to it all the time; try again later")
-
-
 def _create_local_once(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
@@ -376,41 +343,3 @@ def _create_local_once(path: Path, content: bytes) -> None:
         os.link(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _create_blob_once(path: str, content: bytes) -> None:
-    from google.api_core.exceptions import GoogleAPIError, PreconditionFailed
-
-    try:
-        _blob(path).upload_from_string(content, if_generation_match=0, timeout=60)
-    except PreconditionFailed:
-        raise FileExistsError(path) from None
-    except GoogleAPIError as error:
-        raise OSError(errno.EIO, f"{type(error).__name__} from Cloud Storage", path) from None
-
-
-def _delete_blob(path: str) -> None:
-    from google.api_core.exceptions import GoogleAPIError, NotFound
-    from google.cloud.storage.retry import DEFAULT_RETRY
-
-    try:
-        _blob(path).delete(retry=DEFAULT_RETRY, timeout=60)
-    except NotFound:
-        return
-    except GoogleAPIError as error:
-        raise OSError(errno.EIO, f"{type(error).__name__} from Cloud Storage", path) from None
-
-
-def _blob(path: str) -> Any:
-    from apache_beam.io.gcp import gcsio
-
-    _only_cloud_storage(path)
-    _check_access(path)
-    bucket, _, name = path[len("gs://") :].partition("/")
-    # Beam's own client, so that all requests are made by the same account.
-    return gcsio.GcsIO().client.bucket(bucket).blob(name)
-
-
-def _only_cloud_storage(path: str) -> None:
-    if not path.startswith("gs://"):
-        raise OutputError(f"{path}: this must be a local path or one that starts with gs://")
