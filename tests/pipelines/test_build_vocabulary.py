@@ -26,6 +26,7 @@ from dxbeam.space.vocabulary.words import Vocabulary
 from pipelines import build_vocabulary as module
 from pipelines.build_vocabulary import build_vocabulary
 from tests.support import tiny
+from tests.support.artifacts import is_mapped
 
 WORDS = ["Apple", "pear", "apple", "x-y", "plum", *(f"w{i}" for i in range(700))]
 VECTORS = np.random.default_rng(0).normal(size=(len(WORDS), 6)).astype(np.float32)
@@ -52,8 +53,8 @@ def test_an_artifact_holds_the_words_vectors_and_neighbours(
     built = _build(embeddings, tmp_path / "out", "--neighbors=20")
     assert list(built.words) == WORDS
     assert np.array_equal(built.vectors, VECTORS)
-    assert isinstance(built.vectors, np.memmap)
-    assert isinstance(built.neighbor_ids, np.memmap)
+    assert is_mapped(built.vectors)
+    assert is_mapped(built.neighbor_ids)
     table, radii = NeighborSearch(Vocabulary(WORDS, VECTORS)).neighbor_table(
         np.arange(len(WORDS)), 20
     )
@@ -74,7 +75,7 @@ def test_clusters_and_orders_are_stored_when_asked_for(
     flags = ["--neighbors=0", "--clusters=5", "--orders=2"]
     built = _build(embeddings, tmp_path / "out", *flags)
     bare = Vocabulary(WORDS, VECTORS, unknown_vector=built.unknown_vector)
-    assert isinstance(built.clusters, np.memmap)
+    assert is_mapped(built.clusters)
     assert np.array_equal(built.clusters, clusters(bare, 5))
     assert np.array_equal(built.orders, word_orders(bare, 2))  # type: ignore[arg-type]
     names = {path.name for path in (tmp_path / "out").iterdir()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dxbeam.space.artifact import artifact
@@ -32,3 +33,10 @@ every_version = pytest.mark.parametrize("version", LAYOUTS)
 def open_artifact(folder: Path) -> Vocabulary:
     """Opens what is in a folder, as a job does."""
     return artifact.open_vocabulary(artifact.handle(str(folder)))
+
+
+def is_mapped(array: object) -> bool:
+    """Whether an array's numbers are those of a mapped file."""
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None

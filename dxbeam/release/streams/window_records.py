@@ -34,6 +34,8 @@ CAVEATS = (
     "many there are, and when each was published.",
     "The noise of a message depends on its id and its text: of two messages with one id everybody "
     "sees whether their texts are equal.",
+    "A message that its producer published twice without an id is released twice. Its epsilons add "
+    "up, and the ledger counts one.",
 )
 _NOT_COVERED = (
     "Computed from the original text: these figures are not covered by the guarantee of the "

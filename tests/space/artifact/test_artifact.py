@@ -27,7 +27,7 @@ from dxbeam.space.search.backends.rounded_vectors import BOUNDS, INTEGERS, SCALE
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
 from tests.support import tiny
-from tests.support.artifacts import FILES, WRITE, every_version, open_artifact
+from tests.support.artifacts import FILES, WRITE, every_version, is_mapped, open_artifact
 
 SHAPE = WordsAndVectors(300, 8, "", 12.5)
 DEMO_DIGEST = "98caa87f95137a2bed8fafc5bb1dadbe319defcbfe2edd7e8820e24ad285f923"
@@ -67,7 +67,7 @@ def test_arrays_are_mapped_and_cannot_be_written(folder: Path) -> None:
     assert opened.rounded
     arrays = (opened.vectors, opened.neighbor_ids, opened.close_radius, *opened.rounded[1:])
     for array in arrays:
-        assert isinstance(array, np.memmap)
+        assert is_mapped(array)
         assert not array.flags.writeable
 
 
