@@ -118,6 +118,35 @@ def _cell(share: list[float]) -> str:
     return f"{value:.3f} ({low:.3f}–{high:.3f})"
 
 
+MODELS = {
+    "kn3": "fluent, order 3",
+    "kn2": "fluent, order 2",
+    "wb2": "fluent, order 2, Witten and Bell's smoothing",
+    "kn3:mix=.5": "fluent, order 3, half of each level the one below",
+    "base": "santext, `--base frequency`",
+}
+"""Settings of benchmarks/fluent_models.py, in words."""
+
+
+def models() -> tuple[list[str], list[list[str]], list[Row]]:
+    """Headings, cells and rows of the table of models: means over draws."""
+    rows, cells = _rows("fluent_models"), []
+    for setting, name in MODELS.items():
+        draws = [row for row in rows if row["setting"] == setting]
+        means = [
+            sum(row[share] for row in draws) / len(draws)
+            for share in ("unchanged", "unchanged_rare")
+        ]
+        found = sorted(row["accuracy"][0] for row in draws)
+        cells.append([
+            name,
+            f"{draws[0]['epsilon']:g}",
+            *(f"{mean:.3f}" for mean in means),
+            f"{sum(found) / len(found):.3f} ({found[0]:.3f}–{found[-1]:.3f})",
+        ])  # fmt: skip
+    return ["released", "ε", "unchanged", "of rare words", "accuracy (least–most)"], cells, rows
+
+
 def settings_at(table: RiskTable) -> tuple[list[ReadOff], list[Row]]:
     """Settings at the table's level, the largest accuracy first, and all rows that were used."""
     points, rows = [], []

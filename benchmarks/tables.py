@@ -24,6 +24,7 @@ from benchmarks.risk_tables import (
     RiskTable,
     attacked,
     columns_of,
+    models,
     settings_at,
 )
 
@@ -223,6 +224,8 @@ def drawn(name: str) -> str:
     """
     if name in RISK_TABLES:
         return _drawn_at_risk(RISK_TABLES[name])
+    if name == "fluent-models":
+        return _page_table(*models())
     if name in ATTACKED:
         return _drawn_attacked(ATTACKED[name])
     table = TABLES[name]

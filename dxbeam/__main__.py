@@ -43,8 +43,8 @@ def summary(launcher: Path) -> str:
 
 def overview() -> str:
     """All commands, each with what it does."""
-    found = commands()
-    width = max(map(len, found))
+    names = commands()
+    width = max(map(len, names))
     lines = [
         textwrap.fill(
             summary(path),
@@ -52,7 +52,7 @@ def overview() -> str:
             initial_indent=f"  {name:<{width}}  ",
             subsequent_indent=" " * (width + 4),
         )
-        for name, path in found.items()
+        for name, path in names.items()
     ]
     return "\n".join(
         [
@@ -81,16 +81,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     if first == "--version":
         print(f"dxbeam {dxbeam.__version__}")  # noqa: T201
         return 0
-    found, name = commands(), first.replace("_", "-")
-    if name not in found:
-        print(f"dxbeam: {_no_command(name, list(found))}", file=sys.stderr)  # noqa: T201
+    known, name = commands(), first.replace("_", "-")
+    if name not in known:
+        print(f"dxbeam: {_no_command(name, list(known))}", file=sys.stderr)  # noqa: T201
         return _MISTAKE
     # Python's 700 means that all objects are looked through again and again while Beam and what it
     # needs are imported, which takes a fifth of that time.
     gc.set_threshold(_OBJECTS_PER_COLLECTION, 20, 50)
     stopping.watch()  # before Beam is imported, which takes seconds
     sys.argv = [f"dxbeam {name}", *others]
-    runpy.run_path(str(found[name]), run_name="__main__")
+    runpy.run_path(str(known[name]), run_name="__main__")
     return 0
 
 

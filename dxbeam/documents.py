@@ -125,11 +125,11 @@ def check_fields(
         )
 
 
-def as_documents(given: Iterable[Document | str], taken_by: str) -> Iterator[Document]:
+def as_documents(documents: Iterable[Document | str], taken_by: str) -> Iterator[Document]:
     """Documents as they are, and plain strings as documents with new random ids.
 
     Args:
-      given: documents and strings, in any order.
+      documents: documents and strings, in any order.
       taken_by: the function that was given them, for the error.
 
     Raises:
@@ -137,12 +137,12 @@ def as_documents(given: Iterable[Document | str], taken_by: str) -> Iterator[Doc
     """
     # All of these can be iterated over, or look as if they could, but not as documents.
     no_documents = (str, bytes, Document, Mapping)
-    if isinstance(given, no_documents) or not isinstance(given, Iterable):
+    if isinstance(documents, no_documents) or not isinstance(documents, Iterable):
         raise ConfigurationError(
             f"{taken_by} takes an iterable of documents, such as a list of Document(id, text) or "
-            f"of strings, and this is {described(given)}; put a single one into a list"
+            f"of strings, and this is {described(documents)}; put a single one into a list"
         )
-    return (with_random_id(one) if isinstance(one, str) else with_text_id(one) for one in given)
+    return (with_random_id(one) if isinstance(one, str) else with_text_id(one) for one in documents)
 
 
 def with_random_id(text: str) -> Document:
@@ -275,17 +275,17 @@ class DeadLetterCap:
         return f"{self.limit:g}%" if self.percent else f"{self.limit:g}"
 
 
-def dead_letter_cap(given: str | None) -> DeadLetterCap | None:
+def dead_letter_cap(text: str | None) -> DeadLetterCap | None:
     """The cap that a text such as ``"100"`` or ``"0.5%"`` stands for; None for no cap.
 
     Raises:
       ConfigurationError: it is neither a whole number nor a percentage up to 100.
     """
-    if given is None:
+    if text is None:
         return None
-    number = given.removesuffix("%").strip()
+    number = text.removesuffix("%").strip()
     try:
-        if given.endswith("%"):
+        if text.endswith("%"):
             cap = DeadLetterCap(float(number), percent=True)
             if 0 <= cap.limit <= 100:
                 return cap
@@ -294,6 +294,6 @@ def dead_letter_cap(given: str | None) -> DeadLetterCap | None:
     except ValueError:
         pass
     raise ConfigurationError(
-        f"`max_dead_letters` {given}: give a number of records, such as 100, or a percentage of "
+        f"`max_dead_letters` {text}: give a number of records, such as 100, or a percentage of "
         "them, such as 0.5%"
     )

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dxbeam.errors import DxbeamError
+from dxbeam.storage.changes import writing
 
 STOPPED = "interrupted; nothing was released"
 _NO_TIME = (
@@ -44,45 +45,6 @@ _UNDOING_SECONDS = 7.0
 _CANCELLING_SECONDS = 3.0
 _WRITING_SECONDS = 2.0  # how long a write that is under way is waited for
 _KILLING_SECONDS = 1.0
-
-
-class _Writing:
-    """Lets changes of files through, until the process stops."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._depth = threading.local()
-        self._inside = 0
-        self._only: int | None = None
-
-    @contextlib.contextmanager
-    def __call__(self) -> Iterator[None]:
-        depth = getattr(self._depth, "value", 0)
-        if not depth:  # a change within a change is part of it
-            with self._changed:
-                while self._only not in (None, threading.get_ident()):
-                    self._changed.wait()  # until the process ends
-                self._inside += 1
-        self._depth.value = depth + 1
-        try:
-            yield
-        finally:
-            self._depth.value = depth
-            if not depth:
-                with self._changed:
-                    self._inside -= 1
-                    self._changed.notify_all()
-
-    def close_to_others(self, seconds: float) -> None:
-        """Keeps all other threads from changing files, once they are through with theirs."""
-        with self._changed:
-            self._only = threading.get_ident()
-            self._changed.wait_for(lambda: not self._inside, seconds)
-
-
-writing = _Writing()
-"""``with writing():`` around a change of files that is to happen wholly or, where the process is
-being stopped, not at all: then the thread waits there until the process ends."""
 
 
 class _Run:
@@ -262,8 +224,8 @@ def _kill_processes_below() -> None:
     """Kills what this process started, and what that started, where the system lists it (Linux)."""
     subprocess.Popen = _start_nothing  # type: ignore[misc, assignment]
     until = time.monotonic() + _KILLING_SECONDS
-    while (found := _processes_below()) and time.monotonic() < until:
-        for pid in found:
+    while (running := _processes_below()) and time.monotonic() < until:
+        for pid in running:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.02)
@@ -282,7 +244,7 @@ def _processes_below() -> list[int]:
             continue
         if state != "Z":  # it has ended, and nobody asked how
             children.setdefault(int(parent), []).append(int(folder.name))
-    found = list(children.get(os.getpid(), []))
-    for pid in found:  # which grows
-        found += children.get(pid, [])
-    return found
+    below = list(children.get(os.getpid(), []))
+    for pid in below:  # which grows
+        below += children.get(pid, [])
+    return below

@@ -66,7 +66,7 @@ _WHOSE = "whether epsilon is that of any vocabulary, or of each that the audit m
 
 def chosen_targets(options: PipelineOptions) -> list[Target]:
     """The mechanisms, with their parameters, that the flags ask to audit."""
-    own, shared = options.view_as(AuditOptions), options.view_as(SanitizeOptions)
+    of_audit, shared = options.view_as(AuditOptions), options.view_as(SanitizeOptions)
     parameters = parse_parameters(shared.parameters)
     decoder = decoder_of(shared.decode, shared.decode_loss)  # the audit makes up its models
     public = Public(
@@ -74,8 +74,8 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
         _base(shared.base, shared.base_exponent),
         checked_choice("--constant", shared.constant, CONSTANTS, _WHOSE) == EXACT,
     )
-    given = parameters or shared.epsilon is not None or decoder or any(public)
-    if shared.mechanism == "all" and given:
+    any_setting = parameters or shared.epsilon is not None or decoder or any(public)
+    if shared.mechanism == "all" and any_setting:
         raise ConfigurationError(
             "--mechanism all audits each mechanism with separate parameters; leave --epsilon, "
             "--parameters, --importance, --base, --constant and --decode out, or name one mechanism"
@@ -83,11 +83,11 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
     if "importance" in parameters:
         raise ConfigurationError("--parameters: importance has a separate flag, --importance")
     sizes = {"standard": STANDARD, "small": SMALL}
-    if own.samples not in sizes:
-        raise ConfigurationError(f"--samples is standard or small, not {own.samples}")
+    if of_audit.samples not in sizes:
+        raise ConfigurationError(f"--samples is standard or small, not {of_audit.samples}")
     return audit_report.targets(
         shared.mechanism,
-        sizes[own.samples],
+        sizes[of_audit.samples],
         {"epsilon": shared.epsilon, **parameters},
         RankResampling(shared.rank_c) if shared.rank_c is not None else None,
         public,

@@ -61,43 +61,43 @@ def _arguments() -> program.Arguments:
 
 def build_base(argv: Sequence[str]) -> int:
     """Computes, writes and says what was written; returns the exit code."""
-    given = _arguments().parse_args(argv)
-    if not given.output.endswith(".parquet"):
+    flags = _arguments().parse_args(argv)
+    if not flags.output.endswith(".parquet"):
         raise ConfigurationError("--output must end in .parquet")
-    if storage.exists(given.output):
-        raise OutputError(f"--output {given.output} is there already; choose another, or delete it")
-    if (reason := storage.why_no_file(given.output)) is not None:
-        raise OutputError(f"--output {given.output} cannot be written: {reason}")
-    if given.optimal and given.epsilon is None:
+    if storage.exists(flags.output):
+        raise OutputError(f"--output {flags.output} is there already; choose another, or delete it")
+    if (reason := storage.why_no_file(flags.output)) is not None:
+        raise OutputError(f"--output {flags.output} cannot be written: {reason}")
+    if flags.optimal and flags.epsilon is None:
         raise ConfigurationError("--epsilon is needed with --optimal")
-    vocabulary = artifact.open_vocabulary(artifact.handle(given.vocabulary))
+    vocabulary = artifact.open_vocabulary(artifact.handle(flags.vocabulary))
     shares, how = 1 / np.arange(1.0, len(vocabulary) + 1), "1 / rank"
-    if given.language_model:
-        model = open_language_model(given.language_model, vocabulary)
+    if flags.language_model:
+        model = open_language_model(flags.language_model, vocabulary)
         shares, how = np.array(model.prior[: len(vocabulary)]), f"language model {model.digest}"
-    if given.optimal:
-        mechanism = mechanism_of(given.mechanism, given.epsilon, given.parameters)
-        found = optimal_base(
+    if flags.optimal:
+        mechanism = mechanism_of(flags.mechanism, flags.epsilon, flags.parameters)
+        optimum = optimal_base(
             exponents_of(mechanism, vocabulary),
             shares,
-            given.iterations,
-            given.max_seconds,
+            flags.iterations,
+            flags.max_seconds,
             say=lambda said: print(f"  {said}", flush=True),
         )
-        shares = found.shares
+        shares = optimum.shares
         how = (
-            f"optimal for {how} and {mechanism.name} at {given.epsilon:g}: {found.iterations} "
-            f"iterations, {found.gap:.4f} nats above the least at most"
+            f"optimal for {how} and {mechanism.name} at {flags.epsilon:g}: {optimum.iterations} "
+            f"iterations, {optimum.gap:.4f} nats above the least at most"
         )
     words = vocabulary.words_of(np.flatnonzero(shares))
     table = pa.table({"word": words, "weight": shares[shares > 0]})
     table = table.replace_schema_metadata(
         {"dxbeam": "base measure", "vocabulary": vocabulary.content_digest, "how": how}
     )
-    with storage.open_write(given.output) as file:
+    with storage.open_write(flags.output) as file:
         pq.write_table(table, file)
-    digest = hashlib.sha256(storage.read(given.output)).hexdigest()
-    print(f"Wrote {len(words):,} words to {given.output}, SHA-256 {digest}: {how}")
+    digest = hashlib.sha256(storage.read(flags.output)).hexdigest()
+    print(f"Wrote {len(words):,} words to {flags.output}, SHA-256 {digest}: {how}")
     return 0
 
 

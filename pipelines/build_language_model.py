@@ -73,22 +73,22 @@ def check(options: PipelineOptions) -> VocabularyHandle:
     Raises:
       DxbeamError: says what it is.
     """
-    own, shared = options.view_as(BuildLanguageModelOptions), options.view_as(SanitizeOptions)
+    flags, shared = options.view_as(BuildLanguageModelOptions), options.view_as(SanitizeOptions)
     require(shared, "vocabulary")
     require(options.view_as(OutputOptions), "output")
-    if bool(own.arpa) == bool(shared.input):
+    if bool(flags.arpa) == bool(shared.input):
         raise ConfigurationError(
             "a language model is made of --input, public text, or of --arpa, a published model; "
             "give one of them"
         )
     for name in ("held_out", "unseen_mass"):
-        if not 0 <= getattr(own, name) < 1:
+        if not 0 <= getattr(flags, name) < 1:
             raise ConfigurationError(f"--{name} is a share, from 0 to less than 1")
     claim.check_empty(options.view_as(OutputOptions).output)
     vocabulary = artifact.handle(shared.vocabulary)
-    check_order(own.order, vocabulary.words)
-    if own.arpa:
-        check_header(own.arpa, own.order)
+    check_order(flags.order, vocabulary.words)
+    if flags.arpa:
+        check_header(flags.arpa, flags.order)
     else:
         check_corpus(shared, shared.input)
     return vocabulary
@@ -96,11 +96,11 @@ def check(options: PipelineOptions) -> VocabularyHandle:
 
 def build(options: PipelineOptions, vocabulary: VocabularyHandle) -> beam.Pipeline:
     """Assembles the counting; nothing runs yet."""
-    own, shared = options.view_as(BuildLanguageModelOptions), options.view_as(SanitizeOptions)
+    flags, shared = options.view_as(BuildLanguageModelOptions), options.view_as(SanitizeOptions)
     pipeline = launch.new_pipeline(options)
     read = pipeline | "Read" >> read_corpus(shared)
     _ = read.documents | "WriteNgramCounts" >> WriteNgramCounts(
-        vocabulary, own.order, own.held_out, _counts(options)
+        vocabulary, flags.order, flags.held_out, _counts(options)
     )
     return pipeline
 
@@ -121,19 +121,19 @@ def _shared(options: PipelineOptions) -> Any:
 
 def store_counted(options: PipelineOptions, vocabulary: Vocabulary) -> LanguageModelHandle:
     """Smooths what was counted, and writes the model."""
-    own, shared = options.view_as(BuildLanguageModelOptions), _shared(options)
+    flags, shared = options.view_as(BuildLanguageModelOptions), _shared(options)
     place, words = _counts(options), len(vocabulary)
-    counts = read_counts(place, TRAINING, words, own.order)
-    model = LanguageModel(words, vocabulary.content_digest, smooth(counts, own.prune))
+    counts = read_counts(place, TRAINING, words, flags.order)
+    model = LanguageModel(words, vocabulary.content_digest, smooth(counts, flags.prune))
     last = counts.codes % (words + 2)
-    held_out = read_counts(place, HELD_OUT, words, own.order)
+    held_out = read_counts(place, HELD_OUT, words, flags.order)
     casings = kept_casings(read_casings(place), vocabulary) if vocabulary.lowercase else None
     return write_language_model(
         options.view_as(OutputOptions).output,
         model,
         casings,
         rules={"words": tokenization.RULE, "sentences": SENTENCES},
-        prune=own.prune,
+        prune=flags.prune,
         counted={
             "documents": read_documents(place, TRAINING),
             "words": int(counts.counts.sum()),
@@ -141,7 +141,7 @@ def store_counted(options: PipelineOptions, vocabulary: Vocabulary) -> LanguageM
             **_stored(model),
         },
         held_out={
-            "share": own.held_out,
+            "share": flags.held_out,
             "documents": read_documents(place, HELD_OUT),
             "words": int(held_out.counts.sum()),
             "perplexity": perplexity(model, held_out),
@@ -163,19 +163,19 @@ def _stored(model: LanguageModel) -> dict[str, int]:
 
 def store_arpa(options: PipelineOptions, vocabulary: Vocabulary) -> LanguageModelHandle:
     """Reads a published model, and writes it for the vocabulary."""
-    own = options.view_as(BuildLanguageModelOptions)
-    read = read_arpa(own.arpa, vocabulary, own.order, own.unseen_mass, _is_word)
-    digest, size = storage.sha256(own.arpa)
+    flags = options.view_as(BuildLanguageModelOptions)
+    read = read_arpa(flags.arpa, vocabulary, flags.order, flags.unseen_mass, _is_word)
+    digest, size = storage.sha256(flags.arpa)
     return write_language_model(
         options.view_as(OutputOptions).output,
         read.model,
         None,
         rules={"words": tokenization.RULE, "sentences": SENTENCES},
         counted={**read.facts, **_stored(read.model)},
-        unseen_mass=own.unseen_mass,
+        unseen_mass=flags.unseen_mass,
         source={
             "kind": "arpa",
-            "files": [{"name": own.arpa.rpartition("/")[2], "bytes": size, "sha256": digest}],
+            "files": [{"name": flags.arpa.rpartition("/")[2], "bytes": size, "sha256": digest}],
         },
     )
 
@@ -196,14 +196,14 @@ def build_language_model(argv: Sequence[str]) -> None:
     """Counts or reads, smooths, stores, and says what was written."""
     options = parse(argv, BUILD_LANGUAGE_MODEL, __doc__ or "")
     handle = check(options)
-    own, output = (
+    flags, output = (
         options.view_as(BuildLanguageModelOptions),
         options.view_as(OutputOptions).output,
     )
     if options.view_as(TestOptions).dry_run:
-        source = own.arpa or _shared(options).input
+        source = flags.arpa or _shared(options).input
         print(
-            f"Plan\n  read   {source}\n  order  {own.order}\n  write  {output}\n"
+            f"Plan\n  read   {source}\n  order  {flags.order}\n  write  {output}\n"
             "Nothing was written (--dry_run)."
         )
         return
@@ -217,7 +217,7 @@ def build_language_model(argv: Sequence[str]) -> None:
     with stopping.undone_on_failure(abandoned):
         claim.take_fresh(output, run)
         vocabulary = artifact.open_vocabulary(handle)
-        if own.arpa:
+        if flags.arpa:
             written = store_arpa(options, vocabulary)
         else:
             count_corpus(options, handle)

@@ -121,18 +121,18 @@ def store_index(
     return {"index": {**facts, "recall_by_epsilon": recall}}
 
 
-def store_places(own: BuildVocabularyOptions, output: str, shape: WordsAndVectors) -> None:
+def store_places(flags: BuildVocabularyOptions, output: str, shape: WordsAndVectors) -> None:
     """Makes the clusters and orders that were asked for."""
-    made: dict[str, Any] = {}
-    if own.clusters or own.orders:
+    tables: dict[str, Any] = {}
+    if flags.clusters or flags.orders:
         print("Now their clusters and orders", flush=True)
         vocabulary = artifact.open_draft(output, shape.digest)
-    if own.clusters:
-        made[artifact_manifest.CLUSTERS] = clusters(vocabulary, own.clusters)
-    if own.orders:
-        made[artifact_manifest.ORDERS] = word_orders(vocabulary, own.orders)
+    if flags.clusters:
+        tables[artifact_manifest.CLUSTERS] = clusters(vocabulary, flags.clusters)
+    if flags.orders:
+        tables[artifact_manifest.ORDERS] = word_orders(vocabulary, flags.orders)
     with tempfile.TemporaryDirectory() as local:
-        for name, array in made.items():
+        for name, array in tables.items():
             np.save(Path(local) / name, array)
             storage.copy(str(Path(local) / name), storage.join(output, name))
 
@@ -148,40 +148,42 @@ def check(options: PipelineOptions) -> str:
     Raises:
       DxbeamError: says what it is.
     """
-    own, output = options.view_as(BuildVocabularyOptions), options.view_as(OutputOptions).output
-    require(own, "embeddings")
+    flags, output = options.view_as(BuildVocabularyOptions), options.view_as(OutputOptions).output
+    require(flags, "embeddings")
     require(options.view_as(OutputOptions), "output")
     claim.check_empty(output)
-    if own.table_pieces and storage.join(own.table_pieces, "").startswith(storage.join(output, "")):
+    if flags.table_pieces and storage.join(flags.table_pieces, "").startswith(
+        storage.join(output, "")
+    ):
         raise ConfigurationError(
-            f"`table_pieces` {own.table_pieces} is in `output`, which must be empty when the "
+            f"`table_pieces` {flags.table_pieces} is in `output`, which must be empty when the "
             "build is started again; choose a place next to it"
         )
-    if own.clusters is not None:
-        checked_cluster_size(own.clusters)
-    if own.orders is not None:
-        checked_orders(own.orders)
+    if flags.clusters is not None:
+        checked_cluster_size(flags.clusters)
+    if flags.orders is not None:
+        checked_orders(flags.orders)
     report = ReadingReport()
     first = next(
         read_embeddings(
-            own.embeddings, file_format=own.embeddings_format, max_words=1, report=report
+            flags.embeddings, file_format=flags.embeddings_format, max_words=1, report=report
         )
     )
     dimensions = first.vectors.shape[1]
-    check_index(own.index_factory, own.index_parameters, dimensions)
+    check_index(flags.index_factory, flags.index_parameters, dimensions)
     return (
         f"Plan\n  read   {report.source}: {report.file_format}, {dimensions} dimensions\n"
-        f"  index  {own.index_factory}\n  write  {output}\nNothing was written (--dry_run)."
+        f"  index  {flags.index_factory}\n  write  {output}\nNothing was written (--dry_run)."
     )
 
 
 def store_table(options: PipelineOptions, shape: WordsAndVectors) -> None:
     """Computes the neighbour table, says how long that takes, and writes it to the output."""
-    own, output = options.view_as(BuildVocabularyOptions), options.view_as(OutputOptions).output
-    parent = own.table_pieces or storage.join(output, artifact_manifest.PIECES)
-    pieces = table_pieces.folder_of(parent, shape, own.neighbors)
+    flags, output = options.view_as(BuildVocabularyOptions), options.view_as(OutputOptions).output
+    parent = flags.table_pieces or storage.join(output, artifact_manifest.PIECES)
+    pieces = table_pieces.folder_of(parent, shape, flags.neighbors)
     print(_estimate(options, output, shape, pieces), flush=True)
-    with table_progress.reported(pieces, shape.words, own.neighbors):
+    with table_progress.reported(pieces, shape.words, flags.neighbors):
         launch.run(build(options, shape, pieces))
 
 
@@ -201,10 +203,10 @@ def _estimate(options: PipelineOptions, output: str, shape: WordsAndVectors, pie
     ).sentence
 
 
-def _delete_pieces(own: BuildVocabularyOptions, output: str, shape: WordsAndVectors) -> None:
+def _delete_pieces(flags: BuildVocabularyOptions, output: str, shape: WordsAndVectors) -> None:
     storage.delete(storage.join(output, artifact_manifest.PIECES))
-    if own.table_pieces:
-        storage.delete(table_pieces.folder_of(own.table_pieces, shape, own.neighbors))
+    if flags.table_pieces:
+        storage.delete(table_pieces.folder_of(flags.table_pieces, shape, flags.neighbors))
 
 
 def build_vocabulary(argv: Sequence[str]) -> None:
@@ -214,7 +216,7 @@ def build_vocabulary(argv: Sequence[str]) -> None:
     if options.view_as(TestOptions).dry_run:
         print(planned)
         return
-    own, output = options.view_as(BuildVocabularyOptions), options.view_as(OutputOptions).output
+    flags, output = options.view_as(BuildVocabularyOptions), options.view_as(OutputOptions).output
     started, run = time.monotonic(), uuid.uuid4().hex
     report = ReadingReport()
 
@@ -226,27 +228,27 @@ def build_vocabulary(argv: Sequence[str]) -> None:
 
     with stopping.undone_on_failure(abandon):
         claim.take_fresh(output, run)
-        shape = store_words(own, output, report)
+        shape = store_words(flags, output, report)
         print(f"Read {shape.words:,} words in {shape.dimensions} dimensions")
-        if own.neighbors:
+        if flags.neighbors:
             store_table(options, shape)
-        store_places(own, output, shape)
-        index = store_index(output, shape, own.index_factory, own.index_parameters)
+        store_places(flags, output, shape)
+        index = store_index(output, shape, flags.index_factory, flags.index_parameters)
         source = {
             "name": report.source,
             "format": report.file_format,
-            "sha256": storage.sha256(own.embeddings.partition(".zip!")[0] + ".zip")[0]
-            if ".zip!" in own.embeddings
-            else storage.sha256(own.embeddings)[0],
+            "sha256": storage.sha256(flags.embeddings.partition(".zip!")[0] + ".zip")[0]
+            if ".zip!" in flags.embeddings
+            else storage.sha256(flags.embeddings)[0],
             "duplicates": report.duplicates,
             "undecodable": report.undecodable,
             "unusable": report.unusable,
-            "max_words": own.max_words,
+            "max_words": flags.max_words,
         }
         handle = artifact.write_manifest(
-            output, shape, own.lowercase, source, table=own.neighbors > 0, **index
+            output, shape, flags.lowercase, source, table=flags.neighbors > 0, **index
         )
-        _delete_pieces(own, output, shape)
+        _delete_pieces(flags, output, shape)
         claim.let_go(output)
     print(
         f"Wrote a vocabulary of {handle.words:,} words to {output} in "

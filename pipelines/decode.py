@@ -82,11 +82,11 @@ def read_options(options: PipelineOptions) -> DecodeJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or a release that cannot be decoded.
     """
-    flags, own = options.view_as(SanitizeOptions), options.view_as(DecodeOptions)
-    require(own, "release")
+    flags, decoding = options.view_as(SanitizeOptions), options.view_as(DecodeOptions)
+    require(decoding, "release")
     require(flags, "vocabulary", "language_model")
     require(options.view_as(OutputOptions), "output")
-    output = decoded.check_places(own.release, options.view_as(OutputOptions).output)
+    output = decoded.check_places(decoding.release, options.view_as(OutputOptions).output)
     decoder = decoder_of(flags.decode or CONTEXT, flags.decode_loss)
     if decoder is None:
         raise ConfigurationError("`decode` nearest is what the release is already; leave it out")
@@ -95,7 +95,7 @@ def read_options(options: PipelineOptions) -> DecodeJob:
     check_model(model, vocabulary.digest)
     if flags.truecase and not knows_capitals(model):
         raise ConfigurationError(NO_CAPITALS)
-    first = decoded.first_release(own.release, flags.importance)
+    first = decoded.first_release(decoding.release, flags.importance)
     decoded.check_vocabulary(first, vocabulary)
     settings = ReleaseDecoding(
         first.configuration,
@@ -167,11 +167,12 @@ def decode(argv: Sequence[str]) -> None:
 
 
 def _plan(job: DecodeJob) -> str:
-    made, first = job.settings, job.first
+    settings, first = job.settings, job.first
     return (
         f"Plan\n  read     {first.prefix}, {first.manifest['documents_out']:,} documents\n"
-        f"  decode   {made.decoder.kind}, loss {made.decoder.loss}, {made.channel} channel\n"
-        f"  write    {job.output}\n{made.guarantee().sentence}\n"
+        f"  decode   {settings.decoder.kind}, loss {settings.decoder.loss}, "
+        f"{settings.channel} channel\n"
+        f"  write    {job.output}\n{settings.guarantee().sentence}\n"
         "Nothing was written (--dry_run)."
     )
 

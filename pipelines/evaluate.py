@@ -113,38 +113,38 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
     Raises:
       DxbeamError: a flag that is needed and missing, flags that do not go together, or no release.
     """
-    own, shared = options.view_as(EvaluateOptions), options.view_as(SanitizeOptions)
-    require(own, "original", "released")
+    flags, shared = options.view_as(EvaluateOptions), options.view_as(SanitizeOptions)
+    require(flags, "original", "released")
     require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
-    prefixes = named_releases(own.released)
+    prefixes = named_releases(flags.released)
     _check_places(prefixes, options.view_as(OutputOptions).output)
     releases = sorted(map(open_text_release, prefixes), key=in_order_of_settings)
-    fields = dict.fromkeys(filter(None, (own.task, own.attack, own.entities)))
+    fields = dict.fromkeys(filter(None, (flags.task, flags.attack, flags.entities)))
     if shared.key_uri:  # then the corpus is read as it was for the releases
         _check_key(shared.key_uri, releases)
         fields |= dict.fromkeys(name for each in releases for name in each.manifest["kept_fields"])
     for flag in ("task", "attack", "entities"):
-        field = getattr(own, flag)
+        field = getattr(flags, flag)
         if field in (shared.text_field, shared.id_field):
             raise ConfigurationError(f"`{flag}` {field}: this is the text or the id; name another")
     read_as = corpus_format(shared, tuple(fields), shared.group_by)
     vocabulary = artifact.handle(shared.vocabulary) if shared.vocabulary else None
     language_model = _language_model(shared.language_model, vocabulary)
     questions = []
-    if own.task:
+    if flags.task:
         kinds = (WORDS, MEAN_VECTOR) if vocabulary else (WORDS,)
-        questions.append(classification.task(own.task, kinds))
-    if own.attack:
-        questions.append(classification.attack(own.attack, (STYLE, WORDS)))
+        questions.append(classification.task(flags.task, kinds))
+    if flags.attack:
+        questions.append(classification.attack(flags.attack, (STYLE, WORDS)))
     heading = Heading(
-        corpus=own.original,
+        corpus=flags.original,
         releases=told_apart([release_heading(release, vocabulary) for release in releases]),
         vocabulary=shared.vocabulary or "",
         group_by=shared.group_by or "",
         command=shlex.join(["dxbeam", "evaluate", *argv]),
     )
-    found_again, entities = own.reidentify or 0, own.entities or ""
+    found_again, entities = flags.reidentify or 0, flags.entities or ""
     return EvaluateJob(
         options, read_as, releases, vocabulary, language_model, questions, found_again, entities,
         heading,

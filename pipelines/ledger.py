@@ -38,28 +38,28 @@ def show_ledger(argv: Sequence[str]) -> int:
         help="the cap of your releases, to show what it leaves; a ledger does not record it",
     )
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
-    given = parser.parse_args(argv)
-    ledger.check_cap(given.max_epsilon)
+    flags = parser.parse_args(argv)
+    ledger.check_cap(flags.max_epsilon)
     try:
-        there = storage.exists(given.ledger)
+        there = storage.exists(flags.ledger)
     except OSError:
         there = False
     if not there:
-        raise OutputError(f"{given.ledger}: there is no such file; check the path")
-    found = accounts.accounts(ledger.read(given.ledger))
-    if given.corpus_id is not None:
-        known = ", ".join(each.corpus for each in found) or "none"
-        found = [each for each in found if each.corpus == given.corpus_id]
-        if not found:
+        raise OutputError(f"{flags.ledger}: there is no such file; check the path")
+    reported = accounts.accounts(ledger.read(flags.ledger))
+    if flags.corpus_id is not None:
+        known = ", ".join(each.corpus for each in reported) or "none"
+        reported = [each for each in reported if each.corpus == flags.corpus_id]
+        if not reported:
             raise OutputError(
-                f"{given.ledger}: nothing is recorded of a corpus {given.corpus_id!r}; the ledger "
+                f"{flags.ledger}: nothing is recorded of a corpus {flags.corpus_id!r}; the ledger "
                 f"knows {known}"
             )
-    if given.json:
-        corpora = [each.as_dict(given.max_epsilon) for each in found]
-        print(json.dumps({"ledger": given.ledger, "corpora": corpora}, indent=2))
+    if flags.json:
+        corpora = [each.as_dict(flags.max_epsilon) for each in reported]
+        print(json.dumps({"ledger": flags.ledger, "corpora": corpora}, indent=2))
     else:
-        print(accounts.report(given.ledger, found, given.max_epsilon))
+        print(accounts.report(flags.ledger, reported, flags.max_epsilon))
     return 0
 
 

@@ -37,8 +37,8 @@ def preview(argv: Sequence[str]) -> int:
     Raises:
       DxbeamError: what was asked for cannot be done; says why.
     """
-    given = _arguments().parse_args(argv)
-    if (given.input is None) == (given.text is None):
+    arguments = _arguments().parse_args(argv)
+    if (arguments.input is None) == (arguments.text is None):
         raise ConfigurationError("name the text by `input`, a file, or by `text`: one of the two")
     if importlib.util.find_spec("jinja2") is None or importlib.util.find_spec("scipy") is None:
         raise ConfigurationError(
@@ -49,20 +49,20 @@ def preview(argv: Sequence[str]) -> int:
     from dxbeam.analysis.preview.page import Places, page
     from dxbeam.analysis.preview.sample import sample_of
 
-    check_page_place(given.output)
-    mechanisms = named_mechanisms(given.mechanisms or MECHANISMS)
-    texts, corpus = [given.text], "--input …"
-    if given.input is not None:
-        texts, flags = read_texts(given.input, given.input_format, given.text_field)
+    check_page_place(arguments.output)
+    mechanisms = named_mechanisms(arguments.mechanisms or MECHANISMS)
+    texts, corpus = [arguments.text], "--input …"
+    if arguments.input is not None:
+        texts, flags = read_texts(arguments.input, arguments.input_format, arguments.text_field)
         corpus = " ".join(f"--{name} {shlex.quote(value)}" for name, value in flags.items())
-    search = NeighborSearch(open_vocabulary(given.vocabulary))
+    search = NeighborSearch(open_vocabulary(arguments.vocabulary))
     model = None
-    if given.language_model:
-        model = open_language_model(given.language_model, search.vocabulary)
+    if arguments.language_model:
+        model = open_language_model(arguments.language_model, search.vocabulary)
     sample = sample_of(texts, search.vocabulary)
-    places = Places(given.vocabulary, given.language_model or "", corpus)
-    write_page(given.output, page(sample, mechanisms, search, model, places).html)
-    print(f"Page: {given.output}\nIt holds the raw text: keep it with the corpus.")
+    places = Places(arguments.vocabulary, arguments.language_model or "", corpus)
+    write_page(arguments.output, page(sample, mechanisms, search, model, places).html)
+    print(f"Page: {arguments.output}\nIt holds the raw text: keep it with the corpus.")
     return 0
 
 

@@ -274,12 +274,12 @@ def release_vectors(argv: Sequence[str]) -> None:
         print(describe(job.configuration, run.output, job.scan, kept))
         return
     started = time.monotonic()
-    with run:
+    with launch.releasing(run):
         if job.scan:
             launch.run(build_scan(job))
-            found = _read_sensitivity(run.output)
+            sensitivity_record = _read_sensitivity(run.output)
             job = job._replace(
-                configuration=dataclasses.replace(job.configuration, sensitivity=found)
+                configuration=dataclasses.replace(job.configuration, sensitivity=sensitivity_record)
             )
         _write_projection(run.output, projection)
         required_digest = run.enter(job.account(run.name))
@@ -295,8 +295,8 @@ def release_vectors(argv: Sequence[str]) -> None:
 
 
 def _read_sensitivity(output: str) -> Sensitivity:
-    found = json.loads(storage.read(storage.join(output, SENSITIVITY)))
-    return Sensitivity(found["method"], found["value"], found["delta"], tuple(found["pair"]))
+    record = json.loads(storage.read(storage.join(output, SENSITIVITY)))
+    return Sensitivity(record["method"], record["value"], record["delta"], tuple(record["pair"]))
 
 
 def _write_projection(output: str, projection: Projection) -> None:

@@ -277,7 +277,7 @@ def sanitize(argv: Sequence[str]) -> None:
     remarked = remarks(vocabulary)
     del vocabulary, model  # workers open it for themselves
     started = time.monotonic()
-    with run:
+    with launch.releasing(run):
         if required_digest := run.enter(account):
             pipeline = build(job, run.name, required_digest, context)
         launch.run(pipeline)

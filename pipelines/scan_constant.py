@@ -80,69 +80,70 @@ def _numbers(text: str) -> list[float]:
 
 def scan_constant(argv: Sequence[str]) -> int:
     """Scans and prints; returns the exit code."""
-    given = _arguments().parse_args(argv)
-    if bool(given.epsilon) == bool(given.nominal_epsilon):
+    flags = _arguments().parse_args(argv)
+    if bool(flags.epsilon) == bool(flags.nominal_epsilon):
         raise ConfigurationError("give --epsilon, to be guaranteed, or --nominal_epsilon")
-    if given.epsilon and not given.output:
+    if flags.epsilon and not flags.output:
         raise ConfigurationError("--output is needed with --epsilon; a release reads it")
 
     def mechanism(epsilon: float) -> Any:
         return mechanism_of(
-            given.mechanism,
+            flags.mechanism,
             epsilon,
-            given.parameters,
-            importance=given.importance,
-            base=given.base,
-            base_exponent=given.base_exponent if given.base else None,
+            flags.parameters,
+            importance=flags.importance,
+            base=flags.base,
+            base_exponent=flags.base_exponent if flags.base else None,
         )
 
-    wanted = _numbers(given.epsilon or given.nominal_epsilon)
-    made = [mechanism(epsilon) for epsilon in wanted]
-    vocabulary = artifact.open_vocabulary(artifact.handle(given.vocabulary))
-    if given.nominal_epsilon and given.mechanism in _OTHER_METRICS:
-        _say_ratios(made, vocabulary)
+    wanted = _numbers(flags.epsilon or flags.nominal_epsilon)
+    mechanisms = [mechanism(epsilon) for epsilon in wanted]
+    vocabulary = artifact.open_vocabulary(artifact.handle(flags.vocabulary))
+    if flags.nominal_epsilon and flags.mechanism in _OTHER_METRICS:
+        _say_ratios(mechanisms, vocabulary)
         return 0
-    for each in made:
+    for each in mechanisms:
         exponents_of(each, vocabulary)  # refuses what has no constant, before anything starts
-    if given.nominal_epsilon:
-        for each in made:
+    if flags.nominal_epsilon:
+        for each in mechanisms:
             _say_nominal(each, vocabulary)
         return 0
-    return _solve(made, vocabulary, given.output)
+    return _solve(mechanisms, vocabulary, flags.output)
 
 
 def _say_nominal(mechanism: Any, vocabulary: Vocabulary) -> None:
     started = time.monotonic()
-    found = scan(exponents_of(mechanism, vocabulary))
-    pair = record_of(mechanism, vocabulary, [Level(0.0, 0.0, found, 1)])["levels"][0]["pair"]
+    scanned = scan(exponents_of(mechanism, vocabulary))
+    pair = record_of(mechanism, vocabulary, [Level(0.0, 0.0, scanned, 1)])["levels"][0]["pair"]
     words = f", reached by {' and '.join(pair)}" if pair else ""
     print(
-        f"nominal epsilon {mechanism.epsilon:g} guarantees {found.constant * mechanism.epsilon:.6g}"
+        f"nominal epsilon {mechanism.epsilon:g} guarantees "
+        f"{scanned.constant * mechanism.epsilon:.6g}"
         f"{words} ({time.monotonic() - started:.0f} seconds)",
         flush=True,
     )
 
 
-def _say_ratios(made: Sequence[Any], vocabulary: Vocabulary) -> None:
+def _say_ratios(mechanisms: Sequence[Any], vocabulary: Vocabulary) -> None:
     """What epsilons in a metric of the mechanism's own are per unit of Euclidean distance."""
     started = time.monotonic()
-    found = metric_ratio(made[0].density(NeighborSearch(vocabulary)), vocabulary)
+    ratio = metric_ratio(mechanisms[0].density(NeighborSearch(vocabulary)), vocabulary)
     words = ""
-    if found.pair:
-        names = ("<unk>" if i == UNKNOWN else str(vocabulary.words[i]) for i in found.pair)
+    if ratio.pair:
+        names = ("<unk>" if i == UNKNOWN else str(vocabulary.words[i]) for i in ratio.pair)
         words = f", reached by {' and '.join(names)}"
-    for mechanism in made:
+    for mechanism in mechanisms:
         worst = mechanism.guarantee().euclidean_epsilon
         print(
-            f"epsilon {mechanism.epsilon:g} is at most {found.ratio * mechanism.epsilon:.6g} per "
+            f"epsilon {mechanism.epsilon:g} is at most {ratio.ratio * mechanism.epsilon:.6g} per "
             f"unit of Euclidean distance{words}; {worst:.6g} in the worst case "
             f"({time.monotonic() - started:.0f} seconds)",
             flush=True,
         )
 
 
-def _solve(made: Sequence[Any], vocabulary: Vocabulary, output: str) -> int:
-    record = record_of(made[0], vocabulary, [])
+def _solve(mechanisms: Sequence[Any], vocabulary: Vocabulary, output: str) -> int:
+    record = record_of(mechanisms[0], vocabulary, [])
     if storage.exists(output):
         before = read_record(output)
         if any(before[name] != record[name] for name in _OF_A_SCAN):
@@ -152,7 +153,7 @@ def _solve(made: Sequence[Any], vocabulary: Vocabulary, output: str) -> int:
         record = before
     elif (reason := storage.why_no_file(output)) is not None:
         raise OutputError(f"--output {output} cannot be written: {reason}")
-    for mechanism in made:
+    for mechanism in mechanisms:
         assert record["mechanism"] == recorded_settings(mechanism)
         if mechanism.epsilon in [level["epsilon"] for level in record["levels"]]:
             print(f"epsilon {mechanism.epsilon:g}: in {output} already")

@@ -62,12 +62,12 @@ def verify(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--card", metavar="FILE", help="where to write the card, a page that may be published"
     )
-    given = vars(parser.parse_args(argv))
-    release, place = given.pop("release"), given.pop("card")
+    flags = vars(parser.parse_args(argv))
+    release, place = flags.pop("release"), flags.pop("card")
     if place:
         _check_place(place, release)
     try:
-        verified = verify_release(release, **given)
+        verified = verify_release(release, **flags)
         print(verified.report)
         if place:
             _write_card(place, verified)

@@ -34,8 +34,8 @@ def uniform(probabilities: Floats) -> Evidence:
     """Kolmogorov and Smirnov's distance between a sample of [0, 1] and the uniform distribution."""
     if not np.isfinite(probabilities).all():
         return Evidence(np.nan, 0.0)
-    found = stats.kstest(probabilities, "uniform")
-    return Evidence(float(found.statistic), float(found.pvalue))
+    tested = stats.kstest(probabilities, "uniform")
+    return Evidence(float(tested.statistic), float(tested.pvalue))
 
 
 def fair_coin(heads: int, tosses: int) -> Evidence:
@@ -72,8 +72,8 @@ def rank_correlation(a: Floats, b: Floats) -> Evidence:
     """Spearman's correlation of pairs that are independent if all is well."""
     if np.ptp(a) == 0 or np.ptp(b) == 0:  # constant: nothing random is left
         return Evidence(np.nan, 0.0)
-    found = stats.spearmanr(a, b)
-    return Evidence(float(found.statistic), float(found.pvalue))
+    tested = stats.spearmanr(a, b)
+    return Evidence(float(tested.statistic), float(tested.pvalue))
 
 
 def rare(seen: int, expected: float) -> Evidence:

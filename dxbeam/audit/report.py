@@ -13,7 +13,7 @@ from dxbeam.audit.run_audit import ALPHA, DIMENSIONS, Part, judge, parts, run
 from dxbeam.audit.subject import Finding, Size, Subject
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
-from dxbeam.mechanisms.constants.solve import WeighsWords
+from dxbeam.mechanisms.constants.solve import DrawsByDistance
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.public.base_measure import FrequencyBase
 from dxbeam.mechanisms.public.importance import FrequencyWeights
@@ -89,19 +89,21 @@ def targets(
     if name == "all":
         each = [*MECHANISMS, VECTORS]
         return [target for one in each for target in targets(one, size, {}, resampling)]
-    given = {key: value for key, value in parameters.items() if value is not None}
+    chosen = {key: value for key, value in parameters.items() if value is not None}
     if name == VECTORS:
-        asked = dict(zip(("importance", "base", "constant"), public, strict=True), decode=decoder)
-        for flag in (flag for flag, value in asked.items() if value):
+        of_words = dict(
+            zip(("importance", "base", "constant"), public, strict=True), decode=decoder
+        )
+        for flag in (flag for flag, value in of_words.items() if value):
             raise ConfigurationError(
                 f"`{flag}` is for mechanisms that replace words, and {VECTORS} replaces none; "
                 "leave it out"
             )
-        epsilon = float(given.get("epsilon") or _FLOATS_TELL_AT)
+        epsilon = float(chosen.get("epsilon") or _FLOATS_TELL_AT)
         return [Target(name, Subject(Configuration(Laplace(epsilon)), size))]
     entry = REFERENCES.get(name, UNLISTED)
     mechanism = make_mechanism(
-        name, importance=public.importance, base=public.base, **(given or entry.parameters)
+        name, importance=public.importance, base=public.base, **(chosen or entry.parameters)
     )
     if public.exact:
         _check_constant(mechanism, decoder)
@@ -117,7 +119,7 @@ def _check_constant(mechanism: Any, decoder: Decoder | None) -> None:
             "`constant` exact is audited without `decode`, which changes nothing that is drawn; "
             "leave one of them out"
         )
-    if not isinstance(mechanism, WeighsWords):
+    if not isinstance(mechanism, DrawsByDistance):
         raise ConfigurationError(
             f"`constant` exact goes with `mechanism` santext or tem, not with {mechanism.name}; "
             "leave it out"
@@ -139,8 +141,8 @@ def findings(task: Task, audited: Sequence[Target]) -> tuple[tuple[int, int], li
     subject = audited[task.target].subject
     if task.part is None:
         epsilon = subject.configuration.mechanism.epsilon
-        found = [*audit_vectors(subject, _VECTOR_DIMENSIONS, epsilon)]
-        return task[:2], [*found, *audit_projections(subject, epsilon)]
+        results = [*audit_vectors(subject, _VECTOR_DIMENSIONS, epsilon)]
+        return task[:2], [*results, *audit_projections(subject, epsilon)]
     return task[:2], run(subject, task.part)
 
 
@@ -166,9 +168,9 @@ class AuditRun(NamedTuple):
     findings: list[Finding]
 
 
-def outcome(found: tuple[tuple[int, int], Iterable[list[Finding]]]) -> AuditRun:
+def outcome(numbered: tuple[tuple[int, int], Iterable[list[Finding]]]) -> AuditRun:
     """Judges all findings of one audit."""
-    (target, number), lists = found
+    (target, number), lists = numbered
     verdict = judge([finding for some in lists for finding in some])
     return AuditRun(
         target,
@@ -238,19 +240,19 @@ def _finding(finding: Finding, number: int) -> dict[str, Any]:
     return {"run": number, **values}
 
 
-def broken(made: Mapping[str, Any]) -> list[str]:
+def broken(report: Mapping[str, Any]) -> list[str]:
     """The names of those that claim something and failed."""
-    return [a["name"] for a in made["audits"] if a["claims"] and a["passed"] < a["runs"]]
+    return [a["name"] for a in report["audits"] if a["claims"] and a["passed"] < a["runs"]]
 
 
-def table(made: Mapping[str, Any]) -> str:
+def table(report: Mapping[str, Any]) -> str:
     """The report as a person reads it, in Markdown."""
     lines = [
         "| audited | claim: ε per unit of distance | tests | runs passed | smallest p of all runs "
         "| lower bound on ε found |",
         "|---|---|---|---|---|---|",
     ]
-    for entry in made["audits"]:
+    for entry in report["audits"]:
         epsilon, bound = entry["euclidean_epsilon"] or entry["epsilon"], entry["epsilon_bound"]
         cells = [
             entry["name"],

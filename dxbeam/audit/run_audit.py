@@ -153,7 +153,7 @@ def judge(findings: Iterable[Finding], alpha: float = ALPHA) -> Verdict:
 
 def audit(subject: Subject, alpha: float = ALPHA) -> Verdict:
     """Runs the whole battery on a subject, in this process."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for part in parts(subject):
-        found += run(subject, part)
-    return judge(found, alpha)
+        findings += run(subject, part)
+    return judge(findings, alpha)

@@ -73,10 +73,10 @@ class Finding(NamedTuple):
     says: str = ""
 
     @classmethod
-    def of(cls, test: str, setting: str, found: Evidence, says: str = "") -> Finding:
+    def of(cls, test: str, setting: str, evidence: Evidence, says: str = "") -> Finding:
         """A finding from a statistic and its p-value; a p-value that is no number counts as 0."""
-        p_value = 0.0 if math.isnan(found.p_value) else found.p_value
-        return cls(test, setting, found.statistic, p_value, says=says)
+        p_value = 0.0 if math.isnan(evidence.p_value) else evidence.p_value
+        return cls(test, setting, evidence.statistic, p_value, says=says)
 
 
 class Expected(NamedTuple):

@@ -175,5 +175,5 @@ def _default(field: dataclasses.Field[Any]) -> str:
 def _meanings(mechanism: type) -> dict[str, str]:
     """What is after each name in the ``Attributes`` of a docstring."""
     listed = inspect.cleandoc(mechanism.__doc__ or "").partition("Attributes:\n")[2]
-    found = re.findall(r"^  (\w+): (.*(?:\n    .*)*)", listed.split("\n\n")[0], re.MULTILINE)
-    return {name: " ".join(meaning.split()) for name, meaning in found}
+    pairs = re.findall(r"^  (\w+): (.*(?:\n    .*)*)", listed.split("\n\n")[0], re.MULTILINE)
+    return {name: " ".join(meaning.split()) for name, meaning in pairs}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import re
@@ -9,7 +10,7 @@ import shutil
 import sys
 import traceback
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
 import apache_beam as beam
@@ -26,7 +27,9 @@ from dxbeam.commands.flags.run import LARGE_CORPUS, ProcessOptions, SearchOption
 from dxbeam.commands.options import LOCAL_RUNNER, cores, use_processes
 from dxbeam.commands.progress_line import ProgressLine
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
+from dxbeam.release.run import Run
 from dxbeam.space.search.backends.choose_backend import AUTO
+from dxbeam.storage.changes import writing
 
 Launcher = Callable[[Sequence[str]], None]
 """A program: its arguments, without its own name -> nothing; what goes wrong is a DxbeamError."""
@@ -67,9 +70,9 @@ def local_workers(options: PipelineOptions) -> int | None:
 
 def search_threads(options: PipelineOptions) -> int:
     """Threads a search may use: the flag, or locally the cores divided by the workers, or 1."""
-    given = options.view_as(ProcessOptions).search_threads
-    if given:
-        return int(given)
+    threads = options.view_as(ProcessOptions).search_threads
+    if threads:
+        return int(threads)
     workers = local_workers(options)
     return 1 if workers is None else max(1, cores() // workers)
 
@@ -106,11 +109,29 @@ def refuse_quoting(options: PipelineOptions) -> None:
 
 def new_pipeline(options: PipelineOptions) -> beam.Pipeline:
     """A pipeline that leaves no temporary folder, whether it is run, stopped or neither."""
-    with stopping.writing():  # so that the process is not stopped in between
+    with writing():  # so that the process is not stopped in between
         pipeline = beam.Pipeline(options=options)
         stopping.temporary(pipeline.local_tempdir)
     weakref.finalize(pipeline, shutil.rmtree, pipeline.local_tempdir, ignore_errors=True)
     return pipeline
+
+
+@contextlib.contextmanager
+def releasing(release: Run) -> Iterator[Run]:
+    """Takes the places of a release, and completes it.
+
+    It is undone where the block fails or the process is stopped.
+    """
+    stopping.begin(release.undo)
+    try:
+        release.take()
+        yield release
+    except BaseException:
+        stopping.ended()
+        release.undo()
+        raise
+    release.complete()
+    stopping.ended()
 
 
 def run(pipeline: beam.Pipeline) -> None:

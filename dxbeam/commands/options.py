@@ -87,19 +87,19 @@ def parse(argv: Sequence[str], command: Command, manual: str) -> PipelineOptions
         for name in action.option_strings
         if name not in others
     }
-    given = without_contradictions(command_line(argv, known, others), known)
-    named = {known[flag.name].dest for flag in given}
-    for path in {flag.value or "" for flag in given if flag.name == "--config"}:
+    chosen = without_contradictions(command_line(argv, known, others), known)
+    named = {known[flag.name].dest for flag in chosen}
+    for path in {flag.value or "" for flag in chosen if flag.name == "--config"}:
         from_file = without_contradictions(config_file(path, known), known)
-        given = [flag for flag in from_file if known[flag.name].dest not in named] + given
-    written = [text for flag in given for text in as_argument(flag, known[flag.name])]
+        chosen = [flag for flag in from_file if known[flag.name].dest not in named] + chosen
+    written = [text for flag in chosen for text in as_argument(flag, known[flag.name])]
     parser.parse_args(written)
-    _refuse_unknown_places(given, known)
+    _refuse_unknown_places(chosen, known)
     parsed = RunOptions(written)
     if parsed.view_as(StandardOptions).runner is None:
         parsed.view_as(StandardOptions).runner = LOCAL_RUNNER
     _check_runner(parsed)
-    _settle_processes(parsed, {known[flag.name].dest for flag in given})
+    _settle_processes(parsed, {known[flag.name].dest for flag in chosen})
     return parsed
 
 
@@ -110,14 +110,14 @@ def use_processes(options: PipelineOptions, number: int) -> None:
     local.direct_running_mode = "multi_processing" if number > 1 else "in_memory"
 
 
-def _settle_processes(options: PipelineOptions, given: set[str]) -> None:
+def _settle_processes(options: PipelineOptions, named: set[str]) -> None:
     """Makes --local_processes and Beam's own flags say the same; None where nothing is said."""
-    own, local = options.view_as(ProcessOptions), options.view_as(DirectOptions)
+    processes, local = options.view_as(ProcessOptions), options.view_as(DirectOptions)
     runner = options.view_as(StandardOptions).runner
-    by_beam = sorted(given & {"direct_running_mode", "direct_num_workers"})
-    if own.local_processes is None:
+    by_beam = sorted(named & {"direct_running_mode", "direct_num_workers"})
+    if processes.local_processes is None:
         if by_beam:
-            own.local_processes = local.direct_num_workers or cores()
+            processes.local_processes = local.direct_num_workers or cores()
     elif by_beam:
         raise ConfigurationError(f"--local_processes and --{by_beam[0]} say the same; give one")
     elif runner != LOCAL_RUNNER:
@@ -126,7 +126,7 @@ def _settle_processes(options: PipelineOptions, given: set[str]) -> None:
             "by separate flags; leave it out"
         )
     else:
-        use_processes(options, own.local_processes)
+        use_processes(options, processes.local_processes)
 
 
 def cores() -> int:
@@ -136,9 +136,9 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _refuse_unknown_places(given: list[GivenFlag], known: KnownFlags) -> None:
+def _refuse_unknown_places(flags: list[GivenFlag], known: KnownFlags) -> None:
     """Refuses paths that no file system takes, such as s3:// where its package is missing."""
-    for flag in given:
+    for flag in flags:
         place = flag.value or ""
         if known[flag.name].metavar in _PLACES and "://" in place and not storage.knows(place):
             raise ConfigurationError(

@@ -52,10 +52,10 @@ def read_texts(
     flags = {name: value for name, value in flags.items() if defaults.get(name) != value}
     corpus = CorpusFormat(form, text_field)
     reading.check_readable(files, corpus)
-    found = reading.some_texts(SystemRandom().sample(files, len(files)), corpus, _MOST_DOCUMENTS)
-    if not found:
+    texts = reading.some_texts(SystemRandom().sample(files, len(files)), corpus, _MOST_DOCUMENTS)
+    if not texts:
         raise CorpusError(f"`input` {pattern}: no document of it can be used")
-    return found, flags
+    return texts, flags
 
 
 def _by_name(file: CorpusFile) -> str | None:

@@ -84,12 +84,12 @@ class ProgressLine(_Handler):
             named += self._share_of(name, total[name], total[FOUND + name])
         return ", ".join(named)
 
-    def _share_of(self, name: str, done: int, found: int) -> list[str]:
-        share = min(1.0, done / found)
+    def _share_of(self, name: str, done: int, expected: int) -> list[str]:
+        share = min(1.0, done / expected)
         now = time.monotonic()
         begun = self._begun.setdefault(name, _Begun(now, share))
-        said = f"{share:.0%} of the input" if name == _BYTES else f"{done:,} of {found:,} {name}"
-        if share <= begun.share or done >= found:
+        said = f"{share:.0%} of the input" if name == _BYTES else f"{done:,} of {expected:,} {name}"
+        if share <= begun.share or done >= expected:
             return [said] if done else []
         left = (now - begun.at) * (1 - share) / (share - begun.share)
         return [said, f"about {duration(left)} left"]

@@ -19,7 +19,12 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from dxbeam.corpus.encoding import Encoding
-from dxbeam.corpus.files import CorpusFile, damage_as_corpus_error, open_decompressed
+from dxbeam.corpus.files import (
+    CorpusFile,
+    check_first_readable,
+    damage_as_corpus_error,
+    open_decompressed,
+)
 from dxbeam.corpus.parsing import csv_rows, lines
 from dxbeam.corpus.parsing.column_types import TYPES, as_text, typed
 from dxbeam.corpus.parsing.csv_rows import Dialect, Row
@@ -55,21 +60,12 @@ class DelimitedText:
         self, files: Sequence[CorpusFile], settings: ReadSettings, allow_unreadable: bool
     ) -> None:
         """Refuses a corpus whose first file is of another format, or lacks a column."""
-        refusal = None
-        for file in files:
-            try:
-                with (
-                    damage_as_corpus_error(),
-                    open_as_utf_8(file.path, settings.encoding) as content,
-                ):
-                    self._header(content, settings)
-                return
-            except CorpusError as error:
-                refusal = refusal or CorpusError(f"{file.path}: {error}")
-                if not allow_unreadable:
-                    break
-        if refusal:
-            raise refusal
+
+        def check(file: CorpusFile) -> None:
+            with damage_as_corpus_error(), open_as_utf_8(file.path, settings.encoding) as content:
+                self._header(content, settings)
+
+        check_first_readable(files, check, allow_unreadable)
 
     def splits(self, file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
         """Divides a file among workers, between rows."""

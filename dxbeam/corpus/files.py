@@ -7,7 +7,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -134,3 +134,29 @@ def damage_as_corpus_error() -> Iterator[None]:
             f"it cannot be read to its end ({type(error).__name__}): it is missing, truncated, "
             "damaged or not readable for this user"
         ) from None
+
+
+def check_first_readable(
+    files: Sequence[CorpusFile], check: Callable[[CorpusFile], object], allow_unreadable: bool
+) -> None:
+    """Checks the first file; where files may be unreadable, the first one that is not.
+
+    Args:
+      files: of the corpus.
+      check: raises CorpusError for a file that cannot be read.
+      allow_unreadable: whether files may be unreadable.
+
+    Raises:
+      CorpusError: says which file, and why.
+    """
+    refusal = None
+    for file in files:
+        try:
+            check(file)
+            return
+        except CorpusError as error:
+            refusal = refusal or CorpusError(f"{file.path}: {error}")
+            if not allow_unreadable:
+                break
+    if refusal:
+        raise refusal

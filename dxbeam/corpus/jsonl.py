@@ -48,22 +48,22 @@ def check_first_records(
     file, missing = files[0], dict.fromkeys(settings.needed_fields, "")
     whole = starts_only(file.path, settings.encoding)
     first = Split(file.path, file.name, 0, 1 if whole else file.size)
-    looked_at, found = b"", False
+    looked_at, any_record = b"", False
     with contextlib.suppress(*DAMAGE):  # counting the records says it
         numbered = lines.numbered_lines(first, settings.largest_document, settings.encoding)
         for _, line in itertools.islice(numbered, _FIRST_LINES):
             looked_at = looked_at or (line or b"").strip()
             record = _object_in(line)
             if record is not None:
-                found = True
+                any_record = True
                 for field in missing.keys() & record.keys():
                     missing[field] = wrong_kind(record[field], field, settings) or _USABLE
                 missing = {name: why for name, why in missing.items() if why != _USABLE}
             if not missing:
                 return
-    if not found and looked_at:
+    if not any_record and looked_at:
         raise CorpusError(f"{file.path} is not in JSON Lines: {other_format(looked_at, file.path)}")
-    for field, why in missing.items() if found else ():
+    for field, why in missing.items() if any_record else ():
         if why:
             raise CorpusError(
                 f"{file.path}: the field {field!r} {why}, in every record among the first "
@@ -140,7 +140,7 @@ def encoding(_kept: pa.Schema, compression: str) -> Encoding:
 
 
 def _line(row: Any) -> bytes:
-    own = {"id": row.id, "text": row.text}
-    record = {**own, **json.loads(row.fields), **own}  # no kept field takes the place of these
+    named = {"id": row.id, "text": row.text}
+    record = {**named, **json.loads(row.fields), **named}  # no kept field takes the place of these
     line = _AS_JSON(record)
-    return _LINE_BREAK.sub(lambda found: f"\\u{ord(found[0]):04x}", line).encode()
+    return _LINE_BREAK.sub(lambda character: f"\\u{ord(character[0]):04x}", line).encode()

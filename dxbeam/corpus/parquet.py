@@ -17,7 +17,12 @@ import pyarrow.parquet as pq
 
 from dxbeam import storage
 from dxbeam.corpus.encoding import Encoding
-from dxbeam.corpus.files import CorpusFile, damage_as_corpus_error, matching_files
+from dxbeam.corpus.files import (
+    CorpusFile,
+    check_first_readable,
+    damage_as_corpus_error,
+    matching_files,
+)
 from dxbeam.corpus.parsing.records import document_of, id_of
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
@@ -44,17 +49,7 @@ def check_first_records(
     Raises:
       CorpusError: says which file, and why.
     """
-    refusal = None
-    for file in files:
-        try:
-            next(splits(file, settings), None)
-            return
-        except CorpusError as error:
-            refusal = refusal or CorpusError(f"{file.path}: {error}")
-            if not allow_unreadable:
-                break
-    if refusal:
-        raise refusal
+    check_first_readable(files, lambda file: next(splits(file, settings), None), allow_unreadable)
 
 
 def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:

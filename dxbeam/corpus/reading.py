@@ -93,9 +93,9 @@ def splits(file: CorpusFile, corpus: CorpusFormat) -> Iterator[Split]:
     """
     if (reason := _why_not_plain_text(file.path, corpus)) is not None:
         raise CorpusError(reason)
-    found = list(corpus.format.splits(file, corpus))
-    for number, split in enumerate(found):
-        before, behind = (file.size * n // len(found) for n in (number, number + 1))
+    every_split = list(corpus.format.splits(file, corpus))
+    for number, split in enumerate(every_split):
+        before, behind = (file.size * n // len(every_split) for n in (number, number + 1))
         yield split._replace(size=behind - before)
 
 

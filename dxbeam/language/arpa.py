@@ -229,8 +229,8 @@ def _with_triples(
     def listed(one: Ids, two: Ids) -> Ids:
         """The numbers of pairs of the file; -1 for those it does not list."""
         at = np.searchsorted(codes, one * known + two, sorter=in_order)
-        found = in_order[np.minimum(at, len(codes) - 1)]
-        return np.where(codes[found] == one * known + two, found, -1)
+        nearest = in_order[np.minimum(at, len(codes) - 1)]
+        return np.where(codes[nearest] == one * known + two, nearest, -1)
 
     before, middle, last = levels[2].words.T
     pair, follows = listed(before, middle), listed(middle, last)
@@ -248,8 +248,8 @@ def _with_triples(
     seconds = lower.pairs.columns.astype(np.int64)
 
     def after_second(numbers: Ids, columns: Ids) -> Floats:
-        found = lower.pairs.values_at(seconds[numbers], columns)
-        return found + lower.backoff[seconds[numbers]] * lower.continuation[columns]
+        corrections = lower.pairs.values_at(seconds[numbers], columns)
+        return corrections + lower.backoff[seconds[numbers]] * lower.continuation[columns]
 
     events = (ids[last] >= 0) & (ids[last] < len(lower.continuation))
     backoff2, triples, _ = _level(

@@ -69,9 +69,9 @@ def _counts(lines: Iterator[str], at: _Lines, order: int) -> dict[int, int]:
             if order not in counts:
                 raise at.wrong(f"this model has no {order}-grams; choose a smaller `order`")
             return counts
-        if not (found := _COUNT.fullmatch(line)):
+        if not (counted := _COUNT.fullmatch(line)):
             raise at.wrong("this is no ARPA file: its header has another line than 'ngram 1=…'")
-        counts[int(found[1])] = int(found[2])
+        counts[int(counted[1])] = int(counted[2])
     raise at.wrong("the file is cut off")
 
 

@@ -221,4 +221,4 @@ def _fits(numbers: Smoothed, words: int) -> bool:
     if numbers.triples is not None and numbers.backoff2 is not None:
         shapes.append((numbers.triples.rows, len(numbers.pairs)))
         shapes.append((len(numbers.backoff2), len(numbers.pairs)))
-    return all(found == expected for found, expected in shapes)
+    return all(shape == expected for shape, expected in shapes)

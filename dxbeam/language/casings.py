@@ -69,10 +69,10 @@ class Casings:
     @cached_property
     def forms(self) -> dict[str, str]:
         """How words are mostly written inside sentences, by the word in lower case."""
-        found: dict[str, str] = {}
+        by_word: dict[str, str] = {}
         for form in self.table["form"].to_pylist():
-            found.setdefault(form.lower(), form)  # a word's commonest form comes first
-        return found
+            by_word.setdefault(form.lower(), form)  # a word's commonest form comes first
+        return by_word
 
 
 def open_casings(path: Path) -> Casings:

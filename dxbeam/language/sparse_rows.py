@@ -104,19 +104,19 @@ class SparseRows:
         Returns:
           float64, of the shape of both.
         """
-        found = np.zeros(np.broadcast_shapes(rows.shape, columns.shape))
-        flat = found.reshape(-1)
+        values = np.zeros(np.broadcast_shapes(rows.shape, columns.shape))
+        flat = values.reshape(-1)
         for places, entries in self._found(rows, columns):
             flat[places] = self.values[entries]
-        return found
+        return values
 
     def find(self, rows: Ids, columns: Ids) -> Ids:
         """The numbers of the entries at places, as ``values_at``; -1 where there is none."""
-        found = np.full(np.broadcast_shapes(rows.shape, columns.shape), -1, np.int64)
-        flat = found.reshape(-1)
+        slots = np.full(np.broadcast_shapes(rows.shape, columns.shape), -1, np.int64)
+        flat = slots.reshape(-1)
         for places, entries in self._found(rows, columns):
             flat[places] = entries
-        return found
+        return slots
 
     def _found(self, rows: Ids, columns: Ids) -> Iterator[tuple[Ids, Ids]]:
         """Places that have an entry, as numbers into the flattened shape, and the entries."""

@@ -89,8 +89,8 @@ class ClusterResponse:
 
         def shares(drawn: Ids, originals: Ids) -> Floats:
             others = parts.size[parts.number[originals]] - 1
-            own = NUMBERS - others * numbers[others]
-            counts = np.where(drawn == originals, own, numbers[others])
+            same = NUMBERS - others * numbers[others]
+            counts = np.where(drawn == originals, same, numbers[others])
             return np.asarray(counts.astype(np.float64) / NUMBERS)
 
         return ClusterChannel(parts, shares, search)

@@ -187,6 +187,6 @@ def _counts(shares: Floats, scale: Floats) -> Ids:
     weights = np.exp(-scale[:, None, None] * shares)
     weights *= NUMBERS / weights.sum(axis=2, keepdims=True)
     counts = np.maximum(weights, 1.0).astype(np.int64)
-    own = np.arange(counts.shape[1])
-    counts[:, own, own] += NUMBERS - counts.sum(axis=2)
+    places = np.arange(counts.shape[1])
+    counts[:, places, places] += NUMBERS - counts.sum(axis=2)
     return counts

@@ -71,10 +71,10 @@ def checked_epsilon(epsilon: float) -> float:
     Raises:
       ConfigurationError: epsilon is 0, negative, NaN, infinite, or outside the limits above.
     """
-    given, epsilon = epsilon, _as_float(epsilon)
+    written, epsilon = epsilon, _as_float(epsilon)
     if not math.isfinite(epsilon) or epsilon <= 0:
         raise ConfigurationError(
-            f"epsilon must be a positive, finite number, not {_shown(given)}; it is the privacy "
+            f"epsilon must be a positive, finite number, not {_shown(written)}; it is the privacy "
             "loss per unit of distance between word vectors, and 5 to 20 is usual for GloVe"
         )
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
@@ -93,10 +93,10 @@ def checked_rank_c(c: float) -> float:
       ConfigurationError: c is 0, negative, NaN, infinite, or so small that ranks could not be
         told apart in float64.
     """
-    given, c = c, _as_float(c)
+    written, c = c, _as_float(c)
     if not math.isfinite(c) or c < SMALLEST_RANK_C:
         raise ConfigurationError(
-            f"rank_c must be a positive, finite number, not {_shown(given)}; leave it out for no "
+            f"rank_c must be a positive, finite number, not {_shown(written)}; leave it out for no "
             "rank resampling, and smaller values spread more (0.02 to 0.05 is usual)"
         )
     return c
@@ -108,10 +108,10 @@ def checked_positive(name: str, value: float, meaning: str) -> float:
     Raises:
       ConfigurationError: it is not.
     """
-    given, value = value, _as_float(value)
+    written, value = value, _as_float(value)
     if not math.isfinite(value) or value <= 0:
         raise ConfigurationError(
-            f"{name} must be a positive, finite number, not {_shown(given)}: {meaning}"
+            f"{name} must be a positive, finite number, not {_shown(written)}: {meaning}"
         )
     return value
 
@@ -122,9 +122,11 @@ def checked_share(name: str, value: float, meaning: str) -> float:
     Raises:
       ConfigurationError: it is not.
     """
-    given, value = value, _as_float(value)
+    written, value = value, _as_float(value)
     if not 0 <= value <= 1:
-        raise ConfigurationError(f"{name} must be between 0 and 1, not {_shown(given)}: {meaning}")
+        raise ConfigurationError(
+            f"{name} must be between 0 and 1, not {_shown(written)}: {meaning}"
+        )
     return value
 
 
@@ -134,10 +136,10 @@ def checked_whole(name: str, value: float, smallest: int, largest: int, meaning:
     Raises:
       ConfigurationError: it is not.
     """
-    given, value = value, _as_float(value)
+    written, value = value, _as_float(value)
     if not (smallest <= value <= largest and value.is_integer()):
         raise ConfigurationError(
-            f"{name} must be a whole number from {smallest} to {largest}, not {_shown(given)}: "
+            f"{name} must be a whole number from {smallest} to {largest}, not {_shown(written)}: "
             f"{meaning}"
         )
     return int(value)
@@ -163,11 +165,11 @@ def checked_delta(delta: float) -> float:
     Raises:
       ConfigurationError: delta is not above 1e-15 and below 0.5.
     """
-    given, delta = delta, _as_float(delta)
+    written, delta = delta, _as_float(delta)
     if not SMALLEST_DELTA <= delta < 0.5:
         raise ConfigurationError(
-            f"delta must be at least {SMALLEST_DELTA:g} and below 0.5, not {_shown(given)}; it is "
-            "the probability that the guarantee's factor is exceeded, and 1e-6 or less is usual"
+            f"delta must be at least {SMALLEST_DELTA:g} and below 0.5, not {_shown(written)}; it "
+            "is the probability that the guarantee's factor is exceeded, and 1e-6 or less is usual"
         )
     return delta
 

@@ -120,16 +120,16 @@ def _account(corpus: str, runs: Sequence[Entry]) -> CorpusAccount:
     )
 
 
-def report(path: str, found: Sequence[CorpusAccount], max_epsilon: float | None) -> str:
+def report(path: str, corpora: Sequence[CorpusAccount], max_epsilon: float | None) -> str:
     """A table of accounts, and what its words mean."""
-    if not found:
+    if not corpora:
         return f"{path}: no release is recorded yet"
     rows = [
         "corpus|epsilon spent|cap|left|delta|releases|repeats|unfinished|abandoned|last run".split(
             "|"
         )
     ]
-    for each in found:
+    for each in corpora:
         rows.append(
             [
                 each.corpus,
@@ -144,14 +144,14 @@ def report(path: str, found: Sequence[CorpusAccount], max_epsilon: float | None)
     parts = [f"{path}: what was released of each corpus", "", *_aligned(rows)]
     by_key = [
         [each.corpus, key.key, at_most(key.epsilon), str(key.releases), str(key.repeats)]
-        for each in found
+        for each in corpora
         for key in each.keys
     ]
     if by_key:
         head = ["corpus", "kept key", "epsilon spent", "releases", "repeats"]
         parts += ["", "Under keys that are kept:", "", *_aligned([head, *by_key])]
     notes = [*_EXPLANATIONS, *([_NO_CAP] if max_epsilon is None else [])]
-    for each in found:
+    for each in corpora:
         if each.metrics:
             largest = "the largest of these: " if len(each.metrics) > 1 else ""
             metrics = "; ".join(f"the {metric}" for metric in each.metrics)

@@ -251,9 +251,9 @@ def _records(verified: VerifiedRelease) -> Iterator[str]:
     left = RECORDS
     for shard in verified.manifest["shards"]:
         path = storage.join(verified.prefix, shard["name"])
-        found = first_records(path, left)
-        yield from map(_record, found)
-        left -= len(found)
+        records = first_records(path, left)
+        yield from map(_record, records)
+        left -= len(records)
         if not left:
             return
 

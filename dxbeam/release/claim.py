@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from dxbeam import stopping, storage
+from dxbeam import storage
 from dxbeam.errors import OutputError
 from dxbeam.release import manifest
 from dxbeam.release.manifest import PIECES, PROJECTION, RELEASE, SENSITIVITY
-from dxbeam.stopping import StopWriters
+from dxbeam.storage.changes import writing
 
 _CLAIM = "unfinished-run"
 _DECISION = "unfinished-decision"
@@ -32,10 +32,10 @@ def check_empty(prefix: str) -> None:
     if (reason := storage.why_unwritable(prefix)) is not None:
         raise OutputError(f"{prefix} cannot be written: {reason}")
     try:
-        found = storage.first_file_below(prefix)
+        first = storage.first_file_below(prefix)
     except OSError as error:
         raise OutputError(f"{prefix} cannot be listed ({type(error).__name__})") from None
-    if found is not None:
+    if first is not None:
         unfinished = not storage.exists(storage.join(prefix, RELEASE))
         mend = (
             "it looks like a run that is under way or did not finish: if none is under way, "
@@ -43,7 +43,7 @@ def check_empty(prefix: str) -> None:
             if unfinished and is_taken(prefix)
             else "choose a fresh one"
         )
-        raise OutputError(f"{prefix} is not empty (it holds {found}); {mend}")
+        raise OutputError(f"{prefix} is not empty (it holds {first}); {mend}")
 
 
 def take_fresh(prefix: str, run: str) -> None:
@@ -115,7 +115,7 @@ def let_go(prefix: str) -> None:
     storage.delete(storage.join(prefix, _CLAIM))
 
 
-def abandon(prefix: str, run: str, stop_writers: StopWriters = lambda: None) -> None:
+def abandon(prefix: str, run: str, stop_writers: Callable[[], None] = lambda: None) -> None:
     """Deletes what a failed run has written below a prefix, if it had claimed it.
 
     A worker may complete the release at the same moment. So the launcher first makes the file that
@@ -196,7 +196,7 @@ def _delete_shards_but(prefix: str, shards: set[str]) -> None:
     storage.delete(storage.join(prefix, PIECES))
 
 
-@stopping.writing()
+@writing()
 def complete(prefix: str, content: Mapping[str, Any]) -> None:
     """Writes release.json, once, and so completes the release; gives the claim up.
 
@@ -212,11 +212,11 @@ def complete(prefix: str, content: Mapping[str, Any]) -> None:
     """
     path, run = storage.join(prefix, RELEASE), content.get("run")
     if storage.exists(path):
-        found = manifest.read(prefix)
-        if found.get("run") != run:
+        released = manifest.read(prefix)
+        if released.get("run") != run:
             raise OutputError(f"{path} was written by another run; choose another output")
         if run is not None:
-            content = found
+            content = released
     elif run is not None:
         if not _decide(prefix, f"release {run}"):
             raise _claim_lost(prefix)

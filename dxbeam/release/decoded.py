@@ -66,26 +66,26 @@ def first_release(prefix: str, importance: str | None = None) -> FirstRelease:
       DamagedReleaseError, OutputError: it is damaged, or there is none.
       ConfigurationError: it cannot be decoded; says why.
     """
-    found = verify_release(prefix, importance=importance)
-    release, configuration = found.manifest, found.manifest["configuration"]
+    verified = verify_release(prefix, importance=importance)
+    release, configuration = verified.manifest, verified.manifest["configuration"]
     if configuration.get("release") == "vectors":
         raise _refused(prefix, "it holds noisy vectors, and released words are decoded")
     if processed := release.get("post_processing"):
         done = "decoded already" if DECODING in processed else "rewritten by a language model"
         raise _refused(prefix, f"it was {done}; decode the release that it was made of")
-    made = recorded.rebuilt(configuration, importance)
-    if made is None:
+    settings = recorded.rebuilt(configuration, importance)
+    if settings is None:
         raise _refused(prefix, _why_not_rebuilt(configuration))
-    if reason := why_not_decoded_again(made):
+    if reason := why_not_decoded_again(settings):
         raise _refused(prefix, reason)
-    levels = made.epsilon_by
+    levels = settings.epsilon_by
     if levels and levels.field not in release["kept_fields"]:
         raise _refused(
             prefix,
             f"each document has an epsilon by its field {levels.field!r}, which the release does "
             "not hold; release with `keep_fields` for it",
         )
-    return FirstRelease(prefix, release, found.digest, made)
+    return FirstRelease(prefix, release, verified.digest, settings)
 
 
 def _refused(prefix: str, reason: str) -> ConfigurationError:

@@ -93,13 +93,13 @@ def decoded_example(
 
 def _some_documents(documents: Sequence[Document], words_of: _Words) -> list[Document]:
     """Random ones, about as many as hold as many words as are looked at."""
-    found, count = [], 0
+    chosen, count = [], 0
     for document in SystemRandom().sample(documents, len(documents)):
-        found.append(document)
+        chosen.append(document)
         count += len(words_of(document.text))
         if count >= MOST_WORDS:
             break
-    return found
+    return chosen
 
 
 def _some_words(documents: Sequence[Document], words_of: _Words) -> list[str]:

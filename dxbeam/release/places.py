@@ -118,17 +118,17 @@ def _beside(release: str) -> str:
     return f"{release}-metrics"
 
 
-def keep_out(release: str, given: Mapping[str, str | None]) -> None:
+def keep_out(release: str, others: Mapping[str, str | None]) -> None:
     """Refuses what must not be released with a release, as it is within.
 
     Args:
       release: where the release goes.
-      given: parameter -> the place that was given, if one was.
+      others: parameter -> the place that was given, if one was.
 
     Raises:
       ConfigurationError: names the parameter and the place.
     """
-    for parameter, place in given.items():
+    for parameter, place in others.items():
         if place and not place.startswith("env:") and is_within(place, release):
             raise ConfigurationError(
                 f"`{parameter}` is within `output` {release} and would be handed on with the "
@@ -183,8 +183,8 @@ def _tokens(pattern: str) -> list[str]:
     pattern = storage.without_file_scheme(pattern) + ("*" if pattern.endswith("/") else "")
     directory = "".join(re.split(r"[*?\[]", pattern, maxsplit=1)[0].rpartition("/")[:2])
     kinds = {"**": _ANY, "*": _ANY_IN_A_NAME, "?": _ONE, "[": _ONE}
-    found = re.findall(r"\*\*|\[[!^]?\]?[^\]]*\]|.", pattern[len(directory) :], re.DOTALL)
-    named = [kinds.get(token if token == "**" else token[0], token) for token in found]
+    tokens = re.findall(r"\*\*|\[[!^]?\]?[^\]]*\]|.", pattern[len(directory) :], re.DOTALL)
+    named = [kinds.get(token if token == "**" else token[0], token) for token in tokens]
     return [*comparable(directory or ".").rstrip("/"), "/", *named]
 
 
@@ -205,11 +205,11 @@ def _reached(tokens: list[str], text: str) -> set[int]:
 
 def _skipping(tokens: list[str], states: set[int]) -> set[int]:
     """These states, and those behind wildcards that match nothing."""
-    found, waiting = set(), list(states)
+    reached, waiting = set(), list(states)
     while waiting:
         state = waiting.pop()
-        if state not in found:
-            found.add(state)
+        if state not in reached:
+            reached.add(state)
             if state < len(tokens) and tokens[state] in (_ANY, _ANY_IN_A_NAME):
                 waiting.append(state + 1)
-    return found
+    return reached

@@ -105,7 +105,7 @@ def estimate(
 
 def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> tuple[list[Document], float, str]:
     """The first documents of a file, the share of it that was read, and why there are none."""
-    found: list[Document] = []
+    documents: list[Document] = []
     reason = "it holds none"
     try:
         read = 0
@@ -115,12 +115,12 @@ def _documents(file: CorpusFile, corpus_format: CorpusFormat) -> tuple[list[Docu
                 if isinstance(record, Rejected):
                     reason = record.reason
                 elif document_problem(record) is None:
-                    found.append(record)
+                    documents.append(record)
         share = corpus_format.format.share_of_file(file, corpus_format, read) if read else 1.0
     except CorpusError as error:  # a file that the run may be allowed to leave out
         share, reason = 1.0, str(error)
     problem = f"no record among the first of {file.path} can be used: {reason}"
-    return found, share, "" if found else problem
+    return documents, share, "" if documents else problem
 
 
 def describe(

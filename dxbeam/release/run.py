@@ -1,8 +1,10 @@
 """One run of a launcher: it claims its places, runs, and then completes or takes back what it did.
 
-    with Run(output, metrics_output) as run:
-        required_digest = run.enter(account)
-        ...  # run the pipeline, which writes release.json last
+    run = Run(output, metrics_output)
+    run.take()
+    required_digest = run.enter(account)
+    ...  # run the pipeline, which writes release.json last
+    run.complete()  # or, whatever went wrong, run.undo()
     print(run.release)
 
 A run that fails takes its shards and its metrics away. Its dead letters may say why it failed, so
@@ -13,13 +15,13 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Callable
 from typing import Any
 
-from dxbeam import stopping, storage
+from dxbeam import storage
 from dxbeam.errors import DxbeamError, OutputError
 from dxbeam.release import claim, ledger, manifest
 from dxbeam.release.ledger import Account
-from dxbeam.stopping import StopWriters
 
 METRICS, GROUPS, DEAD_LETTERS = "metrics.json", "metrics.parquet", "dead_letters.jsonl"
 """Files in the place for metrics, computed from the raw text."""
@@ -99,33 +101,17 @@ class Run:
             self._account = None  # it was refused, so there is no line to take back
             raise
 
-    def __enter__(self) -> Run:
+    def take(self) -> None:
         """Takes both places.
 
         Raises:
           OutputError: one of them is taken, or cannot be written.
         """
-        stopping.begin(self._undo)
-        try:
-            claim.take_fresh(self.output, self.name)
-            self._check_metrics_output()
-            claim.take(self.metrics_output, self.name)
-        except BaseException:
-            stopping.ended()
-            self._undo()
-            raise
-        return self
+        claim.take_fresh(self.output, self.name)
+        self._check_metrics_output()
+        claim.take(self.metrics_output, self.name)
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Says in the ledger what was released, or takes back what the run did."""
-        if kind is None:
-            self._complete()
-            stopping.ended()
-        else:
-            stopping.ended()
-            self._undo()
-
-    def _complete(self) -> None:
+    def complete(self) -> None:
         """Lets go of the places of a run that has released, and says so in the ledger."""
         self.release = manifest.read(self.output)
         self.digest, _ = storage.sha256(storage.join(self.output, manifest.RELEASE))
@@ -134,7 +120,7 @@ class Run:
             digest, documents = self.release["corpus_digest"], self.release["documents_out"]
             ledger.end(self._account.path, self._account.entry, digest, documents, self.digest)
 
-    def _undo(self, stop_writers: StopWriters = lambda: None) -> None:
+    def undo(self, stop_writers: Callable[[], None] = lambda: None) -> None:
         """Takes back what a run did that has failed or was stopped, at whatever moment.
 
         Args:
@@ -147,7 +133,7 @@ class Run:
             claim.abandon(self.output, self.name, stop_writers)
         except OutputError:
             if claim.is_released(self.output, self.name):
-                self._complete()
+                self.complete()
             raise
         if claim.holds(self.metrics_output, self.name):
             claim.let_go(self.metrics_output)  # first, so that no worker writes any more

@@ -102,21 +102,21 @@ def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def named_releases(given: str) -> list[str]:
+def named_releases(text: str) -> list[str]:
     """The places that a flag names, each once.
 
     Args:
-      given: a place, or several separated by commas; an item that is no release is a glob.
+      text: a place, or several separated by commas; an item that is no release is a glob.
 
     Raises:
       OutputError: a glob matches no release.
     """
-    items = [given] if _is_release(given) else [item for item in given.split(",") if item]
-    found: dict[str, str] = {}
+    items = [text] if _is_release(text) else [item for item in text.split(",") if item]
+    by_place: dict[str, str] = {}
     for item in items:
         for place in [item] if _is_release(item) else _matching(item):
-            found.setdefault(comparable(place), place)
-    return list(found.values())
+            by_place.setdefault(comparable(place), place)
+    return list(by_place.values())
 
 
 def _is_release(place: str) -> bool:

@@ -55,11 +55,11 @@ def likely_cause(
     """
     reasons: Counter[str] = Counter()
     for text in texts:
-        found = rule.words(text[:_SAMPLED_CHARACTERS], vocabulary)
-        ids = rule.ids_of(found, vocabulary)
+        words = rule.words(text[:_SAMPLED_CHARACTERS], vocabulary)
+        ids = rule.ids_of(words, vocabulary)
         reasons.update(
             _reason(word, vocabulary)
-            for word, own_id in zip(found, ids, strict=True)
+            for word, own_id in zip(words, ids, strict=True)
             if own_id == UNKNOWN
         )
     return _SENTENCES[max(reasons, key=lambda reason: reasons[reason]) if reasons else OTHERS]

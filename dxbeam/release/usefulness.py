@@ -34,25 +34,25 @@ def warnings(counts: Tally, cause: str) -> list[str]:
       counts: of the release.
       cause: why words are unknown, as ``unknown_words.likely_cause`` says it.
     """
-    words, found = counts.tokens - counts.fillers, []
+    words, sentences = counts.tokens - counts.fillers, []
     known = counts.original + counts.close + counts.distant
     if not are_mostly_known(counts):
-        found.append(
+        sentences.append(
             f"{_percent(counts.unknown, words)} of the words are not in the vocabulary, and what "
             f"is released for them says nothing of what they were. {cause}"
         )
     if counts.unchanged >= MOST_UNCHANGED * words > 0:
-        found.append(
+        sentences.append(
             f"{_percent(counts.unchanged, words)} of the words came out unchanged, so whoever "
             "reads the release reads most of the originals, whatever the guarantee says. A smaller "
             "--epsilon changes more."
         )
     if counts.distant >= MOST_DISTANT * known > 0:
-        found.append(
+        sentences.append(
             f"{_percent(counts.distant, known)} of the words of the vocabulary came out as distant "
             "words, so hardly any meaning is left. A larger --epsilon, or --rank_c, keeps more."
         )
-    return [f"Warning: {sentence}" for sentence in found]
+    return [f"Warning: {sentence}" for sentence in sentences]
 
 
 def _percent(count: int, whole: int) -> str:

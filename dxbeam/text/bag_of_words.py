@@ -139,9 +139,9 @@ class BagOfWords:
         fillers = np.full(self.length - len(kept), UNKNOWN, np.int64)
         return np.concatenate([kept, fillers]), seen
 
-    def fillers(self, found: int) -> int:
+    def fillers(self, words: int) -> int:
         """How many unknown words fill up the bag of a document that has this many words."""
-        return max(0, self.length - found)
+        return max(0, self.length - words)
 
     def guarantee(self, word: Guarantee, removed: str = "stop words") -> Guarantee:
         """The guarantee for a document, from the mechanism's guarantee for a word.

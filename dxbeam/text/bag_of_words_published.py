@@ -57,9 +57,9 @@ class BagOfWordsPublished(BagOfWords):
         places = [(number * len(known)) >> 64 for number in bits[:, 0].tolist()]
         return known[places], len(known)
 
-    def fillers(self, found: int) -> int:
+    def fillers(self, words: int) -> int:
         """How many words of a bag are no word of a document that has this many: all or none."""
-        return 0 if found else self.length
+        return 0 if words else self.length
 
     def guarantee(self, word: Guarantee, removed: str = "stop words") -> Guarantee:
         """None: the published theorem is false for what is drawn."""

@@ -151,11 +151,11 @@ class Batch:
         draft = _Draft(document, self._sanitizer.document_key(document), [] if bag else None)
         self._unfinished.append(draft)
         self._characters += len(document.text)
-        found = self._drawn(draft, bag) if bag else self._in_order(draft)
+        parts = self._drawn(draft, bag) if bag else self._in_order(draft)
         if self._sanitizer.reads_context or self._sanitizer.reads_released:
-            self._collect_windows(draft, found)
+            self._collect_windows(draft, parts)
         else:
-            for gaps, ids in found:
+            for gaps, ids in parts:
                 self._collect(draft, gaps, ids)
         if not self._ids:
             self._complete(self._unfinished)
@@ -179,10 +179,10 @@ class Batch:
                 self._complete(self._unfinished[:-1])
             start = stop
 
-    def _collect_windows(self, draft: _Draft, found: Iterator[tuple[list[str], list[int]]]) -> None:
+    def _collect_windows(self, draft: _Draft, parts: Iterator[tuple[list[str], list[int]]]) -> None:
         """Takes all words of the last document, a window of it at a time."""
         gaps, ids = [], []
-        for some_gaps, some_ids in found:
+        for some_gaps, some_ids in parts:
             gaps += some_gaps
             ids += some_ids
         breaks, reads_released = breaks_of(gaps), self._sanitizer.reads_released
@@ -240,9 +240,9 @@ class Batch:
                     if word.lower() not in bag.stop_words and not (drop and number == UNKNOWN):
                         yield number
 
-        ids, found = bag.draw(draft.key, candidates())
-        draft.fillers = bag.fillers(found)
-        draft.omitted = total - min(found, bag.length)
+        ids, candidates_seen = bag.draw(draft.key, candidates())
+        draft.fillers = bag.fillers(candidates_seen)
+        draft.omitted = total - min(candidates_seen, bag.length)
         yield [""] * len(ids), ids.tolist()
 
     def take(self) -> list[Sanitized]:

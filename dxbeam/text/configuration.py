@@ -301,10 +301,10 @@ def of_draws(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name not in (DECODER, TRUECASE)}
 
 
-def as_configuration(given: Configuration | Mechanism) -> Configuration:
+def as_configuration(settings: Configuration | Mechanism) -> Configuration:
     """A configuration as it is; a mechanism by itself as the configuration with no other setting.
 
     Raises:
-      ConfigurationError: ``given`` is neither, or does not protect every word.
+      ConfigurationError: ``settings`` is neither, or does not protect every word.
     """
-    return given if isinstance(given, Configuration) else Configuration(given)
+    return settings if isinstance(settings, Configuration) else Configuration(settings)

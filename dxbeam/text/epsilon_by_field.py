@@ -41,19 +41,19 @@ class EpsilonByField:
         pairs = self.epsilons.items() if isinstance(self.epsilons, Mapping) else self.epsilons
         try:
             pairs = tuple(pairs)
-            given = {str(value): _checked(value, epsilon) for value, epsilon in pairs}
+            checked = {str(value): _checked(value, epsilon) for value, epsilon in pairs}
         except (TypeError, ValueError):
             raise ConfigurationError(
                 "`epsilon_by` needs a mapping of values to epsilons, such as {'low': 5.0, 'high': "
                 f"10.0}}, and this is {described(self.epsilons)}"
             ) from None
-        if len(given) < len(pairs):
+        if len(checked) < len(pairs):
             raise ConfigurationError(
                 "`epsilon_by` names a value twice, as text; give each value one epsilon"
             )
-        if not given:
+        if not checked:
             raise ConfigurationError("`epsilon_by` names no value; give each value its epsilon")
-        object.__setattr__(self, "epsilons", tuple(sorted(given.items())))
+        object.__setattr__(self, "epsilons", tuple(sorted(checked.items())))
         if self.otherwise is not None:
             object.__setattr__(self, "otherwise", checked_epsilon(self.otherwise))
 

@@ -47,12 +47,12 @@ def rebuilt(
     Raises:
       ConfigurationError: a file that is given cannot be read.
     """
-    given = read_importance(importance) if importance else None
+    weights_of_file = read_importance(importance) if importance else None
     listed = read_stop_words(stop_words) if stop_words else None
     try:
         parameters = dict(record["mechanism"])
         if weights := parameters.pop("importance", None):
-            parameters["importance"] = given or _importance(weights)
+            parameters["importance"] = weights_of_file or _importance(weights)
         if measure := parameters.pop("base", None):
             parameters["base"] = _base(measure, base)
         if constant := parameters.pop("constant", None):
@@ -62,7 +62,7 @@ def rebuilt(
             parameters["model"] = PublicModel(**model)
         resampling, bag = record["rank_resampling"], record.get("bag_of_words")
         levels, decoder = record.get("epsilon_by"), record.get(DECODER)
-        made = Configuration(
+        settings_again = Configuration(
             make_mechanism(parameters.pop("name"), **parameters),
             RankResampling(**resampling) if resampling else None,
             record["unknown_words"],
@@ -75,7 +75,7 @@ def rebuilt(
         )
     except (KeyError, TypeError, ValueError, DxbeamError):
         return None
-    return made if made.as_dict() == dict(record) else None
+    return settings_again if settings_again.as_dict() == dict(record) else None
 
 
 def files_needed(record: Mapping[str, Any]) -> tuple[str, ...]:

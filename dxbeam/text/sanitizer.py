@@ -290,19 +290,19 @@ class Sanitizer:
         for key, position, count in keys:
             fill(key, position, random[start : start + count])
             start += count
-        own = random[:, :needed]
+        drawing = random[:, :needed]
         if breaks is None:
             breaks = breaks_of_runs([(position, count) for _, position, count in keys])
         if self._reader is not None and self.shows:
-            posterior = self._reader.posteriors(ids, own, breaks)
+            posterior = self._reader.posteriors(ids, drawing, breaks)
             released = chosen(self._reader.decoder, posterior, self.search.vocabulary)
         elif self._reader is not None:
-            released = self._reader.release(ids, own, breaks)
+            released = self._reader.release(ids, drawing, breaks)
         elif isinstance(mechanism, ReadsReleased):
             places = places_after(_BEFORE[breaks])
-            released = mechanism.release_in_order(ids, own, self.search, places)
+            released = mechanism.release_in_order(ids, drawing, self.search, places)
         else:
-            released = mechanism.release(ids, own, self.search)
+            released = mechanism.release(ids, drawing, self.search)
         if resampling:
             rest = random[:, needed : needed + resampling.draws()]
             released = resampling.resample(released, rest, mechanism.epsilon, self.search)

@@ -56,12 +56,12 @@ class Splitter:
         """The same a part of a long text at a time; only the last has a gap behind its words."""
         before, start = "", 0
         while len(text) - start > _CHARACTERS_AT_ONCE:
-            found = self._last_before_a_word.search(text, start + _CHARACTERS_AT_ONCE)
-            if found is None:
+            before_a_word = self._last_before_a_word.search(text, start + _CHARACTERS_AT_ONCE)
+            if before_a_word is None:
                 break
-            gaps, words = self.split(text[start : found.end()])
+            gaps, words = self.split(text[start : before_a_word.end()])
             gaps[0] = before + gaps[0]
-            before, start = gaps.pop(), found.end()
+            before, start = gaps.pop(), before_a_word.end()
             yield gaps, words
         gaps, words = self.split(text[start:])
         gaps[0] = before + gaps[0]

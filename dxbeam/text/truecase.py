@@ -40,8 +40,8 @@ class Truecase:
         Args:
           public: whether nothing else says that the model must be public.
         """
-        made = "Capitals follow from the released words and a public language model."
-        return (made, MUST_BE_PUBLIC) if public else (made,)
+        sentence = "Capitals follow from the released words and a public language model."
+        return (sentence, MUST_BE_PUBLIC) if public else (sentence,)
 
 
 def truecased(text: str, forms: Mapping[str, str]) -> str:

@@ -98,14 +98,14 @@ class _Opening:
             vocabulary = artifact.open_vocabulary(self._vocabulary)
             return NeighborSearch(vocabulary, self._threads, self._backend)
 
-        found: NeighborSearch = self._shared_search.acquire(opened, tag=self._vocabulary.digest)
-        return found
+        shared: NeighborSearch = self._shared_search.acquire(opened, tag=self._vocabulary.digest)
+        return shared
 
     def model(self, search: NeighborSearch) -> LanguageModel:
-        found: LanguageModel = self._shared_model.acquire(
+        shared: LanguageModel = self._shared_model.acquire(
             lambda: open_language_model(self._model, search.vocabulary), tag=self._model.digest
         )
-        return found
+        return shared
 
 
 class _Learn(beam.DoFn):

@@ -52,8 +52,8 @@ class Progress:
 
 def read_report(message: str) -> tuple[str, dict[str, int]] | None:
     """The worker and the counts of a message of ``Progress``; None for any other message."""
-    found = _REPORT.search(message)
-    if found is None:
+    reported = _REPORT.search(message)
+    if reported is None:
         return None
-    counts = (each.split("=") for each in found[2].split())
-    return found[1], {name: int(number) for name, number in counts}
+    counts = (each.split("=") for each in reported[2].split())
+    return reported[1], {name: int(number) for name, number in counts}

@@ -96,7 +96,7 @@ def _write(
     path: str, parts: Iterable[Part], vocabulary: VocabularyHandle, projection: Projection
 ) -> str:
     results = (LargestRatio(*part) for part in parts)
-    found = sensitivity_of_scan(results, _vocabulary(vocabulary), projection)
+    exact = sensitivity_of_scan(results, _vocabulary(vocabulary), projection)
     with storage.open_write(path) as file:
-        file.write((json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n").encode())
+        file.write((json.dumps(exact.as_dict(), indent=2, ensure_ascii=False) + "\n").encode())
     return path

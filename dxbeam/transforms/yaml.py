@@ -205,8 +205,8 @@ class _Build(beam.DoFn):
 
     def process(self, _: None) -> Iterator[artifact.VocabularyHandle]:
         with tempfile.TemporaryDirectory() as folder:
-            made = self._write(Path(folder))
-            handle = made._replace(uri=self.output)
+            written = self._write(Path(folder))
+            handle = written._replace(uri=self.output)
             if not self._is_there(handle):
                 self._publish(Path(folder))
         yield handle

@@ -105,11 +105,11 @@ class VectorConfiguration:
         Raises:
           ConfigurationError: one of them is out of range.
         """
-        made = make_projection(
+        projector = make_projection(
             projection, vocabulary.dimensions, projected_dimensions, seed, vocabulary
         )
-        bound = exact(vocabulary, made) if unit == "word" else spectral(made)
-        return cls(unit, epsilon, made, bound)
+        bound = exact(vocabulary, projector) if unit == "word" else spectral(projector)
+        return cls(unit, epsilon, projector, bound)
 
     @property
     def scale(self) -> float:

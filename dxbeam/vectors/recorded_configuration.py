@@ -42,7 +42,7 @@ def rebuilt(
         projection = Projection(
             named["kind"], named["of"], named["dimensions"], named["seed"] or "", matrix
         )
-        made = VectorConfiguration(
+        settings = VectorConfiguration(
             record["unit"],
             record["epsilon"],
             projection,
@@ -50,7 +50,7 @@ def rebuilt(
         )
     except (KeyError, TypeError, ValueError, AttributeError, DxbeamError, np.linalg.LinAlgError):
         return None
-    return made if made.as_dict() == dict(record) else None
+    return settings if settings.as_dict() == dict(record) else None
 
 
 def is_taken_from_record(record: Mapping[str, Any], vocabulary: Vocabulary | None) -> bool:
@@ -71,11 +71,11 @@ def _sensitivity(
     if bound["method"] == "published":
         return published(projection, bound["delta"])
     if bound["method"] == "spectral":
-        found = spectral(projection)
+        computed = spectral(projection)
     elif vocabulary is None or len(vocabulary) > MOST_WORDS_SCANNED:
         return recorded
     else:
-        found = exact(vocabulary, projection)
+        computed = exact(vocabulary, projection)
     # Another machine may round the last digit otherwise.
-    alike = math.isclose(found.value, recorded.value, rel_tol=_RELATIVE)
-    return replace(found, value=recorded.value, pair=recorded.pair) if alike else found
+    alike = math.isclose(computed.value, recorded.value, rel_tol=_RELATIVE)
+    return replace(computed, value=recorded.value, pair=recorded.pair) if alike else computed

@@ -62,7 +62,7 @@ class LargestRatio(NamedTuple):
 
     def merge(self, other: LargestRatio) -> LargestRatio:
         """The largest squared ratio of both parts."""
-        larger = max(self, other, key=lambda found: found.ratio)
+        larger = max(self, other, key=lambda each: each.ratio)
         return larger._replace(bound=max(self.bound, other.bound))
 
 
@@ -178,14 +178,14 @@ class PairScan:
         """The first rows of all blocks; ``scan`` takes one."""
         return range(0, len(self), ROWS_PER_BLOCK)
 
-    def scan(self, start: int, found: LargestRatio | None = None) -> LargestRatio:
+    def scan(self, start: int, largest: LargestRatio | None = None) -> LargestRatio:
         """The largest ratio of the pairs (i, j), i in the block that starts here, j > i.
 
         Args:
           start: one of ``blocks``.
-          found: what other blocks have found: smaller ratios need not be computed.
+          largest: what other blocks have found: smaller ratios need not be computed.
         """
-        found = found or LargestRatio()
+        largest = largest or LargestRatio()
         stop = min(start + ROWS_PER_BLOCK, len(self))
         originals = _as_left_factor(self._originals[start:stop])
         projected = _as_left_factor(self._projected[start:stop])
@@ -196,10 +196,10 @@ class PairScan:
             if first == start:
                 above[np.tril_indices(stop - start, 0, last - first)] = -1.0
             # Where the lower bound on the distance is no bound (<= 0), this is true too.
-            open_pairs = np.flatnonzero(above > below * np.float32(found.ratio * (1 - 1e-6)))
+            open_pairs = np.flatnonzero(above > below * np.float32(largest.ratio * (1 - 1e-6)))
             if len(open_pairs):
-                found = self._settle(open_pairs, below, above, start, first, found)
-        return found._replace(bound=max(found.bound, found.ratio))
+                largest = self._settle(open_pairs, below, above, start, first, largest)
+        return largest._replace(bound=max(largest.bound, largest.ratio))
 
     def _settle(
         self,
@@ -208,7 +208,7 @@ class PairScan:
         above: Singles,
         start: int,
         first: int,
-        found: LargestRatio,
+        largest: LargestRatio,
     ) -> LargestRatio:
         """Computes the pairs with the largest bounds in float64; bounds the others."""
         pairs = pairs[above.ravel()[pairs] > 0]  # the others were masked
@@ -222,12 +222,12 @@ class PairScan:
         for group in np.split(
             order, range(_PAIRS_SETTLED_AT_ONCE, len(order), _PAIRS_SETTLED_AT_ONCE)
         ):
-            if not len(group) or bounds[group[0]] <= found.ratio * (1 + 1e-6):
+            if not len(group) or bounds[group[0]] <= largest.ratio * (1 + 1e-6):
                 break
             rows, columns = np.divmod(pairs[group], below.shape[1])
-            found = found.merge(self._largest(start + rows, first + columns))
-        rest = float(bounds[bounds <= found.ratio * (1 + 1e-6)].max(initial=0.0))
-        return found._replace(bound=max(found.bound, rest))
+            largest = largest.merge(self._largest(start + rows, first + columns))
+        rest = float(bounds[bounds <= largest.ratio * (1 + 1e-6)].max(initial=0.0))
+        return largest._replace(bound=max(largest.bound, rest))
 
     def _largest(self, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> LargestRatio:
         difference = self._vectors(i) - self._vectors(j)
@@ -262,21 +262,21 @@ def exact(vocabulary: Vocabulary, projection: Projection) -> Sensitivity:
 
 
 def _scanned(scan: PairScan) -> Iterator[LargestRatio]:
-    found = LargestRatio()
+    largest = LargestRatio()
     for start in scan.blocks():
-        found = scan.scan(start, found)
-        yield found
+        largest = scan.scan(start, largest)
+        yield largest
 
 
 def sensitivity_of_scan(
     parts: Iterable[LargestRatio], vocabulary: Vocabulary, projection: Projection
 ) -> Sensitivity:
     """The exact sensitivity, from what all blocks have found; at most the spectral bound."""
-    found = LargestRatio()
+    largest = LargestRatio()
     for part in parts:
-        found = found.merge(part)
-    value = min(rounded_up(math.sqrt(found.bound)), spectral(projection).value)
-    pair = (_word(vocabulary, found.first), _word(vocabulary, found.second))
+        largest = largest.merge(part)
+    value = min(rounded_up(math.sqrt(largest.bound)), spectral(projection).value)
+    pair = (_word(vocabulary, largest.first), _word(vocabulary, largest.second))
     return Sensitivity("exact", value, pair=pair)
 
 

@@ -30,7 +30,7 @@ from tests.support import corpora
 
 KEPT = pa.schema([("label", pa.string()), ("stars", pa.string())])
 PROPERTY = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -26,6 +26,8 @@ from dxbeam.space.vocabulary.words import Vocabulary
 from tests.support.distributions import ALPHA, random_numbers
 from tests.support.vocabularies import of, with_neighbors
 
+pytestmark = pytest.mark.slow  # all of them together
+
 
 def gaussian_delta(sigma: float, distance: float, epsilon: float) -> float:
     """The smallest true delta of Gaussian noise (Balle and Wang 2018, theorem 8)."""

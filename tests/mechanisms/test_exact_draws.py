@@ -25,6 +25,8 @@ from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from tests.support.distributions import Floats, random_numbers
 from tests.support.vocabularies import random_vocabulary
 
+pytestmark = pytest.mark.slow  # all of them together
+
 NUMBERS = 1 << 14
 WEIGHTS = {f"w{i}": 0.5 * i for i in range(9)}
 

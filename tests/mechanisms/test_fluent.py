@@ -145,6 +145,7 @@ def sequence_law(
     return shares
 
 
+@pytest.mark.slow
 def test_sequences_have_the_stated_law_and_never_exceed_the_promise() -> None:
     """All sequences of three words, each pair of documents; a raw prefix exceeds it."""
     words = line_vocabulary([0.0, 0.4, 1.5])

@@ -33,6 +33,8 @@ from tests.support.distributions import (
     random_numbers,
 )
 
+pytestmark = pytest.mark.slow  # all of them together
+
 ROWS = 20_000
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("diffractor", {"epsilon": 0.3}),

@@ -27,6 +27,8 @@ from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import UNKNOWN_WORDS, Configuration
 from tests.support.promised_cases import PARAMETERS
 
+pytestmark = pytest.mark.slow  # all of them together
+
 Floats = npt.NDArray[np.float64]
 Document = tuple[int, ...]
 

@@ -22,6 +22,8 @@ from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
 from tests.support.distributions import border, exact_draw, random_numbers
 
+pytestmark = pytest.mark.slow  # all of them together
+
 DELTA = 1e-5
 
 

@@ -66,7 +66,7 @@ def test_records_that_cannot_be_used_go_to_the_dead_letters(
     assert counts == (len(lines), 2, len(records))
 
 
-@pytest.mark.parametrize("megabytes", [5, pytest.param(50, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("megabytes", [3, pytest.param(50, marks=pytest.mark.exhaustive)])
 def test_a_long_document_on_one_line(uri: str, tmp_path: Path, megabytes: int) -> None:
     """Longer than the pieces that a file is read in."""
     word = "w7" + "x" * 4998  # long words: the length is what is tried, not the patience

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam import stopping
 from dxbeam.errors import OutputError
 from dxbeam.release import claim, manifest
+from dxbeam.storage import changes
 from tests.support import stopped, tiny
 
 RECORDS = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(200))]
@@ -221,7 +221,7 @@ def test_a_job_elsewhere_is_cancelled_and_nothing_is_waited_for_without_end(
 
 def test_nothing_is_written_once_a_run_is_being_undone(tmp_path: Path) -> None:
     """A thread that was about to write waits; one that is writing is waited for."""
-    gate, written, order = stopping._Writing(), threading.Event(), []
+    gate, written, order = changes._Writing(), threading.Event(), []
     inside, go_on = threading.Event(), threading.Event()
 
     def write() -> None:

@@ -331,9 +331,7 @@ def test_a_mistake_is_told_in_a_sentence_and_nothing_is_written(
     ("launcher", "mistake"),
     [
         ("sanitize", CONFIGS[0]),
-        ("release_vectors", VECTORS[0]),
         ("build_vocabulary", VOCABULARIES[1]),
-        ("audit", AUDITS[0]),
     ],
     ids=lambda value: value if isinstance(value, str) else value.name,
 )

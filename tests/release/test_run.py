@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dxbeam.commands.launch import releasing
 from dxbeam.errors import OutputError
 from dxbeam.release import claim, ledger, manifest
 from dxbeam.release.ledger import Account, Entry
@@ -58,7 +59,7 @@ def _states(tmp_path: Path) -> list[str]:
 
 
 def _ends_by(run: Run, error: BaseException, done: Callable[[], object]) -> None:
-    with run:
+    with releasing(run):
         done()
         raise error
 
@@ -66,7 +67,7 @@ def _ends_by(run: Run, error: BaseException, done: Callable[[], object]) -> None
 def test_a_run_that_releases_keeps_its_metrics_and_is_entered(
     tmp_path: Path, output: Path, metrics: Path
 ) -> None:
-    with _run(output, metrics) as run:
+    with releasing(_run(output, metrics)) as run:
         assert run.enter(_account(tmp_path, run)) == ""
         for name in MINE:
             (metrics / name).write_text("x")
@@ -98,7 +99,7 @@ def test_a_run_that_fails_leaves_its_dead_letters_under_its_own_name(
     assert _contents(metrics) == {names[0]: "one\n", names[1]: "two\n"}
     assert _contents(output) == {}
     assert _states(tmp_path) == ["begun", "abandoned"] * 3
-    with _run(output, metrics) as run:  # a scheduler tries again
+    with releasing(_run(output, metrics)) as run:  # a scheduler tries again
         _release(output, run)
 
 
@@ -109,7 +110,7 @@ def test_files_of_an_earlier_run_are_never_written_over(
     metrics.mkdir()
     (metrics / name).write_text("earlier")
     run = _run(output, metrics)
-    for act in (run.check, run.__enter__):
+    for act in (run.check, releasing(run).__enter__):
         with pytest.raises(OutputError, match=f"holds the metrics of another run .{name}"):
             act()
         assert _contents(metrics) == {name: "earlier"}
@@ -117,9 +118,9 @@ def test_files_of_an_earlier_run_are_never_written_over(
 
 
 def test_two_runs_do_not_share_a_place_for_metrics(tmp_path: Path, metrics: Path) -> None:
-    with _run(tmp_path / "one", metrics) as one:
+    with releasing(_run(tmp_path / "one", metrics)) as one:
         other = _run(tmp_path / "two", metrics)
-        for act in (other.check, other.__enter__):
+        for act in (other.check, releasing(other).__enter__):
             with pytest.raises(OutputError, match="a run is under way there"):
                 act()
         (metrics / "metrics.json").write_text("one")
@@ -134,15 +135,15 @@ def test_a_place_that_cannot_be_made_is_said_before_work_starts(tmp_path: Path, 
     places = {"out": tmp_path / "out", "metrics": tmp_path / "metrics"}
     places[place] = tmp_path / "file" / place
     with pytest.raises(OutputError, match=f"file/{place} cannot be written"):
-        _run(places["out"], places["metrics"]).__enter__()
+        releasing(_run(places["out"], places["metrics"])).__enter__()
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "file"]
 
 
 def test_who_is_refused_the_output_touches_nothing(tmp_path: Path, output: Path) -> None:
-    with _run(output, tmp_path / "one") as run:
+    with releasing(_run(output, tmp_path / "one")) as run:
         (output / "part-0").touch()
         with pytest.raises(OutputError, match="under way or did not finish"):
-            _run(output, tmp_path / "two").__enter__()
+            releasing(_run(output, tmp_path / "two")).__enter__()
         assert set(_contents(output)) == {"part-0", "unfinished-run"}
         assert not (tmp_path / "two").exists()
         (output / "part-0").unlink()
@@ -212,7 +213,7 @@ def test_a_worker_that_outlives_its_run_writes_no_metrics(output: Path, metrics:
     late = _run(output, metrics)
     with pytest.raises(ZeroDivisionError):
         _ends_by(late, ZeroDivisionError(), list)
-    with _run(output, metrics) as run:
+    with releasing(_run(output, metrics)) as run:
         acts: list[Any] = [
             lambda run: _write_letters((None, [b"x"]), str(metrics), run),
             lambda run: _write_metrics(b"", str(metrics), [], [], [], True, [], run),

@@ -176,14 +176,14 @@ def classify(
     truth, parts = _truth_and_parts(examples, trained)
     weights = np.random.default_rng(0).poisson(1.0, (REPLICATES, documents)).astype(np.float64)
     weights = np.concatenate([np.ones((1, documents)), weights])[:, np.sort(document)]
-    found = []
+    outcomes = []
 
     def add_row(
         predictions: Predictions, model: str, trained_on: str | None, tested_on: str | None
     ) -> None:
         for name, values in _all_scores(predictions, truth, parts, weights, len(trained.labels)):
             low, high = np.nanquantile(values[1:], [0.025, 0.975])
-            found.append(
+            outcomes.append(
                 Classified(
                     f"{question.name}_{name}",
                     model,
@@ -205,7 +205,7 @@ def classify(
             for tested_on in (tested for side, tested in question.trials if side == trained_on):
                 tested = _features(examples, tested_on, kind)
                 add_row(predict(models, tested, parts), kind, trained_on, tested_on)
-    return found
+    return outcomes
 
 
 def check_classes(documents: int, classes: int, question: Classification) -> None:

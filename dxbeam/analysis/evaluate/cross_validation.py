@@ -100,11 +100,11 @@ def count_matrices(features: Sequence[Any]) -> list[Any]:
     """Counts as a matrix of float64 [documents, columns] for each block; [] for vectors."""
     if isinstance(features[0], np.ndarray):
         return []
-    made = []
+    matrices = []
     for block, (_, _, columns) in enumerate(features[0]):
         rows = [feature[block] for feature in features]
         starts = np.cumsum([0, *(len(places) for places, _, _ in rows)])
         places = np.concatenate([places for places, _, _ in rows])
         counts = np.concatenate([counts for _, counts, _ in rows]).astype(np.float64)
-        made.append(csr_matrix((counts, places, starts), shape=(len(rows), columns)))
-    return made
+        matrices.append(csr_matrix((counts, places, starts), shape=(len(rows), columns)))
+    return matrices

@@ -71,29 +71,29 @@ def found_by_release(rows: Sequence[Row]) -> Found:
     return {tuple(row[name] for name in names): row for row in rows if row["group"] is None}
 
 
-def columns(found: Found) -> list[Column]:
+def columns(scores: Found) -> list[Column]:
     """The columns of the table of releases: likeness, and classifiers by words."""
-    metrics = dict.fromkeys(key[1] for key in found)
+    metrics = dict.fromkeys(key[1] for key in scores)
     likeness = [Column(title, metric) for metric, title in LIKENESS.items() if metric in metrics]
     classified = []
     for metric in metrics:
-        asked = metric.removesuffix("_accuracy")
+        question = metric.removesuffix("_accuracy")
         if metric == "task_accuracy":
             classified.append(
                 Column("task, trained on released text", metric, WORDS, RELEASED, ORIGINAL)
             )
-        elif asked.startswith("attack_") and asked != metric:
+        elif question.startswith("attack_") and question != metric:
             for trained_on, text in ((ORIGINAL, "originals"), (RELEASED, "released text")):
-                title = f"attack on {asked.removeprefix('attack_')}, trained on {text}"
+                title = f"attack on {question.removeprefix('attack_')}, trained on {text}"
                 classified.append(Column(title, metric, WORDS, trained_on, RELEASED))
     return [*likeness, *classified]
 
 
-def figures(found: Found, releases: Sequence[Any]) -> list[Figure]:
+def figures(scores: Found, releases: Sequence[Any]) -> list[Figure]:
     """Scores against epsilon, a line for all that is the same but for epsilon.
 
     Args:
-      found: the rows.
+      scores: the rows.
       releases: with their ``place``, ``curve`` and ``epsilon``.
 
     Returns:
@@ -101,16 +101,16 @@ def figures(found: Found, releases: Sequence[Any]) -> list[Figure]:
     """
     if len({release.epsilon for release in releases} - {None}) < 2:
         return []
-    made = []
-    for column in columns(found):
-        curves = dict(_curves(found, releases, column))
+    drawn = []
+    for column in columns(scores):
+        curves = dict(_curves(scores, releases, column))
         title = _title(column)
         if title and curves:
-            lines = _lines(found, column) if column.model else {}
-            made.append(
+            lines = _lines(scores, column) if column.model else {}
+            drawn.append(
                 figure(title, _plot(title, curves, lines), _in_words(curves, lines, column))
             )
-    return made
+    return drawn
 
 
 def _title(column: Column) -> str | None:
@@ -118,37 +118,37 @@ def _title(column: Column) -> str | None:
 
 
 def _curves(
-    found: Found, releases: Sequence[Any], column: Column
+    scores: Found, releases: Sequence[Any], column: Column
 ) -> Iterator[tuple[str, list[PlottedRelease]]]:
     for curve in dict.fromkeys(release.curve for release in releases):
-        own = [release for release in releases if release.curve == curve]
-        keyed = [(release.epsilon, (release.place, *column.key)) for release in own]
+        of_curve = [release for release in releases if release.curve == curve]
+        keyed = [(release.epsilon, (release.place, *column.key)) for release in of_curve]
         points = [
-            PlottedRelease(epsilon, found[key])
+            PlottedRelease(epsilon, scores[key])
             for epsilon, key in keyed
-            if epsilon is not None and key in found
+            if epsilon is not None and key in scores
         ]
         if points:
             yield curve, sorted(points, key=lambda point: point.epsilon)
 
 
-def without_release(found: Found) -> dict[str, dict[str, Row]]:
+def without_release(scores: Found) -> dict[str, dict[str, Row]]:
     """What classifiers come to on originals only, and without reading: name -> metric -> row."""
     names = {
         "originals throughout": (WORDS, ORIGINAL, ORIGINAL),
         MAJORITY: (MAJORITY, None, None),
     }
-    made: dict[str, dict[str, Row]] = {name: {} for name in names}
-    for (release, metric, *how), row in found.items():
-        for name, own in names.items():
-            if release is None and tuple(how) == own:
-                made[name][metric] = row
-    return made
+    baselines: dict[str, dict[str, Row]] = {name: {} for name in names}
+    for (release, metric, *how), row in scores.items():
+        for name, alternatives in names.items():
+            if release is None and tuple(how) == alternatives:
+                baselines[name][metric] = row
+    return baselines
 
 
-def _lines(found: Found, column: Column) -> dict[str, Row]:
+def _lines(scores: Found, column: Column) -> dict[str, Row]:
     """What is the same for all releases."""
-    every = without_release(found)
+    every = without_release(scores)
     return {name: rows[column.metric] for name, rows in every.items() if column.metric in rows}
 
 

@@ -54,7 +54,7 @@ class NGrams:
 
     def in_common(self, other: Sequence[Hashable]) -> list[int]:
         """For each n, how many n-grams of another sequence are, as often, n-grams of this one."""
-        ids, found = self._ids(other), []
+        ids, counts = self._ids(other), []
         places = np.zeros(len(ids) + 1, np.int64)
         for n, level in enumerate(self._levels, 1):
             there = (places[:-1] != _ABSENT) & (ids[n - 1 :] != _ABSENT)
@@ -65,5 +65,5 @@ class NGrams:
                 at[level.codes[at] != codes] = _ABSENT
                 places[there] = at
             often = np.bincount(places[places != _ABSENT], minlength=len(level.codes))
-            found.append(int(np.minimum(often, level.counts).sum()))
-        return found
+            counts.append(int(np.minimum(often, level.counts).sum()))
+        return counts

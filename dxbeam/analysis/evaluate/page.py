@@ -172,8 +172,8 @@ def score_rows(
     of: dict[int | None, list[Row]] = {}
     for number, score in classified:
         of.setdefault(number, []).append(score._asdict())
-    for own in of.values():
-        own.sort(key=lambda row: row["metric"].startswith("attack"))  # whichever came first
+    for scores in of.values():
+        scores.sort(key=lambda row: row["metric"].startswith("attack"))  # whichever came first
     rows = of.get(None, [])
     for number, release in enumerate(heading.releases):
         for over in sorted(over for over in sums if over[0] == number):
@@ -202,7 +202,7 @@ def page(
       rows: of scores.parquet.
       attacked: of attackers.parquet.
     """
-    found = found_by_release(rows)
+    by_release = found_by_release(rows)
     parts = [
         _part(release, sums[every_document(number)], unpaired, number, rows)
         | {"attacks": attacks_of(release.place, attacked)}
@@ -215,10 +215,10 @@ def page(
         heading=heading,
         parts=parts,
         rejected=unpaired.rejected,
-        columns=columns(found) if several else [],
-        found=found,
-        without_release=without_release(found),
-        figures=figures(found, heading.releases) if several else [],
+        columns=columns(by_release) if several else [],
+        found=by_release,
+        without_release=without_release(by_release),
+        figures=figures(by_release, heading.releases) if several else [],
         most_words=MOST_WORDS,
         most_pairs=MOST_PAIRS,
         raw=FROM_RAW_TEXT,
@@ -232,13 +232,13 @@ def _part(
     release: ReleaseHeading, every: Sums, unpaired: Unpaired, number: int, rows: Sequence[Row]
 ) -> dict[str, Any]:
     """What the page says of one release."""
-    own = [row for row in rows if row["release"] == release.place]
+    of_release = [row for row in rows if row["release"] == release.place]
     of_groups: dict[str, dict[str, Row]] = {}
-    for row in own:
+    for row in of_release:
         if row["group"] is not None:
             of_groups.setdefault(row["group"], {})[row["metric"]] = row
     alone = [row for row in rows if row["release"] is None]
-    whole = [row for row in own if row["group"] is None]
+    whole = [row for row in of_release if row["group"] is None]
     return {
         "release": release,
         "every": every,

@@ -96,11 +96,11 @@ class Reference:
         originals, words = self.read.words, released.words
         one, two = self._words.in_common(words)
         longest = longest_common_subsequence(originals, words)
-        found = []
+        values = []
         for common, n in ((one, 1), (two, 2), (longest, 1)):
             of_released, of_original = (max(len(each) - n + 1, 1) for each in (words, originals))
-            found.append(float(scoring.fmeasure(common / of_released, common / of_original)))
-        return Rouge(*found)
+            values.append(float(scoring.fmeasure(common / of_released, common / of_original)))
+        return Rouge(*values)
 
 
 def _lengths(sequence: Sequence[str], longest: int) -> list[int]:
@@ -121,8 +121,8 @@ def bleu(counts: Counts) -> float:
     numbers = [int(count) for count in counts]
     correct, totals = numbers[:_BLEU_ORDER], numbers[_BLEU_ORDER : 2 * _BLEU_ORDER]
     released, original = numbers[2 * _BLEU_ORDER :]
-    made = BLEU.compute_bleu(correct, totals, released, original, smooth_method="exp")
-    return float(made.score)
+    computed = BLEU.compute_bleu(correct, totals, released, original, smooth_method="exp")
+    return float(computed.score)
 
 
 def chrf(counts: Counts) -> float:

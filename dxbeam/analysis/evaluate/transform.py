@@ -134,11 +134,14 @@ class Classify(beam.PTransform):
         described = documents | "Describe" >> beam.ParDo(self._describe).with_outputs(
             _OF_ORIGINALS, main="released"
         )
-        asked = documents.pipeline | "Asked" >> beam.Create(
+        every_question = documents.pipeline | "Asked" >> beam.Create(
             [(number, None) for number in range(len(self._questions))]
         )
         learnt = (
-            (described[_OF_ORIGINALS], asked)  # so that a question without documents is refused
+            (
+                described[_OF_ORIGINALS],
+                every_question,
+            )  # so that a question without documents is refused
             | "OriginalsAndAsked" >> beam.Flatten()
             | "AllOriginals" >> beam.GroupByKey()
             | "Learn"
@@ -160,9 +163,9 @@ _ALONE = (ORIGINAL, ORIGINAL)
 
 
 def _learnt(
-    asked: tuple[int, Iterable[Example | None]], questions: Sequence[Classification]
+    numbered: tuple[int, Iterable[Example | None]], questions: Sequence[Classification]
 ) -> Iterator[Any]:
-    number, examples = asked
+    number, examples = numbered
     question = Classification(*questions[number])
     listed = [example for example in examples if example is not None]
     trained = train_on_originals(listed, question)
@@ -172,11 +175,11 @@ def _learnt(
 
 
 def _classified(
-    asked: tuple[tuple[int, int], Iterable[Example]],
+    numbered: tuple[tuple[int, int], Iterable[Example]],
     questions: Sequence[Classification],
     trained: Mapping[int, Trained],
 ) -> Iterator[tuple[int, Classified]]:
-    (number, release), examples = asked
+    (number, release), examples = numbered
     question = Classification(*questions[number])
     trials = tuple(trial for trial in question.trials if trial != _ALONE)
     for score in classify(

@@ -59,10 +59,10 @@ def nearer_figure(points: Sequence[Any]) -> str:
     for pair, (colour, _) in zip(
         dict.fromkeys(point.pair for point in points), SERIES.values(), strict=False
     ):
-        own = [point for point in points if point.pair == pair]
-        epsilons = [point.epsilon for point in own]
-        axes.plot(epsilons, [point.at_mean for point in own], color=colour, label=pair)
-        axes.plot(epsilons, [point.mean for point in own], color=colour, linestyle="dotted")
+        of_pair = [point for point in points if point.pair == pair]
+        epsilons = [point.epsilon for point in of_pair]
+        axes.plot(epsilons, [point.at_mean for point in of_pair], color=colour, label=pair)
+        axes.plot(epsilons, [point.mean for point in of_pair], color=colour, linestyle="dotted")
     axes.set(xlabel="epsilon", ylabel="probability", ylim=(0.48, 1.02))
     return as_svg(figure, axes)
 
@@ -77,10 +77,10 @@ def ranks_figure(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
     figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     axes = figure.add_subplot()
     for row, (colour, dash) in zip(_telling(shares), SERIES.values(), strict=False):
-        own = [rank for rank in ranks if rank["epsilon"] == row["epsilon"]]
+        at_epsilon = [rank for rank in ranks if rank["epsilon"] == row["epsilon"]]
         axes.plot(
-            [rank["last_rank"] + 1 for rank in own],
-            list(itertools.accumulate(rank["share"] for rank in own)),
+            [rank["last_rank"] + 1 for rank in at_epsilon],
+            list(itertools.accumulate(rank["share"] for rank in at_epsilon)),
             color=colour,
             linestyle=dash,
             drawstyle="steps-post",
@@ -113,11 +113,11 @@ def ranks_in_words(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
 
 def _telling(shares: Sequence[Row]) -> list[Row]:
     """The rows at which a tenth, half and nine tenths of the words stay, as far as there are."""
-    found = [
+    crossing = [
         next((row for row in shares if row["original"] >= share), shares[-1])
         for share in (0.1, 0.5, 0.9)
     ]
-    return [row for i, row in enumerate(found) if row not in found[:i]]
+    return [row for i, row in enumerate(crossing) if row not in crossing[:i]]
 
 
 def words_figure(rows: Sequence[Row]) -> str:
@@ -177,10 +177,10 @@ def bounds_figure(rows: Sequence[Row]) -> str:
         ("x1", "its nearest neighbour", SERIES["close"]),
     ):
         for quantity, dash in (("bound on the share released", "dotted"), ("share released", "-")):
-            own = [r for r in rows if (r["between"], r["quantity"]) == (released, quantity)]
+            of_quantity = [r for r in rows if (r["between"], r["quantity"]) == (released, quantity)]
             axes.plot(
-                [row["epsilon"] for row in own],
-                [row["value"] for row in own],
+                [row["epsilon"] for row in of_quantity],
+                [row["value"] for row in of_quantity],
                 color=colour,
                 linestyle=dash,
                 label=f"{label}, {'at most' if dash == 'dotted' else 'measured'}",

@@ -49,7 +49,7 @@ def thresholds(ids: Ids, search: NeighborSearch) -> list[Threshold]:
     deepest = min(CLOSE_RANK + 1, len(search.vocabulary) - 1)
     near = search.nearest_neighbors(ids, deepest + 1)
     vectors = search.vocabulary.vectors_of(ids)
-    made = []
+    rows = []
     for pair, (a, b) in PAIRS.items():
         if b > deepest:
             continue
@@ -58,7 +58,7 @@ def thresholds(ids: Ids, search: NeighborSearch) -> list[Threshold]:
         values = np.asarray(threshold(vectors[apart], one[apart], other[apart]))
         mean = float(values.mean())
         low, high = independent_mean_interval(mean, float(values.std(ddof=1)), len(values))
-        made.append(
+        rows.append(
             Threshold(
                 pair,
                 mean,
@@ -69,7 +69,7 @@ def thresholds(ids: Ids, search: NeighborSearch) -> list[Threshold]:
                 values,
             )
         )
-    return made
+    return rows
 
 
 class Nearer(NamedTuple):
@@ -128,7 +128,7 @@ def bounds(ids: Ids, epsilons: Sequence[float], search: NeighborSearch) -> list[
       search: the vocabulary, of at least two words.
     """
     n, grid = search.vocabulary.dimensions, np.asarray(epsilons, np.float64)
-    made = []
+    rows = []
     for group in search.nearest_neighbors(ids, min(CLOSE_RANK + 1, len(search.vocabulary))):
         words = np.unique(search.vocabulary.vectors_of(group), axis=0, return_index=True)[1]
         vectors = search.vocabulary.vectors_of(group[np.sort(words)])
@@ -136,5 +136,5 @@ def bounds(ids: Ids, epsilons: Sequence[float], search: NeighborSearch) -> list[
             continue
         # F_Z(z) = P(Z > -z), and F_Z at epsilon is F_Z at 1 of epsilon z.
         original, nearest = (survival(-grid * least_threshold(vectors, i), n, 1.0) for i in (0, 1))
-        made.append(Bounds(int(group[0]), original, nearest))
-    return made
+        rows.append(Bounds(int(group[0]), original, nearest))
+    return rows

@@ -82,14 +82,14 @@ def drawn_shares(epsilons: Sequence[float], draws: int, seed: int) -> list[Drawn
       seed: of the noise, which falls on no word and protects nothing.
     """
     generator = np.random.default_rng(seed)
-    made = []
+    shares = []
     for epsilon in epsilons:
         random = generator.integers(0, 2**64, (draws, laplace_draws(1)), dtype=np.uint64)
         moved = np.abs(np.rint(laplace(random, 1, epsilon)[:, 0]))
         original = int(np.count_nonzero(moved == 0))
         distant = int(np.count_nonzero(moved > LIMIT))
         counts = original, draws - original - distant, distant
-        made.append(
+        shares.append(
             DrawnOneDimension(epsilon, draws, *(count_interval(count, draws) for count in counts))
         )
-    return made
+    return shares

@@ -63,8 +63,8 @@ def audit_bags(subject: Subject, n: int) -> Iterator[Finding]:
     sanitizer = subject.sanitizer(vocabulary, bag=bag)
     drawn = [_released(sanitizer, text, samples) for text in TEXTS]
     unusual = sum(samples - len(bags) for bags in drawn)
-    found = evidence.never(unusual)
-    yield Finding.of(f"bags: not {LENGTH} words in the alphabet's order", setting, found)
+    outcome = evidence.never(unusual)
+    yield Finding.of(f"bags: not {LENGTH} words in the alphabet's order", setting, outcome)
     if unusual:
         return
     if (expected := subject.expected(vocabulary, every_word(vocabulary))) is not None:
@@ -74,10 +74,10 @@ def audit_bags(subject: Subject, n: int) -> Iterator[Finding]:
                 np.bincount(bags, minlength=len(_BAGS)),
                 bag_distribution(TEXTS[text], word_distributions),
             )
-            found = evidence.counts_of_distribution(
+            outcome = evidence.counts_of_distribution(
                 counts, distribution, LENGTH * tolerance + 1e-12
             )
-            yield Finding.of(f"bags: distribution for {_name(text)}", setting, found)
+            yield Finding.of(f"bags: distribution for {_name(text)}", setting, outcome)
         dropping = subject.sanitizer(vocabulary, unknown_words="drop", bag=bag)
         text = "odd w4 w0 w0"
         bags = _released(dropping, text, samples)
@@ -86,8 +86,8 @@ def audit_bags(subject: Subject, n: int) -> Iterator[Finding]:
             np.bincount(bags, minlength=len(_BAGS)),
             bag_distribution(known, word_distributions),
         )
-        found = evidence.counts_of_distribution(counts, distribution, LENGTH * tolerance + 1e-12)
-        yield Finding.of("bags: distribution where unknown words are dropped", setting, found)
+        outcome = evidence.counts_of_distribution(counts, distribution, LENGTH * tolerance + 1e-12)
+        yield Finding.of("bags: distribution where unknown words are dropped", setting, outcome)
     first, second = (
         np.array([np.bincount(bags[half::2], minlength=len(_BAGS)) for bags in drawn])
         for half in range(2)

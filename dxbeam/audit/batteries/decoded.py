@@ -136,8 +136,8 @@ def audit_decoded(subject: Subject, _n: int) -> Iterator[Finding]:
         setting = f"corpora of {' and '.join(map(str, corpora.shape))} words, three words on a line"
         outputs = _all_outputs(subject, vocabulary, model, drawn, corpora)
         unusual = int((outputs < 0).any(axis=2).sum())
-        found = evidence.never(unusual)
-        yield Finding.of("decoded: not a word of the vocabulary for each word", setting, found)
+        outcome = evidence.never(unusual)
+        yield Finding.of("decoded: not a word of the vocabulary for each word", setting, outcome)
         if not unusual:
             shares = _output_shares(subject, vocabulary, drawn, outputs, corpora.all())
             yield _bounded(subject, shares, corpora.all(), losses, reference.delta, setting)
@@ -190,9 +190,9 @@ def drawing(mechanism: Mechanism, values: Any) -> Mechanism:
     changed: dict[str, Any] = {"release": release}
     if isinstance(mechanism, AddsNoise):
         changed = {"noise": noise, "noise_starts": noise_starts}
-    made = type(type(mechanism).__name__, (type(mechanism),), changed)
+    kind = type(type(mechanism).__name__, (type(mechanism),), changed)
     fields = dataclasses.fields(mechanism)  # type: ignore[arg-type]
-    return made(**{each.name: getattr(mechanism, each.name) for each in fields})  # type: ignore[no-any-return]
+    return kind(**{each.name: getattr(mechanism, each.name) for each in fields})  # type: ignore[no-any-return]
 
 
 def _all_outputs(
@@ -238,11 +238,11 @@ def _all_outputs(
 
 def _words_released(sanitizer: Sanitizer, documents: Iterable[Document], count: int) -> Ids:
     """The ids of all released words, int64 [count]; -1 where they are fewer or not in order."""
-    found: list[int] = []
+    released: list[int] = []
     for result in sanitizer.sanitize(documents):
         text = result.document.text if result.document else ""
-        found += sanitizer.search.vocabulary.ids_of(text.split()).tolist()
-    return np.array(found if len(found) == count else [-1] * count, np.int64)
+        released += sanitizer.search.vocabulary.ids_of(text.split()).tolist()
+    return np.array(released if len(released) == count else [-1] * count, np.int64)
 
 
 def _output_shares(
@@ -280,9 +280,9 @@ def _bounded(
     """Every pair of corpora against the sum of the losses and slacks of their words."""
     stands_for = np.minimum(np.array(corpora), len(losses) - 1)
     broken, says = 0, ""
-    for row, own in enumerate(stands_for):
-        claimed = losses[own, stands_for].sum(axis=1)
-        slacks = delta * (own != stands_for).sum(axis=1)
+    for row, represented in enumerate(stands_for):
+        claimed = losses[represented, stands_for].sum(axis=1)
+        slacks = delta * (represented != stands_for).sum(axis=1)
         factor = np.exp(np.minimum(claimed, 700.0))[:, None]
         needed = np.maximum(shares[row] - factor * shares, 0.0).sum(axis=1)
         beyond = np.flatnonzero(np.isfinite(claimed) & (needed > slacks * (1 + 1e-6) + _ROUNDING))
@@ -293,6 +293,6 @@ def _bounded(
                 " ".join(_NAMES[name] for name in corpora[each]) for each in (row, other)
             )
             says = f"{first} and {second}: needs delta {needed[other]:.3g}"
-    found = evidence.never(broken)
+    outcome = evidence.never(broken)
     test = "decoded: pairs of corpora whose outputs differ by more than the claim"
-    return Finding.of(test, setting, found, says)._replace(part_of_claim=subject.sound)
+    return Finding.of(test, setting, outcome, says)._replace(part_of_claim=subject.sound)

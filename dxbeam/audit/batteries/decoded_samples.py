@@ -124,8 +124,8 @@ def _audit_company(
     backwards = [_text(result) for result in sanitizer.sanitize(documents[::-1])][::-1]
     for test, other in (("alone", alone), ("in another order", backwards)):
         differing = sum(map(str.__ne__, together, other))
-        found = evidence.never(differing)
-        yield Finding.of(f"decoded: documents that differ when sanitized {test}", setting, found)
+        outcome = evidence.never(differing)
+        yield Finding.of(f"decoded: documents that differ when sanitized {test}", setting, outcome)
     lost = sum(
         len(text.split()) != len(out.split()) or UNKNOWN in vocabulary.ids_of(out.split())
         for text, out in zip(texts, together, strict=True)

@@ -66,9 +66,9 @@ def audit_levels(subject: Subject, n: int) -> Iterator[Finding]:
         rows = np.concatenate(drawn).reshape(-1, len(words)).T
         for row, distribution, word in zip(rows, expected.distributions, words, strict=True):
             counts = np.bincount(row, minlength=len(vocabulary))
-            found = evidence.counts_of_distribution(counts, distribution, expected.error())
+            outcome = evidence.counts_of_distribution(counts, distribution, expected.error())
             name = "the unknown word" if word == UNKNOWN else f"word {word}"
-            yield Finding.of(f"levels: distribution for {name}, {level}", setting, found)
+            yield Finding.of(f"levels: distribution for {name}, {level}", setting, outcome)
 
 
 def _released(sanitizer: Sanitizer, documents: list[Document]) -> list[Ids]:
@@ -94,8 +94,8 @@ def audit_lists(subject: Subject, _n: int) -> Iterator[Finding]:
         [ids] = _released(sanitizer, [Document("a", text)])
         places.append((ids - HALF).astype(np.float64))
     setting = f"{subject.size.words:,} words, two lists of two words"
-    found = evidence.rank_correlation(*places)
-    yield Finding.of("lists: noise under two lists of weights", setting, found)
+    outcome = evidence.rank_correlation(*places)
+    yield Finding.of("lists: noise under two lists of weights", setting, outcome)
 
 
 def audit_long_text(subject: Subject, _n: int) -> Iterator[Finding]:
@@ -106,8 +106,8 @@ def audit_long_text(subject: Subject, _n: int) -> Iterator[Finding]:
     setting = f"a text of {count:,} words"
     lost = evidence.never(int(len(ids) != count or (ids < 0).any()))
     yield Finding.of("long text: a word passed through or was lost", setting, lost)
-    found = any_lag((ids - HALF).astype(np.float64))
-    yield Finding.of("long text: noise any number of words apart", setting, found)
+    outcome = any_lag((ids - HALF).astype(np.float64))
+    yield Finding.of("long text: noise any number of words apart", setting, outcome)
 
 
 def audit_clipping(subject: Subject, n: int) -> Iterator[Finding]:

@@ -27,8 +27,8 @@ def audit_delta(subject: Subject, n: int) -> Iterator[Finding]:
         return
     largest = float(reference.slack(differences(subject, n, reference.longest)).max())
     yield from _of_bags(subject, n, largest)
-    found = evidence.never(int(largest > reference.delta))
-    yield Finding.of("delta: beyond the claim", f"n = {n}", found)._replace(
+    outcome = evidence.never(int(largest > reference.delta))
+    yield Finding.of("delta: beyond the claim", f"n = {n}", outcome)._replace(
         statistic=largest,
         part_of_claim=subject.sound,
         says=f"largest exact delta {largest:.4g}, claimed {reference.delta:.4g}",
@@ -62,6 +62,6 @@ def differences(subject: Subject, n: int, longest: float) -> Floats:
         mixed = np.repeat(np.sqrt(np.maximum(1 - one**2, 0) / (n - 1))[:, None], n, axis=1)
         mixed[:, 0] = one
         kinds.append(mixed)
-    made = np.concatenate(kinds)
-    made *= longest / np.linalg.norm(made, axis=1, keepdims=True)
-    return np.concatenate([made, made / 2, made / 10])
+    joined = np.concatenate(kinds)
+    joined *= longest / np.linalg.norm(joined, axis=1, keepdims=True)
+    return np.concatenate([joined, joined / 2, joined / 10])

@@ -163,17 +163,17 @@ def _audit_counts(
     released = subject.release(vocabulary, np.tile(words, subject.size.outputs))
     released = released.reshape(-1, len(words)).T
     if ((released < 0) | (released >= len(vocabulary))).any():
-        found = evidence.never(int(((released < 0) | (released >= len(vocabulary))).sum()))
-        yield Finding.of("large vocabulary: no word of the vocabulary", setting, found)
+        outcome = evidence.never(int(((released < 0) | (released >= len(vocabulary))).sum()))
+        yield Finding.of("large vocabulary: no word of the vocabulary", setting, outcome)
         return
     for row, word in enumerate(words):
         name = "the unknown word" if word == UNKNOWN else f"word {row}"
         for kind, cells in _cells(vocabulary, int(word), places[row], distributions[row]):
             counts = np.bincount(cells[released[row]], minlength=cells.max() + 1)
             distribution = np.asarray(np.bincount(cells, distributions[row]), np.float64)
-            found = evidence.counts_of_distribution(counts, distribution, expected.error(WORDS))
+            outcome = evidence.counts_of_distribution(counts, distribution, expected.error(WORDS))
             yield Finding.of(
-                f"large vocabulary: distribution for {name}, by {kind}", setting, found
+                f"large vocabulary: distribution for {name}, by {kind}", setting, outcome
             )
 
 

@@ -56,15 +56,15 @@ def audit_noise(subject: Subject, n: int) -> Iterator[Finding]:
     """Draws noise in n dimensions and tests its distribution."""
     vocabulary, setting = noise_vocabulary(subject, n), f"n = {n}"
     noise = draw_noise(subject, vocabulary)
-    for test, found in _of_floats(noise):
-        yield Finding.of(f"noise: {test}", setting, found)
+    for test, outcome in _of_floats(noise):
+        yield Finding.of(f"noise: {test}", setting, outcome)
     normal = subject.reference(vocabulary).normal
     if normal is None:
         return
     standard = normal(noise)
     del noise
-    for test, found in _of_distribution(subject, standard):
-        yield Finding.of(f"noise: {test}", setting, found)
+    for test, outcome in _of_distribution(subject, standard):
+        yield Finding.of(f"noise: {test}", setting, outcome)
 
 
 def _of_floats(noise: Floats) -> Iterator[tuple[str, Evidence]]:

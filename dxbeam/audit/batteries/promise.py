@@ -196,8 +196,8 @@ def _audit(
             )
             if slack > claims.delta * (1 + 1e-6) + _ROUNDING:
                 broken[name].append(f"{x}, {y}: needs delta {slack:.3g} at exp({claimed:.4g})")
-    for name, found in broken.items():
-        yield _never(f"{name} understates a loss", setting, found)
+    for name, breaches in broken.items():
+        yield _never(f"{name} understates a loss", setting, breaches)
     incomplete = (
         [] if _says_what_it_leaves_out(written, originals, covered) else [written["sentence"]]
     )
@@ -205,8 +205,10 @@ def _audit(
     yield from _of_context(guarantee, vocabulary, distributions, setting)
 
 
-def _never(test: str, setting: str, found: list[str]) -> Finding:
-    return Finding.of(f"promise: {test}", setting, evidence.never(len(found)), "; ".join(found[:3]))
+def _never(test: str, setting: str, breaches: list[str]) -> Finding:
+    return Finding.of(
+        f"promise: {test}", setting, evidence.never(len(breaches)), "; ".join(breaches[:3])
+    )
 
 
 def _is_covered(original: Original, guarantee: Guarantee, words: int) -> bool:

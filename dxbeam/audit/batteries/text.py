@@ -83,10 +83,10 @@ def _audit_repetition(subject: Subject, setting: str) -> Iterator[Finding]:
         ("under two keys", noise, probe.places(text, "a", subject.key())),
         ("of successive words", noise[1:], noise[:-1]),
     ):
-        found = evidence.rank_correlation(first, second)
-        yield Finding.of(f"text: noise {name}", setting, found)
-        found = evidence.rank_correlation(np.abs(first), np.abs(second))
-        yield Finding.of(f"text: size of noise {name}", setting, found)
+        outcome = evidence.rank_correlation(first, second)
+        yield Finding.of(f"text: noise {name}", setting, outcome)
+        outcome = evidence.rank_correlation(np.abs(first), np.abs(second))
+        yield Finding.of(f"text: size of noise {name}", setting, outcome)
     yield Finding.of("text: noise any number of words apart", setting, any_lag(noise))
 
 
@@ -129,5 +129,5 @@ def _audit_unknown_words(subject: Subject, setting: str) -> Iterator[Finding]:
         exact = np.asarray(np.bincount(bins, expected.distributions[0], _BINS), np.float64)
         exactly = evidence.counts_of_distribution(counts[0], exact, expected.error(len(bins)))
         pairs.append(("distribution for an unknown word", exactly))
-    for name, found in pairs:
-        yield Finding.of(f"text: {name}", setting, found)._replace(part_of_claim=subject.sound)
+    for name, outcome in pairs:
+        yield Finding.of(f"text: {name}", setting, outcome)._replace(part_of_claim=subject.sound)

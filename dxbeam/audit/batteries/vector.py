@@ -80,24 +80,24 @@ def audit_vectors(
 
     same = [Document(str(i), "w0") for i in range(subject.size.outputs)]
     released = np.array([releaser.release_one(document) for document in same], np.float64)
-    for test, found in (
+    for test, outcome in (
         *_of_repetition(subject, settings, vocabulary, make, same, released),
         *_of_distribution(released, words[0], settings, 1 / epsilon),
     ):
-        yield Finding.of(f"vectors: {test}", setting, found)
+        yield Finding.of(f"vectors: {test}", setting, outcome)
 
 
 def _ruled_out(attacked: Sequence[Reals], words: Floats, step: float) -> Finding:
     """Whether every word leads to every released vector over the grid that is stated."""
     left = [len(reachable(vector, words, add_on_grid(step))) for vector in attacked]
-    found = evidence.never(len(words) * len(left) - sum(left))
+    outcome = evidence.never(len(words) * len(left) - sum(left))
     middle = np.median(left)
     says = f"of {len(words):,} words {middle:,.0f} are left (median), {min(left):,} or more"
-    if found.p_value == 0:
+    if outcome.p_value == 0:
         typed = words.astype(attacked[0].dtype)
         sums = np.median([len(reachable(vector, typed, add)) for vector in attacked])
         says += f"; {sums:,.0f} if the vectors are sums of floats"
-    return Finding.of("vectors: words ruled out", "", found, says)
+    return Finding.of("vectors: words ruled out", "", outcome, says)
 
 
 def _of_repetition(
@@ -146,8 +146,8 @@ def _of_distribution(
         cells = np.searchsorted(borders, released[:, coordinate])
         counts = np.bincount(cells, minlength=len(_BORDERS) + 1)
         tolerance = settings.total_variation + _ROUNDED_UP
-        found = evidence.counts_of_distribution(counts, -np.diff(above), tolerance)
-        yield f"distribution of coordinate {coordinate}", found
+        outcome = evidence.counts_of_distribution(counts, -np.diff(above), tolerance)
+        yield f"distribution of coordinate {coordinate}", outcome
 
 
 # --- Projections, and vectors of texts. ----------------------------------------------------------
@@ -172,8 +172,8 @@ def audit_projections(
     for kind, method, unit in _RELEASES:
         projection = make_projection(kind, _FROM, _TO, seed, vocabulary)
         setting = f"{unit}, {kind} projection, {method} sensitivity"
-        for test, found in _of_projection(projection, vocabulary):
-            yield Finding.of(f"projection: {test}", setting, found)
+        for test, outcome in _of_projection(projection, vocabulary):
+            yield Finding.of(f"projection: {test}", setting, outcome)
         settings = VectorConfiguration(
             unit, epsilon, projection, _sensitivity(method, vocabulary, projection)
         )
@@ -186,16 +186,16 @@ def audit_projections(
             grid = evidence.never(off)
             yield Finding.of(f"vectors: off the grid, original {number}", setting, grid)
             centre = mean if projection.matrix is None else _doubles(projection) @ mean
-            for test, found in _of_distribution(released, centre, settings, scale):
-                yield Finding.of(f"vectors: {test}, original {number}", setting, found)
+            for test, outcome in _of_distribution(released, centre, settings, scale):
+                yield Finding.of(f"vectors: {test}, original {number}", setting, outcome)
 
 
 def _originals(unit: str, vocabulary: Vocabulary) -> list[tuple[str, Floats]]:
     """Texts, and the vectors that stand for them."""
     words = vocabulary.vectors_of(np.append(np.arange(_FEW), UNKNOWN))
     if unit == "vector":
-        given = [words[3], words[5] - 100 * words[8]]
-        return [(encode(vector.tolist(), _FROM), vector) for vector in given]
+        vectors = [words[3], words[5] - 100 * words[8]]
+        return [(encode(vector.tolist(), _FROM), vector) for vector in vectors]
     if unit == "word":
         return [("w1", words[1]), (" w30\n", words[30]), ("odd", words[-1]), ("w1 w2", words[-1])]
     return [

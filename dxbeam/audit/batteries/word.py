@@ -96,10 +96,10 @@ def _audit_outputs(subject: Subject, vocabulary: Vocabulary, setting: str) -> It
     reference, places = subject.reference(vocabulary), vocabulary.vectors_of(words)
     if (expected := subject.expected(vocabulary, words)) is not None:
         for row, word in enumerate(words):
-            found = evidence.counts_of_distribution(
+            outcome = evidence.counts_of_distribution(
                 first[row] + second[row], expected.distributions[row], expected.error()
             )
-            yield Finding.of(f"released: distribution for {_name(int(word))}", setting, found)
+            yield Finding.of(f"released: distribution for {_name(int(word))}", setting, outcome)
     pairs = [
         ComparedPair(
             i,
@@ -216,31 +216,31 @@ def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
     if expected is not None:
         for row, twin in enumerate(twins):
             counts = np.bincount(np.maximum(released[twin], 0), minlength=8)
-            found = evidence.counts_of_distribution(
+            outcome = evidence.counts_of_distribution(
                 counts, expected.distributions[row], expected.error()
             )
-            yield _claim(subject, f"twins: distribution for {_name(twin)}", setting, found)
+            yield _claim(subject, f"twins: distribution for {_name(twin)}", setting, outcome)
         return
     for twin in twins[1:]:
         if coupled:
-            found = evidence.never(int((released[twin] != released[twins[0]]).sum()))
+            outcome = evidence.never(int((released[twin] != released[twins[0]]).sum()))
         else:
             # Which of two words at one place is released may be a matter of ids: count them as one.
             merged = [
                 np.where(released[t] == _TWINS[0], _TWINS[1], np.maximum(released[t], 0))
                 for t in (twins[0], twin)
             ]
-            found = evidence.same_distribution(*(np.bincount(ids, minlength=8) for ids in merged))
+            outcome = evidence.same_distribution(*(np.bincount(ids, minlength=8) for ids in merged))
         test = f"twins: {_name(twin)} against {_name(twins[0])}"
-        yield _claim(subject, test, setting, found)
+        yield _claim(subject, test, setting, outcome)
 
 
 def _name(word: int) -> str:
     return "the unknown word" if word == UNKNOWN else f"word {word}"
 
 
-def _claim(subject: Subject, test: str, setting: str, found: Evidence) -> Finding:
-    return Finding.of(test, setting, found)._replace(part_of_claim=subject.sound)
+def _claim(subject: Subject, test: str, setting: str, outcome: Evidence) -> Finding:
+    return Finding.of(test, setting, outcome)._replace(part_of_claim=subject.sound)
 
 
 def audit_batches(subject: Subject, n: int) -> Iterator[Finding]:
@@ -269,8 +269,8 @@ def audit_batches(subject: Subject, n: int) -> Iterator[Finding]:
         yield Finding.of(f"the same words {test}", setting, different)
     reference = subject.reference(vocabulary)
     if reference.centre is not None and subject.configuration.resampling is None:
-        for test, found in _given_the_noise(subject, vocabulary, reference, key, ids, whole):
-            yield Finding.of(test, setting, found)
+        for test, outcome in _given_the_noise(subject, vocabulary, reference, key, ids, whole):
+            yield Finding.of(test, setting, outcome)
 
 
 def _given_the_noise(
@@ -293,8 +293,8 @@ def _given_the_noise(
         takes_second, shares = chosen > (near + far) / 2, reference.second(near, far)
         unchanged = ids == apart.argmin(axis=0)
         for name, these in (("the original is", unchanged), ("another word is", ~unchanged)):
-            found = evidence.coins(takes_second[these], shares[these])
-            yield f"the second nearest word, where {name} the nearest", found
+            outcome = evidence.coins(takes_second[these], shares[these])
+            yield f"the second nearest word, where {name} the nearest", outcome
 
 
 def noisy_vectors(

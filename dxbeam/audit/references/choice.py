@@ -157,15 +157,15 @@ def tem_published(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     """The same, but what should be a word beyond gamma is the original; nothing is claimed."""
     epsilon, beta, words = mechanism.epsilon, mechanism.beta, len(vocabulary)
     gamma = 2 / epsilon * math.log((1 - beta) * (words - 1) / beta)
-    asked = tem(mechanism, vocabulary).released
-    assert asked is not None
+    corrected = tem(mechanism, vocabulary).released
+    assert corrected is not None
 
     def distribution(word: int, start: Floats) -> Floats:
-        lengths, result = distances_from(start, vocabulary), asked(word, start)
-        own = word if word >= 0 else int(lengths.argmin())
+        lengths, result = distances_from(start, vocabulary), corrected(word, start)
+        stand_in = word if word >= 0 else int(lengths.argmin())
         beyond = lengths > gamma
-        result[own] += result[beyond].sum()
-        result[beyond & (np.arange(words) != own)] = 0.0
+        result[stand_in] += result[beyond].sum()
+        result[beyond & (np.arange(words) != stand_in)] = 0.0
         return result
 
     return Reference(loss=lambda *_: math.inf, released=distribution)

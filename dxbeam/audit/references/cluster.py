@@ -47,9 +47,9 @@ def custext(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     numbers, words_of = _partition(vocabulary, mechanism.cluster_size)
 
     def distribution(word: int, start: Floats) -> Floats:
-        number, own = _stand_in(word, start, vocabulary, numbers)
+        number, center = _stand_in(word, start, vocabulary, numbers)
         result, members = np.zeros(len(vocabulary)), words_of(number)
-        result[members] = table(number)[np.searchsorted(members, own)]
+        result[members] = table(number)[np.searchsorted(members, center)]
         return result
 
     return _of_clusters(epsilon, vocabulary, numbers, distribution, 1e-8)
@@ -60,10 +60,10 @@ def cluster_response(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     numbers, words_of = _partition(vocabulary, mechanism.cluster_size)
 
     def distribution(word: int, start: Floats) -> Floats:
-        number, own = _stand_in(word, start, vocabulary, numbers)
+        number, center = _stand_in(word, start, vocabulary, numbers)
         result = np.zeros(len(vocabulary))
         result[words_of(number)] = 1.0
-        result[own] = math.exp(mechanism.epsilon)
+        result[center] = math.exp(mechanism.epsilon)
         return np.asarray(result / result.sum())
 
     return _of_clusters(mechanism.epsilon, vocabulary, numbers, distribution, _NUMBERS)
@@ -103,8 +103,8 @@ def _partition(vocabulary: Vocabulary, size: int) -> tuple[Ids, Callable[[int], 
 
 def _stand_in(word: int, start: Floats, vocabulary: Vocabulary, numbers: Ids) -> tuple[int, int]:
     """The cluster of a word and the word that it is treated as."""
-    own = word if word >= 0 else int(distances_from(start, vocabulary).argmin())
-    return int(numbers[own]), own
+    center = word if word >= 0 else int(distances_from(start, vocabulary).argmin())
+    return int(numbers[center]), center
 
 
 def _of_clusters(

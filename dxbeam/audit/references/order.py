@@ -73,9 +73,9 @@ def _of_orders(
         return int(distances_from(place, vocabulary).argmin())
 
     def distribution(word: int, start: Floats) -> Floats:
-        own, result = word if word >= 0 else stand_in(start), np.zeros(len(vocabulary))
+        center, result = word if word >= 0 else stand_in(start), np.zeros(len(vocabulary))
         for order, place in zip(orders, places, strict=True):
-            result[order] += by_place(int(place[own]))
+            result[order] += by_place(int(place[center]))
         return result / len(orders)
 
     def apart(x: Floats, y: Floats) -> float:

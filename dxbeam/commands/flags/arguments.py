@@ -104,7 +104,7 @@ def command_line(
       known: every flag that the command takes.
       elsewhere: flags that other commands take.
     """
-    given: list[GivenFlag] = []
+    flags: list[GivenFlag] = []
     left = list(argv)
     while left:
         name, equals, text = left.pop(0).partition("=")
@@ -119,12 +119,12 @@ def command_line(
             hint = other if name in elsewhere else _suggestion(name, known)
             raise ConfigurationError(f"unknown flag {name}{hint}")
         if equals or _is_switch(known[name]):
-            given.append(GivenFlag(name, text if equals else None))
+            flags.append(GivenFlag(name, text if equals else None))
         elif left and not left[0].startswith("--"):
-            given.append(GivenFlag(name, left.pop(0)))
+            flags.append(GivenFlag(name, left.pop(0)))
         else:
             raise ConfigurationError(f"{name} needs a value; --help says what it is")
-    return given
+    return flags
 
 
 def _suggestion(name: str, known: KnownFlags) -> str:
@@ -133,10 +133,10 @@ def _suggestion(name: str, known: KnownFlags) -> str:
     return f"; did you mean {close[0]}?" if close else "; --help lists the flags"
 
 
-def without_contradictions(given: list[GivenFlag], known: KnownFlags) -> list[GivenFlag]:
+def without_contradictions(flags: list[GivenFlag], known: KnownFlags) -> list[GivenFlag]:
     """Refuses flags that contradict themselves, and words after switches; values are not shown."""
     before: dict[str, object] = {}
-    for flag in given:
+    for flag in flags:
         if "\0" in (flag.value or ""):
             raise ConfigurationError(f"{flag.where}{flag.name} holds a null byte; leave it out")
         action = known[flag.name]
@@ -150,7 +150,7 @@ def without_contradictions(given: list[GivenFlag], known: KnownFlags) -> list[Gi
             raise ConfigurationError(
                 f"{flag.where}{flag.name} is given twice with different values; give it once"
             )
-    return given
+    return flags
 
 
 def _switch_value(value: str | None) -> bool | None:
@@ -188,7 +188,7 @@ def config_file(path: str, known: KnownFlags) -> list[GivenFlag]:
         raise ConfigurationError(f"{where}{line}: not {kind}") from None
     if not isinstance(root, yaml.MappingNode):
         raise ConfigurationError(f"{where}: must be a mapping of flags to values")
-    given: list[GivenFlag] = []
+    flags: list[GivenFlag] = []
     lines: dict[str, int] = {}
     for key, value in root.value:
         line = key.start_mark.line + 1
@@ -203,8 +203,8 @@ def config_file(path: str, known: KnownFlags) -> list[GivenFlag]:
                 f"{here}{key.value} is in line {lines[name]} already; write it once"
             )
         lines[name] = line
-        given += _values(name, value, here, known[name])
-    return given
+        flags += _values(name, value, here, known[name])
+    return flags
 
 
 def _values(name: str, node: yaml.Node, here: str, action: argparse.Action) -> list[GivenFlag]:

@@ -50,8 +50,8 @@ def binary_format(content: bytes, encoding: str = UTF_8) -> str | None:
     """What a file is by its first bytes, if it is no text in this encoding, and what to do."""
     if content[:1] in (b"{", b"["):
         return None
-    found = next((hint for start, hint in _BEGINNINGS.items() if content.startswith(start)), None)
-    return None if found is _UTF_16 and not is_utf_8(encoding) else found
+    hint_of = next((hint for start, hint in _BEGINNINGS.items() if content.startswith(start)), None)
+    return None if hint_of is _UTF_16 and not is_utf_8(encoding) else hint_of
 
 
 def not_csv(content: bytes, encoding: str) -> str | None:

@@ -89,5 +89,5 @@ def checked(document: Document, where: str) -> Document | Rejected:
 def id_of(record: dict[str, Any], where: str, settings: ReadSettings) -> str | None:
     """The id of a record, whatever its text is; None if it cannot be used."""
     own_id = record.get(settings.id_field)
-    found = where if own_id is None else id_as_text(own_id)
-    return found if isinstance(found, str) and text_problem(found) is None else None
+    name = where if own_id is None else id_as_text(own_id)
+    return name if isinstance(name, str) and text_problem(name) is None else None

@@ -91,13 +91,13 @@ class EstimatedLaw:
         """
         first, last = self.counted(outputs)
         for part, rows in distance_rows(outputs, search):
-            made = self.law[cells(rows, outputs[part], self.width)] * shares
-            made *= self.strength / made.sum(axis=1, keepdims=True)
+            weighted = self.law[cells(rows, outputs[part], self.width)] * shares
+            weighted *= self.strength / weighted.sum(axis=1, keepdims=True)
             for row, (a, b) in enumerate(zip(first[part], last[part], strict=True)):
-                np.add.at(made[row], self.pairs[a:b, 1], 1.0)
+                np.add.at(weighted[row], self.pairs[a:b, 1], 1.0)
             counted = self.strength + last[part] - first[part]
-            made *= (self.outputs[outputs[part]] / counted)[:, None]
-            yield part, made
+            weighted *= (self.outputs[outputs[part]] / counted)[:, None]
+            yield part, weighted
 
     def counted(self, outputs: Ids) -> tuple[Ids, Ids]:
         """Where the pairs of each released word begin and end: int64 [U] each."""
@@ -125,11 +125,11 @@ def estimate(originals: Ids, released: Ids, shares: Floats, search: NeighborSear
         )
     width = 2.0 * search.vocabulary.longest / CELLS * (1 + 1e-6)
     used = slice(0, min(LAW_PAIRS, len(originals)))
-    own, masses = _cells_of_pairs(originals[used], released[used], shares, width, search)
-    law = _law(own, masses)
+    cells_used, masses = _cells_of_pairs(originals[used], released[used], shares, width, search)
+    law = _law(cells_used, masses)
     order = np.lexsort((originals, released))
     pairs = np.stack([released[order], originals[order]], axis=1)
-    expected = shares[originals[used]] * law[own] / (masses @ law)
+    expected = shares[originals[used]] * law[cells_used] / (masses @ law)
     strength = _strength(originals[used], released[used], expected, pairs)
     outputs = _output_shares(originals, released, shares)
     return EstimatedLaw(law, width, strength, outputs, pairs)
@@ -153,30 +153,30 @@ class EstimatedWordChannel:
     def likely(self, drawn: Ids, offsets: Floats, count: int) -> Ids:
         """As ``WordChannel`` says: every word is compared."""
         count = min(count, len(offsets))
-        found = np.empty((len(drawn), count), np.int64)
+        sources = np.empty((len(drawn), count), np.int64)
         for part, rows in self._estimate.rows(drawn, self._shares, self._search):
             for row, value in zip(range(*part.indices(len(drawn))), rows, strict=True):
                 roughly = offsets + np.log(value / self._shares)
                 least = np.partition(roughly, -count)[-count]
                 near = np.flatnonzero(roughly >= least - _BITS)
                 best = offsets[near] + log(value[near] / self._shares[near])
-                found[row] = near[np.lexsort((near, -best))[:count]]
-        return found
+                sources[row] = near[np.lexsort((near, -best))[:count]]
+        return sources
 
     def logs(self, drawn: Ids, words: Ids) -> Floats:
         """As ``WordChannel`` says, by the estimate."""
-        made, vocabulary = self._estimate, self._search.vocabulary
+        estimated, vocabulary = self._estimate, self._search.vocabulary
         queries = vocabulary.vectors_of(drawn)
         apart = distances_to_words(vocabulary.vectors, queries, np.maximum(words, 0))
         beyond = vocabulary.vectors_of(np.array([UNKNOWN]))[0]
         from_unknown = np.sqrt(np.square(queries - beyond).sum(axis=1))
         apart = np.where(words == UNKNOWN, from_unknown[:, None], apart)
-        steps = np.minimum((apart / made.width).astype(np.int64), CELLS - 1) + 1
+        steps = np.minimum((apart / estimated.width).astype(np.int64), CELLS - 1) + 1
         steps[words == drawn[:, None]] = 0
-        first, last = made.counted(drawn)
-        chances = made.strength * made.law[steps] / self._sums_of(drawn)[:, None]
+        first, last = estimated.counted(drawn)
+        chances = estimated.strength * estimated.law[steps] / self._sums_of(drawn)[:, None]
         chances += np.where(words == UNKNOWN, 0.0, self._counts(drawn, words) / self._shares[words])
-        scale = made.outputs[drawn] / (made.strength + last - first)
+        scale = estimated.outputs[drawn] / (estimated.strength + last - first)
         return np.asarray(log(chances * scale[:, None]))
 
     def _counts(self, drawn: Ids, words: Ids) -> Ids:
@@ -187,16 +187,16 @@ class EstimatedWordChannel:
     def _sums_of(self, drawn: Ids) -> Floats:
         missing = np.unique(drawn[np.isnan(self._sums[drawn])])
         for part, rows in distance_rows(missing, self._search):
-            found = cells(rows, missing[part], self._estimate.width)
-            self._sums[missing[part]] = (self._estimate.law[found] * self._shares).sum(axis=1)
+            numbers = cells(rows, missing[part], self._estimate.width)
+            self._sums[missing[part]] = (self._estimate.law[numbers] * self._shares).sum(axis=1)
         return np.asarray(self._sums[drawn])
 
 
 def cells(rows: Singles, outputs: Ids, width: float) -> Ids:
     """Which cell each word is in, 0 for the word itself: int64 [B, N]."""
-    found = np.minimum((rows * np.float32(1 / width)).astype(np.int64), CELLS - 1) + 1
-    found[np.arange(len(outputs)), outputs] = 0
-    return np.asarray(found)
+    numbers = np.minimum((rows * np.float32(1 / width)).astype(np.int64), CELLS - 1) + 1
+    numbers[np.arange(len(outputs)), outputs] = 0
+    return np.asarray(numbers)
 
 
 def _cells_of_pairs(
@@ -205,23 +205,23 @@ def _cells_of_pairs(
     """The cell of each pair, int64 [m]; the prior's mass by cell around z, float64 [m, cells]."""
     outputs, which = np.unique(released, return_inverse=True)
     masses = np.empty((len(outputs), 1 + CELLS))
-    own = np.empty(len(originals), np.int64)
+    of_pairs = np.empty(len(originals), np.int64)
     by_output = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
     for part, rows in distance_rows(outputs, search):
-        found = cells(rows, outputs[part], width)
-        for output, row in zip(range(*part.indices(len(outputs))), found, strict=True):
+        numbers = cells(rows, outputs[part], width)
+        for output, row in zip(range(*part.indices(len(outputs))), numbers, strict=True):
             masses[output] = np.bincount(row, shares, 1 + CELLS)
-            own[by_output[output]] = row[originals[by_output[output]]]
-    return own, masses[which]
+            of_pairs[by_output[output]] = row[originals[by_output[output]]]
+    return of_pairs, masses[which]
 
 
-def _law(own: Ids, masses: Floats) -> Floats:
+def _law(of_pairs: Ids, masses: Floats) -> Floats:
     """g: float64 [1 + CELLS], up to a factor."""
-    apart = np.sort(own[own > 0])
+    apart = np.sort(of_pairs[of_pairs > 0])
     intervals = max(1, len(apart) // PAIRS_PER_INTERVAL)
     parts = [part for part in np.array_split(apart, intervals) if len(part)]
     starts = np.unique([0, 1, *(int(part[0]) for part in parts if part[0] > apart[0])])
-    counts = np.add.reduceat(np.bincount(own, minlength=1 + CELLS), starts)
+    counts = np.add.reduceat(np.bincount(of_pairs, minlength=1 + CELLS), starts)
     fitted = _fitted(counts, np.add.reduceat(masses, starts, axis=1))
     if len(apart):
         inside = np.split(apart, np.searchsorted(apart, starts[2:]))

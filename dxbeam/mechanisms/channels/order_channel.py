@@ -52,7 +52,7 @@ class OrderChannel:
     def likely(self, drawn: Ids, offsets: Floats, count: int) -> Ids:
         """As ``WordChannel`` says: every word is compared."""
         count = min(count, len(offsets))
-        found = np.empty((len(drawn), count), np.int64)
+        sources = np.empty((len(drawn), count), np.int64)
         every = np.arange(len(offsets))
         rows = max(1, _PLACES_AT_ONCE // len(offsets))
         for start in range(0, len(drawn), rows):
@@ -61,8 +61,8 @@ class OrderChannel:
             for row, value in enumerate(values, start):
                 least = np.partition(value, -count)[-count]
                 near = np.flatnonzero(value >= least)
-                found[row] = near[np.lexsort((near, -value[near]))[:count]]
-        return found
+                sources[row] = near[np.lexsort((near, -value[near]))[:count]]
+        return sources
 
     def logs(self, drawn: Ids, words: Ids) -> Floats:
         """As ``WordChannel`` says."""

@@ -67,7 +67,7 @@ class ResampledWordChannel:
         if self._words <= ALL_RANKS:
             return np.tile(np.arange(self._words), (len(drawn), 1))
         wide = min(self._words, _MORE * count)
-        found = np.full((len(drawn), wide), NOTHING)
+        likely = np.full((len(drawn), wide), NOTHING)
         self._look_up(drawn, offsets, count)
         for row, word in enumerate(drawn.tolist()):
             sources, chances = self._around(word)
@@ -78,8 +78,8 @@ class ResampledWordChannel:
             different, which = np.unique(words, return_inverse=True)
             weights = np.bincount(which, exp(logs - logs.max()))
             best = different[np.lexsort((different, -weights))[:wide]]
-            found[row, : len(best)] = best
-        return found
+            likely[row, : len(best)] = best
+        return likely
 
     def logs(self, drawn: Ids, words: Ids) -> Floats:
         """As ``WordChannel`` says, but for what left-out ranks hold."""
@@ -108,9 +108,9 @@ class ResampledWordChannel:
             sources = missing[start:stop]
             words = self._chosen.likely(sources, offsets, count)
             values = offsets[words] + self._chosen.logs(sources, np.maximum(words, 0))
-            for source, own, value in zip(sources.tolist(), words, values, strict=True):
-                there = (own != NOTHING) & np.isfinite(value)
-                self._likely[source] = own[there].astype(np.int32), value[there]
+            for source, reached, value in zip(sources.tolist(), words, values, strict=True):
+                there = (reached != NOTHING) & np.isfinite(value)
+                self._likely[source] = reached[there].astype(np.int32), value[there]
 
 
 def ranks_followed(rate: float, words: int) -> int:

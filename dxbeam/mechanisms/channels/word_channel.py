@@ -97,8 +97,8 @@ class FallingChannel:
         """As ``WordChannel`` says: the best of all others, and z itself."""
         shifted = offsets - self._log_sums[:-1] + self._log_leaving[:-1]
         rate, cap = self._distribution.rate, self._distribution.cap
-        found = best_by_scan(drawn, shifted, rate, cap, min(count, len(offsets)), self._search)
-        return np.concatenate([found, drawn[:, None]], axis=1)
+        best = best_by_scan(drawn, shifted, rate, cap, min(count, len(offsets)), self._search)
+        return np.concatenate([best, drawn[:, None]], axis=1)
 
     def logs(self, drawn: Ids, words: Ids) -> Floats:
         """As ``WordChannel`` says."""

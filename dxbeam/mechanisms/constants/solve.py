@@ -18,7 +18,7 @@ _MOST_SCANS = 16
 
 
 @runtime_checkable
-class WeighsWords(Protocol):
+class DrawsByDistance(Protocol):
     """A mechanism that draws a word by a probability that falls with its distance."""
 
     @property
@@ -55,7 +55,7 @@ def exponents_of(mechanism: Any, vocabulary: Vocabulary, scale: float = 1.0) -> 
       ConfigurationError: the mechanism does not draw words by probabilities that fall with their
         distance.
     """
-    if not isinstance(mechanism, WeighsWords):
+    if not isinstance(mechanism, DrawsByDistance):
         raise ConfigurationError(
             f"`mechanism` {mechanism.name} has no constant to scan for; santext and tem have one"
         )

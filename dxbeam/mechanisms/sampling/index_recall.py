@@ -38,6 +38,6 @@ def measure_recall(exact: Vocabulary, index: Any) -> dict[str, float]:
     for epsilon in RECALL_EPSILONS:
         random = generator.integers(0, 2**64, shape, dtype=np.uint64)
         noisy = exact.vectors_of(ids) + laplace(random, exact.dimensions, epsilon)
-        found = NeighborSearch(approximate).nearest(noisy)
-        recall[f"{epsilon:g}"] = float(np.mean(found == NeighborSearch(exact).nearest(noisy)))
+        neighbors = NeighborSearch(approximate).nearest(noisy)
+        recall[f"{epsilon:g}"] = float(np.mean(neighbors == NeighborSearch(exact).nearest(noisy)))
     return recall

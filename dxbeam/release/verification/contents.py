@@ -68,10 +68,13 @@ def contents(path: str, splitter: Splitter = FIRST) -> Contents:
         ids = array("Q")
         for record in _READERS[kind](path):
             documents += 1
-            own = record.keys()
-            fields, always = fields | own, always & own if always is not None else frozenset(own)
+            names = record.keys()
+            fields, always = (
+                fields | names,
+                always & names if always is not None else frozenset(names),
+            )
             tokens += len(splitter.words(record.get("text", "")))
-            if "id" in own:
+            if "id" in names:
                 ids.append(_hash(record["id"]))
         if kind == "parquet":
             with storage.open_read(path) as file:

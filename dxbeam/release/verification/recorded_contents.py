@@ -43,8 +43,8 @@ def check_contents(
         if not is_count(release.get(name)):
             raise damaged(path, f"{name!r} must be a whole number")
     splitter = _rule(release).splitter
-    found = [_checked_shard(prefix, path, shard, splitter) for shard in release["shards"]]
-    written = sum(shard.documents for shard in found)
+    shards = [_checked_shard(prefix, path, shard, splitter) for shard in release["shards"]]
+    written = sum(shard.documents for shard in shards)
     if release["documents_out"] != written:
         raise damaged(
             path, f"'documents_out' is {release['documents_out']:,}, and the files hold {written:,}"
@@ -52,9 +52,9 @@ def check_contents(
     if release["documents_in"] != written + release["dead_letters"]:
         raise damaged(path, "'documents_in' is not the sum of 'documents_out' and 'dead_letters'")
     return (
-        *_check_documents(path, release, found),
-        *_check_fields(path, release, found),
-        *_check_tokens(path, release, found, vocabulary),
+        *_check_documents(path, release, shards),
+        *_check_fields(path, release, shards),
+        *_check_tokens(path, release, shards, vocabulary),
     )
 
 
@@ -69,54 +69,54 @@ def _checked_shard(
     if not (is_count(shard.get("documents")) and is_count(shard.get("bytes"))):
         raise damaged(path, f"{shard['name']}: 'documents' and 'bytes' must be whole numbers")
     try:
-        found = contents(storage.join(prefix, shard["name"]), splitter)
+        counted = contents(storage.join(prefix, shard["name"]), splitter)
     except OutputError as error:
         raise DamagedReleaseError(str(error)) from None
-    if (found.documents, found.bytes) != (shard["documents"], shard["bytes"]):
+    if (counted.documents, counted.bytes) != (shard["documents"], shard["bytes"]):
         raise damaged(
             path,
             f"it counts {shard['documents']:,} documents and {shard['bytes']:,} bytes in "
-            f"{shard['name']}, which holds {found.documents:,} and {found.bytes:,}",
+            f"{shard['name']}, which holds {counted.documents:,} and {counted.bytes:,}",
         )
-    return found
+    return counted
 
 
 def _check_documents(
-    path: str, release: Mapping[str, Any], found: Sequence[Contents]
+    path: str, release: Mapping[str, Any], shards: Sequence[Contents]
 ) -> tuple[str, ...]:
     """No document is there twice."""
     if release.get("output_format") == "text":
-        return ("Whether a text is there twice: plain text has no ids.",) if len(found) > 1 else ()
-    ids = np.concatenate([np.zeros(0, np.uint64), *(shard.ids for shard in found)])
+        return ("Whether a text is there twice: plain text has no ids.",) if len(shards) > 1 else ()
+    ids = np.concatenate([np.zeros(0, np.uint64), *(shard.ids for shard in shards)])
     if len(np.unique(ids)) < len(ids):
         raise damaged(path, "a document is there twice")
     return ()
 
 
 def _check_fields(
-    path: str, release: Mapping[str, Any], found: Sequence[Contents]
+    path: str, release: Mapping[str, Any], shards: Sequence[Contents]
 ) -> tuple[str, ...]:
     """The shards have the fields that are recorded, and no others."""
     if not are_strings(release.get("kept_fields")):
         raise damaged(path, "'kept_fields' must be a list of names")
     kept: set[str] = {*release["kept_fields"]}
     kind = release.get("output_format")
-    if any(shard.format != kind for shard in found):
+    if any(shard.format != kind for shard in shards):
         raise damaged(path, "'output_format' is not the format of the files")
     if kind == "text":
         if kept:
             raise damaged(path, "plain text has no kept fields")
         return ()
-    own = {"id", "vector" if is_of_vectors(release) else "text"}
-    for shard in found:
-        if extra := sorted(shard.fields - own - kept):
+    always = {"id", "vector" if is_of_vectors(release) else "text"}
+    for shard in shards:
+        if extra := sorted(shard.fields - always - kept):
             raise damaged(
                 path,
                 f"the documents have a field {extra[0]!r}, which 'kept_fields' does not name",
             )
-        if shard.documents and not own <= shard.always:
+        if shard.documents and not always <= shard.always:
             raise damaged(path, "a document has no id, or no text or vector")
-    if absent := sorted(kept.difference(*(shard.fields for shard in found))):
+    if absent := sorted(kept.difference(*(shard.fields for shard in shards))):
         if kind == "parquet":
             raise damaged(path, f"the files have no field {absent[0]!r}, which is recorded")
         return (f"Why 'kept_fields' names {absent[0]!r}: no document has this field.",)
@@ -124,7 +124,7 @@ def _check_fields(
 
 
 def _check_tokens(
-    path: str, release: Mapping[str, Any], found: Sequence[Contents], vocabulary: Vocabulary | None
+    path: str, release: Mapping[str, Any], shards: Sequence[Contents], vocabulary: Vocabulary | None
 ) -> tuple[str, ...]:
     """As many words were released as are recorded, as far as the texts show it."""
     tokens, question = release.get("tokens"), "How many words were released ('tokens'): "
@@ -136,7 +136,7 @@ def _check_tokens(
         raise damaged(path, "'tokens' must be a whole number")
     if is_rewritten(release):
         return (f"{question}a language model rewrote the texts.",)
-    counted = sum(shard.tokens for shard in found)
+    counted = sum(shard.tokens for shard in shards)
     if counted == tokens:
         return ()
     here = f"'tokens' is {tokens:,}, and the files hold {counted:,} words"

@@ -40,7 +40,7 @@ def check_promise(
     path: str,
     release: Mapping[str, Any],
     matrix: npt.NDArray[np.float32] | None,
-    given: Given,
+    witnesses: Given,
 ) -> tuple[str, ...]:
     """Checks the guarantee; returns what was not checked, a sentence each.
 
@@ -48,7 +48,7 @@ def check_promise(
       path: of release.json.
       release: its content.
       matrix: float32 [m, n], the projection of released vectors; None for none.
-      given: what is there next to the release.
+      witnesses: what is there next to the release.
 
     Raises:
       DamagedReleaseError: the guarantee is not that of the configuration, or no guarantee.
@@ -58,8 +58,8 @@ def check_promise(
     other = _other_version(release)
     return (
         *_check_sentence(path, release, other),
-        *_check_configuration(path, release, matrix, given, other),
-        *_check_context(path, release, given, other),
+        *_check_configuration(path, release, matrix, witnesses, other),
+        *_check_context(path, release, witnesses, other),
     )
 
 
@@ -128,24 +128,28 @@ def _check_configuration(
     path: str,
     release: Mapping[str, Any],
     matrix: npt.NDArray[np.float32] | None,
-    given: Given,
+    witnesses: Given,
     other: str | None,
 ) -> tuple[str, ...]:
     """The guarantee is what this configuration promises."""
     recorded = release["configuration"]
-    made = _rebuilt(path, recorded, matrix, given)
-    if made is None:
+    settings = _rebuilt(path, recorded, matrix, witnesses)
+    if settings is None:
         return (f"{_FOLLOWS}{_why_not_rebuilt(recorded)}.",)
-    promised = _promised(path, release, made).with_caveats(*_caveats_of_repair(release)).as_dict()
+    promised = (
+        _promised(path, release, settings).with_caveats(*_caveats_of_repair(release)).as_dict()
+    )
     kept = release.get("kept_fields") if release["version"] > 1 else ()
-    unprotected = manifest.unprotected(made.unprotected, kept or ())
+    unprotected = manifest.unprotected(settings.unprotected, kept or ())
     same = (release["guarantee"], release["unprotected"]) == (promised, unprotected)
     if not same and other is None:
         raise damaged(path, "the guarantee does not follow from the configuration")
     unchecked = []
     if not same:
         unchecked.append(f"{_FOLLOWS}{other}, which says: {promised['sentence']}")
-    if is_of_vectors(release) and recorded_vectors.is_taken_from_record(recorded, given.vocabulary):
+    if is_of_vectors(release) and recorded_vectors.is_taken_from_record(
+        recorded, witnesses.vocabulary
+    ):
         unchecked.append(
             "Whether no pair of words is stretched more than the sensitivity says: give "
             "--vocabulary, of at most "
@@ -154,15 +158,15 @@ def _check_configuration(
     return tuple(unchecked)
 
 
-def _promised(path: str, release: Mapping[str, Any], made: Settings) -> Guarantee:
+def _promised(path: str, release: Mapping[str, Any], settings: Settings) -> Guarantee:
     """What the settings promise, and what is said besides where the release was decoded."""
     processed = release.get("post_processing")
     if not (isinstance(processed, dict) and manifest.DECODING in processed):
-        return made.guarantee()
+        return settings.guarantee()
     try:
-        if not isinstance(made, Configuration) or len(processed) > 1:
+        if not isinstance(settings, Configuration) or len(processed) > 1:
             raise ConfigurationError("only released words are decoded, and nothing follows")
-        return ReleaseDecoding.from_dict(processed[manifest.DECODING], made).guarantee()
+        return ReleaseDecoding.from_dict(processed[manifest.DECODING], settings).guarantee()
     except (KeyError, TypeError, AttributeError, ConfigurationError):
         raise damaged(path, "what it says of decoding is not what was decoded") from None
 
@@ -172,28 +176,30 @@ def _caveats_of_repair(release: Mapping[str, Any]) -> tuple[str, ...]:
     try:
         repair = release["post_processing"][manifest.REPAIR]
         shown = repair.get("candidates", 0)
-        made = Repair(repair["model"], f"https://{repair['endpoint']}", candidates=shown)
-        return made.caveats
+        settings = Repair(repair["model"], f"https://{repair['endpoint']}", candidates=shown)
+        return settings.caveats
     except (KeyError, TypeError, AttributeError, ConfigurationError):
         return ()
 
 
 def _rebuilt(
-    path: str, recorded: Mapping[str, Any], matrix: npt.NDArray[np.float32] | None, given: Given
+    path: str, recorded: Mapping[str, Any], matrix: npt.NDArray[np.float32] | None, witnesses: Given
 ) -> Settings | None:
     """The settings that are recorded, if they can be made again."""
     if recorded.get("release") == "vectors":
-        return recorded_vectors.rebuilt(recorded, matrix, given.vocabulary)
+        return recorded_vectors.rebuilt(recorded, matrix, witnesses.vocabulary)
     needed = recorded_text.files_needed(recorded)
-    given.refuse_files_but(needed)
-    made = recorded_text.rebuilt(recorded, given.importance, given.stop_words, given.base)
-    if needed and made is None and not given.lacks(needed):
+    witnesses.refuse_files_but(needed)
+    settings = recorded_text.rebuilt(
+        recorded, witnesses.importance, witnesses.stop_words, witnesses.base
+    )
+    if needed and settings is None and not witnesses.lacks(needed):
         raise damaged(
             path,
             f"{' and '.join(map(repr, needed))} of the configuration fit no other entry or not the "
             "file that is given; if another file was used, give that one",
         )
-    return made
+    return settings
 
 
 def _why_not_rebuilt(recorded: Mapping[str, Any]) -> str:
@@ -209,16 +215,16 @@ def _why_not_rebuilt(recorded: Mapping[str, Any]) -> str:
 
 
 def _check_context(
-    path: str, release: Mapping[str, Any], given: Given, other: str | None
+    path: str, release: Mapping[str, Any], witnesses: Given, other: str | None
 ) -> tuple[str, ...]:
     """What release.json says of the vocabulary, and of epsilon in it."""
     words = release.get("vocabulary")
-    if given.vocabulary is None or given.handle is None:
+    if witnesses.vocabulary is None or witnesses.handle is None:
         if not words:
             return ()
         context = " and 'in_context'" if release.get("in_context") else ""
         return (f"The vocabulary's size{context}: give --vocabulary.",)
-    handle = given.handle
+    handle = witnesses.handle
     known = {name: getattr(handle, name) for name in ("digest", "words", "dimensions", "search")}
     if words != known:
         raise damaged(path, "'vocabulary' is not the vocabulary that is given")
@@ -226,7 +232,7 @@ def _check_context(
         return ()
     try:
         guarantee = Guarantee.from_dict(release["guarantee"])
-        computed = as_dicts(in_context(guarantee, NeighborSearch(given.vocabulary)))
+        computed = as_dicts(in_context(guarantee, NeighborSearch(witnesses.vocabulary)))
         same = _alike(computed, release.get("in_context"))
     except (KeyError, TypeError, ValueError):
         same = False

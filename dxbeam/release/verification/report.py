@@ -27,13 +27,13 @@ def report(
       unchanged: whether that was compared with one that was noted elsewhere.
       unchecked: what was not checked, a sentence each.
     """
-    found = "the release is whole" + (" and unchanged" if unchanged else "")
+    whole = "the release is whole" + (" and unchanged" if unchanged else "")
     if unchecked:
-        found += " as far as it was checked"
+        whole += " as far as it was checked"
     lines = [
         *(_wrapped("not checked" if not number else "", sentence, 0)
           for number, sentence in enumerate(unchecked)),
-        f"{prefix}: {found}",
+        f"{prefix}: {whole}",
         *(_wrapped(name, text, 2) for name, text in rows(release, digest)),
     ]  # fmt: skip
     return "\n".join(lines)
@@ -71,16 +71,19 @@ def rows(release: Mapping[str, Any], digest: str) -> list[tuple[str, str]]:
 
 def _decoded(release: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a decoded release was made of, if it is one."""
-    made = (release.get("post_processing") or {}).get(manifest.DECODING)
-    if not made:
+    decoding = (release.get("post_processing") or {}).get(manifest.DECODING)
+    if not decoding:
         return []
     return [
         (
             "decoded",
-            f"by {made['decode']}, {made['channel']} channel, language model "
-            f"{made['language_model']}",
+            f"by {decoding['decode']}, {decoding['channel']} channel, language model "
+            f"{decoding['language_model']}",
         ),
-        ("decoded from", f"the release whose release.json has SHA-256 {made['release_sha256']}"),
+        (
+            "decoded from",
+            f"the release whose release.json has SHA-256 {decoding['release_sha256']}",
+        ),
     ]
 
 

@@ -124,10 +124,10 @@ def verify_release(
             *check_promise(path, release, checked_projection(prefix, release), given),
             *check_contents(prefix, release, given.vocabulary),
         ]
-        found, _ = storage.sha256(path)
+        actual, _ = storage.sha256(path)
     except OSError as error:
         raise OutputError(f"{prefix} cannot be read ({type(error).__name__})") from None
-    return VerifiedRelease(prefix, release, found, unchanged, tuple(unchecked))
+    return VerifiedRelease(prefix, release, actual, unchanged, tuple(unchecked))
 
 
 def _check_entries(path: str, release: Mapping[str, Any]) -> None:
@@ -154,10 +154,10 @@ def _check_first(
 ) -> list[str]:
     """Compares a decoded release with the one that it was decoded from; what was not checked."""
     processed = release.get("post_processing")
-    made = processed.get(manifest.DECODING) if isinstance(processed, dict) else None
-    if made is None and prefix is None:
+    decoding = processed.get(manifest.DECODING) if isinstance(processed, dict) else None
+    if decoding is None and prefix is None:
         return []
-    if made is None:
+    if decoding is None:
         raise ConfigurationError("`decoded_from`: the release was not decoded from another")
     if prefix is None:
         return [
@@ -165,7 +165,7 @@ def _check_first(
             "common is the same: give it (--decoded_from)."
         ]
     first = verify_release(prefix, vocabulary, importance, ledger=ledger)
-    if not isinstance(made, dict) or made.get("release_sha256") != first.digest:
+    if not isinstance(decoding, dict) or decoding.get("release_sha256") != first.digest:
         raise DamagedReleaseError(
             f"{path} was decoded from another release than {prefix} (the SHA-256 of that one's "
             f"{manifest.RELEASE} is {first.digest}); name the one that it was made of"

@@ -85,7 +85,9 @@ def given(
     return Given(handle, opened, importance, stop_words, sha256, ledger, base)
 
 
-def check_witnesses(path: str, release: Mapping[str, Any], given: Given) -> tuple[bool, list[str]]:
+def check_witnesses(
+    path: str, release: Mapping[str, Any], at_hand: Given
+) -> tuple[bool, list[str]]:
     """Compares release.json with what was noted of it elsewhere.
 
     Returns:
@@ -97,28 +99,28 @@ def check_witnesses(path: str, release: Mapping[str, Any], given: Given) -> tupl
     """
     digest, _ = storage.sha256(path)
     compared, unchecked = False, []
-    if given.digest is not None:
+    if at_hand.digest is not None:
         compared = True
-        if not hmac.compare_digest(digest, given.digest):
+        if not hmac.compare_digest(digest, at_hand.digest):
             raise DamagedReleaseError(
                 f"{path} was changed, or is of another release (its SHA-256 is {digest}, not the "
                 "one that is given); restore it from a copy"
             )
     processed = release.get("post_processing")
-    if given.ledger is not None and isinstance(processed, dict) and DECODING in processed:
+    if at_hand.ledger is not None and isinstance(processed, dict) and DECODING in processed:
         raise ConfigurationError(
             "`ledger`: a decoded release costs nothing, so no ledger has a line of it; name the "
             "release that it was made of too (`decoded_from`), which the ledger has"
         )
-    if given.ledger is not None:
-        line = _line(path, release, given.ledger)
-        _compare(path, release, given.ledger, line)
+    if at_hand.ledger is not None:
+        line = _line(path, release, at_hand.ledger)
+        _compare(path, release, at_hand.ledger, line)
         if line.release_sha256:
             compared = True
             if line.release_sha256 != digest:
                 raise DamagedReleaseError(
-                    f"{path} was changed since the ledger {given.ledger} has its SHA-256; restore "
-                    "it from a copy"
+                    f"{path} was changed since the ledger {at_hand.ledger} has its SHA-256; "
+                    "restore it from a copy"
                 )
         else:
             unchecked.append("The ledger's line has no SHA-256 of release.json: it is too old.")
@@ -130,13 +132,13 @@ def _line(path: str, release: Mapping[str, Any], place: str) -> Entry:
     if not storage.exists(place):
         raise OutputError(f"the ledger {place}: there is no such file; check the path")
     runs = {entry.run: entry for entry in ledger.latest(ledger.read(place))}
-    found = runs.get(str(release.get("run")))
-    if found is None or found.state != RELEASED:
+    recorded = runs.get(str(release.get("run")))
+    if recorded is None or recorded.state != RELEASED:
         raise DamagedReleaseError(
             f"{path} is of a run that the ledger {place} does not have as released; restore it "
             "from a copy, or name the ledger of this release"
         )
-    return found
+    return recorded
 
 
 def _compare(path: str, release: Mapping[str, Any], place: str, line: Entry) -> None:

@@ -82,9 +82,9 @@ def whole_pieces(folder: str, words: int, depth: int) -> dict[int, Piece]:
         per_row = 4 * depth if name[2] == "neighbors" else 8
         if first < words and size == _HEADER + rows_of(first, words) * per_row:
             whole.setdefault(name[1], {})[name[2]] = path
-    found = {}
+    pieces = {}
     for stem, files in whole.items():
         first = int(stem.partition("-")[0])
         if len(files) == 2:
-            found[first] = Piece(first, rows_of(first, words), files["neighbors"], files["radii"])
-    return found
+            pieces[first] = Piece(first, rows_of(first, words), files["neighbors"], files["radii"])
+    return pieces

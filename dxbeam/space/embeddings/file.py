@@ -156,14 +156,14 @@ def _find_member(
             f"{container} is not a whole zip archive; download it again"
         ) from error
     files = [info for info in archive.infolist() if not info.is_dir()]
-    found = [info for info in files if member in (None, info.filename)]
-    if len(found) != 1:
+    members = [info for info in files if member in (None, info.filename)]
+    if len(members) != 1:
         names = ", ".join(info.filename for info in files[:10]) or "nothing"
         raise EmbeddingFileError(
-            f"{container} has {len(found)} files {f'named {member}' if member else 'in it'} where "
-            f"one is needed; name one as {container}!MEMBER (it holds {names})"
+            f"{container} has {len(members)} files {f'named {member}' if member else 'in it'} "
+            f"where one is needed; name one as {container}!MEMBER (it holds {names})"
         )
-    return archive, found[0]
+    return archive, members[0]
 
 
 def stripped(line: bytes) -> bytes:

@@ -43,7 +43,9 @@ FORMATS: dict[str, Callable[[EmbeddingFile], Reader]] = {
 }
 """What reads each format, by its name."""
 
-_ROWS = 4096  # of a chunk, at most
+CHUNK_WORDS = 4096
+"""Words of a chunk, at most."""
+
 _VALUES = 1 << 22  # of a chunk, at most, where vectors are very long
 _SECONDS_BETWEEN_LOGS = 10.0
 _UNUSABLE = re.compile(r"^$|[\s\x00-\x1f\x7f-\x9f]")
@@ -57,7 +59,7 @@ class Chunk:
     """Consecutive words of a file and their vectors.
 
     Attributes:
-      words: B distinct words that no earlier chunk had, 1 <= B <= 4096.
+      words: B distinct words that no earlier chunk had, 1 <= B <= CHUNK_WORDS.
       vectors: float32 [B, n], C order, finite.
     """
 
@@ -97,6 +99,7 @@ def read_embeddings(
     max_words: int | None = None,
     lowercase: bool = False,
     report: ReadingReport | None = None,
+    chunk_words: int = CHUNK_WORDS,
 ) -> Iterator[Chunk]:
     """Reads the words and vectors of a file in its order, one chunk in memory at a time.
 
@@ -110,6 +113,7 @@ def read_embeddings(
       max_words: stops once this many words are kept; what follows is not looked at.
       lowercase: lower-cases words, before they are compared.
       report: a fresh one, to be filled.
+      chunk_words: words of a chunk, at most; fewer where vectors are very long.
 
     Raises:
       EmbeddingFileError: the file is missing, damaged, malformed or of another format.
@@ -129,7 +133,7 @@ def read_embeddings(
         report.source = re.sub(r"^[^!]*/", "", file.name)
         report.file_format = _detect(file) if file_format == "auto" else file_format
         reader = FORMATS[report.file_format](file)
-        most = max(1, min(_ROWS, _VALUES // reader.n))
+        most = max(1, min(chunk_words, _VALUES // reader.n))
         while max_words is None or len(seen) < max_words:
             wanted = most if max_words is None else min(most, max_words - len(seen))
             raw_words, vectors = reader.read(wanted)

@@ -201,7 +201,7 @@ class NeighborSearch:
           int64 [B, k]: the rank, or, where it is deeper than asked for, that or N.
         """
         words = len(self._vectors)
-        found = np.full(others.shape, words)
+        every_rank = np.full(others.shape, words)
         table = self.vocabulary.neighbor_ids
         tabled = np.zeros(len(ids), bool)
         if table is not None:
@@ -210,14 +210,14 @@ class NeighborSearch:
             for row in np.flatnonzero(tabled):
                 near = table[ids[row], : depths[row]]
                 ranks[near] = np.arange(1, len(near) + 1)
-                found[row] = ranks[others[row]]
+                every_rank[row] = ranks[others[row]]
                 ranks[near] = words
         deep = np.flatnonzero(~tabled)
-        found[deep] = self._float32.ranks(
+        every_rank[deep] = self._float32.ranks(
             ids[deep], others[deep], np.minimum(depths[deep], words - 1)
         )
-        found[others == ids[:, None]] = 0
-        return found
+        every_rank[others == ids[:, None]] = 0
+        return every_rank
 
     def _neighbors_of_unknown(self, count: int) -> Callable[[Vocabulary], Ids]:
         unknown = np.array([UNKNOWN])
@@ -251,8 +251,8 @@ class NeighborSearch:
         neighbors, radii = self._remembered
         missing = np.unique(ids[np.isnan(radii[ids])])
         if len(missing):
-            neighbors[missing], found = self.neighbor_table(missing, _REMEMBERED)
-            radii[missing] = found  # last: another thread may look
+            neighbors[missing], distances = self.neighbor_table(missing, _REMEMBERED)
+            radii[missing] = distances  # last: another thread may look
         return neighbors, radii
 
     def neighbor_table(self, ids: Ids, depth: int) -> tuple[npt.NDArray[np.int32], Floats]:

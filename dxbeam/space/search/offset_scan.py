@@ -39,7 +39,7 @@ def best_by_scan(
     margins = 2 * rate * _errors(ids, search)
     finite = offsets[np.isfinite(offsets)]
     margins += _ROUNDING * (np.abs(finite).max(initial=0.0) + 2 * rate * vocabulary.longest)
-    found = np.full((len(ids), count), NOTHING)
+    candidates = np.full((len(ids), count), NOTHING)
     singles, limit = offsets.astype(np.float32), np.float32(min(cap, np.finfo(np.float32).max))
     for part, rows in distance_rows(ids, search):
         np.minimum(rows, limit, out=rows)
@@ -56,15 +56,17 @@ def best_by_scan(
         values = np.where(there, offsets[words] - rate * np.minimum(apart, cap), -np.inf)
         order = np.lexsort((words, -values), axis=1)[:, :count]
         best = np.take_along_axis(np.where(there, words, NOTHING), order, 1)
-        found[part, : best.shape[1]] = best
-    return found
+        candidates[part, : best.shape[1]] = best
+    return candidates
 
 
 def _errors(ids: Ids, search: NeighborSearch) -> Floats:
     """By how much a float32 distance of each word may err: float64 [B]."""
     vocabulary = search.vocabulary
-    own = np.sqrt(np.square(vocabulary.vectors_of(ids)).sum(axis=1))
-    return np.asarray(np.sqrt((vocabulary.dimensions + 16) * 2.0**-24) * (own + vocabulary.longest))
+    lengths = np.sqrt(np.square(vocabulary.vectors_of(ids)).sum(axis=1))
+    return np.asarray(
+        np.sqrt((vocabulary.dimensions + 16) * 2.0**-24) * (lengths + vocabulary.longest)
+    )
 
 
 def _guesses(values: Singles, count: int) -> Singles:

@@ -94,8 +94,8 @@ class OffsetSearch:
         best = Best(*_nothing(len(queries), count))
 
         def search(rows: Ids) -> None:
-            found = self._tile(queries[rows], count, width)
-            best.words[rows], best.distances[rows] = found
+            of_tile = self._tile(queries[rows], count, width)
+            best.words[rows], best.distances[rows] = of_tile
 
         if self._threads == 1 or len(tiles) < 2:
             list(map(search, tiles))
@@ -108,9 +108,9 @@ class OffsetSearch:
         tile = self._bounds.tile(queries) if len(self._vectors) > count else None
         if tile is not None:
             with measured_on_one_thread():
-                found = _Candidates(self._values, tile, queries, count, width).found()
-            if found is not None:
-                return self._ordered(queries, *found, count, width)
+                candidates = _Candidates(self._values, tile, queries, count, width).found()
+            if candidates is not None:
+                return self._ordered(queries, *candidates, count, width)
         best = Best(*_nothing(len(queries), count))
         for row in range(len(queries)):
             self._by_all(best, queries, row, width)

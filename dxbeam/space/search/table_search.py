@@ -40,11 +40,10 @@ from dxbeam.space.search.order_candidates import (
 )
 
 _WORDS_PER_TILE = 512  # measured, as is the sample
-_LEAST_SAMPLE, _MOST_SAMPLE = 1 << 10, 1 << 15
+_MOST_SAMPLE = 1 << 15
 _SAMPLE_EVERY = 16  # one of this many words is in the sample, where that is not too few or too many
 _GROUP = 8
 _GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less whole numbers, are spread evenly, with no period
-_SURVIVORS = 32  # times as many words as are asked for: with more, the bounds are too wide
 
 Table = tuple[npt.NDArray[np.int32], Floats]
 """Neighbours int32 [B, depth], and radii float64 [B]."""
@@ -61,6 +60,9 @@ class TableSearch:
       bounds: of the same words.
       row_by_row: searches those words for which bounds decide too little.
       threads: how many search at once, each a tile of words.
+      least_sample: how many words guess, at least, how near the nearest are.
+      survivors: times the words asked for that the bounds may leave; with more than these
+        the bounds are too wide, and words are searched one by one.
     """
 
     def __init__(
@@ -69,10 +71,13 @@ class TableSearch:
         bounds: ScoreBounds,
         row_by_row: RowByRow,
         threads: int = 1,
+        *,
+        least_sample: int = 1 << 10,
+        survivors: int = 32,
     ):
-        self._vectors = np.asarray(vectors)
+        self._vectors, self._survivors_per_word = np.asarray(vectors), survivors
         self._bounds, self._row_by_row, self._threads = bounds, row_by_row, threads
-        size = min(max(len(vectors) // _SAMPLE_EVERY, _LEAST_SAMPLE), _MOST_SAMPLE, len(vectors))
+        size = min(max(len(vectors) // _SAMPLE_EVERY, least_sample), _MOST_SAMPLE, len(vectors))
         sample = np.unique((np.arange(size) * _GOLDEN % 1 * len(vectors)).astype(np.int64))
         self._sample_size, self._sample = len(sample), bounds.among(sample)
 
@@ -95,16 +100,16 @@ class TableSearch:
             return self._tile(tile, depth, radius_rank)
 
         if self._threads == 1 or len(tiles) < 2:
-            found = list(map(search, tiles))
+            of_tiles = list(map(search, tiles))
         else:
             with (
                 threadpoolctl.threadpool_limits(1, "blas"),  # in each of these threads
                 ThreadPoolExecutor(self._threads, initializer=measure_on_one_thread) as pool,
             ):
-                found = list(pool.map(search, tiles))
+                of_tiles = list(pool.map(search, tiles))
         neighbors, radii = np.empty((len(ids), depth), np.int32), np.empty(len(ids))
         missed = [np.empty(0, np.int64)]
-        for number, ((near, apart), without) in enumerate(found):
+        for number, ((near, apart), without) in enumerate(of_tiles):
             part = slice(number * size, (number + 1) * size)
             neighbors[part], radii[part] = near, apart
             missed.append(number * size + without)
@@ -120,7 +125,7 @@ class TableSearch:
         tile, sample = self._bounds.tile(queries), self._sample.tile(queries)
         if tile is not None and sample is not None:
             guesses = self._guesses(sample, len(ids), count)
-            survivors = self._survivors(tile, ids, guesses, _SURVIVORS * count)
+            survivors = self._survivors(tile, ids, guesses, self._survivors_per_word * count)
             if survivors is not None:
                 candidates, missed = self._candidates(tile, ids, guesses, survivors, count)
                 return nearest_of(candidates, self._vectors, ids, depth, radius_rank), missed
@@ -147,7 +152,7 @@ class TableSearch:
         self, tile: QueryTile, ids: Ids, guesses: Scores, most_per_row: int
     ) -> _Survivors | None:
         """Words whose upper bounds reach the guesses; None if these are too many."""
-        found: list[tuple[Ids, Scores]] = []
+        survivors: list[tuple[Ids, Scores]] = []
         total, words = 0, len(self._vectors)
         # Written in place, as new arrays of this size cost more in page faults than in work.
         scores = np.empty(len(ids) * WORDS_PER_BLOCK, np.float32)
@@ -156,17 +161,17 @@ class TableSearch:
             width = min(WORDS_PER_BLOCK, words - first)
             upper = scores[: len(ids) * width].reshape(len(ids), width)
             tile.scores(block, upper)
-            own = np.flatnonzero((ids >= first) & (ids < first + width))
-            upper[own, ids[own] - first] = -np.inf
+            within = np.flatnonzero((ids >= first) & (ids < first + width))
+            upper[within, ids[within] - first] = -np.inf
             reaches = marks[: upper.size]
             np.greater_equal(upper, guesses[:, None], out=reaches.reshape(upper.shape))
             here = np.flatnonzero(reaches)
             row = here // width
-            found.append((here + row * (words - width) + first, scores[here]))
+            survivors.append((here + row * (words - width) + first, scores[here]))
             total += len(here)
             if total > len(ids) * most_per_row:
                 return None
-        places, bounds = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        places, bounds = (np.concatenate(parts) for parts in zip(*survivors, strict=True))
         row = places // words
         return _Survivors(row, places - row * words, bounds)
 

@@ -38,9 +38,9 @@ def clusters(vocabulary: Vocabulary, size: int) -> npt.NDArray[np.int32]:
     Returns:
       int32 [N], 0 for the cluster of the first word, and so on.
     """
-    made = vocabulary.clusters
-    if made is not None and np.count_nonzero(made == 0) == size:
-        return made
+    stored = vocabulary.clusters
+    if stored is not None and np.count_nonzero(stored == 0) == size:
+        return stored
     if len(vocabulary) < 2 * size:
         _LOG.warning(
             "the vocabulary's %s words are one cluster, as there are not enough for two of %s, so "

@@ -13,18 +13,18 @@ def remarks(vocabulary: Vocabulary) -> list[str]:
     """One sentence for each oddity; it takes milliseconds, whatever the vocabulary's size."""
     if len(vocabulary) == 1:
         return ["The vocabulary has one word, so every word comes out as this one."]
-    found = []
+    sentences = []
     if _all_equal(vocabulary):
         which = "are 0" if vocabulary.longest == 0 else "are equal"
-        found.append(
+        sentences.append(
             f"All vectors of the vocabulary {which}, so what is released says nothing of the text."
         )
     if not vocabulary.lowercase and _all_lower_case(vocabulary):
-        found.append(
+        sentences.append(
             "The vocabulary's words are all in lower case and it was built without --lowercase, so "
             "every word with a capital letter is unknown. Build it with --lowercase."
         )
-    return found
+    return sentences
 
 
 def _all_equal(vocabulary: Vocabulary) -> bool:

@@ -148,8 +148,8 @@ def _documents(table: Any, text: str, own_id: str | None, level: str | None) -> 
     ids = _values(table, own_id) if own_id else [None] * len(texts)
     levels = _values(table, level) if level else [""] * len(texts)
     for number, (one, name, value) in enumerate(zip(texts, ids, levels, strict=True), 1):
-        made = f"row {number}" if name is None else id_as_text(name)
-        yield Document(made, one, level="" if value is None else str(value))
+        row_id = f"row {number}" if name is None else id_as_text(name)
+        yield Document(row_id, one, level="" if value is None else str(value))
 
 
 def _values(table: Any, name: str) -> list[Any]:

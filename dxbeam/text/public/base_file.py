@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 
 from dxbeam.errors import ConfigurationError
@@ -13,7 +12,7 @@ from dxbeam.mechanisms.public.base_measure import (
     FrequencyBase,
     ListedBase,
 )
-from dxbeam.text.public.weighted_words import read_bytes, weighted_words
+from dxbeam.text.public.weighted_words import listed
 
 NAMED = (FREQUENCY,)
 
@@ -42,21 +41,13 @@ def read_base(source: str, exponent: float = 1.0) -> BaseMeasure:
             f"`base` {source}: this measure is made once, by dxbeam build-base {_BUILT[source]}; "
             "give the file that it wrote"
         )
-    content = read_bytes("base", source, NAMED)
-    shares: dict[str, float] = {}
-    for where, word, given in weighted_words("base", source, content):
-        if word in shares:
-            raise ConfigurationError(f"{where}: this word is listed already; remove one")
-        shares[word] = _number(given, where)
-    if not any(shares.values()):
-        raise ConfigurationError(f"`base` {source}: holds no word with a number above 0")
-    read_from = source.rpartition("/")[2], hashlib.sha256(content).hexdigest()
-    return ListedBase(shares, exponent, FILE, read_from)
+    words = listed("base", source, NAMED, "number", _number)
+    return ListedBase(words.numbers, exponent, FILE, words.file)
 
 
-def _number(given: object, where: str) -> float:
+def _number(value: object, where: str) -> float:
     try:
-        number = float(str(given))
+        number = float(str(value))
     except ValueError:
         number = math.nan
     if not 0 <= number < math.inf:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from dxbeam.errors import ConfigurationError, described
 from dxbeam.mechanisms.public.importance import (
     FREQUENCY,
@@ -13,7 +11,7 @@ from dxbeam.mechanisms.public.importance import (
     checked_weight,
 )
 from dxbeam.text.public.function_words import CLASSES, ENGLISH, FUNCTION_WORDS
-from dxbeam.text.public.weighted_words import read_bytes, weighted_words
+from dxbeam.text.public.weighted_words import listed
 
 FILE = "file"
 """The kind of weights that were read from a file."""
@@ -50,21 +48,13 @@ def read_importance(source: str) -> Importance:
         if name == FREQUENCY:
             return FrequencyWeights(weight)
         return WordWeights(dict.fromkeys(LISTS[name], weight), name)
-    content = read_bytes("importance", source, NAMED)
-    weights: dict[str, float] = {}
-    for where, word, given in weighted_words("importance", source, content):
-        if word in weights:
-            raise ConfigurationError(f"{where}: this word has a weight already; remove one")
-        weights[word] = _weight(given, where)
-    if not any(weights.values()):
-        raise ConfigurationError(f"`importance` {source}: holds no word with a weight above 0")
-    read_from = source.rpartition("/")[2], hashlib.sha256(content).hexdigest()
-    return WordWeights(weights, FILE, read_from)
+    words = listed("importance", source, NAMED, "weight", _weight)
+    return WordWeights(words.numbers, FILE, words.file)
 
 
-def _weight(given: object, where: str) -> float:
+def _weight(value: object, where: str) -> float:
     try:
-        return checked_weight(float(str(given)))
+        return checked_weight(float(str(value)))
     except (ValueError, ConfigurationError) as error:
         said = str(error) if isinstance(error, ConfigurationError) else "the weight is no number"
         raise ConfigurationError(f"{where}: {said}") from None

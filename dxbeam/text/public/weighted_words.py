@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,6 +36,39 @@ def read_bytes(flag: str, source: str, named: Sequence[str]) -> bytes:
             f"`{flag}` {source}: cannot be read ({type(error).__name__}); give a file, or one "
             f"of {', '.join(named)}"
         ) from None
+
+
+class Listed(NamedTuple):
+    """Words of a file, each with its number, and the file's name and SHA-256."""
+
+    numbers: dict[str, float]
+    file: tuple[str, str]
+
+
+def listed(
+    flag: str, source: str, names: Sequence[str], kind: str, read: Callable[[object, str], float]
+) -> Listed:
+    """Words and numbers of a file, no word twice, and not all numbers 0.
+
+    Args:
+      flag: for messages.
+      source: the file, see ``weighted_words``.
+      names: what may be named in place of a file, for messages.
+      kind: what the numbers are called.
+      read: the number that is written, and where, for messages -> the number.
+
+    Raises:
+      ConfigurationError: it is no such file; messages name its lines, never its words.
+    """
+    content = read_bytes(flag, source, names)
+    numbers: dict[str, float] = {}
+    for where, word, number in weighted_words(flag, source, content):
+        if word in numbers:
+            raise ConfigurationError(f"{where}: this word has a {kind} already; remove one")
+        numbers[word] = read(number, where)
+    if not any(numbers.values()):
+        raise ConfigurationError(f"`{flag}` {source}: holds no word with a {kind} above 0")
+    return Listed(numbers, (source.rpartition("/")[2], hashlib.sha256(content).hexdigest()))
 
 
 def weighted_words(flag: str, source: str, content: bytes) -> Iterator[Row]:

@@ -56,25 +56,25 @@ class WriteNgramCounts(beam.PTransform):
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
         """Counts per bundle, adds up by context, writes."""
-        found = documents | "Count" >> beam.ParDo(
+        counted = documents | "Count" >> beam.ParDo(
             _Count(self._vocabulary, self._order, self._held_out)
         ).with_outputs(_CASINGS, _DOCUMENTS, main="ngrams")
-        found[_CASINGS].element_type = beam.typehints.KV[
+        counted[_CASINGS].element_type = beam.typehints.KV[
             int, bytes
         ]  # Beam takes tagged outputs for Any
-        found[_DOCUMENTS].element_type = beam.typehints.KV[str, int]
+        counted[_DOCUMENTS].element_type = beam.typehints.KV[str, int]
         ngrams = (
-            found["ngrams"]
+            counted["ngrams"]
             | "AddUp" >> beam.CombinePerKey(_AddCounts())
             | "WriteCounts" >> beam.Map(_write_counts, self._place).with_output_types(str)
         )
         casings = (
-            found[_CASINGS]
+            counted[_CASINGS]
             | "AddCasings" >> beam.CombinePerKey(_AddCasings())
             | "WriteCasings" >> beam.Map(_write_casings, self._place).with_output_types(str)
         )
         numbers = (
-            found[_DOCUMENTS]
+            counted[_DOCUMENTS]
             | "AddDocuments" >> beam.CombinePerKey(sum)
             | "WriteDocuments" >> beam.Map(_write_documents, self._place).with_output_types(str)
         )
@@ -248,22 +248,22 @@ def _write_documents(documents: tuple[str, int], place: str) -> str:
 
 def read_counts(place: str, side: str, words: int, order: int) -> Counts:
     """The counts that were written of one side; empty where it has no documents."""
-    found = [np.zeros((2, 0), np.int64)]
+    arrays = [np.zeros((2, 0), np.int64)]
     for name in _written(place, f"{side}-"):
         content = io.BytesIO(storage.read(storage.join(place, name)))
-        found.append(np.load(content, allow_pickle=False))
-    codes, counts = np.concatenate(found, axis=1)
+        arrays.append(np.load(content, allow_pickle=False))
+    codes, counts = np.concatenate(arrays, axis=1)
     in_order = np.argsort(codes)  # the parts have no n-gram in common
     return Counts(words, order, codes[in_order], counts[in_order])
 
 
 def read_casings(place: str) -> dict[int, dict[str, tuple[int, int]]]:
     """How often each form of each word was written inside sentences, and first in one."""
-    found: dict[int, dict[str, tuple[int, int]]] = {}
+    by_word: dict[int, dict[str, tuple[int, int]]] = {}
     for name in _written(place, f"{_CASINGS}-"):
         for word, form, inside, first in json.loads(storage.read(storage.join(place, name))):
-            found.setdefault(word, {})[form] = (inside, first)
-    return found
+            by_word.setdefault(word, {})[form] = (inside, first)
+    return by_word
 
 
 def read_documents(place: str, side: str) -> int:

@@ -193,10 +193,10 @@ class _Pair(beam.DoFn):
         self._in_order = in_order
 
     def process(self, joined: tuple[str, Mapping[str, Iterable[Any]]]) -> Iterator[Any]:
-        own_id, found = joined
+        own_id, sides = joined
         # Ids are unique on either side: all records with a repeated one are rejected.
-        original: Document | None = next(iter(found["original"]), None)
-        released: dict[int, Document] = dict(sorted(found["released"]))
+        original: Document | None = next(iter(sides["original"]), None)
+        released: dict[int, Document] = dict(sorted(sides["released"]))
         if original is None:
             yield from (pvalue.TaggedOutput(_ONLY_RELEASED, number) for number in released)
             return
@@ -239,11 +239,11 @@ def words_in_place(gaps: Sequence[str], released: str) -> list[str] | None:
         return [] if released == first else None
     if not (released.startswith(first) and released.endswith(last)):
         return None
-    found, start, stop = [], len(first), len(released) - len(last)
+    in_place, start, stop = [], len(first), len(released) - len(last)
     for gap in gaps[1:-1]:
         end = released.find(gap, start + 1, stop)
         if end < 0:
             return None
-        found.append(released[start:end])
+        in_place.append(released[start:end])
         start = end + len(gap)
-    return [*found, released[start:stop]] if start < stop else None
+    return [*in_place, released[start:stop]] if start < stop else None

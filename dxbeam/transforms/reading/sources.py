@@ -139,8 +139,9 @@ class _Survey(beam.PTransform):
         return numbered, unreadable
 
 
-@beam.typehints.with_output_types(Split)
-class _SplitFile(beam.DoFn):
+class _Reading(beam.DoFn):
+    """A step that reads, and says how far it is."""
+
     def __init__(self, corpus_format: CorpusFormat):
         self._format = corpus_format
 
@@ -150,6 +151,9 @@ class _SplitFile(beam.DoFn):
     def finish_bundle(self) -> None:
         self._progress.tell()
 
+
+@beam.typehints.with_output_types(Split)
+class _SplitFile(_Reading):
     def process(self, file: CorpusFile) -> Iterator[Any]:
         try:
             for split in reading.splits(file, self._format):
@@ -210,16 +214,7 @@ def _still_readable(split: Split, results: Iterator[Any]) -> Iterator[Any]:
 
 
 @beam.typehints.with_output_types(Document)
-class _ReadSplit(beam.DoFn):
-    def __init__(self, corpus_format: CorpusFormat):
-        self._format = corpus_format
-
-    def setup(self) -> None:
-        self._progress = Progress()
-
-    def finish_bundle(self) -> None:
-        self._progress.tell()
-
+class _ReadSplit(_Reading):
     def process(self, split: Split, repeated: Mapping[str, bool]) -> Iterator[Any]:
         left, packed = split.size, is_compressed(split.path) or self._format.name == "parquet"
         for result in _still_readable(split, reading.read(split, self._format, repeated)):

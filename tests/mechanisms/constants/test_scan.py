@@ -90,13 +90,13 @@ def test_a_scan_is_brute_force_over_1500_words(
 @pytest.mark.parametrize(("name", "vectors"), vocabularies.adversarial())
 def test_hard_vocabularies(name: str, vectors: Floats) -> None:
     """Equal, nearly equal, far, long: what is reached and what bounds it are one number."""
-    vectors = vectors[:700]
+    vectors = vectors[:400]
     spread = np.square(vectors - vectors.mean(axis=0)).sum(axis=1).mean() ** 0.5 or 1.0
     exponents = Exponents.make(vocabularies.of(vectors), 2.0 / spread)
     h = every_exponent(exponents)
-    logs = np.log(np.exp(-h[:, :700]).sum(axis=1))
+    logs = np.log(np.exp(-h[:, :400]).sum(axis=1))
     gaps = h.copy()  # the largest h(x', y) - h(x, y), x being the word with the smaller Z
-    gaps[-1, :-1] = (h[:-1, :700] - h[-1, :700]).max(axis=1)
+    gaps[-1, :-1] = (h[:-1, :400] - h[-1, :400]).max(axis=1)
     losses = np.where(logs[:, None] <= logs, gaps + logs - logs[:, None], 0.0)
     excess = float((losses[h > 0] / h[h > 0]).max(initial=1.0) - 1)
     found = scan(exponents, threads=1)

@@ -228,7 +228,7 @@ def test_files_are_read_and_mistakes_named(tmp_path: Path) -> None:
     assert np.exp(base.logs(vocabulary(3))).tolist() == [1.0, 0.0, pytest.approx(math.sqrt(0.5))]
     for content, message in (
         ("w0\t-1\n", "line 1: a finite number of 0 or more"),
-        ("w0\t1\nw0\t2\n", "line 2: this word is listed already"),
+        ("w0\t1\nw0\t2\n", "line 2: this word has a number already"),
         ("w0\t0\n", "no word with a number above 0"),
         ("w0 5\n", "line 1: write a word, a tab"),
     ):

@@ -115,9 +115,7 @@ def characters(excluded):
 def test_text_with_a_header_round_trips(tmp_path_factory, table, wrapping, rows):
     words, vectors = table
     path = write(tmp_path_factory.mktemp("d"), encoded(words, vectors, "word2vec"), wrapping)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embeddings, "_ROWS", rows)
-        got_words, got = read(path, file_format="word2vec")
+    got_words, got = read(path, file_format="word2vec", chunk_words=rows)
     words, vectors = usable(words, vectors)
     assert got_words == words
     np.testing.assert_array_equal(got.view(np.int32), vectors.view(np.int32))
@@ -149,10 +147,9 @@ def test_binary_round_trips(tmp_path_factory, table, newline, rows, block):
         header, entries = first + b"\n", header[len(first) :]
     path = write(tmp_path_factory.mktemp("d"), header + entries)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embeddings, "_ROWS", rows)
         for module in (embedding_binary, embedding_file):
             patch.setattr(module, "_BLOCK", block)  # entries that straddle reads
-        got_words, got = read(path, file_format="word2vec_binary")
+        got_words, got = read(path, file_format="word2vec_binary", chunk_words=rows)
     words, vectors = usable(words, vectors)
     assert got_words == words
     np.testing.assert_array_equal(got.view(np.int32), vectors.view(np.int32))
@@ -250,11 +247,10 @@ def test_repeated_words_keep_the_first(tmp_path, file_format):
     assert (report.words, report.duplicates) == (3, 3)
 
 
-def test_repeated_words_are_found_across_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr(embeddings, "_ROWS", 2)
+def test_repeated_words_are_found_across_chunks(tmp_path):
     path = write(tmp_path, b"a 1\nb 2\nb 3\na 4\nc 5\n")
     report = ReadingReport()
-    chunks = list(read_embeddings(path, report=report))
+    chunks = list(read_embeddings(path, report=report, chunk_words=2))
     assert [chunk.words for chunk in chunks] == [["a", "b"], ["c"]]
     assert report.duplicates == 2
 
@@ -298,9 +294,8 @@ def test_chunks_are_bounded_and_only_one_is_read_ahead(tmp_path):
 
 def test_long_reads_log_progress_without_words(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(embeddings, "_SECONDS_BETWEEN_LOGS", 0.0)
-    monkeypatch.setattr(embeddings, "_ROWS", 1)
     caplog.set_level(logging.INFO, "dxbeam.space.embeddings.reader")
-    read(write(tmp_path, GLOVE, "zip"))
+    read(write(tmp_path, GLOVE, "zip"), chunk_words=1)
     assert "3 words read, 100 %" in caplog.messages[-1]
     assert "secretword" not in caplog.text
 

@@ -21,6 +21,8 @@ from dxbeam.space.vocabulary.words import distances
 from tests.support.products import plain
 from tests.support.vocabularies import adversarial, of
 
+pytestmark = pytest.mark.slow  # all of them together
+
 ROUNDOFF = 2.0**-24
 
 

@@ -71,10 +71,8 @@ def _is(
     )
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small sample, so that a small vocabulary has words that are not kept."""
-    monkeypatch.setattr(table_search, "_LEAST_SAMPLE", 128)
+SMALL = 128
+"""Of a sample, so that a small vocabulary has words that are not kept."""
 
 
 def _never(*_: Any) -> Any:
@@ -98,9 +96,9 @@ def _rows(n: int) -> tuple[Vectors, Vectors, Vectors, Vectors]:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("n", [2, 50, 1024])
+@pytest.mark.parametrize("n", [2, 50, pytest.param(1024, marks=pytest.mark.slow)])
 @every_path
-def test_bounds_find_every_row(path: str, n: int, threads: int, small: None) -> None:
+def test_bounds_find_every_row(path: str, n: int, threads: int) -> None:
     vectors, ids, near, apart = _rows(n)
     missed: list[int] = []
     one_by_one = Float32Search(vectors).neighbor_table
@@ -109,7 +107,7 @@ def test_bounds_find_every_row(path: str, n: int, threads: int, small: None) -> 
         missed.extend(ids)
         return one_by_one(ids, depth, rank)
 
-    search = TableSearch(vectors, PATHS[path](vectors), counted, threads)
+    search = TableSearch(vectors, PATHS[path](vectors), counted, threads, least_sample=SMALL)
     assert _is(search, ids, 20, 7, near, apart)
     assert _is(search, ids, 5, 30, near, apart)
     assert len(missed) < len(ids) / 10
@@ -117,14 +115,15 @@ def test_bounds_find_every_row(path: str, n: int, threads: int, small: None) -> 
 
 @pytest.mark.parametrize("vectors", [pytest.param(v, id=name) for name, v in adversarial()])
 @every_path
-def test_equal_near_and_distant_vectors(path: str, vectors: Vectors, small: None) -> None:
+def test_equal_near_and_distant_vectors(path: str, vectors: Vectors) -> None:
     vectors = vectors.astype(np.float32)
     try:
         bounds = PATHS[path](vectors)
     except ArithmeticError:  # then float32 is used
         assert not vectors.std(axis=0).any()
         return
-    search = TableSearch(vectors, bounds, Float32Search(vectors).neighbor_table)
+    row_by_row = Float32Search(vectors).neighbor_table
+    search = TableSearch(vectors, bounds, row_by_row, least_sample=SMALL)
     ids = np.arange(0, len(vectors), 57)
     for depth, rank in ((30, 10), (1, 1), (3, 40)):
         assert _right(search, vectors, ids, depth, rank)
@@ -250,10 +249,9 @@ def test_a_bound_for_float32_that_is_too_small_is_noticed(monkeypatch: pytest.Mo
             out[:] = q @ w - n * 2.0**-24 * lengths * errs
 
     monkeypatch.setattr(float32_bounds, "np", Worst())
-    monkeypatch.setattr(table_search, "_SURVIVORS", 1000)
     # The limit has a separate margin, for distances in float32, which would make up for it.
     monkeypatch.setattr(table_search, "at_most", lambda squares, _: squares)
-    search = TableSearch(vectors, Float32Bounds(vectors), _never)
+    search = TableSearch(vectors, Float32Bounds(vectors), _never, survivors=1000)
     ids = np.array([0])
     assert _right(search, vectors, ids, depth, depth)
     _too_small(monkeypatch, Float32Queries)

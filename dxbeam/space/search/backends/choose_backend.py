@@ -228,7 +228,7 @@ def _fastest(vocabulary: Vocabulary) -> str:
             }
         except ArithmeticError:
             return FLOAT32
-        seconds = {name: seconds_of_a_tile(made, sample) for name, made in bounds.items()}
+        seconds = {name: seconds_of_a_tile(backend, sample) for name, backend in bounds.items()}
         _FASTEST[trial] = min(seconds, key=lambda name: seconds[name])
         _LOG.info(
             "a trial of %d words took %s",

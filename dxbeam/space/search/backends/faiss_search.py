@@ -63,14 +63,14 @@ class FaissSearch:
         ids, apart = np.empty((len(queries), count), np.int64), np.empty((len(queries), count))
         reach = np.square(np.linalg.norm(queries, axis=1) + self._longest)
         long = ~(reach < _LONGEST_SQUARE)
-        undecided, asked = np.flatnonzero(~long), 0
-        while len(undecided) and asked < len(self._vectors):
-            asked = min(max(asked * _TIMES_MORE, _CANDIDATES), len(self._vectors))
-            step, left = max(1, _CANDIDATES_AT_ONCE // asked), []
+        undecided, neighbors = np.flatnonzero(~long), 0
+        while len(undecided) and neighbors < len(self._vectors):
+            neighbors = min(max(neighbors * _TIMES_MORE, _CANDIDATES), len(self._vectors))
+            step, left = max(1, _CANDIDATES_AT_ONCE // neighbors), []
             for start in range(0, len(undecided), step):
                 rows = undecided[start : start + step]
                 ids[rows], apart[rows], decided = self._among(
-                    queries[rows], self._errors(reach[rows]), asked, count
+                    queries[rows], self._errors(reach[rows]), neighbors, count
                 )
                 left.append(rows[~decided])
             undecided = np.concatenate(left)
@@ -80,18 +80,18 @@ class FaissSearch:
         return ids, apart
 
     def _among(
-        self, queries: Floats, errors: Floats, asked: int, count: int
+        self, queries: Floats, errors: Floats, neighbors: int, count: int
     ) -> tuple[Ids, Floats, npt.NDArray[np.bool_]]:
         """The nearest of so many words that FAISS finds, and whether none of the others is."""
         import faiss  # a tenth of a second that other backends do not need
 
-        squares, found = faiss.knn(queries.astype(np.float32), self._vectors, asked)
-        exact = distances_to_words(self._vectors, queries, np.maximum(found, 0))
-        order = np.lexsort((found, exact), axis=1)[:, :count]
+        squares, ids = faiss.knn(queries.astype(np.float32), self._vectors, neighbors)
+        exact = distances_to_words(self._vectors, queries, np.maximum(ids, 0))
+        order = np.lexsort((ids, exact), axis=1)[:, :count]
         apart = np.take_along_axis(exact, order, axis=1)
         reached = np.square(apart[:, -1]) * (1 + _FLOAT64_SLACK) + errors
-        decided = (asked == len(self._vectors)) | (squares[:, -1] > reached)
-        return np.take_along_axis(found, order, axis=1), apart, decided & (found >= 0).all(axis=1)
+        decided = (neighbors == len(self._vectors)) | (squares[:, -1] > reached)
+        return np.take_along_axis(ids, order, axis=1), apart, decided & (ids >= 0).all(axis=1)
 
     def _errors(self, reach: Floats) -> Floats:
         """Bound on the error of a squared distance; ``reach`` is (|q| + |x|)^2 of the longest x."""

@@ -225,15 +225,15 @@ class Float32Search:
         Returns:
           int64 [B, k]: the rank, or, where it is deeper than asked for, that or N.
         """
-        found = np.full(others.shape, len(self._vectors))
+        ranks = np.full(others.shape, len(self._vectors))
         rows = self._rows_at_once()
         for start in range(0, len(ids), rows):
             block = slice(start, start + rows)
             queries = self._vectors[ids[block]].astype(np.float64)
             scores = self._scores(queries, ids[block])
             for row, margin in enumerate(self._margins(queries)):
-                own, depth = scores[row, others[start + row]], depths[start + row]
-                limits = np.sort(own)
+                score, depth = scores[row, others[start + row]], depths[start + row]
+                limits = np.sort(score)
                 low, high = 0, len(limits)  # of these this many may be of interest
                 while low < high:
                     middle = (low + high) // 2 if low else 0  # mostly none is
@@ -249,11 +249,11 @@ class Float32Search:
                     exact[near == ids[start + row]] = -1.0
                     place = np.empty(len(near), np.int64)
                     place[np.lexsort((near, exact))] = np.arange(len(near))
-                    within = np.flatnonzero(own <= limit)
-                    found[start + row, within] = place[
+                    within = np.flatnonzero(score <= limit)
+                    ranks[start + row, within] = place[
                         np.searchsorted(near, others[start + row, within])
                     ]
-        return found
+        return ranks
 
     def _margins(self, queries: Floats) -> Scores:
         """Scores further apart than this are in true order; float32, so that rows stay so, too."""

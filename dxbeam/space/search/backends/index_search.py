@@ -40,11 +40,11 @@ class IndexSearch:
         if not len(queries):
             return np.empty((0, count), np.int64), np.empty((0, count))
         candidates = min(_CANDIDATES, len(self._vectors))
-        _, found = self._index.search(queries.astype(np.float32), candidates)
-        apart = distances_to_words(self._vectors, queries, np.maximum(found, 0))
-        apart[found < 0] = np.inf
-        order = np.lexsort((found, apart), axis=1)[:, :count]
-        ids = np.take_along_axis(found, order, axis=1)
+        _, nearest = self._index.search(queries.astype(np.float32), candidates)
+        apart = distances_to_words(self._vectors, queries, np.maximum(nearest, 0))
+        apart[nearest < 0] = np.inf
+        order = np.lexsort((nearest, apart), axis=1)[:, :count]
+        ids = np.take_along_axis(nearest, order, axis=1)
         apart = np.take_along_axis(apart, order, axis=1)
         # An index may come back empty-handed (an IVF list without words): search exactly then.
         empty = np.flatnonzero((ids < 0).any(axis=1))

@@ -152,8 +152,8 @@ class PackedWords:
             "query_zero": np.array(zero, np.uint8),
             "bias": bias.astype(np.float32),
         }
-        found: npt.NDArray[np.float32] = self._session.run(["scores"], inputs)[0]
-        return found
+        scores: npt.NDArray[np.float32] = self._session.run(["scores"], inputs)[0]
+        return scores
 
 
 def packing_product(

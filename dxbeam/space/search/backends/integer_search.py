@@ -72,17 +72,17 @@ class IntegerSearch:
         tiles = [queries[i : i + size] for i in range(0, len(queries), size)]
         search = partial(self._nearest_of_tile, count=count)
         if self._threads == 1 or len(tiles) < 2:
-            found = list(map(search, tiles))
+            of_tiles = list(map(search, tiles))
         else:
             with ThreadPoolExecutor(self._threads) as pool:
-                found = list(pool.map(search, tiles))
-        found.append((np.empty((0, count), np.int64), np.empty((0, count))))
-        ids, apart = zip(*found, strict=True)
+                of_tiles = list(pool.map(search, tiles))
+        of_tiles.append((np.empty((0, count), np.int64), np.empty((0, count))))
+        ids, apart = zip(*of_tiles, strict=True)
         return np.concatenate(ids), np.concatenate(apart)
 
     def _nearest_of_tile(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
-        found = self.nearest_by_integers(queries, count)
-        return self._otherwise.nearest(queries, count) if found is None else found
+        candidates = self.nearest_by_integers(queries, count)
+        return self._otherwise.nearest(queries, count) if candidates is None else candidates
 
     def nearest_by_integers(self, queries: Floats, count: int) -> tuple[Ids, Floats] | None:
         """As ``nearest``; None where rounding leaves so many candidates that others are faster."""
@@ -96,7 +96,7 @@ class IntegerSearch:
         scores = np.empty(0 if packed else len(queries) * width, np.float32)
         marks = np.empty(len(queries) * width, np.bool_)
         best = np.full((len(queries), count), np.inf)
-        found: list[tuple[Ids, Ids, Floats]] = []
+        candidates: list[tuple[Ids, Ids, Floats]] = []
         unsettled: list[tuple[Ids, Ids, npt.NDArray[np.float32]]] = []
         for number in range(1 if packed else len(self.bounds.blocks)):
             first = number * width
@@ -118,7 +118,7 @@ class IntegerSearch:
                 if turn == 0:
                     reached = hot  # no word reaches the limit of any other row
                 exact = distances(self._vectors[first + top], queries[hot])
-                found.append((hot, first + top, exact))
+                candidates.append((hot, first + top, exact))
                 upper[hot, top] = -np.inf  # done with
                 best[hot] = np.sort(np.column_stack([best[hot], exact]), axis=1)[:, :count]
             limits = tile.limits(best[:, -1])
@@ -133,8 +133,8 @@ class IntegerSearch:
         row, ids, bounds = (np.concatenate(parts) for parts in zip(*unsettled, strict=True))
         still = bounds >= limits[row]
         row, ids = row[still], ids[still]
-        found.append((row, ids, distances(self._vectors[ids], queries[row])))
-        return first_by_distance(found, count)
+        candidates.append((row, ids, distances(self._vectors[ids], queries[row])))
+        return first_by_distance(candidates, count)
 
     def _packed_for(self, queries: int) -> PackedWords | None:
         """All words packed, where few queries come at a time, as from texts one after another."""
@@ -156,9 +156,9 @@ class IntegerSearch:
         )
 
 
-def first_by_distance(found: list[tuple[Ids, Ids, Floats]], count: int) -> tuple[Ids, Floats]:
+def first_by_distance(candidates: list[tuple[Ids, Ids, Floats]], count: int) -> tuple[Ids, Floats]:
     """The first ``count`` ids of each row by (distance, id), and their distances."""
-    row, ids, exact = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    row, ids, exact = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
     order = np.lexsort((ids, exact, row))
     starts = np.searchsorted(row[order], np.arange(row.max() + 1))
     chosen = order[starts[:, None] + np.arange(count)]

@@ -111,11 +111,11 @@ def write_rounded(directory: Path, vectors: npt.NDArray[Any], centre: Floats) ->
     def new(name: str, shape: tuple[int, ...], kind: type) -> npt.NDArray[Any]:
         return np.lib.format.open_memmap(directory / name, "w+", kind, shape)
 
-    made = round_vectors(vectors, centre, new).fits_float32()
-    if not made:
+    fits = round_vectors(vectors, centre, new).fits_float32()
+    if not fits:
         for name in (INTEGERS, SCALES, BOUNDS):
             (directory / name).unlink()
-    return made
+    return fits
 
 
 def open_rounded(directory: Path, words: int, centre: Floats) -> RoundedVectors:
@@ -125,8 +125,10 @@ def open_rounded(directory: Path, words: int, centre: Floats) -> RoundedVectors:
       OSError, ValueError: these are no such files.
     """
     load = partial(np.load, mmap_mode="r", allow_pickle=False)
-    found = RoundedVectors(centre, *(load(directory / name) for name in (INTEGERS, SCALES, BOUNDS)))
+    rounded = RoundedVectors(
+        centre, *(load(directory / name) for name in (INTEGERS, SCALES, BOUNDS))
+    )
     wanted = [("int8", _shape(words, len(centre))), ("float32", (words,)), ("float64", (3, words))]
-    if [(array.dtype.name, array.shape) for array in found[1:]] != wanted:
+    if [(array.dtype.name, array.shape) for array in rounded[1:]] != wanted:
         raise ValueError("the integers are not those of the vectors")
-    return found
+    return rounded

@@ -66,8 +66,8 @@ class TorchSearch:
         ids, apart = np.empty((len(queries), count), np.int64), np.empty((len(queries), count))
         for start in range(0, len(queries), self._tile):
             part = slice(start, start + self._tile)
-            found = self.nearest_by_integers(queries[part], count)
-            ids[part], apart[part] = found or self._otherwise.nearest(queries[part], count)
+            candidates = self.nearest_by_integers(queries[part], count)
+            ids[part], apart[part] = candidates or self._otherwise.nearest(queries[part], count)
         return ids, apart
 
     def nearest_by_integers(self, queries: Floats, count: int) -> tuple[Ids, Floats] | None:
@@ -86,8 +86,8 @@ class TorchSearch:
         if int(reaching.count_nonzero()) > _CANDIDATES_PER_QUERY * (len(queries) + 16):
             return None
         row, ids = (part.cpu().numpy() for part in reaching.nonzero(as_tuple=True))
-        found = [
+        candidates = [
             (np.arange(len(queries)).repeat(count), first.ravel(), apart.ravel()),
             (row, ids, distances(self._vectors[ids], queries[row])),
         ]
-        return first_by_distance(found, count)
+        return first_by_distance(candidates, count)

@@ -18,22 +18,25 @@ import io
 import os
 import re
 import shutil
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from dxbeam import cloud_access, stopping
 from dxbeam.errors import ConfigurationError, OutputError, described
+from dxbeam.storage import cloud
+from dxbeam.storage.changes import writing
 
 _BLOCK = 1 << 20
+<<<<<<< HEAD:dxbeam/storage.py
 _APPEND_ATTEMPTS = 20
 _CLIENTS = ("google.", "botocore.", "boto3.", "apache_beam.io.aws.")
 """Where the errors of stores' clients are defined."""
 _S3 = cloud_access.S3
 _s3_clients: dict[tuple[tuple[str, str], ...], Any] = {}
 """Clients of S3, by the variables that they were made with."""
+=======
+>>>>>>> main:dxbeam/storage/__init__.py
 _SCHEME = re.compile(r"[A-Za-z][-A-Za-z0-9+.]*://")
 
 
@@ -111,7 +114,7 @@ def open_read(path: str, decompress: bool = False) -> BinaryIO:
         return cast(BinaryIO, _reached(path).open(path, compression_type=_compression(decompress)))
 
 
-@stopping.writing()
+@writing()
 def open_write(path: str, compress: bool = False) -> BinaryIO:
     """Opens ``path`` for writing, making its directory; by its suffix compressed where asked."""
     path = without_file_scheme(path)
@@ -154,8 +157,8 @@ def match(pattern: str) -> list[tuple[str, int]]:
     # Beam lists the folder that a glob begins with, and finds nothing where it names none.
     here = "./" if is_local(path) and "/" not in re.split(r"[*?\[]", path, maxsplit=1)[0] else ""
     [result] = _reached(path).match([here + path])
-    found = ((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
-    return sorted((path.removeprefix(here), size) for path, size in found)
+    files = ((entry.path, entry.size_in_bytes) for entry in result.metadata_list)
+    return sorted((path.removeprefix(here), size) for path, size in files)
 
 
 def names_below(directory: str) -> Iterator[str]:
@@ -195,7 +198,7 @@ def first_file_below(directory: str) -> str | None:
     return None if name is None else join(directory, name)
 
 
-@stopping.writing()
+@writing()
 def delete(path: str) -> None:
     """Deletes the file or everything below the directory ``path``; silent where there is none.
 
@@ -204,6 +207,7 @@ def delete(path: str) -> None:
     """
     path = without_file_scheme(path)
     if not is_local(path):
+<<<<<<< HEAD:dxbeam/storage.py
         _only_known_stores(path)
         for blob in [path, *(join(path, name) for name in names_below(path))]:
             if path.startswith(_S3):
@@ -211,6 +215,11 @@ def delete(path: str) -> None:
                     cloud_access.delete_on_s3(_s3(path), blob)
             else:
                 _delete_blob(blob)
+=======
+        cloud.only_cloud_storage(path)
+        for blob in [path, *(join(path, name) for name in names_below(path))]:
+            cloud.delete_blob(blob)
+>>>>>>> main:dxbeam/storage/__init__.py
     elif Path(path).is_dir():
         shutil.rmtree(path)
     else:
@@ -241,7 +250,7 @@ def copy(source: str, target: str) -> None:
             writer.write(block)
 
 
-@stopping.writing()
+@writing()
 def move(source: str, target: str) -> None:
     """Moves one file within a file system, replacing what is there."""
     source = without_file_scheme(source)
@@ -264,13 +273,8 @@ def _told_as_os_errors(path: str) -> Iterator[None]:
 
 def _reached(path: str) -> Any:
     """Beam's file system for a path, which is not out of reach for want of credentials."""
-    _check_access(path)
+    cloud.check_access(path)
     return _system(path)
-
-
-def _check_access(path: str) -> None:
-    if reason := cloud_access.why_no_access(path):
-        raise ConfigurationError(reason)
 
 
 def _system(path: str) -> Any:
@@ -298,7 +302,7 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
         yield block
 
 
-@stopping.writing()
+@writing()
 def create_once(path: str, content: bytes) -> None:
     """Writes ``content`` to ``path``, whole or not at all, for the first writer only.
 
@@ -317,7 +321,7 @@ def create_once(path: str, content: bytes) -> None:
             with _told_as_os_errors(path):
                 cloud_access.create_on_s3(_s3(path), path, content)
         else:
-            _create_blob_once(path, content)
+            cloud.create_blob_once(path, content)
     except FileExistsError:
         if read(path) != content:
             raise OutputError(f"{path} was written by another run; choose another place") from None
@@ -332,7 +336,7 @@ def delete_unfinished(path: str) -> None:
                 delete(str(entry))
 
 
-@stopping.writing()
+@writing()
 def append(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
     """Appends to a small file that several writers share; no other writes in between.
 
@@ -355,7 +359,7 @@ def append(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
             with _told_as_os_errors(path):
                 _append_s3(path, addition)
         else:
-            _append_blob(path, addition)
+            cloud.append_blob(path, addition)
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({type(error).__name__})") from None
 
@@ -372,6 +376,7 @@ def _append_local(path: Path, addition: Callable[[bytes], tuple[int, bytes]]) ->
         os.fsync(file.fileno())
 
 
+<<<<<<< HEAD:dxbeam/storage.py
 def _append_blob(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
     from google.api_core.exceptions import GoogleAPIError, NotFound, PreconditionFailed
 
@@ -461,6 +466,8 @@ def _s3_options() -> Any:
     return given or PipelineOptions([])
 
 
+=======
+>>>>>>> main:dxbeam/storage/__init__.py
 def _create_local_once(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
@@ -472,6 +479,7 @@ def _create_local_once(path: Path, content: bytes) -> None:
         os.link(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+<<<<<<< HEAD:dxbeam/storage.py
 
 
 def _create_blob_once(path: str, content: bytes) -> None:
@@ -512,3 +520,5 @@ def _only_known_stores(path: str) -> None:
         raise OutputError(
             f"{path}: this must be a local path or one that starts with gs:// or s3://"
         )
+=======
+>>>>>>> main:dxbeam/storage/__init__.py

@@ -14,9 +14,10 @@ import google.auth
 import pytest
 from google.auth.exceptions import DefaultCredentialsError
 
-from dxbeam import cloud_access, storage
+from dxbeam import storage
 from dxbeam.errors import ConfigurationError
 from dxbeam.release import ledger
+from dxbeam.storage import cloud_access
 from pipelines.sanitize import sanitize
 from tests.support import tiny
 
