@@ -103,6 +103,10 @@ def _share(name: str) -> Callable[[Row], str]:
     return cell
 
 
+def _from_to(name: str) -> Callable[[Row], str]:
+    return lambda row: "{:.3f} ({:.3f} to {:.3f})".format(*row[name])
+
+
 def _perplexity(row: Row) -> str:
     return f"{row['perplexity'][0]:,.0f}"
 
@@ -124,10 +128,19 @@ _WITH_SMALL = {
     "of 3,000": _small_accuracy,
     "perplexity": _perplexity,
 }
+_BY_EVALUATE: dict[str, Callable[[Row], str]] = {
+    "ε": _epsilon,
+    "released": _released,
+    "of all words unchanged": _from_to("unchanged"),
+    "accuracy": _from_to("accuracy"),
+    "accuracy above": lambda row: "{:.3f} ± {:.3f}".format(*row["table"]["accuracy"]),
+    "same bytes as above": lambda row: "yes" if row["as_in_table"] else "another model",
+}
 _MR: Row = {"private": "mr_sentence_polarity", "model": "movie_reviews", "order": 2}
 
 
 _PLAIN = ("none", "nearest", "context")
+_DECODED = (*_PLAIN, "prior", "context_distance")
 _MR_8000: Row = {"private": "mr_sentence_polarity", "documents": 8000}
 _ALL = ("laplace", "santext", "fluent")
 
@@ -141,6 +154,7 @@ TABLES = {
         "bases", {"private": "movie_reviews"}, _MEASURED, _ALL, _PLAIN, read_off=0.2
     ),
     "decoding-laplace": Table("decoding", _MR, _WITH_SMALL, ("laplace",)),
+    "decoding-job": Table("decoding_job", {}, _BY_EVALUATE, ("laplace",)),
     "decoding-santext": Table("decoding", _MR, _WITH_SMALL, ("santext",)),
     "decoding-trigrams": Table("decoding", {**_MR, "order": 3}, _MEASURED, readers=_PLAIN),
     "decoding-brown": Table("decoding", {**_MR, "model": "brown"}, _MEASURED, readers=_PLAIN),
@@ -151,7 +165,7 @@ TABLES = {
         "decoding", {**_MR, "private": "subjectivity"}, _MEASURED, readers=_PLAIN
     ),
     "decoding-questions": Table(
-        "decoding", {**_MR, "private": "trec_questions"}, _MEASURED, readers=_PLAIN
+        "decoding", {**_MR, "private": "trec_questions"}, _MEASURED, readers=_DECODED
     ),
     "decoding-reviews": Table(
         "decoding",

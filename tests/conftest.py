@@ -9,10 +9,17 @@ from pathlib import Path
 from typing import TextIO
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from dxbeam.space.search.backends.choose_backend import BACKENDS
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+# However slow the machine is, and whatever else it does: no test fails by the clock.
+settings.register_profile(
+    "any_machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any_machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dxbeam.commands.flags.arguments import count, count_or_none, number, size
-from dxbeam.commands.flags.registry import BUILD_VOCABULARY, SANITIZE, Command
+from dxbeam.commands.flags.registry import BUILD_VOCABULARY, DECODE, SANITIZE, Command
 
 HERE = Path(__file__).parent
 TEMPLATES: dict[str, tuple[Command, str]] = {
@@ -21,6 +21,11 @@ TEMPLATES: dict[str, tuple[Command, str]] = {
         SANITIZE,
         "Releases a text corpus with word-level metric differential privacy: sanitized shards and "
         "release.json, which says what is promised.",
+    ),
+    "decode": (
+        DECODE,
+        "Reads a finished release of words together with a public language model, and writes it "
+        "again as decoded text. It reads no raw text, and costs no privacy.",
     ),
     "build_vocabulary": (
         BUILD_VOCABULARY,

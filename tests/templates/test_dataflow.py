@@ -28,7 +28,7 @@ def _written() -> Any:
     return module
 
 
-@pytest.mark.parametrize("name", ["sanitize", "build_vocabulary"])
+@pytest.mark.parametrize("name", ["sanitize", "decode", "build_vocabulary"])
 def test_the_metadata_is_what_the_flags_are(name: str) -> None:
     content = json.loads((FOLDER / f"{name}_metadata.json").read_text("utf-8"))
     assert content == _written().metadata(name), "run templates/dataflow/metadata.py"

@@ -19,8 +19,8 @@ from dxbeam.text.decoding.pieces import CUT, FOLLOWS, OVERLAP, Breaks
 from dxbeam.text.decoding.reader import Window, breaks_of, chosen, posterior_of, windows
 from dxbeam.text.decoding.release_decoding import ReleaseDecoding
 from dxbeam.text.decoding.released_channel import Learnt, learn, released_channel
-from dxbeam.text.tokenization import split
 from dxbeam.text.truecase import truecased
+from dxbeam.text.word_rule import FIRST_RULE, WordRule
 
 _MASKED = ("<", "unk", ">")
 _WORDS_AT_ONCE = 4096
@@ -110,9 +110,9 @@ class ReleaseDecoder:
         return self._readers[epsilon]
 
     def _taken_apart(self, text: str) -> _Text:
-        return taken_apart(
-            text, self._search.vocabulary, self._settings.configuration.unknown_words == "mask"
-        )
+        configuration = self._settings.configuration
+        masked = configuration.unknown_words == "mask"
+        return taken_apart(text, self._search.vocabulary, masked, configuration.words)
 
     def _decoded(self, reader: ReleasedWords, texts: Sequence[_Text]) -> list[Ids]:
         """The words of each text, int64 [T] each."""
@@ -166,7 +166,9 @@ class ReleaseDecoder:
         return truecased(written, casings.forms)
 
 
-def taken_apart(text: str, vocabulary: Vocabulary, masked: bool) -> _Text:
+def taken_apart(
+    text: str, vocabulary: Vocabulary, masked: bool, rule: WordRule = FIRST_RULE
+) -> _Text:
     """A released text as words of the vocabulary and what is between them.
 
     Words that are not in the vocabulary stay where they are: those that were masked or kept.
@@ -175,9 +177,11 @@ def taken_apart(text: str, vocabulary: Vocabulary, masked: bool) -> _Text:
       text: as it was released.
       vocabulary: of the release.
       masked: whether words outside the vocabulary were released as <unk>.
+      rule: by which the release was divided. A released word is in the vocabulary as it is, and one
+        that was kept is not by this rule's look-up either, so both are found again.
     """
-    gaps, words = split(text)
-    found = vocabulary.ids_of(words)
+    gaps, words = rule.splitter.split(text)
+    found = rule.ids_of(words, vocabulary)
     before, ids, passed = [], [], ""
     for place, (gap, word, number) in enumerate(zip(gaps, words, found.tolist(), strict=False)):
         passed += gap

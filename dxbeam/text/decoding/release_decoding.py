@@ -20,7 +20,6 @@ from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.decoding.released_channel import APPROXIMATE, PAIRS, kind_of
 from dxbeam.text.truecase import Truecase
-from dxbeam.text.word_rule import FIRST_RULE
 
 
 @dataclass(frozen=True)
@@ -105,10 +104,11 @@ def why_not_decoded_again(configuration: Configuration) -> str | None:
     """Why words of a release with these settings are not decoded; None where they can be."""
     if configuration.bag is not None:
         return "the release holds bags of words, which have no order to be read in"
-    if configuration.words != FIRST_RULE:
+    if configuration.words.segmenter != "none":
         return (
-            "the release was made with `tokenization` 2, and words of a finished release are found "
-            "again by rule 1; decode while sanitizing"
+            f"its words were cut by `segmenter` {configuration.words.segmenter}: those that were "
+            "cut from one run have no gap between them, so nobody can tell where one ends; decode "
+            "while sanitizing"
         )
     if configuration.decoder is not None:
         return (

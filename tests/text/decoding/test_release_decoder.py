@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -22,28 +23,33 @@ from dxbeam.text.decoding.release_decoding import ReleaseDecoding, why_not_decod
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.truecase import Truecase
+from dxbeam.text.word_rule import WordRule
 from tests.support.decoded import KEY, language_model, texts, vocabulary
 
 DIGEST = "0" * 64
+NAMED = Decoder("context").with_model(language_model(vocabulary()).digest)
 
 
 def both(
-    mechanism: Mechanism, decoder: Decoder, **settings: Any
+    mechanism: Mechanism,
+    decoder: Decoder,
+    documents: Sequence[Document] | None = None,
+    **settings: Any,
 ) -> tuple[list[Document], list[str], list[str]]:
     """A release, the same decoded, and what sanitizing with a decoder releases."""
-    made = vocabulary()
+    made, documents = vocabulary(), texts() if documents is None else documents
     model, search = language_model(made), NeighborSearch(made)
     plain = Configuration(mechanism, **settings)
     first = [
         result.document._replace(id=document.id)  # type: ignore[union-attr]
         for document, result in zip(
-            texts(), Sanitizer(search, plain, KEY).sanitize(texts()), strict=True
+            documents, Sanitizer(search, plain, KEY).sanitize(documents), strict=True
         )
     ]
     named = decoder.with_model(model.digest)
     again = ReleaseDecoder(ReleaseDecoding(plain, named, None, DIGEST), search, model)
     joint = Sanitizer(search, dataclasses.replace(plain, decoder=decoder), KEY, model)
-    at_once = [result.document.text for result in joint.sanitize(texts())]  # type: ignore[union-attr]
+    at_once = [result.document.text for result in joint.sanitize(documents)]  # type: ignore[union-attr]
     return first, again.decode(first), at_once
 
 
@@ -58,6 +64,26 @@ def test_drawn_words_are_read_later_as_they_are_read_at_once(
     """The release of a mechanism that draws words holds all that its decoder reads."""
     _, later, at_once = both(make_mechanism(name, epsilon=2.0), Decoder(kind, loss))
     assert later == at_once
+
+
+@pytest.mark.parametrize("policy", ["noise", "mask", "keep"])
+def test_releases_of_the_second_rule_are_read_by_it(policy: str) -> None:
+    """It divides at marks that the first rule takes for letters: the same words are found again."""
+    settings: dict[str, Any] = {"words": WordRule(2), "allow_unsound": True}
+    settings |= {"unknown_words": policy}
+    documents = [
+        document._replace(text=document.text.replace(", ", "، ").replace(" - ", "、"))
+        for document in texts()
+    ]
+    documents.append(Document("more", "w1。w2、\u200fstranger w3؟ w4\u00adw5"))
+    first, later, at_once = both(SanText(2.0), Decoder("context"), documents, **settings)
+    assert later == at_once
+    assert any("、" in document.text for document in first)
+    assert later != [document.text for document in first]
+    by_first = ReleaseDecoding(Configuration(SanText(2.0)), NAMED, None, DIGEST)
+    made = vocabulary()
+    other = ReleaseDecoder(by_first, NeighborSearch(made), language_model(made)).decode(first)
+    assert other != later  # which reads two words as none
 
 
 @pytest.mark.parametrize("policy", ["mask", "drop", "keep"])
@@ -118,6 +144,7 @@ def test_what_cannot_be_decoded_again_is_refused() -> None:
     decoder = Decoder("context", model=DIGEST)
     for settings, said in (
         ({"bag": BagOfWords(5)}, "bags of words"),
+        ({"words": WordRule(2, "graphemes")}, "nobody can tell where one ends"),
         ({"decoder": decoder}, "decoded already"),
         ({"truecase": Truecase(DIGEST)}, "has capitals"),
     ):
