@@ -18,25 +18,23 @@ import io
 import os
 import re
 import shutil
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from dxbeam.errors import ConfigurationError, OutputError, described
-from dxbeam.storage import cloud
+from dxbeam.storage import cloud, cloud_access
 from dxbeam.storage.changes import writing
 
 _BLOCK = 1 << 20
-<<<<<<< HEAD:dxbeam/storage.py
 _APPEND_ATTEMPTS = 20
 _CLIENTS = ("google.", "botocore.", "boto3.", "apache_beam.io.aws.")
 """Where the errors of stores' clients are defined."""
 _S3 = cloud_access.S3
 _s3_clients: dict[tuple[tuple[str, str], ...], Any] = {}
 """Clients of S3, by the variables that they were made with."""
-=======
->>>>>>> main:dxbeam/storage/__init__.py
 _SCHEME = re.compile(r"[A-Za-z][-A-Za-z0-9+.]*://")
 
 
@@ -207,19 +205,14 @@ def delete(path: str) -> None:
     """
     path = without_file_scheme(path)
     if not is_local(path):
-<<<<<<< HEAD:dxbeam/storage.py
-        _only_known_stores(path)
+        if not path.startswith(_S3):
+            cloud.only_cloud_storage(path)
         for blob in [path, *(join(path, name) for name in names_below(path))]:
             if path.startswith(_S3):
                 with _told_as_os_errors(path):
                     cloud_access.delete_on_s3(_s3(path), blob)
             else:
-                _delete_blob(blob)
-=======
-        cloud.only_cloud_storage(path)
-        for blob in [path, *(join(path, name) for name in names_below(path))]:
-            cloud.delete_blob(blob)
->>>>>>> main:dxbeam/storage/__init__.py
+                cloud.delete_blob(blob)
     elif Path(path).is_dir():
         shutil.rmtree(path)
     else:
@@ -311,7 +304,7 @@ def create_once(path: str, content: bytes) -> None:
 
     Raises:
       OutputError: ``path`` exists already, with other content, or is neither local nor on Cloud
-        Storage or S3. The same content is accepted, so that a retried write succeeds.
+        Storage. The same content is accepted, so that a retried write succeeds.
     """
     path = without_file_scheme(path)
     try:
@@ -376,34 +369,6 @@ def _append_local(path: Path, addition: Callable[[bytes], tuple[int, bytes]]) ->
         os.fsync(file.fileno())
 
 
-<<<<<<< HEAD:dxbeam/storage.py
-def _append_blob(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
-    from google.api_core.exceptions import GoogleAPIError, NotFound, PreconditionFailed
-
-    written = None
-    for attempt in range(_APPEND_ATTEMPTS):
-        blob = _blob(path)
-        try:
-            try:
-                blob.reload()
-                generation = blob.generation
-                content = blob.download_as_bytes(if_generation_match=generation)
-            except NotFound:
-                content, generation = b"", 0
-            if written is not None and content.startswith(written):
-                return  # an earlier attempt succeeded, and its answer was lost
-            kept, added = addition(content)
-            written = content[:kept] + added
-            blob.upload_from_string(written, if_generation_match=generation, timeout=60)
-        except PreconditionFailed:
-            time.sleep(min(2.0, 0.05 * 2**attempt))  # another writer was faster
-            continue
-        except GoogleAPIError as error:
-            raise OSError(f"{type(error).__name__}") from None
-        return
-    raise OutputError(f"{path}: others write to it all the time; try again later")
-
-
 class _S3File(io.BufferedIOBase):
     """A file on S3 that is opened at its first byte: Beam cannot write one without any there."""
 
@@ -448,7 +413,7 @@ def _append_s3(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> Non
 
 def _s3(path: str) -> Any:
     """Beam's own client of boto3, so that all requests are made by the same account."""
-    _check_access(path)
+    cloud.check_access(path)
     from apache_beam.io.aws import s3io
 
     named = tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_")))
@@ -466,8 +431,6 @@ def _s3_options() -> Any:
     return given or PipelineOptions([])
 
 
-=======
->>>>>>> main:dxbeam/storage/__init__.py
 def _create_local_once(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
@@ -479,46 +442,3 @@ def _create_local_once(path: Path, content: bytes) -> None:
         os.link(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-<<<<<<< HEAD:dxbeam/storage.py
-
-
-def _create_blob_once(path: str, content: bytes) -> None:
-    from google.api_core.exceptions import GoogleAPIError, PreconditionFailed
-
-    try:
-        _blob(path).upload_from_string(content, if_generation_match=0, timeout=60)
-    except PreconditionFailed:
-        raise FileExistsError(path) from None
-    except GoogleAPIError as error:
-        raise OSError(errno.EIO, f"{type(error).__name__} from Cloud Storage", path) from None
-
-
-def _delete_blob(path: str) -> None:
-    from google.api_core.exceptions import GoogleAPIError, NotFound
-    from google.cloud.storage.retry import DEFAULT_RETRY
-
-    try:
-        _blob(path).delete(retry=DEFAULT_RETRY, timeout=60)
-    except NotFound:
-        return
-    except GoogleAPIError as error:
-        raise OSError(errno.EIO, f"{type(error).__name__} from Cloud Storage", path) from None
-
-
-def _blob(path: str) -> Any:
-    from apache_beam.io.gcp import gcsio
-
-    _only_known_stores(path)
-    _check_access(path)
-    bucket, _, name = path[len("gs://") :].partition("/")
-    # Beam's own client, so that all requests are made by the same account.
-    return gcsio.GcsIO().client.bucket(bucket).blob(name)
-
-
-def _only_known_stores(path: str) -> None:
-    if not path.startswith(("gs://", _S3)):
-        raise OutputError(
-            f"{path}: this must be a local path or one that starts with gs:// or s3://"
-        )
-=======
->>>>>>> main:dxbeam/storage/__init__.py

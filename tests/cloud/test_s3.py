@@ -18,9 +18,10 @@ from typing import Any
 
 import pytest
 
-from dxbeam import cloud_access, storage
+from dxbeam import storage
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.release import claim, ledger, manifest
+from dxbeam.storage import cloud_access
 from tests.support import tiny
 from tests.support.ledgers import entry
 
