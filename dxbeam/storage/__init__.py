@@ -24,9 +24,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from dxbeam.errors import ConfigurationError, OutputError, described
+from dxbeam.errors import OutputError
 from dxbeam.storage import cloud, cloud_access
 from dxbeam.storage.changes import writing
+from dxbeam.storage.paths import is_local as is_local
+from dxbeam.storage.paths import join as join
+from dxbeam.storage.paths import why_no_file as why_no_file
+from dxbeam.storage.paths import why_unwritable as why_unwritable
+from dxbeam.storage.paths import without_file_scheme as without_file_scheme
 
 _BLOCK = 1 << 20
 _APPEND_ATTEMPTS = 20
@@ -35,37 +40,6 @@ _CLIENTS = ("google.", "botocore.", "boto3.", "apache_beam.io.aws.")
 _S3 = cloud_access.S3
 _s3_clients: dict[tuple[tuple[str, str], ...], Any] = {}
 """Clients of S3, by the variables that they were made with."""
-_SCHEME = re.compile(r"[A-Za-z][-A-Za-z0-9+.]*://")
-
-
-def without_file_scheme(path: str | os.PathLike[str]) -> str:
-    """``file:///x`` as ``/x``, everything else as it is: Beam knows no file:// scheme.
-
-    Raises:
-      ConfigurationError: this names no place.
-    """
-    if not isinstance(path, str):
-        if not isinstance(path, os.PathLike):
-            raise ConfigurationError(
-                f"a place is named by a path or a URI, and this is {described(path)}"
-            )
-        path = os.fspath(path)
-    return path[len("file://") :] if path.startswith("file://") else path
-
-
-def is_local(path: str) -> bool:
-    """Whether ``path`` is on this machine's file system."""
-    return _SCHEME.match(without_file_scheme(path)) is None
-
-
-def join(directory: str | os.PathLike[str], *names: str) -> str:
-    """``directory/names…`` in the path style of ``directory``."""
-    directory = without_file_scheme(directory)
-    if is_local(directory):
-        return os.path.join(directory, *names)  # noqa: PTH118 (a Path would change "./a" and "a/")
-    from apache_beam.io.filesystems import FileSystems
-
-    return cast(str, FileSystems.join(directory, *names))
 
 
 def knows(path: str) -> bool:
@@ -75,32 +49,6 @@ def knows(path: str) -> bool:
     except OSError:
         return False
     return not path.startswith(_S3) or importlib.util.find_spec("boto3") is not None
-
-
-def why_unwritable(directory: str) -> str | None:
-    """Why nothing can be written below a local ``directory``, if so; elsewhere only trying shows.
-
-    Nothing is made: what is there of the path must be a directory that this user may write to.
-    """
-    if not is_local(directory):
-        return None
-    path = Path(without_file_scheme(directory)).absolute()
-    try:
-        there = next(place for place in (path, *path.parents) if os.path.lexists(place))
-        if not there.is_dir():
-            return f"{there} is no directory"
-        if not os.access(there, os.W_OK | os.X_OK):
-            return f"{there} may not be written to"
-    except OSError as error:
-        return f"{error.strerror}"
-    return None
-
-
-def why_no_file(path: str) -> str | None:
-    """Why no file can be written at a local ``path``, if so; nothing is made, as above."""
-    if is_local(path) and Path(without_file_scheme(path)).is_dir():
-        return "it is a directory"
-    return why_unwritable(path.rpartition("/")[0] or ".")
 
 
 def open_read(path: str, decompress: bool = False) -> BinaryIO:

@@ -23,7 +23,8 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.text.candidates import CANDIDATES, message
-from dxbeam.text.repair import FAILURES, PatientModel, Repair, RepairError, usable
+from dxbeam.text.chat_model import PatientModel, RepairError, usable
+from dxbeam.text.repair import FAILURES, Repair
 from dxbeam.transforms.reading.sources import REJECTED
 from dxbeam.transforms.sanitize import is_sanitized
 

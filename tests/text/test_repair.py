@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.text.repair import PROMPT, ChatModel, PatientModel, Repair, RepairError, read_prompt
+from dxbeam.text.chat_model import ChatModel, PatientModel, RepairError
+from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from tests.support import chat_stub
 
 GOOD = Repair("m", "https://models.example:8443/v1")
@@ -132,7 +133,7 @@ def test_an_endpoint_that_nobody_listens_at() -> None:
 def test_an_endpoint_that_never_answers_is_waited_for_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dxbeam.text.repair._SECONDS_AN_ANSWER", 0.01)
+    monkeypatch.setattr("dxbeam.text.chat_model._SECONDS_AN_ANSWER", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings = Repair("m", f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
         model = PatientModel(settings)

@@ -45,7 +45,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     class Clock:
         sleep = staticmethod(slept.append)
 
-    monkeypatch.setattr("dxbeam.text.repair.time", Clock)
+    monkeypatch.setattr("dxbeam.text.chat_model.time", Clock)
     return slept
 
 
@@ -196,7 +196,9 @@ def test_a_dead_endpoint_costs_a_minute_and_nothing_is_released(
     assert sum(waits) == (0 if status == 401 else 4 * 15)
     assert len(stub.bodies) == {401: 4, 503: 4 * 5, None: 0}[status]
     assert not list((tmp_path / "out").iterdir())
-    said = [record.getMessage() for record in caplog.records if record.name == "dxbeam.text.repair"]
+    said = [
+        record.getMessage() for record in caplog.records if record.name == "dxbeam.text.chat_model"
+    ]
     reason = f"HTTP {status}" if status else "no answer (ConnectionRefusedError)"
     assert len(said) == 2
     assert all(reason in line for line in said)
