@@ -162,7 +162,7 @@ TABLES = {
         "decoding", {**_MR, "model": "state_union+inaugural"}, _MEASURED, readers=_PLAIN
     ),
     "decoding-subjectivity": Table(
-        "decoding", {**_MR, "private": "subjectivity"}, _MEASURED, readers=_PLAIN
+        "decoding", {**_MR, "private": "subjectivity"}, _MEASURED, readers=_DECODED
     ),
     "decoding-questions": Table(
         "decoding", {**_MR, "private": "trec_questions"}, _MEASURED, readers=_DECODED
