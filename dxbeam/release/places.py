@@ -1,9 +1,9 @@
 """Where a job reads and writes: names of places brought to one form, and compared.
 
-A place is a local path or a gs:// prefix. Local ones are compared as the system sees them, with
-"..", doubled slashes and symbolic links resolved. To Cloud Storage ``a//b`` and ``a/./b`` are
-separate names, and are written as they are given; but mounts and copying tools take them for
-``a/b``, so they are compared as if they were.
+A place is a local path, or a gs:// or s3:// prefix. Local ones are compared as the system sees
+them, with "..", doubled slashes and symbolic links resolved. To object stores ``a//b`` and
+``a/./b`` are separate names, and are written as they are given; but mounts and copying tools take
+them for ``a/b``, so they are compared as if they were.
 
 What may be where: what is computed from the raw text (metrics, dead letters) and what is secret or
 private (key, ledger) never within a release, as whoever copies the release would copy it along. A
@@ -21,7 +21,7 @@ from pathlib import PurePosixPath
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError
 
-_CLOUD = "gs://"
+_STORES = ("gs://", "s3://")
 
 
 def output_place(parameter: str, place: str) -> str:
@@ -29,19 +29,24 @@ def output_place(parameter: str, place: str) -> str:
 
     Args:
       parameter: by which the place was given, for messages.
-      place: a local directory or gs:// prefix.
+      place: a local directory or gs:// or s3:// prefix.
 
     Raises:
-      ConfigurationError: a place of another kind, or gs:// without a bucket.
+      ConfigurationError: a place of another kind, or a prefix without a bucket.
     """
     place = storage.without_file_scheme(place)
     if storage.is_local(place):
         return place.rstrip("/") or "/"
-    if not place.startswith(_CLOUD):
-        raise ConfigurationError(f"`{parameter}` {place}: name a local directory or a gs:// prefix")
-    if not place[len(_CLOUD) :].partition("/")[0]:
-        raise ConfigurationError(f"`{parameter}` {place}: name a bucket, as in gs://bucket/release")
-    return _CLOUD + place[len(_CLOUD) :].rstrip("/")
+    if not place.startswith(_STORES):
+        raise ConfigurationError(
+            f"`{parameter}` {place}: name a local directory or a gs:// or s3:// prefix"
+        )
+    scheme, rest = place[: len(_STORES[0])], place[len(_STORES[0]) :]
+    if not rest.partition("/")[0]:
+        raise ConfigurationError(
+            f"`{parameter}` {place}: name a bucket, as in {scheme}bucket/release"
+        )
+    return scheme + rest.rstrip("/")
 
 
 def comparable(place: str) -> str:
@@ -105,7 +110,7 @@ def _beside(release: str) -> str:
         # "." and ".." name a directory without its name.
         named = release if release.rpartition("/")[2] not in ("", ".", "..") else None
         return f"{named or os.path.realpath(release)}-metrics"
-    if "/" not in release[len(_CLOUD) :]:
+    if "/" not in release[len(_STORES[0]) :]:
         raise ConfigurationError(
             f"`output` {release} is a whole bucket, and {release}-metrics would be another one: "
             f"write to a prefix such as {release}/release, or name `metrics_output`"

@@ -79,7 +79,9 @@ def _blob(path: str) -> Any:
 def only_cloud_storage(path: str) -> None:
     """Refuses places of another kind."""
     if not path.startswith("gs://"):
-        raise OutputError(f"{path}: this must be a local path or one that starts with gs://")
+        raise OutputError(
+            f"{path}: this must be a local path or one that starts with gs:// or s3://"
+        )
 
 
 def check_access(path: str) -> None:

@@ -63,7 +63,7 @@ def test_other_releases_stay_whole_whatever_a_run_is_called_and_comes_to(
         (("--output=x/../md", "--metrics_output=md/x"), "is within --output"),
         (("--output=file://HERE/md", "--metrics_output=md"), "is within --output"),
         (("--output=gs://bucket",), "is a whole bucket"),
-        (("--output=s3://bucket/x",), "name a local directory or a gs:// prefix"),
+        (("--output=s3:///x",), "name a bucket, as in s3://bucket/release"),
         (("--metrics_output=hdfs://x/y",), "there is no file system here"),
         (("--metrics_output=in/a.jsonl/m",), "cannot be"),
         (("--ledger=out/ledger", "--corpus_id=c"), "--ledger is within --output"),

@@ -86,13 +86,14 @@ def test_a_whole_bucket_does_not_put_its_metrics_in_another(output: str) -> None
     assert places.release_and_metrics(output, "gs://other")[0] == "gs://bucket"
 
 
-@pytest.mark.parametrize("place", ["s3://b/x", "hdfs://h/x", "http://h/x", "GS://b/x"])
+@pytest.mark.parametrize("place", ["s3a://b/x", "hdfs://h/x", "http://h/x", "GS://b/x"])
 def test_places_that_cannot_be_written_to_are_refused(place: str) -> None:
     for given in ((place, None), ("out", place)):
-        with pytest.raises(ConfigurationError, match="name a local directory or a gs:// prefix"):
+        with pytest.raises(ConfigurationError, match="name a local directory or a gs:// or s3://"):
             places.release_and_metrics(*given)
     with pytest.raises(ConfigurationError, match="name a bucket"):
         places.release_and_metrics("gs:///x", None)
+    assert places.release_and_metrics("s3://b/x/", None) == ("s3://b/x", "s3://b/x-metrics")
 
 
 def test_key_and_ledger_are_kept_out_of_a_release() -> None:

@@ -15,7 +15,7 @@ from dxbeam.corpus.formats import FORMATS
     Flag(
         "output",
         "DIR",
-        "directory or gs:// prefix to write to, which must be empty",
+        "directory, or gs:// or s3:// prefix, to write to, which must be empty",
     ),
 )
 class OutputOptions(PipelineOptions):

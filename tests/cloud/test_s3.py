@@ -1,0 +1,217 @@
+"""s3://: reading, writing, and writes that only one of several can make; a server plays S3.
+
+The server checks the signature of every request, and knows one account.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dxbeam import storage
+from dxbeam.errors import ConfigurationError, OutputError
+from dxbeam.release import claim, ledger, manifest
+from dxbeam.storage import cloud_access
+from tests.support import tiny
+from tests.support.ledgers import entry
+
+pytest.importorskip("boto3", reason="s3:// needs boto3: pip install '.[aws]'")
+pytest.importorskip("moto.server", reason="no server plays S3: pip install 'moto[server]'")
+
+BUCKET = "records"
+_ALL = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Environment variables by which clients reach the server, with an account's credentials."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = (tmp_path_factory.mktemp("s3") / "log").open("wb")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        env=os.environ | {"INITIAL_NO_AUTH_ACTION_COUNT": "3"},
+        stdout=log,
+        stderr=log,
+    )
+    try:
+        yield _account(f"http://127.0.0.1:{port}")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _account(url: str) -> dict[str, str]:
+    import boto3
+    from botocore.exceptions import EndpointConnectionError
+
+    nobody = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
+    iam = boto3.client("iam", endpoint_url=url, **nobody)
+    for _ in range(600):
+        try:
+            iam.create_user(UserName="dxbeam")
+            break
+        except EndpointConnectionError:
+            time.sleep(0.1)
+    key = iam.create_access_key(UserName="dxbeam")["AccessKey"]
+    iam.put_user_policy(UserName="dxbeam", PolicyName="all", PolicyDocument=json.dumps(_ALL))
+    return {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
+        "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+@pytest.fixture
+def s3(server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A client of the account; its bucket is empty."""
+    import boto3
+
+    for name, value in server.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(cloud_access, "_let_in", set())
+    client = boto3.client("s3")
+    client.create_bucket(Bucket=BUCKET)
+    for found in client.list_objects_v2(Bucket=BUCKET).get("Contents", []):
+        client.delete_object(Bucket=BUCKET, Key=found["Key"])
+    return client
+
+
+def _path(name: str) -> str:
+    return f"s3://{BUCKET}/{name}"
+
+
+def test_the_server_checks_credentials(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage.create_once(_path("a"), b"1")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    with pytest.raises(OSError, match="from S3"):
+        storage.read(_path("a"))
+    with pytest.raises(OSError, match="from S3"):
+        storage.create_once(_path("b"), b"1")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    cloud_access._let_in.clear()
+    with pytest.raises(ConfigurationError, match="there are no AWS credentials"):
+        storage.read(_path("a"))
+
+
+def test_files_are_written_listed_moved_and_deleted(s3: Any) -> None:
+    with storage.open_write(_path("a/1")) as file:
+        file.write(b"1")
+    storage.create_once(_path("a/b/2[x]"), b"22")
+    with storage.open_write(_path("empty")):
+        pass
+    assert storage.read(_path("empty")) == b""
+    assert storage.match(_path("a/*")) == [(_path("a/1"), 1)]
+    assert sorted(storage.names_below(_path("a"))) == ["1", "b/2[x]"]
+    assert storage.names_in(_path("a")) == {"1", "b/"}
+    storage.move(_path("a/1"), _path("a/3"))
+    assert storage.read(_path("a/3")) == b"1"
+    assert not storage.exists(_path("a/1"))
+    with pytest.raises(FileNotFoundError):
+        storage.read(_path("a/1"))
+    storage.delete(_path("a"))
+    storage.delete(_path("a"))
+    assert storage.first_file_below(_path("a")) is None
+
+
+@pytest.mark.slow
+def test_of_two_writers_at_once_one_wins_fifty_times(s3: Any) -> None:
+    """Of an object, and of a claim on a place for a release."""
+
+    def write(path: str, number: int) -> bool:
+        try:
+            storage.create_once(path, b"%d" % number)
+        except OutputError:
+            return False
+        return True
+
+    def take(path: str, number: int) -> bool:
+        try:
+            claim.take_fresh(path, f"run-{number}")
+        except OutputError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        for attempt in range(50):
+            path = _path(f"once-{attempt}")
+            won = list(pool.map(lambda number, path=path: write(path, number), range(2)))
+            assert sum(won) == 1
+            assert storage.read(path) == b"%d" % won.index(True)
+            place = _path(f"place-{attempt}")
+            taken = list(pool.map(lambda number, place=place: take(place, number), range(2)))
+            assert sum(taken) == 1
+            assert claim.holds(place, f"run-{taken.index(True)}")
+
+
+def test_a_ledger_takes_each_line_once_and_keeps_its_cap(s3: Any) -> None:
+    path = _path("ledger")
+
+    def begin(number: int) -> bool:
+        try:
+            ledger.begin(path, entry(str(number), key=f"k{number}"), 30.0)
+        except OutputError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(begin, range(6))) == 3
+    assert ledger.spent(ledger.read(path), "notes") == (30.0, 0)
+
+
+def test_a_store_that_ignores_conditions_is_refused(s3: Any) -> None:
+    class Careless:
+        def put_object(self, IfNoneMatch: str, **written: Any) -> None:  # noqa: N803
+            s3.put_object(**written)
+
+        def delete_object(self, **named: Any) -> None:
+            s3.delete_object(**named)
+
+    with pytest.raises(OSError, match="writes over objects although it is asked not to"):
+        cloud_access.create_on_s3(Careless(), _path("x"), b"1")
+    assert "Contents" not in s3.list_objects_v2(Bucket=BUCKET)
+
+
+@pytest.mark.slow
+def test_a_release_from_s3_to_s3(uri: str, s3: Any, tmp_path: Path) -> None:
+    """The job as a program, its ledger there too; it is what a local run releases."""
+    records = [{"id": f"d{i}", "text": text} for i, text in enumerate(tiny.texts(20))]
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", records)
+    key = tmp_path / "key"
+    key.write_text(tiny.KEY.hex())
+    storage.copy(str(corpus), _path("in/a.jsonl"))
+    done = tiny.program(
+        uri,
+        _path("in/*.jsonl"),
+        _path("out"),  # type: ignore[arg-type]
+        f"--key_uri={key}",
+        f"--ledger={_path('ledger')}",
+        "--corpus_id=notes",
+        "--num_shards=1",
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    release = manifest.verify(_path("out"))
+    tiny.run(uri, corpus, tmp_path / "out", f"--key_uri={key}", "--num_shards=1")
+    [shard] = release["shards"]
+    assert (
+        storage.read(_path(f"out/{shard['name']}"))
+        == next((tmp_path / "out").glob("part-*")).read_bytes()
+    )
+    assert [line.state for line in ledger.read(_path("ledger"))] == ["begun", "released"]
+    again = tiny.program(uri, _path("in/*.jsonl"), _path("out"))  # type: ignore[arg-type]
+    assert again.returncode == 2
+    assert "is not empty" in again.stderr
