@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dxbeam.commands.options import AuditOptions, parse
+from dxbeam.commands.flags.registry import AUDIT
+from dxbeam.commands.options import parse
 from dxbeam.errors import ConfigurationError, DxbeamError
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.mechanisms.sampling.resampling import RankResampling
@@ -44,7 +45,7 @@ def test_the_report_of_a_program_with_a_worker_says_what_was_tested_and_found(
 
 
 def test_rank_resampling_is_part_of_what_is_audited() -> None:
-    options = parse(["--mechanism=tem", "--rank_c=0.1", "--report=none"], AuditOptions, "")
+    options = parse(["--mechanism=tem", "--rank_c=0.1", "--report=none"], AUDIT, "")
     [target] = chosen_targets(options)
     assert target.subject.configuration.resampling == RankResampling(0.1)
 
