@@ -58,6 +58,10 @@ def shape_of(vocabulary: Vocabulary, weight: float) -> Floats:
     return weight * scatter + (1 - weight) * np.eye(n)
 
 
+def _shape_in(search: NeighborSearch, weight: float) -> Floats:
+    return search.computed_once(("shape", weight), lambda vocabulary: shape_of(vocabulary, weight))
+
+
 @dataclass(frozen=True)
 class Mahalanobis(NoisyVector):
     """Word to noisy vector to nearest word.
@@ -92,7 +96,7 @@ class Mahalanobis(NoisyVector):
         weight = self.covariance_weight
         stretch = search.computed_once(
             ("stretch", weight),
-            lambda vocabulary: np.linalg.cholesky(shape_of(vocabulary, weight)),
+            lambda _: np.linalg.cholesky(_shape_in(search, weight)),
         )
         n = search.vocabulary.dimensions
         noise = laplace(random, n, self.epsilon)
@@ -116,7 +120,7 @@ class Mahalanobis(NoisyVector):
         weight = self.covariance_weight
         whiten = search.computed_once(
             ("whitening", weight),
-            lambda vocabulary: np.linalg.inv(np.linalg.cholesky(shape_of(vocabulary, weight))).T,
+            lambda _: np.linalg.inv(np.linalg.cholesky(_shape_in(search, weight))).T,
         )
         deviation = math.sqrt((1 - weight) * (search.vocabulary.dimensions + 1)) / self.epsilon
         return NoiseDensity(self.epsilon, deviation, whiten=whiten)

@@ -31,7 +31,7 @@ from dxbeam.mechanisms import Mechanism
 from dxbeam.mechanisms.coordinate_laplace import CoordinateLaplace
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.mahalanobis import Mahalanobis, shape_of
+from dxbeam.mechanisms.mahalanobis import Mahalanobis
 from dxbeam.mechanisms.sampling.clipping import clipped
 from dxbeam.mechanisms.trlaplace import TrLaplace
 from dxbeam.mechanisms.vickrey import Vickrey
@@ -100,9 +100,11 @@ def noise_density(mechanism: Mechanism, search: NeighborSearch) -> NoiseDensity:
         )
         return NoiseDensity(lambda rows: clipped(rows, radius), None, words, True, fall, math.inf)
     if isinstance(mechanism, Mahalanobis):
-        weight = mechanism.covariance_weight
-        whiten, words = search.computed_once(
-            ("whitened", weight), lambda vocabulary: _whitened(vocabulary, weight)
+        whiten = mechanism.density(search).whiten
+        assert whiten is not None
+        words = search.computed_once(
+            ("whitened", mechanism.covariance_weight),
+            lambda vocabulary: _whitened(vocabulary, whiten),
         )
         return NoiseDensity(_same, whiten, words, True, per_length(mechanism.epsilon), math.inf)
     if isinstance(mechanism, (CoordinateLaplace, TrLaplace)):
@@ -150,13 +152,12 @@ def _same(vectors: Floats) -> Floats:
     return vectors
 
 
-def _whitened(vocabulary: Vocabulary, weight: float) -> tuple[Floats, npt.NDArray[np.float32]]:
-    whiten = np.linalg.inv(np.linalg.cholesky(shape_of(vocabulary, weight))).T
+def _whitened(vocabulary: Vocabulary, whiten: Floats) -> npt.NDArray[np.float32]:
     words = np.empty(vocabulary.vectors.shape, np.float32)
     for start in range(0, len(words), _WORDS_PER_BLOCK):
         block = slice(start, start + _WORDS_PER_BLOCK)
         words[block] = vocabulary.vectors[block] @ whiten
-    return whiten, words
+    return words
 
 
 def _shortened(vocabulary: Vocabulary, radius: float | None) -> npt.NDArray[np.float32]:

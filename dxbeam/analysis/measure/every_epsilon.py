@@ -35,6 +35,7 @@ Singles = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
 
 _UNIT_ROUNDOFF = 2.0**-24
+_WORDS_PER_BLOCK = 4096
 _SCORES_PER_BLOCK = 1 << 22  # of float32: 16 MiB, twice
 _ROWS_PER_BLOCK = 64  # where that is more: fewer wait for the vectors to come from memory,
 _MOST_SCORES = 1 << 25  # as long as they are no more than these: 128 MiB, twice
@@ -58,8 +59,8 @@ class Lines(NamedTuple):
 def lines(vectors: Singles) -> Lines:
     """Prepares a vocabulary: float32 [N, n]."""
     squares = np.empty(len(vectors))
-    for start in range(0, len(vectors), 1 << 16):
-        block = vectors[start : start + (1 << 16)].astype(np.float64)
+    for start in range(0, len(vectors), _WORDS_PER_BLOCK):
+        block = vectors[start : start + _WORDS_PER_BLOCK].astype(np.float64)
         squares[start : start + len(block)] = np.einsum("ij,ij->i", block, block)
     return Lines(vectors, squares / 2, float(np.sqrt(squares.max())))
 

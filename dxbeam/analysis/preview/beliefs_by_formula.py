@@ -18,8 +18,7 @@ SUMMED = 512
 
 _WORDS_PER_BLOCK = 1024
 _WORDS_AT_ONCE = 16
-_FAR = float(np.finfo(np.float32).max)
-_NOTHING = np.float32(-80.0)  # a logarithm
+_NOTHING = -80.0  # a logarithm
 
 
 def enter_by_formula(
@@ -99,9 +98,10 @@ def sums_over_words(steps: Sequence[Any], search: NeighborSearch, summed: int = 
         itself = here[:, None] == some
         scale = (words - 1) / np.maximum(len(some) - itself.sum(axis=1), 1)
         for row, distribution in enumerate(distributions):
-            weights = np.minimum(apart, np.float32(min(distribution.cap, _FAR)))
-            weights *= np.float32(-distribution.rate)
-            np.maximum(weights, _NOTHING, out=weights)
+            weights = apart * np.float32(-distribution.rate)
+            least = max(-distribution.rate * distribution.cap, _NOTHING)
+            if weights.min() < least:
+                np.maximum(weights, np.float32(least), out=weights)
             np.exp(weights, out=weights)
             weights[itself] = 0
             sums[row, part] = own[part] + leaving[part] * scale * (weights @ factors)
