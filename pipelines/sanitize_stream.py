@@ -35,7 +35,7 @@ from dxbeam.commands.flags.stream import StreamOptions
 from dxbeam.commands.options import LOCAL_RUNNER, parse, require
 from dxbeam.corpus.messages import TIMES, MessageFormat
 from dxbeam.documents import field_names
-from dxbeam.errors import ConfigurationError, OutputError
+from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
 from dxbeam.keys import fingerprint, read_key
 from dxbeam.language.artifact import language_model_handle, open_language_model
 from dxbeam.language.handle import LanguageModelHandle
@@ -51,6 +51,7 @@ from dxbeam.transforms.streams.kafka import Kafka, read_properties
 from dxbeam.transforms.streams.messages import RecordWindows, SanitizeMessages
 
 _FLINK = "FlinkRunner"
+_STAYS = "what was published stays, and the same command goes on from there"
 _NATIVE = "use_deprecated_read"
 
 
@@ -264,15 +265,19 @@ def sanitize_stream(argv: Sequence[str]) -> None:
     stopping.begin(_stopped)
     job.release.begin()
     print(f"Stream {job.release.name}, described in {job.release.output}\n{sentence}", flush=True)
-    launch.run(pipeline)
+    try:
+        launch.run(pipeline)
+    except DxbeamError:
+        raise
+    except Exception as error:
+        last = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+        raise RunError(f"the stream failed; {_STAYS}: {last[0]}") from error
     stopping.ended()
 
 
 def _stopped(stop_writers: Callable[[], None]) -> NoReturn:
     stop_writers()
-    raise OutputError(
-        "the stream was stopped; what was published stays, and the same command goes on from there"
-    )
+    raise OutputError(f"the stream was stopped; {_STAYS}")
 
 
 if __name__ == "__main__":

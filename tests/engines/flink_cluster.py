@@ -222,6 +222,9 @@ taskmanager.memory.jvm-metaspace.size: 256m
 taskmanager.memory.jvm-overhead.min: 192m
 taskmanager.memory.jvm-overhead.max: 192m
 io.tmp.dirs: {folder}
+# In memory, Flink's default, a checkpoint of more than 5 MiB fails, and then the job.
+state.checkpoint-storage: filesystem
+state.checkpoints.dir: file://{folder}/checkpoints
 process.working-dir: {folder}
 # A lost TaskManager is noticed within seconds, and what it had done is done again.
 heartbeat.interval: 1000

@@ -13,7 +13,7 @@ from apache_beam.testing import test_pipeline
 from dxbeam.commands.flags.registry import SANITIZE_STREAM
 from dxbeam.commands.options import parse
 from dxbeam.corpus.messages import Message
-from dxbeam.errors import ConfigurationError, DxbeamError
+from dxbeam.errors import ConfigurationError, DxbeamError, RunError
 from dxbeam.transforms.streams import kafka
 from pipelines import sanitize_stream as launcher
 from pipelines.sanitize_stream import sanitize_stream
@@ -121,6 +121,19 @@ def test_the_pipeline_publishes_what_it_reads(
     assert not {tiny.KEY.hex(), str(tmp_path / "key")} & set(json.dumps(stream).split('"'))
     written = "".join(path.read_text() for path in tmp_path.glob("released*"))
     assert sorted(written.split()) == ["raw/0:0", "raw/0:1", "released", "released-dead-letters"]
+
+
+def test_a_stream_that_fails_does_not_say_that_nothing_was_released(
+    flags: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("the engine\nlost all its workers")
+
+    monkeypatch.setattr(launcher, "_prepare", lambda _: None)
+    monkeypatch.setattr(launcher, "build", lambda _: None)
+    monkeypatch.setattr(launcher.launch, "run", fail)
+    with pytest.raises(RunError, match=r"what was published stays.*: lost all its workers"):
+        sanitize_stream(_argv(flags))
 
 
 def test_beams_own_service_is_asked_where_no_other_is_named() -> None:
