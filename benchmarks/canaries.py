@@ -1,4 +1,4 @@
-"""How exposed a secret word is that stands in k documents, each released independently.
+"""How exposed a secret word is that occurs in k documents, each released independently.
 
     python -m benchmarks.canaries --vocabulary vocabularies/glove --settings santext@2 santext@2.5
 

@@ -12,7 +12,7 @@ from dxbeam.documents import Document, Rejected, check_fields, position_id
 from dxbeam.errors import ConfigurationError
 
 LARGEST_MESSAGE = 1_000_000
-"""Bytes; Kafka's brokers refuse messages of more than 1,048,588 unless they are told otherwise."""
+"""Bytes; Kafka's brokers refuse messages of more than 1,048,588 unless they are set otherwise."""
 
 PROCESSING = "processing"
 TIMES = {

@@ -149,7 +149,7 @@ def delete(path: str) -> None:
     """Deletes the file or everything below the directory ``path``; silent where there is none.
 
     Raises:
-      OutputError: the place is neither local nor on Cloud Storage.
+      OutputError: the place is neither local nor on Cloud Storage or S3.
     """
     path = without_file_scheme(path)
     if not is_local(path):
@@ -200,7 +200,7 @@ def move(source: str, target: str) -> None:
 
 @contextlib.contextmanager
 def _told_as_os_errors(path: str) -> Iterator[None]:
-    """Cloud Storage's own errors, such as that there is no such object, as OSErrors."""
+    """Errors of Cloud Storage and S3, such as that there is no such object, as OSErrors."""
     try:
         yield
     except Exception as error:
@@ -247,12 +247,12 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
 def create_once(path: str, content: bytes) -> None:
     """Writes ``content`` to ``path``, whole or not at all, for the first writer only.
 
-    Locally a hard link is made to a finished temporary file; on Cloud Storage the upload
-    carries the precondition that no object is there.
+    Locally a hard link is made to a finished temporary file; on Cloud Storage and S3
+    the upload carries the precondition that no object is there.
 
     Raises:
       OutputError: ``path`` exists already, with other content, or is neither local nor on Cloud
-        Storage. The same content is accepted, so that a retried write succeeds.
+        Storage or S3. The same content is accepted, so that a retried write succeeds.
     """
     path = without_file_scheme(path)
     try:
@@ -281,11 +281,11 @@ def delete_unfinished(path: str) -> None:
 def append(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
     """Appends to a small file that several writers share; no other writes in between.
 
-    Locally the file is locked; on Cloud Storage the upload carries the precondition that the object
-    is still the one that was read, and is tried again where it is not.
+    Locally the file is locked; on Cloud Storage and S3 the upload carries the precondition that the
+    object is still the one that was read, and is tried again where it is not.
 
     Args:
-      path: a local path or gs:// object; made where there is none.
+      path: a local path or gs:// or s3:// object; made where there is none.
       addition: what is there -> how many bytes of it stay, and what is to follow them. What it
         raises ends the attempt, and the file stays as it is.
 
@@ -375,8 +375,9 @@ def _s3_options() -> Any:
     from apache_beam.options.pipeline_options import PipelineOptions
     from apache_beam.options.value_provider import RuntimeValueProvider
 
-    given = FileSystems._pipeline_options or RuntimeValueProvider.runtime_options
-    return given or PipelineOptions([])
+    return (
+        FileSystems._pipeline_options or RuntimeValueProvider.runtime_options or PipelineOptions([])
+    )
 
 
 def _create_local_once(path: Path, content: bytes) -> None:

@@ -93,7 +93,7 @@ def read_with_context(candidates: Candidates, sizes: Sequence[int], pairs: WordP
 
 
 def pieces(texts: Sequence[Ids], words: int = TRAINING_WORDS) -> list[Ids]:
-    """Public text in pieces, spread evenly over it, of about so many words in all.
+    """Public text in pieces, spread evenly over it, of about N words in all.
 
     Args:
       texts: int64 arrays of ids.

@@ -30,7 +30,7 @@ HIDDEN, DIMENSIONS = 96, 64
 """Of a direction's state, and of words' vectors."""
 
 EPOCHS, PATIENCE = 30, 5
-"""At most so many passes, and so many that read held-out text no better before training ends."""
+"""The most passes, and after how many that read held-out text no better training ends."""
 
 _TEXTS_AT_ONCE = 32
 _RATE, _DECAY, _DROPOUT = 5e-3, 1e-4, 0.2

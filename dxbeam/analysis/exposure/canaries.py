@@ -1,7 +1,7 @@
-"""Canaries: how exposed a secret is that stands in k documents of a corpus.
+"""Canaries: how exposed a secret is that occurs in k documents of a corpus.
 
 A canary is a sentence that is known but for one word, the secret, which is drawn from R words of
-equal probability (Carlini et al.: The secret sharer, 2019). It stands in k documents, each of which
+equal probability (Carlini et al.: The secret sharer, 2019). It occurs in k documents, each of which
 is released independently. The attacker knows the mechanism, the sentence and the R words, takes the
 k words that were released in the secret's place, and orders the R words by the sum of ln P(z | x).
 With the secret at place r, its exposure is log2 R - log2 r: 0 to log2 R bits, and of a guess at
@@ -48,7 +48,7 @@ class Exposure(NamedTuple):
 def exposure(
     channel: WordChannel, secrets: Ids, released: Ids, candidates: Ids, copies: Sequence[int]
 ) -> list[Exposure]:
-    """The exposure of canaries that stand in the first k of their documents.
+    """The exposure of canaries that occur in the first k of their documents.
 
     Words of equal score share their places, so that an attacker who sees no difference gets what
     one place in the middle gives.
