@@ -249,6 +249,11 @@ class SanitizeDocuments(beam.PTransform):
             corpus_digest=corpus_digest,
         )
 
+    @property
+    def keeps_key(self) -> bool:
+        """Whether the key is kept at a ``key_uri``, and not drawn inside the job."""
+        return self._key_uri is not None
+
     def _broadcast_handles(self, pipeline: beam.Pipeline) -> tuple[Any, Any]:
         once = pipeline | "Once" >> beam.Impulse()
         handle = once | (

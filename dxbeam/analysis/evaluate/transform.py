@@ -138,10 +138,8 @@ class Classify(beam.PTransform):
             [(number, None) for number in range(len(self._questions))]
         )
         learnt = (
-            (
-                described[_OF_ORIGINALS],
-                every_question,
-            )  # so that a question without documents is refused
+            # The second, so that a question without documents is refused.
+            (described[_OF_ORIGINALS], every_question)
             | "OriginalsAndAsked" >> beam.Flatten()
             | "AllOriginals" >> beam.GroupByKey()
             | "Learn"

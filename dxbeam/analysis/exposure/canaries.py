@@ -28,7 +28,7 @@ class Exposure(NamedTuple):
     """Of canaries of one frequency.
 
     Attributes:
-      copies: k, in how many documents each canary stands.
+      copies: k, in how many documents each canary occurs.
       bits: the mean exposure; low and
       high: its 95 % interval over canaries.
       first: the share of canaries whose secret is the first of all R words.

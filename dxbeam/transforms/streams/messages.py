@@ -63,6 +63,9 @@ class SanitizeMessages(beam.PTransform):
       message_format: how messages are read and written.
       window: seconds in a window, by the messages' timestamps in the stream.
       clock: the time in seconds since 1970.
+
+    Raises:
+      ConfigurationError: a key that is not kept, or a window of less than a second.
     """
 
     def __init__(
@@ -73,6 +76,11 @@ class SanitizeMessages(beam.PTransform):
         clock: Callable[[], float] = time.time,
     ):
         super().__init__()
+        if not sanitize.keeps_key:
+            raise ConfigurationError(
+                "`key_uri` is needed for a stream: with a key that is drawn inside the job, work "
+                "that an engine does again would be a second release"
+            )
         if window < 1:
             raise ConfigurationError(f"`window` must be at least one second, not {window}")
         self._sanitize = sanitize

@@ -178,6 +178,13 @@ def test_a_stream_needs_a_kept_key(uri: str) -> None:
         SanitizeDocuments(SETTINGS, uri, broadcast=False)
 
 
+def test_messages_are_never_sanitized_under_a_key_that_is_not_kept(uri: str) -> None:
+    """Also not where the key would be drawn in the job and broadcast."""
+    documents = SanitizeDocuments(SETTINGS, uri, keep_fields=("fields",), unique_ids=True)
+    with pytest.raises(ConfigurationError, match="`key_uri` is needed for a stream"):
+        SanitizeMessages(documents, MessageFormat(), 10)
+
+
 def test_a_window_has_a_length(uri: str, tmp_path: Path) -> None:
     documents = _sanitize(uri, tmp_path)._sanitize
     with pytest.raises(ConfigurationError, match="`window` must be at least one second"):
