@@ -11,8 +11,8 @@ words are ordered by
     score(w)  =  u  +  offset(w) D / rate,
 
 which is the order of offset - rate d where d is near D = n / rate, the length of noise whose
-density falls so. With the power 2, the offset is divided by 2 rate, for any d. Then each chosen word has the value of its
-rounded distance.
+density falls so. With the power 2, the offset is divided by 2 rate, for any d. Then each chosen
+word has the value of its rounded distance.
 
 Bits. A product is a sum of n products of integers of 7 and 8 bits, which float32 holds for
 n <= 2,096; longer ones are added in float64. A score is that sum plus a number of the word, rounded
@@ -45,7 +45,7 @@ from dxbeam.space.search.backends.score_bounds import WORDS_PER_BLOCK, Scores
 _BITS = 7  # of a query's integers: processors without VNNI multiply these right as well
 _LARGEST = LARGEST_QUERY[_BITS]
 _DEVIATIONS = 6
-_QUERIES_PER_TILE = 256
+_QUERIES_PER_TILE = 512
 _GROUP = 8  # the largest of each few words stands for them in the guess
 _LARGEST_ID = 2**32 - 1
 _NOTHING = np.iinfo(np.int64).min
@@ -218,12 +218,12 @@ def _keys_of(scores: Scores, words: Ids) -> Ids:
     """Numbers in the order of (score, descending id)."""
     bits = scores.view(np.int32)
     ascending = bits ^ ((bits >> 31) & np.int32(0x7FFFFFFF))
-    return ascending.astype(np.int64) << 32 | (_LARGEST_ID - words)
+    return np.asarray(ascending.astype(np.int64) << 32 | (_LARGEST_ID - words))
 
 
 def _scores_of(keys: Ids) -> Scores:
     ascending = (keys >> 32).astype(np.int32)
-    return (ascending ^ ((ascending >> 31) & np.int32(0x7FFFFFFF))).view(np.float32)
+    return np.asarray(ascending ^ ((ascending >> 31) & np.int32(0x7FFFFFFF))).view(np.float32)
 
 
 @cache
@@ -232,10 +232,10 @@ def _exact_product(terms: int) -> Product:
     product = onnx_product()
     if terms * _LARGEST * LARGEST_WORD < 2**24 and product and is_exact(product, _BITS):
         return product
-    return _plain_product
+    return plain_product
 
 
-def _plain_product(
+def plain_product(
     queries: npt.NDArray[np.uint8],
     zero: int,
     words: npt.NDArray[np.int8],

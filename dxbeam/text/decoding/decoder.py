@@ -68,7 +68,7 @@ from dxbeam.text.decoding.triples import READ_BY_TRIPLES
 NEAREST, PRIOR, CONTEXT = CHOICES = ("nearest", "prior", "context")
 KINDS = (PRIOR, CONTEXT)
 
-CANDIDATES, KEPT, WIDTH = 64, 20, 14.0
+CANDIDATES, KEPT, WIDTH = 64, 24, 14.0
 WINDOW = 512
 RULE = "decoding-3"
 """The name of the rule in manifests; it changes whenever decoding would release other words."""

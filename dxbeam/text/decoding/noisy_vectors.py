@@ -176,9 +176,7 @@ class NoisyVectors:
     def _choice(self) -> RoundedChoice:
         density = self.density
         rounded = self._rounded_words if density.is_plain else self._moved_words[1]
-        return RoundedChoice(
-            rounded, self._offsets, density.rate, self._threads, density.power
-        )
+        return RoundedChoice(rounded, self._offsets, density.rate, self._threads, density.power)
 
     @cached_property
     def _nearby(self) -> OffsetSearch:
@@ -196,7 +194,7 @@ class NoisyVectors:
             return rounded
 
         def of(vocabulary: Vocabulary) -> RoundedVectors:
-            return round_vectors(vocabulary.vectors, vocabulary.unknown_vector)
+            return round_vectors(vocabulary.vectors, vocabulary.vectors_of(np.array([UNKNOWN]))[0])
 
         made: RoundedVectors = self._search.computed_once("rounded words", of)
         return made

@@ -17,20 +17,16 @@ from dxbeam.space.search.offset_search import NOTHING
 from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.decoding.decoder import PRIOR, WINDOW, Decoder
 from dxbeam.text.decoding.drawn_words import DrawnWords
-from dxbeam.text.decoding.likelihoods import Likelihoods, Posterior
 from dxbeam.text.decoding.likeliest import likeliest
+from dxbeam.text.decoding.likelihoods import Likelihoods, Posterior
 from dxbeam.text.decoding.losses import WORD, most_probable, nearest_to_mean
 from dxbeam.text.decoding.noisy_vectors import NoisyVectors
 from dxbeam.text.decoding.pieces import CUT, FOLLOWS, OVERLAP, STARTS, Breaks
 from dxbeam.text.decoding.reading import by_frequency, in_context
 
 
-class Observations(Protocol):
-    """What is drawn for words, and what that tells."""
-
-    def observe(self, ids: Ids, random: Random) -> Any:
-        """What is drawn for words, one row each: int64 [B], uint64 [B, draws]."""
-        ...
+class Tells(Protocol):
+    """What drawn noise or words tell of the words behind them."""
 
     def candidates(self, observed: Any, unknown: bool = True) -> Likelihoods:
         """Candidates, given what was drawn and nothing else, and about their likelihoods."""
@@ -38,6 +34,14 @@ class Observations(Protocol):
 
     def likelihoods(self, observed: Any, candidates: Likelihoods) -> Likelihoods:
         """The likelihoods of some of these candidates."""
+        ...
+
+
+class Observations(Tells, Protocol):
+    """What a mechanism draws, and what that tells."""
+
+    def observe(self, ids: Ids, random: Random) -> Any:
+        """What is drawn for words, one row each: int64 [B], uint64 [B, draws]."""
         ...
 
 
@@ -131,7 +135,7 @@ class Reader:
 
 def posterior_of(
     decoder: Decoder,
-    seen: Observations,
+    tells: Tells,
     observed: Any,
     breaks: Breaks,
     model: LanguageModel,
@@ -141,17 +145,17 @@ def posterior_of(
 
     Args:
       decoder: how.
-      seen: what tells likelihoods.
+      tells: the likelihoods.
       observed: what was drawn at T places.
       breaks: int8 [T], where sentences start; see reading.py.
       model: the public language model.
       unknown: whether words outside the vocabulary were drawn for like any other.
     """
-    candidates = seen.candidates(observed, unknown)
+    candidates = tells.candidates(observed, unknown)
     if decoder.kind == PRIOR:
-        return by_frequency(seen.likelihoods(observed, candidates), model)
+        return by_frequency(tells.likelihoods(observed, candidates), model)
     candidates = likeliest(candidates, breaks, model, decoder.kept)
-    return in_context(seen.likelihoods(observed, candidates), breaks, model)
+    return in_context(tells.likelihoods(observed, candidates), breaks, model)
 
 
 def chosen(decoder: Decoder, posterior: Posterior, vocabulary: Vocabulary) -> Ids:

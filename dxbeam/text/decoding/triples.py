@@ -2,8 +2,8 @@
 
 With p(x_t | x_(t-2), x_(t-1)) in place of p(x_t | x_(t-1)), the chain of pairs (x_(t-1), x_t) is a
 Markov chain, and forward-backward over it takes S^3 steps a place for S states. That is too long
-for all candidates, so only the READ_BY_TRIPLES states that are most probable by pairs are read by triples
-(approximate: the others keep what pairs say of them, and the kept ones share the rest).
+for all that pairs read, so only the READ_BY_TRIPLES states that are most probable by pairs are read
+by triples (approximate: the others keep what pairs say of them, and these share the rest).
 """
 
 from __future__ import annotations
