@@ -76,7 +76,9 @@ class Trained(NamedTuple):
           seen: released words or noisy vectors, one text after the other.
           sizes: how many words each text has.
         """
-        return self.model.guesses(read_with_context(self.candidates(seen), sizes, self.following))
+        released = seen if seen.ndim == 1 else None
+        read = read_with_context(self.candidates(seen), sizes, self.following, released)
+        return self.model.guesses(read)
 
 
 def release(
@@ -223,7 +225,8 @@ def _learnt(
     seed: int,
 ) -> Trained:
     sizes = [len(text) for text in originals]
-    read = read_with_context(candidates(seen), sizes, public.following)
+    released = seen if seen.ndim == 1 else None
+    read = read_with_context(candidates(seen), sizes, public.following, released)
     model = learn(originals, read, search.vocabulary.vectors, seed)
     return Trained(candidates, public.following, model)
 
