@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from dxbeam.analysis.attackers.learned import Read
+from dxbeam.analysis.attackers.models.learned import Read
 from dxbeam.space.search.neighbors import Ids
 
 HIDDEN, DIMENSIONS = 96, 64

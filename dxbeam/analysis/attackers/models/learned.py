@@ -150,7 +150,7 @@ def check_installed() -> None:
 
 def _network() -> Any:
     try:
-        return importlib.import_module("dxbeam.analysis.attackers.sequence_model")
+        return importlib.import_module("dxbeam.analysis.attackers.models.sequence_model")
     except ImportError:
         raise ConfigurationError(
             "`attackers` learned needs PyTorch; install it with: pip install 'dxbeam[neural]'"
