@@ -26,7 +26,6 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, OutputError
@@ -90,14 +89,11 @@ class Entry:
         if not 0 <= self.delta <= 1:
             raise ConfigurationError(f"a ledger adds up deltas, and {self.delta!r} is not one")
 
-    def repeats(self, other: Entry) -> bool:
-        """Whether a release of this run would be a copy of one of the other's."""
-        return bool(
-            self.key
-            and self.corpus_digest
-            and (self.key, self.configuration, self.corpus_digest)
-            == (other.key, other.configuration, other.corpus_digest)
-        )
+    def content(self) -> tuple[str, ...]:
+        """What the release is made of: two runs that share it release copies."""
+        if not (self.key and self.corpus_digest):  # nobody can tell: a copy of nothing else
+            return (self.run,)
+        return (self.key, self.configuration, self.corpus_digest)
 
 
 @dataclass(frozen=True)
@@ -190,13 +186,14 @@ def read(path: str) -> list[Entry]:
 
 def spent(entries: Iterable[Entry], corpus: str) -> tuple[float, float]:
     """Sum of epsilon and of delta over the releases of a corpus; copies count once."""
-    counted: list[Entry] = []
+    counted: dict[tuple[str, ...], Entry] = {}
     for entry in latest(entries):
-        if entry.corpus != corpus or entry.state == ABANDONED:
-            continue
-        if not any(entry.repeats(other) for other in counted):
-            counted.append(entry)
-    return sum(entry.epsilon for entry in counted), sum(entry.delta for entry in counted)
+        if entry.corpus == corpus and entry.state != ABANDONED:
+            counted.setdefault(entry.content(), entry)
+    return (
+        sum(entry.epsilon for entry in counted.values()),
+        sum(entry.delta for entry in counted.values()),
+    )
 
 
 def check_cap(max_epsilon: float | None) -> None:
@@ -235,7 +232,7 @@ def begin(path: str, entry: Entry, max_epsilon: float | None) -> str:
         whole = _whole_lines(path, content)
         entries = _entries(path, whole)
         required = _required_digest(path, entries, entry, max_epsilon)
-        return len(whole), b"" if _goes_on(entries, entry) else _line(whole, entry)
+        return len(whole), b"" if _goes_on(entries, entry) else _next_line(whole, entry)
 
     storage.append(path, line)
     return required
@@ -302,7 +299,7 @@ def end_window(path: str, begun: Entry, record: str, documents: int, record_sha2
         whole = _whole_lines(path, content)
         known = {(entry.run, entry.output, entry.state) for entry in _entries(path, whole)}
         again = (released.run, released.output, released.state) in known
-        return len(whole), b"" if again else _line(whole, released)
+        return len(whole), b"" if again else _next_line(whole, released)
 
     storage.append(path, line)
 
@@ -356,7 +353,7 @@ def _append(path: str, entry: Entry) -> None:
     def line(content: bytes) -> tuple[int, bytes]:
         whole = _whole_lines(path, content)
         _entries(path, whole)
-        return len(whole), _line(whole, entry)
+        return len(whole), _next_line(whole, entry)
 
     storage.append(path, line)
 
@@ -386,16 +383,18 @@ def latest(entries: Iterable[Entry]) -> list[Entry]:
     return list(found.values())
 
 
-def _line(content: bytes, entry: Entry) -> bytes:
+def _next_line(content: bytes, entry: Entry) -> bytes:
+    return _line(hashlib.sha256(content), entry)
+
+
+def _line(before: hashlib._Hash, entry: Entry) -> bytes:
+    """The line of an entry; ``before``, the SHA-256 of all lines before it, is not changed."""
     fields = dataclasses.asdict(entry)
     if not entry.release_sha256:  # as older ledgers have it
         del fields["release_sha256"]
-    return (json.dumps({**fields, "chain": _chain(content, fields)}) + "\n").encode()
-
-
-def _chain(content: bytes, fields: dict[str, Any]) -> str:
-    """SHA-256 of all lines before this one and of this one's own fields."""
-    return hashlib.sha256(content + json.dumps(fields).encode()).hexdigest()
+    chain = before.copy()
+    chain.update(json.dumps(fields).encode())
+    return (json.dumps({**fields, "chain": chain.hexdigest()}) + "\n").encode()
 
 
 def _whole_lines(path: str, content: bytes) -> bytes:
@@ -419,17 +418,18 @@ def _no_ledger(path: str, line: int) -> OutputError:
 
 
 def _entries(path: str, content: bytes) -> list[Entry]:
-    entries, start = [], 0
+    """The entries of whole lines; each byte is hashed once for itself and once for its line."""
+    entries, before = [], hashlib.sha256()
     for number, line in enumerate(content.splitlines(keepends=True), 1):
         try:
             fields = json.loads(line)
             del fields["chain"]
             entry = Entry(**fields)
-            whole = line == _line(content[:start], entry)
+            whole = line == _line(before, entry)
         except (ValueError, TypeError, KeyError, AttributeError, ConfigurationError):
             whole = False
         if not whole:
             raise _no_ledger(path, number)
         entries.append(entry)
-        start += len(line)
+        before.update(line)
     return entries
