@@ -13,7 +13,9 @@ vocabulary of yours is read.
 
     --mechanism released_vectors  the reachability attack on dxbeam release-vectors
     --importance frequency        with santext or tem, under public weights of words
-    --base frequency              with santext or tem, under a public base measure
+    --base frequency              with santext or tem, under a public base measure; with optimal,
+                                  the one that loses least in each vocabulary; or a file's numbers
+    --language_model demo         with fluent, a model cut to the words that the audit makes up
     --constant exact              with santext or tem, each vocabulary scanned for its own constant
     --decode context              documents decoded with a language model that the audit makes up
     --local_processes 4           four processes on this machine
@@ -39,20 +41,23 @@ from dxbeam.commands.flags.evaluating import AuditOptions
 from dxbeam.commands.flags.registry import AUDIT, SanitizeOptions
 from dxbeam.commands.options import parse
 from dxbeam.errors import ConfigurationError, OutputError
+from dxbeam.language.artifact import language_model_handle
 from dxbeam.mechanisms import parse_parameters
 from dxbeam.mechanisms.constants.exact_constant import CONSTANTS, EXACT
 from dxbeam.mechanisms.parameters import checked_choice
-from dxbeam.mechanisms.public.base_measure import FREQUENCY as BASE_BY_FREQUENCY
-from dxbeam.mechanisms.public.base_measure import FrequencyBase
+from dxbeam.mechanisms.public.base_measure import FrequencyBase, checked_exponent
 from dxbeam.mechanisms.public.importance import FREQUENCY, FrequencyWeights
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.text.decoding.decoder import decoder_of
+from dxbeam.text.public.base_file import read_base
 from dxbeam.text.public.importance_file import read_importance
 from dxbeam.transforms.expected import Expected
 from dxbeam.transforms.progress import Progress
 
 try:
     from dxbeam.audit import report as audit_report
+    from dxbeam.audit.cut_model import CutModel
+    from dxbeam.audit.fitted import OPTIMAL, Fitted, NumbersOfFile, OptimalBase
     from dxbeam.audit.report import AuditRun, Public, Target, Task
     from dxbeam.audit.subject import SMALL, STANDARD, Finding
 except ImportError:
@@ -69,16 +74,21 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
     of_audit, shared = options.view_as(AuditOptions), options.view_as(SanitizeOptions)
     parameters = parse_parameters(shared.parameters)
     decoder = decoder_of(shared.decode, shared.decode_loss)  # the audit makes up its models
-    public = Public(
-        _importance(shared.importance) if shared.importance else None,
-        _base(shared.base, shared.base_exponent),
+    base = _base(shared.base, shared.base_exponent)
+    model = shared.language_model
+    fitted = Fitted(
+        None if isinstance(base, FrequencyBase) else base,
+        CutModel(language_model_handle(model)) if model else None,
         checked_choice("--constant", shared.constant, CONSTANTS, _WHOSE) == EXACT,
     )
-    any_setting = parameters or shared.epsilon is not None or decoder or any(public)
+    weights = _importance(shared.importance) if shared.importance else None
+    public = Public(weights, base if isinstance(base, FrequencyBase) else None, fitted)
+    any_setting = parameters or shared.epsilon is not None or decoder or public != Public()
     if shared.mechanism == "all" and any_setting:
         raise ConfigurationError(
             "--mechanism all audits each mechanism with separate parameters; leave --epsilon, "
-            "--parameters, --importance, --base, --constant and --decode out, or name one mechanism"
+            "--parameters, --importance, --base, --language_model, --constant and --decode out, or "
+            "name one mechanism"
         )
     if "importance" in parameters:
         raise ConfigurationError("--parameters: importance has a separate flag, --importance")
@@ -106,18 +116,19 @@ def _importance(source: str) -> FrequencyWeights:
     return weights
 
 
-def _base(source: str | None, exponent: float | None) -> FrequencyBase | None:
-    """The base measure that a mechanism is audited with: one that every vocabulary has."""
+def _base(
+    source: str | None, exponent: float | None
+) -> FrequencyBase | OptimalBase | NumbersOfFile | None:
+    """The base measure that a mechanism is audited with."""
     if source is None:
         if exponent is not None:
             raise ConfigurationError("--base_exponent is only of use with --base; leave it out")
         return None
-    if source != BASE_BY_FREQUENCY:
-        raise ConfigurationError(
-            f"--base {source}: the audit makes up its words, and no file names them; give "
-            f"{BASE_BY_FREQUENCY}"
-        )
-    return FrequencyBase(1.0 if exponent is None else exponent)
+    tau = 1.0 if exponent is None else exponent
+    if source == OPTIMAL:
+        return OptimalBase(checked_exponent(tau))
+    base = read_base(source, tau)
+    return base if isinstance(base, FrequencyBase) else NumbersOfFile(base)
 
 
 def build(options: PipelineOptions, targets: list[Target], report: str) -> beam.Pipeline:

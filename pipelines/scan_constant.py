@@ -26,10 +26,11 @@ from typing import Any
 from dxbeam import storage
 from dxbeam.commands import program
 from dxbeam.errors import ConfigurationError, OutputError
+from dxbeam.mechanisms import MECHANISMS
 from dxbeam.mechanisms.constants.metric_ratio import metric_ratio
 from dxbeam.mechanisms.constants.record import record_of
 from dxbeam.mechanisms.constants.scan import scan
-from dxbeam.mechanisms.constants.solve import Level, exponents_of, solve
+from dxbeam.mechanisms.constants.solve import Level, check_prefix, exponents_of, solve
 from dxbeam.mechanisms.parameters import checked_epsilon, recorded_settings
 from dxbeam.space.artifact import artifact
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -85,6 +86,7 @@ def scan_constant(argv: Sequence[str]) -> int:
         raise ConfigurationError("give --epsilon, to be guaranteed, or --nominal_epsilon")
     if flags.epsilon and not flags.output:
         raise ConfigurationError("--output is needed with --epsilon; a release reads it")
+    check_prefix(MECHANISMS.get(flags.mechanism))  # before it asks for a language model
 
     def mechanism(epsilon: float) -> Any:
         return mechanism_of(
