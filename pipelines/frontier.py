@@ -14,6 +14,7 @@ it runs on this machine; --dry_run says how many points there are and roughly ho
     --public_input 'news/*.jsonl' attackers know how frequent words are from these public texts
     --context_documents 30        and which words follow which, and read documents of --input
     --attackers learned           and train a network on public text that they release themselves
+    --attacker_model DIR          and bring a language model, in a directory of transformers
     --language_model DIR          fluent and laplace:decode=context among --mechanisms read with it
     --importance stop_words       with santext and tem, under public weights of words
     --most_risk 0.2               the share of words that may be recovered
@@ -39,9 +40,9 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.flags.evaluating import EvaluateOptions
-from dxbeam.commands.flags.measuring import FrontierOptions, MeasureOptions
+from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
-from dxbeam.commands.flags.registry import FRONTIER, SanitizeOptions
+from dxbeam.commands.flags.registry import FRONTIER, AttackedOptions, SanitizeOptions
 from dxbeam.commands.options import parse, require
 from dxbeam.commands.request import check_corpus, check_measured, read_corpus
 from dxbeam.errors import ConfigurationError
@@ -52,12 +53,13 @@ from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.public.importance_file import read_importance
 from dxbeam.transforms.reading.count_words import CountWords
-from dxbeam.transforms.reading.labelled_documents import KnownRuns, LabelledDocuments
+from dxbeam.transforms.reading.labelled_documents import MOST_WORDS, KnownRuns, LabelledDocuments
 
 try:
-    from dxbeam.analysis.attackers import learned
+    from dxbeam.analysis.attackers.models import learned, word_model
+    from dxbeam.analysis.attackers.models.with_model import PUBLIC_WORDS
     from dxbeam.analysis.frontier import compute as frontier
-    from dxbeam.analysis.frontier.cost import expected_seconds
+    from dxbeam.analysis.frontier.cost import expected_seconds, seconds_with_model
     from dxbeam.analysis.frontier.following import Context, LearnFollowing
     from dxbeam.analysis.frontier.page import LEFT_OUT_BECAUSE, PAGE, Asked, WriteFrontier
     from dxbeam.analysis.frontier.transform import (
@@ -106,7 +108,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
-    own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
+    own, shared = options.view_as(AttackedOptions), options.view_as(SanitizeOptions)
     asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
     require(shared, "vocabulary")
     require(options.view_as(OutputOptions), "output")
@@ -121,13 +123,16 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
             "`context_documents` are of `input`, and what follows what is learnt from "
             "`public_input`; name both"
         )
-    if own.attackers:
-        if not own.context_documents:
+    for flag in ("attackers", "attacker_model"):
+        if getattr(own, flag) and not own.context_documents:
             raise ConfigurationError(
-                f"`attackers` {own.attackers} reads documents; say how many, with "
+                f"`{flag}` {getattr(own, flag)} reads documents; say how many, with "
                 "`context_documents`"
             )
+    if own.attackers:
         learned.check_installed()
+    if own.attacker_model:
+        word_model.check_model(own.attacker_model)
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
@@ -178,7 +183,7 @@ def _classifiers() -> Any:
 
 def build(job: FrontierJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
-    own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
+    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
     task = job.options.view_as(EvaluateOptions).task
     seed = job.options.view_as(MeasureOptions).seed
     pipeline = launch.new_pipeline(job.options)
@@ -217,7 +222,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
 
 def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
     """Documents that are read with context, and what follows what in public text."""
-    own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
+    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
     if not own.context_documents:
         return None
     texts = pipeline | "PublicTexts" >> KnownRuns(
@@ -225,7 +230,14 @@ def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
     )
     following = texts | "LearnFollowing" >> LearnFollowing(job.vocabulary.words)
     documents = pipeline | "ContextDocuments" >> _documents(job, own.context_documents)
-    return Context(documents, following, texts if own.attackers else None)
+    with_model = own.attackers or own.attacker_model
+    return Context(
+        documents,
+        following,
+        texts if with_model else None,
+        bool(own.attackers),
+        own.attacker_model or "",
+    )
 
 
 def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocuments:
@@ -239,7 +251,7 @@ def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocumen
 def measure_frontier(argv: Sequence[str]) -> None:
     """Checks the flags, measures, and says where the page is."""
     options = parse(argv, FRONTIER, __doc__ or "")
-    own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
+    own, shared = options.view_as(AttackedOptions), options.view_as(SanitizeOptions)
     output = options.view_as(OutputOptions).output
     job = read_options(options, argv)
     claim.check_empty(output)
@@ -255,6 +267,10 @@ def measure_frontier(argv: Sequence[str]) -> None:
         print(_described(job))
         return
     started = time.monotonic()
+    if own.attacker_model:
+        print(
+            f"The model of --attacker_model reads up to {_words_read(own):,} words at each point."
+        )
     launch.run(pipeline)
     print(
         f"Attacked {len(job.question.mechanisms)} mechanisms in "
@@ -264,7 +280,7 @@ def measure_frontier(argv: Sequence[str]) -> None:
 
 def _described(job: FrontierJob) -> str:
     """What would be measured, and roughly how long that takes."""
-    own, question, corpus = job.options.view_as(FrontierOptions), job.question, job.asked.heading
+    own, question, corpus = job.options.view_as(AttackedOptions), job.question, job.asked.heading
     search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
     seed = job.options.view_as(MeasureOptions).seed
     ids = uniform_sample(own.attacked_words, job.vocabulary.words, seed).ids
@@ -290,7 +306,19 @@ def _described(job: FrontierJob) -> str:
         f"Roughly {duration(seconds)} on {where}"
         + (f", and the {own.task_documents:,} documents of --task on top." if task else ".")
     )
+    if own.attacker_model:
+        words = _words_read(own)
+        seconds = seconds_with_model(own.attacker_model, points * words, search)
+        lines.append(
+            f"The model of --attacker_model reads up to {words:,} words a point, all points in up "
+            f"to {duration(seconds)} on one core."
+        )
     return "\n".join([*lines, "Nothing was written (--dry_run)."])
+
+
+def _words_read(own: AttackedOptions) -> int:
+    """How many words a model reads at a point, at most."""
+    return int(own.context_documents) * MOST_WORDS + PUBLIC_WORDS
 
 
 if __name__ == "__main__":

@@ -53,6 +53,8 @@ from dxbeam.transforms.streams.messages import RecordWindows, SanitizeMessages
 _FLINK = "FlinkRunner"
 _STAYS = "what was published stays, and the same command goes on from there"
 _NATIVE = "use_deprecated_read"
+_NO_TEXTS_KEPT = "--finish_bundle_before_checkpointing"
+"""Else Flink's checkpoints hold raw messages that are on their way from one step to the next."""
 
 
 class Topics(NamedTuple):
@@ -237,7 +239,7 @@ def _prepare(options: PipelineOptions) -> None:
     if standard.runner == _FLINK:
         options.view_as(DebugOptions).add_experiment(_NATIVE)  # Flink keeps Kafka's offsets itself
         seconds = options.view_as(StreamOptions).checkpoint_seconds
-        options._flags.append(f"--checkpointing_interval={1000 * seconds}")
+        options._flags += [f"--checkpointing_interval={1000 * seconds}", _NO_TEXTS_KEPT]
 
 
 @launch.naming_flags

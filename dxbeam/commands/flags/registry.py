@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from apache_beam.options.pipeline_options import PipelineOptions, _BeamArgumentParser
 
+from dxbeam.commands.flags.attackers import AttackerOptions
 from dxbeam.commands.flags.building import BuildLanguageModelOptions, BuildVocabularyOptions
 from dxbeam.commands.flags.corpus import CorpusOptions, RecordOptions
 from dxbeam.commands.flags.decoding import DecodeOptions, DecoderOptions
@@ -43,6 +44,7 @@ TOPICS: tuple[Topic, ...] = (
     AuditOptions,
     MeasureOptions,
     FrontierOptions,
+    AttackerOptions,
     EvaluateOptions,
     DecoderOptions,
     KeyOptions,
@@ -68,6 +70,10 @@ class SanitizeOptions(
     ShardOptions,
 ):
     """The topics of a release of text in one view."""
+
+
+class AttackedOptions(FrontierOptions, AttackerOptions):
+    """The topics of a frontier's attackers in one view."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +220,7 @@ FRONTIER = Command(
     "frontier",
     needed=("vocabulary", "output"),
     takes=(
-        FrontierOptions, "importance", "mechanisms", "epsilons", "rank_cs", "seed",
+        FrontierOptions, AttackerOptions, "importance", "mechanisms", "epsilons", "rank_cs", "seed",
         "language_model", "task", *_CORPUS_AND_WORDS,
     ),
     meanings=_ANY_CORPUS,
