@@ -23,7 +23,6 @@ Any Beam runner takes the job with --runner.
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,22 +36,20 @@ from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.flags.evaluating import AuditOptions
 from dxbeam.commands.flags.registry import AUDIT, SanitizeOptions
+from dxbeam.commands.jobs.audit import report_place
 from dxbeam.commands.options import parse
-from dxbeam.errors import ConfigurationError, OutputError
+from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import parse_parameters
 from dxbeam.mechanisms.constants.exact_constant import CONSTANTS, EXACT
 from dxbeam.mechanisms.parameters import checked_choice
-from dxbeam.mechanisms.public.base_measure import FREQUENCY as BASE_BY_FREQUENCY
-from dxbeam.mechanisms.public.base_measure import FrequencyBase
-from dxbeam.mechanisms.public.importance import FREQUENCY, FrequencyWeights
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.text.decoding.decoder import decoder_of
-from dxbeam.text.public.importance_file import read_importance
 from dxbeam.transforms.expected import Expected
 from dxbeam.transforms.progress import Progress
 
 try:
     from dxbeam.audit import report as audit_report
+    from dxbeam.audit.public_settings import WHOSE_EPSILON, audited_base, audited_importance
     from dxbeam.audit.report import AuditRun, Public, Target, Task
     from dxbeam.audit.subject import SMALL, STANDARD, Finding
 except ImportError:
@@ -61,8 +58,6 @@ except ImportError:
 PARTS = "parts"
 """What progress is counted in."""
 
-_WHOSE = "whether epsilon is that of any vocabulary, or of each that the audit makes up"
-
 
 def chosen_targets(options: PipelineOptions) -> list[Target]:
     """The mechanisms, with their parameters, that the flags ask to audit."""
@@ -70,9 +65,9 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
     parameters = parse_parameters(shared.parameters)
     decoder = decoder_of(shared.decode, shared.decode_loss)  # the audit makes up its models
     public = Public(
-        _importance(shared.importance) if shared.importance else None,
-        _base(shared.base, shared.base_exponent),
-        checked_choice("--constant", shared.constant, CONSTANTS, _WHOSE) == EXACT,
+        audited_importance(shared.importance) if shared.importance else None,
+        audited_base(shared.base, shared.base_exponent),
+        checked_choice("--constant", shared.constant, CONSTANTS, WHOSE_EPSILON) == EXACT,
     )
     any_setting = parameters or shared.epsilon is not None or decoder or any(public)
     if shared.mechanism == "all" and any_setting:
@@ -93,31 +88,6 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
         public,
         decoder,
     )
-
-
-def _importance(source: str) -> FrequencyWeights:
-    """The weights that a mechanism is audited with: those that every vocabulary has."""
-    weights = read_importance(source) if source.partition("=")[0] == FREQUENCY else None
-    if not isinstance(weights, FrequencyWeights):
-        raise ConfigurationError(
-            f"--importance {source}: the audit makes up its words, and no list names them; give "
-            f"{FREQUENCY}, or {FREQUENCY}=LARGEST for another largest weight than 10"
-        )
-    return weights
-
-
-def _base(source: str | None, exponent: float | None) -> FrequencyBase | None:
-    """The base measure that a mechanism is audited with: one that every vocabulary has."""
-    if source is None:
-        if exponent is not None:
-            raise ConfigurationError("--base_exponent is only of use with --base; leave it out")
-        return None
-    if source != BASE_BY_FREQUENCY:
-        raise ConfigurationError(
-            f"--base {source}: the audit makes up its words, and no file names them; give "
-            f"{BASE_BY_FREQUENCY}"
-        )
-    return FrequencyBase(1.0 if exponent is None else exponent)
 
 
 def build(options: PipelineOptions, targets: list[Target], report: str) -> beam.Pipeline:
@@ -157,21 +127,11 @@ def _write(path: str, targets: list[Target], runs: Iterable[AuditRun]) -> str:
     return path
 
 
-def _unused_report() -> str:
-    """The first of audit.json, audit-2.json and so on that is not there."""
-    names = itertools.chain(["audit.json"], map("audit-{}.json".format, itertools.count(2)))
-    return next(name for name in names if not storage.exists(name))
-
-
 def audit(argv: Sequence[str]) -> None:
     """Checks the flags, runs, prints the verdicts; exits with 1 where a claim failed."""
     options = parse(argv, AUDIT, __doc__ or "")
     targets = chosen_targets(options)
-    report = options.view_as(AuditOptions).report or _unused_report()
-    if (reason := storage.why_no_file(report)) is not None:
-        raise OutputError(f"--report {report} cannot be written: {reason}")
-    if storage.exists(report):
-        raise OutputError(f"--report {report} is there already; choose another, or delete it")
+    report = report_place(options.view_as(AuditOptions).report)
     if options.view_as(TestOptions).dry_run:
         tested = ", ".join(target.name for target in targets)
         print(f"Would test {tested}, and write {report} (--dry_run).")

@@ -111,6 +111,11 @@ class Account:
     max_epsilon: float | None
 
 
+def key_fingerprint(key_uri: str) -> str:
+    """The fingerprint of a key that is kept."""
+    return fingerprint(read_key(key_uri))
+
+
 def account(
     path: str | None,
     corpus: str | None,
@@ -166,7 +171,7 @@ def account(
         mechanism=mechanism,
         configuration=settings.digest(vocabulary),
         vocabulary=vocabulary,
-        key=fingerprint(read_key(key_uri)) if key_uri else "",
+        key=key_fingerprint(key_uri) if key_uri else "",
     )
     return Account(str(path), entry, max_epsilon)
 
