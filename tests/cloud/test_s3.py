@@ -5,6 +5,7 @@ The server checks the signature of every request, and knows one account.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import socket
@@ -21,7 +22,7 @@ import pytest
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.release import claim, ledger, manifest
-from dxbeam.storage import cloud_access
+from dxbeam.storage import s3 as s3_store
 from tests.support import tiny
 from tests.support.ledgers import entry
 
@@ -82,7 +83,7 @@ def s3(server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Any:
 
     for name, value in server.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(cloud_access, "_let_in", set())
+    monkeypatch.setattr(s3_store, "_let_in", set())
     client = boto3.client("s3")
     client.create_bucket(Bucket=BUCKET)
     for found in client.list_objects_v2(Bucket=BUCKET).get("Contents", []):
@@ -103,7 +104,7 @@ def test_the_server_checks_credentials(s3: Any, monkeypatch: pytest.MonkeyPatch)
         storage.create_once(_path("b"), b"1")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
-    cloud_access._let_in.clear()
+    s3_store._let_in.clear()
     with pytest.raises(ConfigurationError, match="there are no AWS credentials"):
         storage.read(_path("a"))
 
@@ -126,6 +127,27 @@ def test_files_are_written_listed_moved_and_deleted(s3: Any) -> None:
     storage.delete(_path("a"))
     storage.delete(_path("a"))
     assert storage.first_file_below(_path("a")) is None
+
+
+@pytest.mark.parametrize("name", ["a", "a.gz"])
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_write_that_fails_before_its_first_byte_leaves_nothing(
+    s3: Any, name: str, compress: bool
+) -> None:
+    def fail() -> None:
+        with storage.open_write(_path(name), compress):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    storage.open_write(_path(name), compress)  # and nobody closes it
+    gc.collect()
+    assert "Contents" not in s3.list_objects_v2(Bucket=BUCKET)
+    assert "Uploads" not in s3.list_multipart_uploads(Bucket=BUCKET)
+    with storage.open_write(_path(name), compress):
+        pass
+    with storage.open_read(_path(name), decompress=True) as file:
+        assert file.read() == b""
 
 
 @pytest.mark.slow
@@ -173,7 +195,9 @@ def test_a_ledger_takes_each_line_once_and_keeps_its_cap(s3: Any) -> None:
     assert ledger.spent(ledger.read(path), "notes") == (30.0, 0)
 
 
-def test_a_store_that_ignores_conditions_is_refused(s3: Any) -> None:
+def test_a_store_that_ignores_conditions_is_refused(
+    s3: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Careless:
         def put_object(self, IfNoneMatch: str, **written: Any) -> None:  # noqa: N803
             s3.put_object(**written)
@@ -181,8 +205,10 @@ def test_a_store_that_ignores_conditions_is_refused(s3: Any) -> None:
         def delete_object(self, **named: Any) -> None:
             s3.delete_object(**named)
 
+    monkeypatch.setattr(s3_store, "_client", Careless)
     with pytest.raises(OSError, match="writes over objects although it is asked not to"):
-        cloud_access.create_on_s3(Careless(), _path("x"), b"1")
+        storage.create_once(_path("x"), b"1")
+    monkeypatch.undo()
     assert "Contents" not in s3.list_objects_v2(Bucket=BUCKET)
 
 
