@@ -10,9 +10,9 @@ from dxbeam import storage
 from dxbeam.corpus.files import CorpusFile
 from dxbeam.corpus.formats import FORMATS, CorpusFormat
 from dxbeam.errors import ConfigurationError, OutputError
-from dxbeam.release.ledger import key_fingerprint
 from dxbeam.release.manifest import DECODING, RELEASE
 from dxbeam.release.places import comparable
+from dxbeam.release.request import key_fingerprint
 from dxbeam.release.verification.recorded_contents import is_rewritten
 from dxbeam.release.verification.verify import verify_release
 

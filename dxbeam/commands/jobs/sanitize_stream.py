@@ -21,7 +21,7 @@ from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import language_model_handle
 from dxbeam.language.handle import LanguageModelHandle
-from dxbeam.release import ledger, places
+from dxbeam.release import places, request
 from dxbeam.release.streams.window_records import StreamRelease, describe, stream_name
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -139,7 +139,7 @@ def _release(
         options.view_as(OutputOptions).output, flags.metrics_output
     )
     places.keep_out(output, {"key_uri": flags.key_uri, "ledger": account.ledger})
-    key = ledger.key_fingerprint(flags.key_uri)
+    key = request.key_fingerprint(flags.key_uri)
     name = stream_name(account.corpus_id or topics.read, key, settings.digest(vocabulary.digest))
     content = describe(
         name,
@@ -149,7 +149,7 @@ def _release(
         message_format.keep_fields,
         {"topics": {"released": topics.released, "dead_letters": topics.dead_letters}},
     )
-    entered = ledger.account(
+    entered = request.account(
         account.ledger,
         account.corpus_id,
         account.max_epsilon,
