@@ -15,10 +15,9 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any
 
-from dxbeam.errors import ConfigurationError, described
-from dxbeam.guarantees import Guarantee
+from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.capabilities import (
     AddsNoise,
     ChoosesWords,
@@ -28,16 +27,7 @@ from dxbeam.mechanisms.capabilities import (
     ScalesNoise,
     WeighsWords,
 )
-from dxbeam.mechanisms.channels.noise_density import NoiseDensity
-from dxbeam.mechanisms.channels.word_channel import WordChannel
-from dxbeam.mechanisms.constants.exact_constant import ExactConstant
 from dxbeam.mechanisms.parameters import choices_of, parse_parameters
-from dxbeam.mechanisms.public.base_measure import BaseMeasure
-from dxbeam.mechanisms.public.importance import Importance
-from dxbeam.mechanisms.public.public_model import PublicModel
-from dxbeam.mechanisms.sampling.noise import Floats
-from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
 
 __all__ = [

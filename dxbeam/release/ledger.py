@@ -22,6 +22,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, OutputError
@@ -33,6 +34,21 @@ from dxbeam.release.ledger_lines import (
     next_line,
     whole_lines,
 )
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a run needs to enter its release into the ledger.
+
+    Attributes:
+      path: the ledger.
+      entry: the run's first line.
+      max_epsilon: what all releases of the corpus may add up to; None for no cap.
+    """
+
+    path: str
+    entry: Entry
+    max_epsilon: float | None
 
 
 def read(path: str) -> list[Entry]:

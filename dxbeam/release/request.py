@@ -13,27 +13,12 @@ from dxbeam.corpus.reading import check_readable
 from dxbeam.documents import dead_letter_cap
 from dxbeam.errors import ConfigurationError
 from dxbeam.keys import fingerprint, read_key
-from dxbeam.release.ledger import check_cap
+from dxbeam.release.ledger import Account, check_cap
 from dxbeam.release.ledger_lines import BEGUN, Entry
 from dxbeam.release.manifest import ReleaseJob, Settings, now
 from dxbeam.release.run import dead_letters_after_failure
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.repair import Repair
-
-
-@dataclass(frozen=True)
-class Account:
-    """What a run needs to enter its release into the ledger.
-
-    Attributes:
-      path: the ledger.
-      entry: the run's first line.
-      max_epsilon: what all releases of the corpus may add up to; None for no cap.
-    """
-
-    path: str
-    entry: Entry
-    max_epsilon: float | None
 
 
 def key_fingerprint(key_uri: str) -> str:

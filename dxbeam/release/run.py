@@ -21,7 +21,7 @@ from typing import Any
 from dxbeam import storage
 from dxbeam.errors import DxbeamError, OutputError
 from dxbeam.release import claim, ledger, manifest
-from dxbeam.release.request import Account
+from dxbeam.release.ledger import Account
 
 METRICS, GROUPS, DEAD_LETTERS = "metrics.json", "metrics.parquet", "dead_letters.jsonl"
 """Files in the place for metrics, computed from the raw text."""

@@ -22,8 +22,9 @@ from dxbeam.corpus.reading import describe_left_out
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
 from dxbeam.release import manifest
+from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import PROJECTION, SENSITIVITY
-from dxbeam.release.request import Account, ReleaseRequest
+from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import Run
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle

@@ -28,8 +28,9 @@ from dxbeam.mechanisms.public.base_measure import ListedBase
 from dxbeam.mechanisms.public.importance import WordWeights
 from dxbeam.release import plan, usefulness
 from dxbeam.release.context import Pair, as_dicts, in_context
+from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import ReleaseJob
-from dxbeam.release.request import Account, ReleaseRequest
+from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import METRICS, Run
 from dxbeam.release.unknown_words import cause_in_corpus
 from dxbeam.space.artifact import artifact

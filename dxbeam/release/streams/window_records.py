@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 from dxbeam import storage
 from dxbeam.errors import OutputError
 from dxbeam.release import ledger
+from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import Settings, unprotected, versions
-from dxbeam.release.request import Account
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.tally import Tally
 

@@ -10,7 +10,7 @@ import pytest
 
 from dxbeam.errors import OutputError
 from dxbeam.release import ledger
-from dxbeam.release.request import Account
+from dxbeam.release.ledger import Account
 from dxbeam.release.streams.window_records import (
     StreamRelease,
     Window,
