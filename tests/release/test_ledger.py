@@ -281,7 +281,7 @@ def test_the_check_of_a_ledger_is_linear_in_its_lines(
 
     Path(path).parent.mkdir()
     monkeypatch.setattr(ledger_lines.Entry, "content", content)
-    monkeypatch.setattr(ledger.hashlib, "sha256", _CountedHash)
+    monkeypatch.setattr(ledger_lines.hashlib, "sha256", _CountedHash)
     for count in (200, 400):
         Path(path).write_bytes(b"".join(lines[:count]))
         _CountedHash.bytes_hashed = 0
