@@ -10,6 +10,7 @@ large corpus over workers, which must be able to write to --output.
 
     --order 3                     triples of words as well: better, and several times the size
     --prune 1                     without pairs and triples that occur once: far smaller
+    --exponent 1.25               for fluent: probable words become more so, rare ones less
     --arpa model.arpa.gz          a published model instead of --input, as KenLM and SRILM write it
 
 The text must be public: a model made from the private corpus voids the guarantee.

@@ -14,6 +14,7 @@ it runs on this machine; --dry_run says how many points there are and roughly ho
     --public_input 'news/*.jsonl' attackers know how frequent words are from these public texts
     --context_documents 30        and which words follow which, and read documents of --input
     --attackers learned           and train a network on public text that they release themselves
+    --attacker_model DIR          and bring a language model, in a directory of transformers
     --language_model DIR          fluent and laplace:decode=context among --mechanisms read with it
     --importance stop_words       with santext and tem, under public weights of words
     --most_risk 0.2               the share of words that may be recovered
@@ -38,9 +39,9 @@ from apache_beam.options.pipeline_options import TestOptions
 from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.flags.evaluating import EvaluateOptions
-from dxbeam.commands.flags.measuring import FrontierOptions, MeasureOptions
+from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
-from dxbeam.commands.flags.registry import FRONTIER, SanitizeOptions
+from dxbeam.commands.flags.registry import FRONTIER, AttackedOptions, SanitizeOptions
 from dxbeam.commands.options import parse
 from dxbeam.commands.request import read_corpus
 from dxbeam.transforms.reading.labelled_documents import KnownRuns
@@ -55,6 +56,7 @@ try:
         documents_of,
         read_options,
         words_of,
+        words_read,
     )
     from dxbeam.analysis.frontier.page import LEFT_OUT_BECAUSE, PAGE, WriteFrontier
     from dxbeam.analysis.frontier.transform import MeasureFrontier, PlanFrontier
@@ -70,7 +72,7 @@ except ImportError:
 
 def build(job: FrontierJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
-    own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
+    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
     task = job.options.view_as(EvaluateOptions).task
     seed = job.options.view_as(MeasureOptions).seed
     pipeline = launch.new_pipeline(job.options)
@@ -105,7 +107,7 @@ def build(job: FrontierJob) -> beam.Pipeline:
 
 def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
     """Documents that are read with context, and what follows what in public text."""
-    own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
+    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
     if not own.context_documents:
         return None
     texts = pipeline | "PublicTexts" >> KnownRuns(
@@ -113,7 +115,13 @@ def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
     )
     following = texts | "LearnFollowing" >> LearnFollowing(job.vocabulary.words)
     documents = pipeline | "ContextDocuments" >> documents_of(job, own.context_documents)
-    return Context(documents, following, texts if own.attackers else None)
+    return Context(
+        documents,
+        following,
+        texts if own.attackers or own.attacker_model else None,
+        bool(own.attackers),
+        own.attacker_model or "",
+    )
 
 
 @launch.naming_flags
@@ -128,6 +136,8 @@ def measure_frontier(argv: Sequence[str]) -> None:
     if options.view_as(TestOptions).dry_run:
         print(described(job))
         return
+    if words := words_read(options):
+        print(f"The model of --attacker_model reads up to {words:,} words at each point.")
     started = time.monotonic()
     launch.run(pipeline)
     print(

@@ -30,7 +30,8 @@ from dxbeam.commands.jobs.scan_constant import (
     solve_and_keep,
 )
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms.constants.solve import exponents_of
+from dxbeam.mechanisms import MECHANISMS
+from dxbeam.mechanisms.constants.solve import check_prefix, exponents_of
 from dxbeam.space.artifact import artifact
 from dxbeam.text.plain_settings import mechanism_of
 
@@ -45,6 +46,7 @@ def scan_constant(argv: Sequence[str]) -> int:
         raise ConfigurationError("give --epsilon, to be guaranteed, or --nominal_epsilon")
     if flags.epsilon and not flags.output:
         raise ConfigurationError("--output is needed with --epsilon; a release reads it")
+    check_prefix(MECHANISMS.get(flags.mechanism))  # before it asks for a language model
 
     def mechanism(epsilon: float) -> Any:
         return mechanism_of(

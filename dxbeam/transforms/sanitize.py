@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 import apache_beam as beam
 from apache_beam import pvalue, typehints
+from apache_beam.transforms.error_handling import ErrorHandler
 from apache_beam.typehints.row_type import RowTypeConstraint
 
 from dxbeam.documents import (
@@ -28,10 +29,11 @@ from dxbeam.text.candidates import CANDIDATES
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.public.public_model import with_model
 from dxbeam.text.tally import Tally
+from dxbeam.transforms.exceptions import WithExceptionHandling
 from dxbeam.transforms.reading.corpus_digest import AddTags
 from dxbeam.transforms.reading.sources import REJECTED, repeated_ids
 from dxbeam.transforms.sanitize_rows import TAGS, TALLIES, SanitizeDoFn, Unchanged
-from dxbeam.transforms.secret_key import KeptKey, key_fingerprint, layout_key_of, obtain_secret_key
+from dxbeam.transforms.secret_key import kept_key, key_fingerprint, layout_key_of, obtain_secret_key
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
 beam.coders.registry.register_coder(LanguageModelHandle, beam.coders.RowCoder)
@@ -45,8 +47,10 @@ class SanitizedDocuments(NamedTuple):
       rejected: PCollection[Rejected], records that could not be used; where and why, never the
         text.
       tallies: PCollection[tuple[str, Tally]], the group and the counts of each document.
-      key_fingerprint: PCollection[str], one element that names the key.
-      layout_key: PCollection[bytes], one element for WriteShards, which needs it for bags of words.
+      key_fingerprint: PCollection[str], one element that names the key; None where nothing is
+        broadcast.
+      layout_key: PCollection[bytes], one element for WriteShards, which needs it for bags of words;
+        None where nothing is broadcast.
       corpus_digest: PCollection[str], if it was asked for, else None: one element that names the
         documents under this key and configuration, however they are ordered and divided. It is a
         sum of keyed digests, so without the key it says nothing of them.
@@ -165,13 +169,15 @@ class SanitizeDocuments(beam.PTransform):
 
     def expand(self, documents: pvalue.PCollection) -> SanitizedDocuments:
         """Draws the key, broadcasts it and the vocabulary's handle, sanitizes."""
-        pipeline = documents.pipeline
-        secret_key = obtain_secret_key(pipeline, self._key_uri)
         if self._broadcast:
-            handle, model = self._broadcast_handles(pipeline)
+            secret_key = obtain_secret_key(documents.pipeline, self._key_uri)
+            handle, model = self._broadcast_handles(documents.pipeline)
             key: Any = pvalue.AsSingleton(secret_key)
         else:
-            handle, model, key = self._handle, self._language_model, KeptKey(str(self._key_uri))
+            # No step but those of the stream: Flink restarts what is connected with a failure, and
+            # steps that are not would keep Beam from giving a lost worker up.
+            secret_key = None
+            handle, model, key = self._handle, self._language_model, kept_key(str(self._key_uri))
         sanitize = SanitizeDoFn(
             self._configuration,
             self._keep_fields,
@@ -202,10 +208,23 @@ class SanitizeDocuments(beam.PTransform):
             tallies=results[TALLIES]
             | "PassTallies"
             >> beam.ParDo(Unchanged()).with_output_types(typehints.Tuple[str, Tally]),
-            key_fingerprint=key_fingerprint(secret_key),
-            layout_key=layout_key_of(secret_key),
+            key_fingerprint=key_fingerprint(secret_key) if self._broadcast else None,
+            layout_key=layout_key_of(secret_key) if self._broadcast else None,
             corpus_digest=corpus_digest,
         )
+
+    def with_exception_handling(
+        self,
+        main_tag: str = "good",
+        dead_letter_tag: str = "bad",
+        error_handler: ErrorHandler | None = None,
+    ) -> beam.PTransform:
+        """As Beam's own transforms: ``good, bad = rows | sanitize.with_exception_handling()``.
+
+        Rejected records are rejected in any case; this only names them as Beam does. See
+        ``WithExceptionHandling``.
+        """
+        return WithExceptionHandling(self, main_tag, dead_letter_tag, error_handler)
 
     @property
     def keeps_key(self) -> bool:

@@ -141,3 +141,14 @@ def test_beams_own_service_is_asked_where_no_other_is_named() -> None:
     assert "expansion-service" in str(vars(service))
     assert kafka.Kafka("h:1", expansion_service="h:2")._service == "h:2"
     assert sys.modules["apache_beam.io.kafka"]
+
+
+def test_flink_keeps_no_raw_message_in_its_checkpoints(flags: dict[str, str]) -> None:
+    """Bundles end, and all is handed on, before the state is kept."""
+    argv = [*_argv(flags), "--runner=FlinkRunner", "--checkpoint_seconds=7"]
+    options = parse(argv, SANITIZE_STREAM, "")
+    launcher._prepare(options)
+    assert options._flags[-2:] == [
+        "--checkpointing_interval=7000",
+        "--finish_bundle_before_checkpointing",
+    ]

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from dxbeam.analysis.attackers import learned
+from dxbeam.analysis.attackers.models import learned, word_model
+from dxbeam.analysis.attackers.models.with_model import PUBLIC_WORDS
 from dxbeam.analysis.frontier import compute as frontier
-from dxbeam.analysis.frontier.cost import expected_seconds
+from dxbeam.analysis.frontier.cost import expected_seconds, seconds_with_model
 from dxbeam.analysis.frontier.page import Asked
 from dxbeam.analysis.frontier.transform import (
     followed,
@@ -24,9 +25,9 @@ from dxbeam.analysis.measure.word_sample import uniform_sample
 from dxbeam.analysis.pages.page import heading
 from dxbeam.commands import launch
 from dxbeam.commands.flags.evaluating import EvaluateOptions
-from dxbeam.commands.flags.measuring import FrontierOptions, MeasureOptions
+from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
-from dxbeam.commands.flags.registry import SanitizeOptions
+from dxbeam.commands.flags.registry import AttackedOptions, SanitizeOptions
 from dxbeam.commands.options import require
 from dxbeam.commands.request import check_corpus, check_measured, read_corpus
 from dxbeam.errors import ConfigurationError
@@ -38,7 +39,7 @@ from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.public.importance_file import read_importance
 from dxbeam.transforms.reading.count_words import CountWords
-from dxbeam.transforms.reading.labelled_documents import LabelledDocuments
+from dxbeam.transforms.reading.labelled_documents import MOST_WORDS, LabelledDocuments
 
 
 class FrontierJob(NamedTuple):
@@ -65,7 +66,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
-    own, shared = options.view_as(FrontierOptions), options.view_as(SanitizeOptions)
+    own, shared = options.view_as(AttackedOptions), options.view_as(SanitizeOptions)
     asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
     require(shared, "vocabulary")
     require(options.view_as(OutputOptions), "output")
@@ -105,7 +106,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     return FrontierJob(options, question, vocabulary, asked)
 
 
-def _refuse_contradictions(own: FrontierOptions, shared: SanitizeOptions, task: str | None) -> None:
+def _refuse_contradictions(own: AttackedOptions, shared: SanitizeOptions, task: str | None) -> None:
     frontier.best_within([], own.most_risk)
     if task and not shared.input:
         raise ConfigurationError(f"`task` {task} is a field of documents; name them with `input`")
@@ -116,13 +117,16 @@ def _refuse_contradictions(own: FrontierOptions, shared: SanitizeOptions, task: 
             "`context_documents` are of `input`, and what follows what is learnt from "
             "`public_input`; name both"
         )
-    if own.attackers:
-        if not own.context_documents:
+    for flag in ("attackers", "attacker_model"):
+        if getattr(own, flag) and not own.context_documents:
             raise ConfigurationError(
-                f"`attackers` {own.attackers} reads documents; say how many, with "
+                f"`{flag}` {getattr(own, flag)} reads documents; say how many, with "
                 "`context_documents`"
             )
+    if own.attackers:
         learned.check_installed()
+    if own.attacker_model:
+        word_model.check_model(own.attacker_model)
 
 
 def check(job: FrontierJob) -> None:
@@ -131,7 +135,7 @@ def check(job: FrontierJob) -> None:
     Raises:
       DxbeamError: the output is in use, a corpus cannot be read, or a word is missing.
     """
-    own, shared = job.options.view_as(FrontierOptions), job.options.view_as(SanitizeOptions)
+    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
     output = job.options.view_as(OutputOptions).output
     claim.check_empty(output)
     if shared.input:
@@ -169,7 +173,7 @@ def classifiers() -> Any:
 
 def described(job: FrontierJob) -> str:
     """What would be measured, and roughly how long that takes."""
-    own, question, corpus = job.options.view_as(FrontierOptions), job.question, job.asked.heading
+    own, question, corpus = job.options.view_as(AttackedOptions), job.question, job.asked.heading
     search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
     seed = job.options.view_as(MeasureOptions).seed
     ids = uniform_sample(own.attacked_words, job.vocabulary.words, seed).ids
@@ -195,4 +199,16 @@ def described(job: FrontierJob) -> str:
         f"Roughly {duration(seconds)} on {where}"
         + (f", and the {own.task_documents:,} documents of --task on top." if task else ".")
     )
+    if words := words_read(job.options):
+        seconds = seconds_with_model(own.attacker_model, points * words, search)
+        lines.append(
+            f"The model of --attacker_model reads up to {words:,} words a point, all points in up "
+            f"to {duration(seconds)} on one core."
+        )
     return "\n".join([*lines, "Nothing was written (--dry_run)."])
+
+
+def words_read(options: PipelineOptions) -> int:
+    """How many words a model of the attacker's reads at a point, at most; 0 without one."""
+    own = options.view_as(AttackedOptions)
+    return int(own.context_documents) * MOST_WORDS + PUBLIC_WORDS if own.attacker_model else 0

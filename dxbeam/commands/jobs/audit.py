@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+from typing import Any
 
 from dxbeam import storage
 from dxbeam.errors import OutputError
@@ -24,3 +26,10 @@ def report_place(named: str | None) -> str:
     if storage.exists(report):
         raise OutputError(f"--report {report} is there already; choose another, or delete it")
     return report
+
+
+def write_report(path: str, report: dict[str, Any]) -> str:
+    """Writes a report where none is; returns where."""
+    content = json.dumps(report, indent=1, ensure_ascii=False)
+    storage.create_once(path, (content + "\n").encode())
+    return path

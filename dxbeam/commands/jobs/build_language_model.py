@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -20,6 +21,7 @@ from dxbeam.language.artifact import write_language_model
 from dxbeam.language.artifact_manifest import LANGUAGE_MODEL
 from dxbeam.language.casings import kept_casings
 from dxbeam.language.counts import check_order
+from dxbeam.language.exponent import check_exponent, raised
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.kneser_ney import smooth
 from dxbeam.language.model import LanguageModel
@@ -62,6 +64,7 @@ def check(options: PipelineOptions) -> VocabularyHandle:
     for name in ("held_out", "unseen_mass"):
         if not 0 <= getattr(flags, name) < 1:
             raise ConfigurationError(f"--{name} is a share, from 0 to less than 1")
+    check_exponent(flags.exponent)
     claim.check_empty(options.view_as(OutputOptions).output)
     vocabulary = artifact.handle(shared.vocabulary)
     check_order(flags.order, vocabulary.words)
@@ -82,7 +85,8 @@ def store_counted(options: PipelineOptions, vocabulary: Vocabulary) -> LanguageM
     flags, shared = options.view_as(BuildLanguageModelOptions), options.view_as(SanitizeOptions)
     place, words = counts_place(options), len(vocabulary)
     counts = read_counts(place, TRAINING, words, flags.order)
-    model = LanguageModel(words, vocabulary.content_digest, smooth(counts, flags.prune))
+    numbers = raised(smooth(counts, flags.prune), flags.exponent)
+    model = LanguageModel(words, vocabulary.content_digest, numbers)
     last = counts.codes % (words + 2)
     held_out = read_counts(place, HELD_OUT, words, flags.order)
     casings = kept_casings(read_casings(place), vocabulary) if vocabulary.lowercase else None
@@ -92,6 +96,7 @@ def store_counted(options: PipelineOptions, vocabulary: Vocabulary) -> LanguageM
         casings,
         rules={"words": tokenization.RULE, "sentences": SENTENCES},
         prune=flags.prune,
+        **_power(flags.exponent),
         counted={
             "documents": read_documents(place, TRAINING),
             "words": int(counts.counts.sum()),
@@ -113,6 +118,11 @@ def store_counted(options: PipelineOptions, vocabulary: Vocabulary) -> LanguageM
     )
 
 
+def _power(exponent: float) -> dict[str, float]:
+    """What the manifest says of the exponent; nothing of 1."""
+    return {} if exponent == 1 else {"exponent": exponent}
+
+
 def _stored(model: LanguageModel) -> dict[str, int]:
     triples = model.numbers.triples
     stored = {"pairs": len(model.numbers.pairs)}
@@ -123,11 +133,13 @@ def store_arpa(options: PipelineOptions, vocabulary: Vocabulary) -> LanguageMode
     """Reads a published model, and writes it for the vocabulary."""
     flags = options.view_as(BuildLanguageModelOptions)
     read = read_arpa(flags.arpa, vocabulary, flags.order, flags.unseen_mass, _is_word)
+    numbers = raised(read.model.numbers, flags.exponent)
     digest, size = storage.sha256(flags.arpa)
     return write_language_model(
         options.view_as(OutputOptions).output,
-        read.model,
+        dataclasses.replace(read.model, numbers=numbers),
         None,
+        **_power(flags.exponent),
         rules={"words": tokenization.RULE, "sentences": SENTENCES},
         counted={**read.facts, **_stored(read.model)},
         unseen_mass=flags.unseen_mass,
