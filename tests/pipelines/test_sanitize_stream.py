@@ -129,7 +129,7 @@ def test_a_stream_that_fails_does_not_say_that_nothing_was_released(
     def fail(_: object) -> None:
         raise RuntimeError("the engine\nlost all its workers")
 
-    monkeypatch.setattr(launcher, "_prepare", lambda _: None)
+    monkeypatch.setattr(launcher, "prepare", lambda _: None)
     monkeypatch.setattr(launcher, "build", lambda _: None)
     monkeypatch.setattr(launcher.launch, "run", fail)
     with pytest.raises(RunError, match=r"what was published stays.*: lost all its workers"):
