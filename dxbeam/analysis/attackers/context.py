@@ -51,7 +51,7 @@ class Candidates(NamedTuple):
 
 
 def candidates_for(channel: Channel, released: Ids, count: int = CANDIDATES) -> Candidates:
-    """The most probable words given each released word only.
+    """The most probable words given each released word only, and this word itself.
 
     Args:
       channel: what is known or estimated.
@@ -63,7 +63,10 @@ def candidates_for(channel: Channel, released: Ids, count: int = CANDIDATES) -> 
     outputs, which = np.unique(released, return_inverse=True)
     ids, posterior = np.empty((len(outputs), count), np.int64), np.empty((len(outputs), count))
     for part, joint in channel.joint(outputs):
-        ids[part] = [most_probable(row, count) for row in joint]
+        best = np.array([most_probable(row, count) for row in joint])
+        missing = ~(best == outputs[part, None]).any(axis=1)
+        best[missing, -1] = outputs[part][missing]
+        ids[part] = best
         posterior[part] = np.take_along_axis(joint, ids[part], axis=1)
         posterior[part] /= joint.sum(axis=1, keepdims=True)
     return Candidates(ids[which], posterior[which], shares[ids][which])

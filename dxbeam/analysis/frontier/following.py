@@ -18,11 +18,15 @@ class Context(NamedTuple):
       following: PCollection[WordPairs] of one, which words follow which in public text.
       texts: PCollection[int64 arrays], the public text itself, where an attacker releases it to
         learn from; None where none does.
+      learned: whether an attacker trains a network.
+      model: the directory of the model that an attacker brings; "" for none.
     """
 
     documents: pvalue.PCollection
     following: pvalue.PCollection
     texts: pvalue.PCollection | None = None
+    learned: bool = False
+    model: str = ""
 
 
 class LearnFollowing(beam.PTransform):

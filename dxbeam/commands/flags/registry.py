@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from apache_beam.options.pipeline_options import PipelineOptions, _BeamArgumentParser
 
+from dxbeam.commands.flags.attackers import AttackerOptions
 from dxbeam.commands.flags.building import BuildLanguageModelOptions, BuildVocabularyOptions
 from dxbeam.commands.flags.corpus import CorpusOptions, RecordOptions
 from dxbeam.commands.flags.decoding import DecodeOptions, DecoderOptions
@@ -43,6 +44,7 @@ TOPICS: tuple[Topic, ...] = (
     AuditOptions,
     MeasureOptions,
     FrontierOptions,
+    AttackerOptions,
     EvaluateOptions,
     DecoderOptions,
     KeyOptions,
@@ -68,6 +70,10 @@ class SanitizeOptions(
     ShardOptions,
 ):
     """The topics of a release of text in one view."""
+
+
+class AttackedOptions(FrontierOptions, AttackerOptions):
+    """The topics of a frontier's attackers in one view."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +138,14 @@ AUDIT = Command(
     needed=(),
     takes=(
         AuditOptions, "mechanism", "epsilon", "parameters", "importance", "base", "base_exponent",
-        "constant", "rank_c", "decode", "decode_loss", ProcessOptions,
+        "constant", "rank_c", "decode", "decode_loss", "language_model", ProcessOptions,
     ),
     meanings={
+        "base": "audit santext or tem under a public base measure: frequency; optimal, the one "
+        "that loses least in each vocabulary that the audit makes up; or a file, whose numbers are "
+        "spread over its words (default: every word counts the same)",
+        "language_model": "audit fluent with this public model, cut to the words that the audit "
+        "makes up: what dxbeam build-language-model wrote, or demo (default: none)",
         "decode": "audit whole documents that are read by a language model, which the audit "
         "makes up: prior or context, as in dxbeam sanitize (default nearest: what is drawn)",
         "decode_loss": "with --decode prior or context: 'word' (default) or 'distance', as in "
@@ -209,7 +220,7 @@ FRONTIER = Command(
     "frontier",
     needed=("vocabulary", "output"),
     takes=(
-        FrontierOptions, "importance", "mechanisms", "epsilons", "rank_cs", "seed",
+        FrontierOptions, AttackerOptions, "importance", "mechanisms", "epsilons", "rank_cs", "seed",
         "language_model", "task", *_CORPUS_AND_WORDS,
     ),
     meanings=_ANY_CORPUS,
