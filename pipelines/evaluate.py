@@ -11,6 +11,8 @@ and attackers.parquet: which names and numbers stayed.
     --attack author       how well they tell this field from it, as an attacker would
     --reidentify 2000     how well this many documents are found again by their releases
     --entities spans      which spans of text, named by this field, stayed as they were
+    --context_documents N attackers with a model read this many documents and know --public_input:
+                          --attackers learned, --attacker_model DIR, --attacker_endpoint URL
     --group_by label      all scores for each value of this field, too
     --language_model DIR  rare words apart, and perplexity under this public model
     --key_uri file:///k   with the kept key of the release: refuse any other corpus
@@ -35,11 +37,12 @@ from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
+from dxbeam.commands.flags.attackers import AttackerOptions
 from dxbeam.commands.flags.evaluating import EvaluateOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import EVALUATE, SanitizeOptions
 from dxbeam.commands.options import parse, require
-from dxbeam.commands.request import corpus_format
+from dxbeam.commands.request import check_corpus, corpus_format, read_corpus
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files, text_bytes
 from dxbeam.corpus.formats import CorpusFormat
@@ -51,12 +54,16 @@ from dxbeam.release import claim, places
 from dxbeam.release.text_release import TextRelease, named_releases, open_text_release
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.public.function_words import ENGLISH
 from dxbeam.transforms.reading.corpus_digest import CompareCorpus
+from dxbeam.transforms.reading.count_words import CountWords
+from dxbeam.transforms.reading.labelled_documents import KnownRuns
 from dxbeam.transforms.reading.paired_release import PairWithReleases
 from dxbeam.transforms.reading.sources import ReadDocuments
 
 try:
+    from dxbeam.analysis.attackers.models.asked_for import AskedFor, attackers_of
     from dxbeam.analysis.evaluate import classification
     from dxbeam.analysis.evaluate.classification import Classification
     from dxbeam.analysis.evaluate.headings import (
@@ -72,7 +79,10 @@ try:
     )
     from dxbeam.analysis.evaluate.text_features import MEAN_VECTOR, STYLE, WORDS
     from dxbeam.analysis.evaluate.transform import Classify, ScoreDocuments
+    from dxbeam.analysis.exposure.attack_texts import MOST_WORDS, AttackTexts, Known
+    from dxbeam.analysis.exposure.own_releases import settings_of
     from dxbeam.analysis.exposure.transform import CountSurvivors, FindAgain
+    from dxbeam.analysis.frontier.following import LearnFollowing
     from dxbeam.analysis.pages.page import REPORT
 except ImportError:
     sys.exit(
@@ -93,6 +103,8 @@ class EvaluateJob(NamedTuple):
       questions: what is classified.
       reidentify: how many documents are to be found again; 0 for none.
       entities: the field that holds spans; "" for none.
+      attackers: those with a model.
+      settings: of each release, as attackers release by them; none where there are no attackers.
       heading: what the report begins with.
     """
 
@@ -104,6 +116,8 @@ class EvaluateJob(NamedTuple):
     questions: list[Classification]
     reidentify: int
     entities: str
+    attackers: AskedFor
+    settings: list[Configuration]
     heading: Heading
 
 
@@ -145,10 +159,31 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
         command=shlex.join(["dxbeam", "evaluate", *argv]),
     )
     found_again, entities = flags.reidentify or 0, flags.entities or ""
+    attackers = _attackers(options, len(releases), vocabulary)
+    settings = [settings_of(each, language_model) for each in releases if attackers.any]
     return EvaluateJob(
         options, read_as, releases, vocabulary, language_model, questions, found_again, entities,
-        heading,
+        attackers, settings, heading,
     )  # fmt: skip
+
+
+def _attackers(
+    options: PipelineOptions, releases: int, vocabulary: VocabularyHandle | None
+) -> AskedFor:
+    """The attackers with a model, with the requests of one question about one release."""
+    flags = options.view_as(AttackerOptions)
+    attackers = attackers_of(flags)
+    if attackers.any and (vocabulary is None or not flags.public_input):
+        raise ConfigurationError(
+            "`context_documents`: attackers with a model know words by `vocabulary`, and learn "
+            "from `public_input`; name both"
+        )
+    return attackers.divided(releases * _questions(options))
+
+
+def _questions(options: PipelineOptions) -> int:
+    """How many questions an endpoint is asked about a document: its words, and who wrote it."""
+    return 2 if options.view_as(EvaluateOptions).attack else 1
 
 
 def _language_model(
@@ -218,7 +253,12 @@ def build(job: EvaluateJob) -> beam.Pipeline:
         if job.reidentify
         else pipeline | "NoneLinked" >> beam.Create([])
     )
-    attacks = (survivors, linked) | "Attacks" >> beam.Flatten()
+    attacked = (
+        documents | "AttackTexts" >> _attack_texts(job, pipeline)
+        if job.attackers.any
+        else pipeline | "NoneAttacked" >> beam.Create([])
+    )
+    attacks = (survivors, linked, attacked) | "Attacks" >> beam.Flatten()
     # With an epsilon for each document, its digest depends on the field that decides.
     recorded = {
         number: (release.manifest["corpus_digest"], release.manifest["configuration_digest"])
@@ -237,6 +277,24 @@ def build(job: EvaluateJob) -> beam.Pipeline:
     return pipeline
 
 
+def _attack_texts(job: EvaluateJob, pipeline: beam.Pipeline) -> AttackTexts:
+    """Attackers with a model, and what they know of public text."""
+    shared, flags = job.options.view_as(SanitizeOptions), job.options.view_as(AttackerOptions)
+    assert job.vocabulary is not None
+    vocabulary = job.vocabulary
+
+    def read() -> ReadDocuments:
+        return read_corpus(shared, flags.public_input)
+
+    texts = pipeline | "PublicTexts" >> KnownRuns(read(), vocabulary)
+    counts = (pipeline | "CountPublicWords" >> CountWords(read(), vocabulary)).counts
+    following = texts | "LearnFollowing" >> LearnFollowing(vocabulary.words)
+    return AttackTexts(
+        job.settings, Known(counts, following, texts), vocabulary, job.language_model,
+        job.attackers, flags.context_documents, job.options.view_as(EvaluateOptions).attack or "",
+    )  # fmt: skip
+
+
 @launch.naming_flags
 def evaluate_release(argv: Sequence[str]) -> None:
     """Checks the flags, compares, and says where the report is."""
@@ -249,12 +307,16 @@ def evaluate_release(argv: Sequence[str]) -> None:
     except CorpusError as error:
         raise CorpusError(str(error).replace("`input`", "`original`")) from None
     reading.check_readable(files, job.read_as, shared.allow_unreadable_files)
+    if job.attackers.any:
+        check_corpus(shared, options.view_as(AttackerOptions).public_input)
     launch.spread(options, text_bytes(files) * (1 + len(job.releases)))
     pipeline = build(job)
     if options.view_as(TestOptions).dry_run:
         print(_described(job))
         return
     started = time.monotonic()
+    for sentence in _cost(job):
+        print(sentence)
     launch.run(pipeline)
     _refuse_another_corpus(output)
     print(
@@ -279,6 +341,14 @@ def _counted(job: EvaluateJob) -> str:
     return f"{job.releases[0].prefix}"
 
 
+def _cost(job: EvaluateJob) -> list[str]:
+    """What attackers with a model cost, in sentences."""
+    documents = job.options.view_as(AttackerOptions).context_documents or 0
+    parts = len(job.releases)
+    requests = job.attackers.requests * parts * _questions(job.options)
+    return job.attackers._replace(requests=requests).cost(documents, MOST_WORDS, parts)
+
+
 def _described(job: EvaluateJob) -> str:
     """What would be compared."""
     released = sum(release.manifest["documents_out"] for release in job.releases)
@@ -287,6 +357,7 @@ def _described(job: EvaluateJob) -> str:
         [
             f"Would compare {released:,} released documents{several} with their originals.",
             *(f"Would classify by {question.field}." for question in job.questions),
+            *_cost(job),
             "Nothing was written (--dry_run).",
         ]
     )

@@ -56,7 +56,7 @@ from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.labelled_documents import MOST_WORDS, KnownRuns, LabelledDocuments
 
 try:
-    from dxbeam.analysis.attackers.models import learned, word_model
+    from dxbeam.analysis.attackers.models.asked_for import AskedFor, attackers_of
     from dxbeam.analysis.attackers.models.with_model import PUBLIC_WORDS
     from dxbeam.analysis.frontier import compute as frontier
     from dxbeam.analysis.frontier.cost import expected_seconds, seconds_with_model
@@ -71,7 +71,7 @@ try:
     from dxbeam.analysis.measure import grids
     from dxbeam.analysis.measure import plan as measurement
     from dxbeam.analysis.measure.plan import NamedWeights, Question
-    from dxbeam.analysis.measure.public_parameters import named_model, reading_of
+    from dxbeam.analysis.measure.public_parameters import epsilons_of, named_model, reading_of
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.transform import SharedSearch
     from dxbeam.analysis.measure.word_sample import uniform_sample
@@ -92,12 +92,14 @@ class FrontierJob(NamedTuple):
       question: what is asked.
       vocabulary: the vocabulary's handle.
       asked: what the page says was asked.
+      attackers: those with a model.
     """
 
     options: PipelineOptions
     question: Question
     vocabulary: VocabularyHandle
     asked: Asked
+    attackers: AskedFor
 
 
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
@@ -123,16 +125,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
             "`context_documents` are of `input`, and what follows what is learnt from "
             "`public_input`; name both"
         )
-    for flag in ("attackers", "attacker_model"):
-        if getattr(own, flag) and not own.context_documents:
-            raise ConfigurationError(
-                f"`{flag}` {getattr(own, flag)} reads documents; say how many, with "
-                "`context_documents`"
-            )
-    if own.attackers:
-        learned.check_installed()
-    if own.attacker_model:
-        word_model.check_model(own.attacker_model)
+    attackers = attackers_of(own)
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
@@ -164,7 +157,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
         tuple(sorted(left_out)),
         importance.weights.sentence if importance else "",
     )
-    return FrontierJob(options, question, vocabulary, asked)
+    return FrontierJob(options, question, vocabulary, asked, attackers)
 
 
 def _classifiers() -> Any:
@@ -230,14 +223,8 @@ def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
     )
     following = texts | "LearnFollowing" >> LearnFollowing(job.vocabulary.words)
     documents = pipeline | "ContextDocuments" >> _documents(job, own.context_documents)
-    with_model = own.attackers or own.attacker_model
-    return Context(
-        documents,
-        following,
-        texts if with_model else None,
-        bool(own.attackers),
-        own.attacker_model or "",
-    )
+    attackers = job.attackers.divided(_most_points(job))
+    return Context(documents, following, texts if attackers.any else None, attackers)
 
 
 def _documents(job: FrontierJob, count: int, field: str = "") -> LabelledDocuments:
@@ -267,10 +254,8 @@ def measure_frontier(argv: Sequence[str]) -> None:
         print(_described(job))
         return
     started = time.monotonic()
-    if own.attacker_model:
-        print(
-            f"The model of --attacker_model reads up to {_words_read(own):,} words at each point."
-        )
+    for sentence in _cost(job):
+        print(sentence)
     launch.run(pipeline)
     print(
         f"Attacked {len(job.question.mechanisms)} mechanisms in "
@@ -307,18 +292,26 @@ def _described(job: FrontierJob) -> str:
         + (f", and the {own.task_documents:,} documents of --task on top." if task else ".")
     )
     if own.attacker_model:
-        words = _words_read(own)
-        seconds = seconds_with_model(own.attacker_model, points * words, search)
-        lines.append(
-            f"The model of --attacker_model reads up to {words:,} words a point, all points in up "
-            f"to {duration(seconds)} on one core."
-        )
-    return "\n".join([*lines, "Nothing was written (--dry_run)."])
+        words = points * (own.context_documents * MOST_WORDS + PUBLIC_WORDS)
+        seconds = seconds_with_model(own.attacker_model, words, search)
+        lines.append(f"The model of --attacker_model adds up to {duration(seconds)} on one core.")
+    return "\n".join([*lines, *_cost(job), "Nothing was written (--dry_run)."])
 
 
-def _words_read(own: AttackedOptions) -> int:
-    """How many words a model reads at a point, at most."""
-    return int(own.context_documents) * MOST_WORDS + PUBLIC_WORDS
+def _cost(job: FrontierJob) -> list[str]:
+    """What attackers with a model cost, in sentences."""
+    documents = job.options.view_as(AttackedOptions).context_documents or 0
+    return job.attackers.cost(documents, MOST_WORDS, _most_points(job))
+
+
+def _most_points(job: FrontierJob) -> int:
+    """How many points there are, at most."""
+    points = job.options.view_as(AttackedOptions).points
+    return sum(
+        len(epsilons_of(parameters, job.question.epsilons) or range(points))
+        * (1 if reading_of(parameters) else 1 + len(job.question.rank_cs))
+        for _, parameters in job.question.mechanisms
+    )
 
 
 if __name__ == "__main__":
