@@ -7,7 +7,7 @@ models.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -28,15 +28,16 @@ from dxbeam.analysis.evaluate.with_vocabulary import WithVocabulary
 from dxbeam.analysis.exposure.attack import Attack
 from dxbeam.analysis.exposure.own_releases import channel_of, release_pieces
 from dxbeam.analysis.frontier.attackers_table import ATTACKERS, blind, chance_of
+from dxbeam.analysis.frontier.following import LearnFollowing
 from dxbeam.analysis.theory.intervals import count_interval
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.configuration import Configuration
-
-MOST_WORDS = 200
-"""Words of a document that are read, the first ones."""
+from dxbeam.transforms.reading.count_words import CountWords
+from dxbeam.transforms.reading.labelled_documents import MOST_WORDS, KnownRuns
+from dxbeam.transforms.reading.sources import ReadDocuments
 
 MOST_VALUES = 50
 """Values of a field that an endpoint chooses from; with more it is not asked."""
@@ -54,6 +55,22 @@ class Known(NamedTuple):
     counts: pvalue.PCollection
     following: pvalue.PCollection
     texts: pvalue.PCollection
+
+
+def learn_known(
+    pipeline: beam.Pipeline, read: Callable[[], ReadDocuments], vocabulary: VocabularyHandle
+) -> Known:
+    """Reads public text.
+
+    Args:
+      pipeline: that reads it.
+      read: makes a transform that does.
+      vocabulary: the handle of the artifact.
+    """
+    texts = pipeline | "PublicTexts" >> KnownRuns(read(), vocabulary)
+    counts = (pipeline | "CountPublicWords" >> CountWords(read(), vocabulary)).counts
+    following = texts | "LearnFollowing" >> LearnFollowing(vocabulary.words)
+    return Known(counts, following, texts)
 
 
 class _Read(NamedTuple):
