@@ -1,6 +1,6 @@
 """What attackers get: on single words, on rare words, and with context. docs/results/attackers.md.
 
-    python benchmarks/attackers.py --vocabulary vocabularies/glove \
+    python -m benchmarks.attackers --vocabulary vocabularies/glove \
         --public movie_reviews.jsonl.gz --private brown.jsonl.gz --context state_union.jsonl.gz ...
 
 Attackers know word counts of the first corpus; words are as frequent as in the second one, and its
@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.context_gain import measure_gain
 from dxbeam.analysis.attackers.channel import Channel
-from dxbeam.analysis.attackers.context import measure_gain
 from dxbeam.analysis.attackers.draws import draw
 from dxbeam.analysis.attackers.make_channel import make_channel, pair_draws
 from dxbeam.analysis.attackers.prior import Prior, prior_from_counts, uniform_prior

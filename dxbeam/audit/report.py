@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from dxbeam.audit.batteries.vector import NAME as VECTORS
 from dxbeam.audit.batteries.vector import audit_projections, audit_vectors
+from dxbeam.audit.fitted import Fitted
 from dxbeam.audit.references.table import REFERENCES, UNLISTED
 from dxbeam.audit.run_audit import ALPHA, DIMENSIONS, Part, judge, parts, run
 from dxbeam.audit.subject import Finding, Size, Subject
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.mechanisms import MECHANISMS, ReadsReleased, check_public, make_mechanism
 from dxbeam.mechanisms.constants.solve import DrawsByDistance
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.public.base_measure import FrequencyBase
@@ -53,13 +54,13 @@ class Public(NamedTuple):
 
     Attributes:
       importance: public weights; lists of words are of no use.
-      base: a public base measure; likewise.
-      exact: whether the constant is that of each vocabulary.
+      base: a public base measure that every vocabulary has.
+      fitted: what is made anew for each vocabulary.
     """
 
     importance: FrequencyWeights | None = None
     base: FrequencyBase | None = None
-    exact: bool = False
+    fitted: Fitted = Fitted()
 
 
 def targets(
@@ -81,9 +82,9 @@ def targets(
       decoder: reads what is drawn for documents; its model is of no use, as the audit makes up one.
 
     Raises:
-      ConfigurationError: no such mechanism, parameters out of range, weights, a base measure or an
-        exact constant for a mechanism that takes none, or a decoder for what cannot be decoded, or
-        for what has an exact constant.
+      ConfigurationError: no such mechanism, parameters out of range, weights, a base measure, a
+        language model or an exact constant for a mechanism that takes none, or a decoder for what
+        cannot be decoded, or for what has an exact constant.
     """
     public = public or Public()
     if name == "all":
@@ -91,9 +92,13 @@ def targets(
         return [target for one in each for target in targets(one, size, {}, resampling)]
     chosen = {key: value for key, value in parameters.items() if value is not None}
     if name == VECTORS:
-        of_words = dict(
-            zip(("importance", "base", "constant"), public, strict=True), decode=decoder
-        )
+        of_words = {
+            "importance": public.importance,
+            "base": public.base or public.fitted.base,
+            "language_model": public.fitted.model,
+            "constant": public.fitted.exact,
+            "decode": decoder,
+        }
         for flag in (flag for flag, value in of_words.items() if value):
             raise ConfigurationError(
                 f"`{flag}` is for mechanisms that replace words, and {VECTORS} replaces none; "
@@ -105,15 +110,24 @@ def targets(
     mechanism = make_mechanism(
         name, importance=public.importance, base=public.base, **(chosen or entry.parameters)
     )
-    if public.exact:
-        _check_constant(mechanism, decoder)
+    _check_fitted(mechanism, public.fitted, decoder)
     for n in DIMENSIONS:
         mechanism.draws(n)  # refuses what is undefined in this many
     settings = Configuration(mechanism, resampling, decoder=decoder, allow_unsound=True)
-    return [Target(name, Subject(settings, size, exact=public.exact))]
+    return [Target(name, Subject(settings, size, fitted=public.fitted))]
 
 
-def _check_constant(mechanism: Any, decoder: Decoder | None) -> None:
+def _check_fitted(mechanism: Any, fitted: Fitted, decoder: Decoder | None) -> None:
+    """Refuses what is made for each vocabulary where the mechanism does not take it."""
+    if fitted.base is not None:
+        check_public(mechanism.name, "base")
+    if fitted.model is not None and not isinstance(mechanism, ReadsReleased):
+        raise ConfigurationError(
+            f"`language_model` is audited with `mechanism` fluent, not with {mechanism.name}; "
+            "leave it out"
+        )
+    if not fitted.exact:
+        return
     if decoder:
         raise ConfigurationError(
             "`constant` exact is audited without `decode`, which changes nothing that is drawn; "
@@ -214,7 +228,7 @@ def _entry(target: Target, runs: list[AuditRun]) -> dict[str, Any]:
         if target.name == VECTORS
         else {
             **settings.as_dict(),
-            **({"constant": "exact"} if target.subject.exact else {}),
+            **target.subject.fitted.as_dict(),
             "guarantee": promise.sentence,
         },
         "claims": target.name == VECTORS or promise.sound,

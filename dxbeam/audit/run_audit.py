@@ -37,6 +37,7 @@ from dxbeam.audit.batteries.large_vocabulary import (
 )
 from dxbeam.audit.batteries.noise import audit_noise
 from dxbeam.audit.batteries.promise import audit_promises
+from dxbeam.audit.batteries.sequences import audit_sequences
 from dxbeam.audit.batteries.text import audit_texts
 from dxbeam.audit.batteries.word import audit_batches, audit_line, audit_plane, audit_twins
 from dxbeam.audit.evidence import holm_shares
@@ -68,6 +69,7 @@ _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int
     "batches": (audit_batches, (3, 50)),
     "texts": (audit_texts, (1,)),
     "promises": (audit_promises, (1, 5)),
+    "sequences": (audit_sequences, (1,)),
     "decoded": (audit_decoded, (1,)),
     "delta": (audit_delta, (1, 50, 300)),
 }
@@ -96,6 +98,8 @@ def parts(subject: Subject) -> list[Part]:
         left_out |= {"noise"}
     if isinstance(subject.configuration.mechanism, ReadsReleased):
         left_out |= {"bags"}  # which have no order
+    else:
+        left_out |= {"sequences"}
     if subject.configuration.decoder is None:
         left_out |= _DECODED
     return [

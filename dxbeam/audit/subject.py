@@ -7,23 +7,21 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dxbeam.audit.evidence import Evidence, Floats
+from dxbeam.audit.fitted import Fitted
 from dxbeam.audit.references.distributions import Reference
 from dxbeam.audit.references.table import REFERENCES, UNLISTED, MechanismEntry, after_resampling
 from dxbeam.mechanisms import WeighsWords
-from dxbeam.mechanisms.constants.exact_constant import constant_of
-from dxbeam.mechanisms.constants.record import record_of
-from dxbeam.mechanisms.constants.solve import solve
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.decoding.pieces import STARTS
 from dxbeam.text.sanitizer import Sanitizer
 
 
@@ -108,8 +106,7 @@ class Subject:
       make: what makes its Sanitizer; tests put a broken one here.
       search: what makes the search over a vocabulary; tests put a broken one here.
       bag: what makes a BagOfWords; tests put a broken one here.
-      exact: whether epsilon is what is guaranteed by a scan of each vocabulary, as with
-        ``--constant exact``; the configuration's mechanism then has no separate constant.
+      fitted: what is made anew for each vocabulary; the configuration's mechanism is without it.
     """
 
     configuration: Configuration
@@ -118,20 +115,24 @@ class Subject:
     make: Callable[..., Sanitizer] = Sanitizer
     search: Callable[..., NeighborSearch] = NeighborSearch
     bag: Callable[[int, frozenset[str]], BagOfWords] = BagOfWords
-    exact: bool = False
+    fitted: Fitted = dataclasses.field(default_factory=Fitted)
 
     def over(self, vocabulary: Vocabulary, *epsilons: float) -> Configuration:
-        """The configuration that is run over a vocabulary, its constant solved where it is exact.
+        """The configuration that is run over a vocabulary, with what is made for it.
 
         Args:
           vocabulary: the words.
           epsilons: further ones that the constant is solved for.
         """
-        if not self.exact:
+        plain = self.configuration.mechanism
+        mechanism = self.fitted.mechanism(plain, vocabulary, epsilons)
+        if mechanism is plain:
             return self.configuration
-        plain: Any = self.configuration.mechanism  # hashable, as all are
-        mechanism = _with_constant(plain, epsilons, vocabulary)
         return dataclasses.replace(self.configuration, mechanism=mechanism)
+
+    def by_themselves(self, count: int) -> dict[str, Any]:
+        """Arguments by which each of the words that are released is a sentence."""
+        return {"breaks": np.full(count, STARTS, np.int8)} if self.fitted.model else {}
 
     @property
     def sound(self) -> bool:
@@ -193,24 +194,14 @@ class Subject:
 
     def release(self, vocabulary: Vocabulary, ids: Ids) -> Ids:
         """Releases words as one document, through a new key: int64 [B] -> int64 [B]."""
-        return self.sanitizer(vocabulary).release([(self.key(), 0, len(ids))], ids)
+        run = [(self.key(), 0, len(ids))]
+        return self.sanitizer(vocabulary).release(run, ids, **self.by_themselves(len(ids)))
 
     def normals(self, count: int) -> Floats:
         """Standard normal numbers, float64 [count], by Box and Muller."""
         u = np.frombuffer(self.random_bytes(16 * count), np.uint64).reshape(2, count)
         first, second = (u.astype(np.float64) + 1) * 2.0**-64
         return np.asarray(np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second))
-
-
-@lru_cache(16)
-def _with_constant(mechanism: Any, epsilons: tuple[float, ...], vocabulary: Vocabulary) -> Any:
-    """The mechanism with the constant that is true of a vocabulary."""
-    each = sorted({mechanism.epsilon, *epsilons})
-    levels = [
-        solve(dataclasses.replace(mechanism, epsilon=epsilon), vocabulary) for epsilon in each
-    ]
-    constant = constant_of(record_of(mechanism, vocabulary, levels))
-    return dataclasses.replace(mechanism, constant=constant)
 
 
 def words_at(places: npt.ArrayLike, unknown: npt.ArrayLike) -> Vocabulary:

@@ -132,6 +132,15 @@ def open_language_model(
     else:
         handle = language_model_handle(cast(str, place))
     check_vocabulary(handle, vocabulary.content_digest)
+    return opened_alone(handle)
+
+
+def opened_alone(handle: LanguageModelHandle) -> LanguageModel:
+    """Opens a language model as ``open_language_model`` does, whatever its vocabulary.
+
+    Raises:
+      ArtifactError: missing, damaged, or no longer the one that the handle was made of.
+    """
     manifest = LANGUAGE_MODEL.read_manifest(handle.uri)
     if manifest["digest"] != handle.digest:
         raise ArtifactError(

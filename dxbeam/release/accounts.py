@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from dxbeam.guarantees import at_most
 from dxbeam.release import ledger
-from dxbeam.release.ledger import ABANDONED, BEGUN, Entry
+from dxbeam.release.ledger_lines import ABANDONED, BEGUN, Entry
 
 _EXPLANATIONS = (
     "All releases of a corpus together tell any two words x and x' (or texts or vectors, where "
@@ -82,40 +83,42 @@ class CorpusAccount:
 
 def accounts(entries: Iterable[Entry]) -> list[CorpusAccount]:
     """The account of each corpus of a ledger, in the order in which they came up."""
-    latest = ledger.latest(entries)
-    corpora = dict.fromkeys(entry.corpus for entry in latest)
-    return [_account(corpus, [e for e in latest if e.corpus == corpus]) for corpus in corpora]
+    runs: dict[str, list[Entry]] = {}
+    for entry in ledger.latest(entries):
+        runs.setdefault(entry.corpus, []).append(entry)
+    return [_account(corpus, of_corpus) for corpus, of_corpus in runs.items()]
 
 
 def _account(corpus: str, runs: Sequence[Entry]) -> CorpusAccount:
-    counted: list[Entry] = []
-    repeats: list[Entry] = []
+    first_with: dict[tuple[str, ...], Entry] = {}
+    repeats: Counter[str] = Counter()
     for entry in runs:
-        if entry.state != ABANDONED:
-            copy = any(entry.repeats(other) for other in counted)
-            (repeats if copy else counted).append(entry)
+        counts = entry.state != ABANDONED
+        if counts and first_with.setdefault(entry.content(), entry) is not entry:
+            repeats[entry.key] += 1
+    counted = list(first_with.values())
+    releases: Counter[str] = Counter()
+    by_key: dict[str, float] = {}
+    for entry in counted:
+        releases[entry.key] += 1
+        by_key[entry.key] = by_key.get(entry.key, 0.0) + entry.epsilon
     epsilon, delta = ledger.spent(runs, corpus)
     unfinished = sum(entry.state == BEGUN for entry in counted)
-    kept = dict.fromkeys(entry.key for entry in counted if entry.key)
     return CorpusAccount(
         corpus=corpus,
         epsilon=epsilon,
         delta=delta,
         releases=len(counted) - unfinished,
-        repeats=len(repeats),
+        repeats=repeats.total(),
         unfinished=unfinished,
         abandoned=sum(entry.state == ABANDONED for entry in runs),
         metrics=tuple(dict.fromkeys(entry.metric for entry in counted)),
         first=min(entry.time for entry in runs),
         last=max(entry.time for entry in runs),
         keys=tuple(
-            KeyAccount(
-                key,
-                sum(entry.epsilon for entry in counted if entry.key == key),
-                sum(entry.key == key for entry in counted),
-                sum(entry.key == key for entry in repeats),
-            )
-            for key in kept
+            KeyAccount(key, spent, releases[key], repeats[key])
+            for key, spent in by_key.items()
+            if key  # that is kept
         ),
     )
 

@@ -2,7 +2,8 @@
 
 Any scheme that Beam's file systems know can be read. What is written, listed or deleted is named
 literally: Beam takes paths for globs there, and a release may be called ``rel[1]`` or ``*``. Only
-``match`` takes a glob. Deleting and writing once speak to the store itself.
+``match`` takes a glob. Deleting and writing once speak to the store itself: ``local``, ``gcs`` and
+``s3``.
 
 Beam is imported where one of its file systems is needed, so plain local files need no Beam.
 """
@@ -11,21 +12,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
-import importlib.util
-import io
 import os
 import re
-import shutil
-import time
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from dxbeam.errors import OutputError
-from dxbeam.storage import cloud, cloud_access
+from dxbeam.storage import local, stores
 from dxbeam.storage.changes import writing
 from dxbeam.storage.paths import is_local as is_local
 from dxbeam.storage.paths import join as join
@@ -34,21 +29,18 @@ from dxbeam.storage.paths import why_unwritable as why_unwritable
 from dxbeam.storage.paths import without_file_scheme as without_file_scheme
 
 _BLOCK = 1 << 20
-_APPEND_ATTEMPTS = 20
-_CLIENTS = ("google.", "botocore.", "boto3.", "apache_beam.io.aws.")
-"""Where the errors of stores' clients are defined."""
-_S3 = cloud_access.S3
-_s3_clients: dict[tuple[tuple[str, str], ...], Any] = {}
-"""Clients of S3, by the variables that they were made with."""
 
 
 def knows(path: str) -> bool:
     """Whether there is a file system for paths like this one, such as gs:// and not gcs://."""
+    path = without_file_scheme(path)
+    if (store := stores.store_of(path)) is not None:
+        return store.is_installed()
     try:
-        _system(without_file_scheme(path))
+        _system(path)
     except OSError:
         return False
-    return not path.startswith(_S3) or importlib.util.find_spec("boto3") is not None
+    return True
 
 
 def open_read(path: str, decompress: bool = False) -> BinaryIO:
@@ -56,7 +48,7 @@ def open_read(path: str, decompress: bool = False) -> BinaryIO:
     path = without_file_scheme(path)
     if is_local(path) and not decompress:
         return Path(path).open("rb")
-    with _told_as_os_errors(path):
+    with stores.as_os_errors(path):
         return cast(BinaryIO, _reached(path).open(path, compression_type=_compression(decompress)))
 
 
@@ -66,24 +58,22 @@ def open_write(path: str, compress: bool = False) -> BinaryIO:
     path = without_file_scheme(path)
     if is_local(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-    system, compression = _reached(path), _compression(compress)
-    if path.startswith(_S3) and not compress:
-        return cast(
-            BinaryIO, _S3File(path, lambda: system.create(path, compression_type=compression))
-        )
-    return cast(BinaryIO, system.create(path, compression_type=compression))
+    compression = _compression(compress)
+    if (store := stores.store_of(path)) is not None:
+        stores.check_access(path)
+        return store.open_write(path, compression)
+    return cast(BinaryIO, _reached(path).create(path, compression_type=compression))
 
 
 def read(path: str) -> bytes:
     """All bytes of ``path``."""
-    if without_file_scheme(path).startswith(_S3):
-        with _told_as_os_errors(path):
-            content, tag = cloud_access.read_on_s3(_s3(path), path)
-        if tag is None:
-            raise FileNotFoundError(errno.ENOENT, "no such object in S3", path)
-        return content
-    with _told_as_os_errors(path), open_read(path) as file:
-        return file.read()
+    path = without_file_scheme(path)
+    with stores.as_os_errors(path):
+        if (store := stores.store_of(path)) is not None:
+            stores.check_access(path)
+            return store.read(path)
+        with open_read(path) as file:
+            return file.read()
 
 
 def exists(path: str) -> bool:
@@ -91,10 +81,9 @@ def exists(path: str) -> bool:
     path = without_file_scheme(path)
     if is_local(path):
         return Path(path).exists() and not Path(path).is_dir()
-    with _told_as_os_errors(path):
-        if path.startswith(_S3):
-            return cloud_access.exists_on_s3(_s3(path), path)
-        return bool(_reached(path).exists(path))
+    with stores.as_os_errors(path):
+        stores.check_access(path)
+        return bool((stores.store_of(path) or _system(path)).exists(path))
 
 
 def match(pattern: str) -> list[tuple[str, int]]:
@@ -152,19 +141,13 @@ def delete(path: str) -> None:
       OutputError: the place is neither local nor on Cloud Storage or S3.
     """
     path = without_file_scheme(path)
-    if not is_local(path):
-        if not path.startswith(_S3):
-            cloud.only_cloud_storage(path)
-        for blob in [path, *(join(path, name) for name in names_below(path))]:
-            if path.startswith(_S3):
-                with _told_as_os_errors(path):
-                    cloud_access.delete_on_s3(_s3(path), blob)
-            else:
-                cloud.delete_blob(blob)
-    elif Path(path).is_dir():
-        shutil.rmtree(path)
-    else:
-        Path(path).unlink(missing_ok=True)
+    if is_local(path):
+        local.delete(Path(path))
+        return
+    store = stores.known_store(path)
+    with stores.as_os_errors(path):
+        for name in [path, *(join(path, name) for name in names_below(path))]:
+            store.delete(name)
 
 
 def delete_empty(directory: str) -> None:
@@ -198,23 +181,9 @@ def move(source: str, target: str) -> None:
     _reached(source).rename([source], [without_file_scheme(target)])
 
 
-@contextlib.contextmanager
-def _told_as_os_errors(path: str) -> Iterator[None]:
-    """Errors of Cloud Storage and S3, such as that there is no such object, as OSErrors."""
-    try:
-        yield
-    except Exception as error:
-        if not type(error).__module__.startswith(_CLIENTS):
-            raise
-        absent = getattr(error, "code", None) == 404
-        number, kind = (errno.ENOENT if absent else errno.EIO), type(error).__name__
-        store = "S3" if path.startswith(_S3) else "Cloud Storage"
-        raise OSError(number, f"{kind} from {store}", path) from None
-
-
 def _reached(path: str) -> Any:
     """Beam's file system for a path, which is not out of reach for want of credentials."""
-    cloud.check_access(path)
+    stores.check_access(path)
     return _system(path)
 
 
@@ -222,11 +191,9 @@ def _system(path: str) -> Any:
     """Beam's file system for a path."""
     from apache_beam.io.filesystems import FileSystems
 
-    if path.startswith(_S3):
-        from apache_beam.io.aws.s3filesystem import S3FileSystem
-
-        return S3FileSystem(_s3_options())
     try:
+        if (store := stores.store_of(path)) is not None:
+            return store.beam_system(path)
         return FileSystems.get_filesystem(path)
     except (ValueError, OSError):  # unknown, or what it needs is not installed
         raise OSError(errno.EINVAL, "no file system is known for this kind of path", path) from None
@@ -257,12 +224,9 @@ def create_once(path: str, content: bytes) -> None:
     path = without_file_scheme(path)
     try:
         if is_local(path):
-            _create_local_once(Path(path), content)
-        elif path.startswith(_S3):
-            with _told_as_os_errors(path):
-                cloud_access.create_on_s3(_s3(path), path, content)
+            local.create_once(Path(path), content)
         else:
-            cloud.create_blob_once(path, content)
+            stores.create_once(path, content)
     except FileExistsError:
         if read(path) != content:
             raise OutputError(f"{path} was written by another run; choose another place") from None
@@ -271,10 +235,8 @@ def create_once(path: str, content: bytes) -> None:
 def delete_unfinished(path: str) -> None:
     """Deletes what ``create_once`` left next to a local ``path`` where its process was killed."""
     path = without_file_scheme(path)
-    if is_local(path) and Path(path).parent.is_dir():
-        for entry in Path(path).parent.iterdir():
-            if entry.name.startswith(f".{Path(path).name}."):
-                delete(str(entry))
+    if is_local(path):
+        local.delete_unfinished(Path(path))
 
 
 @writing()
@@ -295,99 +257,8 @@ def append(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
     path = without_file_scheme(path)
     try:
         if is_local(path):
-            _append_local(Path(path), addition)
-        elif path.startswith(_S3):
-            with _told_as_os_errors(path):
-                _append_s3(path, addition)
+            local.append(Path(path), addition)
         else:
-            cloud.append_blob(path, addition)
+            stores.append(path, addition)
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({type(error).__name__})") from None
-
-
-def _append_local(path: Path, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.seek(0)
-        kept, added = addition(file.read())
-        file.truncate(kept)
-        file.write(added)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-class _S3File(io.BufferedIOBase):
-    """A file on S3 that is opened at its first byte: Beam cannot write one without any there."""
-
-    def __init__(self, path: str, opened: Callable[[], Any]):
-        self._path, self._opened = path, opened
-        self._file: Any = None
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, content: Any) -> int:
-        if self._file is None and len(content):
-            self._file = self._opened()
-        if self._file is not None:
-            self._file.write(content)
-        return len(content)
-
-    def close(self) -> None:
-        if self.closed:
-            return
-        super().close()
-        if self._file is not None:
-            self._file.close()
-        else:
-            with _told_as_os_errors(self._path):
-                cloud_access.put_on_s3(_s3(self._path), self._path, b"")
-
-
-def _append_s3(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
-    client, written = _s3(path), None
-    for attempt in range(_APPEND_ATTEMPTS):
-        content, tag = cloud_access.read_on_s3(client, path)
-        if written is not None and content.startswith(written):
-            return  # an earlier attempt succeeded, and its answer was lost
-        kept, added = addition(content)
-        written = content[:kept] + added
-        if cloud_access.replace_on_s3(client, path, written, tag):
-            return
-        time.sleep(min(2.0, 0.05 * 2**attempt))  # another writer was faster
-    raise OutputError(f"{path}: others write to it all the time; try again later")
-
-
-def _s3(path: str) -> Any:
-    """Beam's own client of boto3, so that all requests are made by the same account."""
-    cloud.check_access(path)
-    from apache_beam.io.aws import s3io
-
-    named = tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_")))
-    if named not in _s3_clients:  # it takes a tenth of a second to make one
-        _s3_clients[named] = s3io.S3IO(options=_s3_options()).client.client
-    return _s3_clients[named]
-
-
-def _s3_options() -> Any:
-    from apache_beam.io.filesystems import FileSystems
-    from apache_beam.options.pipeline_options import PipelineOptions
-    from apache_beam.options.value_provider import RuntimeValueProvider
-
-    return (
-        FileSystems._pipeline_options or RuntimeValueProvider.runtime_options or PipelineOptions([])
-    )
-
-
-def _create_local_once(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        with temporary.open("xb") as file:  # with the rights that this user's new files have
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -21,6 +21,16 @@ class KeptKey(NamedTuple):
         return read_key(self.uri)
 
 
+def kept_key(uri: str) -> KeptKey:
+    """Where workers read the key.
+
+    Raises:
+      ConfigurationError: ``uri`` is a key itself, which must not get into the pipeline.
+    """
+    check_key_uri(uri)
+    return KeptKey(uri)
+
+
 def obtain_secret_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollection:
     """One element, the secret key: read where it is, or drawn inside the job.
 

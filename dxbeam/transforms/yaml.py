@@ -8,7 +8,7 @@ schema that Beam YAML checks a pipeline against.
 
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import apache_beam as beam
@@ -29,8 +29,11 @@ from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.decoding.decoder import NEAREST
 from dxbeam.text.plain_settings import configuration_of
 from dxbeam.text.tally import Tally
+from dxbeam.transforms.exceptions import error_output
 from dxbeam.transforms.metrics import NOT_COVERED
 from dxbeam.transforms.sanitize import SanitizeDocuments
+
+_DOCUMENTS = "documents"
 
 
 class SanitizeRows(beam.PTransform):
@@ -41,7 +44,8 @@ class SanitizeRows(beam.PTransform):
     Outputs: documents (rows of id, sanitized text and kept fields), rejected (rows of where and
     reason, never the text) and tallies (a row of counts for each document, with a note that says
     what they are: computed from the raw text, so not covered by the guarantee. Add them up, and
-    write them to a place apart from the documents).
+    write them to a place apart from the documents). With error_handling, only documents and the
+    output it names.
 
     Args:
       vocabulary: URI of a vocabulary artifact that every worker can read, or demo.
@@ -63,11 +67,16 @@ class SanitizeRows(beam.PTransform):
       unknown_words: noise, mask, drop or keep.
       tokenization: 1 or 2, which punctuation divides words; see docs/guides/languages.md.
       segmenter: none, longest_match or graphemes, how scripts without spaces are cut.
+      detect: none, or presidio for typed placeholders of e-mail addresses and the like; see
+        docs/guides/detecting.md.
+      detect_model: a spaCy model that recognises more, on every worker.
       key_uri: where the secret key is; by default a new one is drawn and forgotten.
       keep_fields: further fields of the rows to release as they are, separated by commas.
       allow_unsound: consent to settings that guarantee nothing, or leave words unprotected.
       search: how nearest words are found exactly, auto, int8, int7, float32, faiss or torch; the
         same words are released.
+      error_handling: the output for rejected records, as {output: errors}; of a record it says
+        where it was and why, never the text.
     """
 
     def __init__(
@@ -95,8 +104,12 @@ class SanitizeRows(beam.PTransform):
         truecase: bool = False,
         tokenization: str | None = None,
         segmenter: str = "none",
+        detect: str = "none",
+        detect_model: str | None = None,
+        error_handling: Mapping[str, str] | None = None,
     ):
         super().__init__()
+        self._errors = error_output(error_handling, _DOCUMENTS)
         self._sanitize = SanitizeDocuments(
             configuration_of(
                 mechanism,
@@ -117,6 +130,8 @@ class SanitizeRows(beam.PTransform):
                 truecase=truecase,
                 tokenization=tokenization,
                 segmenter=segmenter,
+                detect=detect,
+                detect_model=detect_model,
             ),
             vocabulary,
             key_uri,
@@ -128,8 +143,10 @@ class SanitizeRows(beam.PTransform):
     def expand(self, rows: pvalue.PCollection) -> dict[str, pvalue.PCollection]:
         """Rows in, rows out."""
         results = rows | "Sanitize" >> self._sanitize
+        if self._errors:
+            return {_DOCUMENTS: results.documents, self._errors: results.rejected}
         return {
-            "documents": results.documents,
+            _DOCUMENTS: results.documents,
             "rejected": results.rejected,
             "tallies": results.tallies | "Counts" >> beam.Map(_counts).with_output_types(_COUNTS),
         }

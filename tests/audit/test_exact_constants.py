@@ -10,6 +10,7 @@ import pytest
 from dxbeam.audit.batteries.bag import bag_vocabulary
 from dxbeam.audit.batteries.default import audit_levels
 from dxbeam.audit.batteries.promise import audit_promises
+from dxbeam.audit.fitted import Fitted
 from dxbeam.audit.subject import Size, Subject
 from dxbeam.mechanisms.constants.exact_constant import ExactConstant, constant_of
 from dxbeam.mechanisms.constants.record import record_of
@@ -57,7 +58,7 @@ def test_a_base_measure_passes() -> None:
 @pytest.mark.parametrize("made", [SanText(2.0, base=FrequencyBase()), TEM(2.0, 0.1)])
 def test_a_subject_solves_the_constant_of_each_vocabulary(made: Any) -> None:
     """What is drawn is what is expected of it, at both of two levels."""
-    subject = Subject(Configuration(made), Size(outputs=500), exact=True)
+    subject = Subject(Configuration(made), Size(outputs=500), fitted=Fitted(exact=True))
     vocabulary = bag_vocabulary(subject, 2)
     drawn = subject.over(vocabulary).mechanism
     assert drawn.constant.nominal(2.0) > 2.02  # type: ignore[attr-defined]

@@ -1,17 +1,8 @@
-"""s3://: reading, writing, and writes that only one of several can make; a server plays S3.
-
-The server checks the signature of every request, and knows one account.
-"""
+"""s3://: reading, writing, and writes that only one of several can make."""
 
 from __future__ import annotations
 
-import json
-import os
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
+import gc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,77 +12,11 @@ import pytest
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.release import claim, ledger, manifest
-from dxbeam.storage import cloud_access
+from dxbeam.storage import s3 as s3_store
+from tests.cloud.s3_server import BUCKET
+from tests.cloud.s3_server import path as _path
 from tests.support import tiny
 from tests.support.ledgers import entry
-
-pytest.importorskip("boto3", reason="s3:// needs boto3: pip install '.[aws]'")
-pytest.importorskip("moto.server", reason="no server plays S3: pip install 'moto[server]'")
-
-BUCKET = "records"
-_ALL = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Environment variables by which clients reach the server, with an account's credentials."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = (tmp_path_factory.mktemp("s3") / "log").open("wb")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        env=os.environ | {"INITIAL_NO_AUTH_ACTION_COUNT": "3"},
-        stdout=log,
-        stderr=log,
-    )
-    try:
-        yield _account(f"http://127.0.0.1:{port}")
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _account(url: str) -> dict[str, str]:
-    import boto3
-    from botocore.exceptions import EndpointConnectionError
-
-    nobody = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
-    iam = boto3.client("iam", endpoint_url=url, **nobody)
-    for _ in range(600):
-        try:
-            iam.create_user(UserName="dxbeam")
-            break
-        except EndpointConnectionError:
-            time.sleep(0.1)
-    key = iam.create_access_key(UserName="dxbeam")["AccessKey"]
-    iam.put_user_policy(UserName="dxbeam", PolicyName="all", PolicyDocument=json.dumps(_ALL))
-    return {
-        "AWS_ENDPOINT_URL": url,
-        "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
-        "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }
-
-
-@pytest.fixture
-def s3(server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A client of the account; its bucket is empty."""
-    import boto3
-
-    for name, value in server.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(cloud_access, "_let_in", set())
-    client = boto3.client("s3")
-    client.create_bucket(Bucket=BUCKET)
-    for found in client.list_objects_v2(Bucket=BUCKET).get("Contents", []):
-        client.delete_object(Bucket=BUCKET, Key=found["Key"])
-    return client
-
-
-def _path(name: str) -> str:
-    return f"s3://{BUCKET}/{name}"
 
 
 def test_the_server_checks_credentials(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +28,7 @@ def test_the_server_checks_credentials(s3: Any, monkeypatch: pytest.MonkeyPatch)
         storage.create_once(_path("b"), b"1")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
-    cloud_access._let_in.clear()
+    s3_store._let_in.clear()
     with pytest.raises(ConfigurationError, match="there are no AWS credentials"):
         storage.read(_path("a"))
 
@@ -126,6 +51,27 @@ def test_files_are_written_listed_moved_and_deleted(s3: Any) -> None:
     storage.delete(_path("a"))
     storage.delete(_path("a"))
     assert storage.first_file_below(_path("a")) is None
+
+
+@pytest.mark.parametrize("name", ["a", "a.gz"])
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_write_that_fails_before_its_first_byte_leaves_nothing(
+    s3: Any, name: str, compress: bool
+) -> None:
+    def fail() -> None:
+        with storage.open_write(_path(name), compress):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    storage.open_write(_path(name), compress)  # and nobody closes it
+    gc.collect()
+    assert "Contents" not in s3.list_objects_v2(Bucket=BUCKET)
+    assert "Uploads" not in s3.list_multipart_uploads(Bucket=BUCKET)
+    with storage.open_write(_path(name), compress):
+        pass
+    with storage.open_read(_path(name), decompress=True) as file:
+        assert file.read() == b""
 
 
 @pytest.mark.slow
@@ -173,7 +119,9 @@ def test_a_ledger_takes_each_line_once_and_keeps_its_cap(s3: Any) -> None:
     assert ledger.spent(ledger.read(path), "notes") == (30.0, 0)
 
 
-def test_a_store_that_ignores_conditions_is_refused(s3: Any) -> None:
+def test_a_store_that_ignores_conditions_is_refused(
+    s3: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Careless:
         def put_object(self, IfNoneMatch: str, **written: Any) -> None:  # noqa: N803
             s3.put_object(**written)
@@ -181,8 +129,10 @@ def test_a_store_that_ignores_conditions_is_refused(s3: Any) -> None:
         def delete_object(self, **named: Any) -> None:
             s3.delete_object(**named)
 
+    monkeypatch.setattr(s3_store, "_client", Careless)
     with pytest.raises(OSError, match="writes over objects although it is asked not to"):
-        cloud_access.create_on_s3(Careless(), _path("x"), b"1")
+        storage.create_once(_path("x"), b"1")
+    monkeypatch.undo()
     assert "Contents" not in s3.list_objects_v2(Bucket=BUCKET)
 
 
@@ -197,7 +147,7 @@ def test_a_release_from_s3_to_s3(uri: str, s3: Any, tmp_path: Path) -> None:
     done = tiny.program(
         uri,
         _path("in/*.jsonl"),
-        _path("out"),  # type: ignore[arg-type]
+        _path("out"),
         f"--key_uri={key}",
         f"--ledger={_path('ledger')}",
         "--corpus_id=notes",
@@ -212,6 +162,6 @@ def test_a_release_from_s3_to_s3(uri: str, s3: Any, tmp_path: Path) -> None:
         == next((tmp_path / "out").glob("part-*")).read_bytes()
     )
     assert [line.state for line in ledger.read(_path("ledger"))] == ["begun", "released"]
-    again = tiny.program(uri, _path("in/*.jsonl"), _path("out"))  # type: ignore[arg-type]
+    again = tiny.program(uri, _path("in/*.jsonl"), _path("out"))
     assert again.returncode == 2
     assert "is not empty" in again.stderr

@@ -37,9 +37,19 @@ class FlinkCluster:
       folder: for configuration and logs.
       task_managers: how many.
       slots: of each TaskManager.
+      attempts: how often a job that fails again and again is started again; None for ever.
+      checkpoints: how many checkpoints are kept.
     """
 
-    def __init__(self, jar: Path, folder: Path, task_managers: int = 2, slots: int = 2):
+    def __init__(
+        self,
+        jar: Path,
+        folder: Path,
+        task_managers: int = 2,
+        slots: int = 2,
+        attempts: int | None = 8,
+        checkpoints: int = 1,
+    ):
         self._jar = jar
         self._folder = folder
         self._slots = slots
@@ -48,6 +58,9 @@ class FlinkCluster:
         self._task_managers = task_managers
         folder.mkdir(parents=True, exist_ok=True)
         settings = _CONFIGURATION.format(rest=self._rest, rpc=rpc, folder=folder)
+        settings += f"state.checkpoints.num-retained: {checkpoints}\n"
+        if attempts is not None:
+            settings += f"{_ATTEMPTS}: {attempts}\n"
         (folder / "config.yaml").write_text(settings)
 
     def __enter__(self) -> FlinkCluster:
@@ -70,8 +83,13 @@ class FlinkCluster:
         """What all processes of the cluster have said."""
         return "".join(path.read_text(errors="replace") for path in self._folder.glob("*.log"))
 
-    def flags(self, parallelism: int | None = None) -> tuple[str, ...]:
-        """Beam's flags that send a job here."""
+    def flags(self, parallelism: int | None = None, kept: int = 3000) -> tuple[str, ...]:
+        """Beam's flags that send a job here.
+
+        Args:
+          parallelism: of the job; all slots by default.
+          kept: milliseconds for which a worker that no task uses is kept for the next.
+        """
         return (
             "--runner=FlinkRunner",
             f"--flink_master=127.0.0.1:{self._rest}",
@@ -79,7 +97,7 @@ class FlinkCluster:
             "--environment_type=EXTERNAL",
             f"--environment_config={_POOL}:{self._pool_port}",
             f"--parallelism={parallelism or self._task_managers * self._slots}",
-            "--environment_cache_millis=3000",
+            f"--environment_cache_millis={kept}",
         )
 
     def start_task_manager(self, number: int) -> None:
@@ -128,6 +146,10 @@ class FlinkCluster:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+    def sessions(self) -> dict[int, str]:
+        """What runs in which session of processes; worker pools have no Java."""
+        return {process.pid: name.rstrip("-01") for name, process in self._processes.items()}
 
     def await_task_managers(self) -> None:
         """Waits until every TaskManager has registered its slots."""
@@ -236,5 +258,8 @@ restart-strategy.exponential-delay.initial-backoff: 1 s
 restart-strategy.exponential-delay.backoff-multiplier: 2
 restart-strategy.exponential-delay.max-backoff: 16 s
 restart-strategy.exponential-delay.jitter-factor: 0
-restart-strategy.exponential-delay.attempts-before-reset-backoff: 8
+restart-strategy.exponential-delay.reset-backoff-threshold: 1 min
+# A job of few tasks is spread over all hosts.
+taskmanager.load-balance.mode: SLOTS
 """
+_ATTEMPTS = "restart-strategy.exponential-delay.attempts-before-reset-backoff"

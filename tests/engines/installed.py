@@ -40,6 +40,10 @@ OPENED = tuple(
 """What Flink and Spark reach into since Java 17 keeps its insides to itself."""
 
 
+LOGGED = "-Dorg.slf4j.simpleLogger.showDateTime=true -Dorg.slf4j.simpleLogger.showThreadName=false"
+"""Settings of Java that put the time into logs."""
+
+
 class Unavailable(Exception):  # noqa: N818
     """Why an engine cannot be had on this machine."""
 

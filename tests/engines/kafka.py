@@ -8,8 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -67,6 +65,7 @@ class Broker:
                 [*self._java("kafka.Kafka"), str(self._folder / "server.properties")],
                 stdout=log,
                 stderr=log,
+                start_new_session=True,
             )
         wait_for(self._answers, "broker", 90)
 
@@ -124,19 +123,26 @@ class Broker:
             consumer.close()
         return sum(ends)
 
-    def messages(self, topic: str) -> dict[bytes, Counter[bytes]]:
-        """All messages of a topic: by key, how often each value."""
-        from confluent_kafka import Consumer, TopicPartition
+    def consumer(self) -> Any:
+        """A consumer that starts at the beginning of what it is assigned."""
+        from confluent_kafka import Consumer
 
-        left, found = self.size(topic), defaultdict[bytes, Counter[bytes]](Counter)
-        consumer = self._client(Consumer, **{"group.id": "reads"})
+        return self._client(Consumer, **{"group.id": "reads", "auto.offset.reset": "earliest"})
+
+    def keys(self, topic: str) -> list[bytes]:
+        """The keys of all messages of a topic."""
+        from confluent_kafka import TopicPartition
+
+        size, keys, consumer = self.size(topic), list[bytes](), self.consumer()
         consumer.assign([TopicPartition(topic, each, 0) for each in range(PARTITIONS)])
-        while left > 0:
-            for message in consumer.consume(10_000, 5):
-                found[message.key()][message.value()] += 1
-                left -= 1
+        while len(keys) < size:
+            keys += [message.key() for message in consumer.consume(10_000, 5)]
         consumer.close()
-        return found
+        return keys
+
+    def sessions(self) -> dict[int, str]:
+        """Its session of processes."""
+        return {self._process.pid: "broker"}
 
 
 @contextlib.contextmanager
@@ -192,7 +198,12 @@ class Stream:
             *("--epsilon=10", f"--key_uri={key}", f"--output={self.output}"),
             *(f"--ledger={self.ledger}", "--corpus_id=raw", "--max_epsilon=10"),
             *(f"--expansion_service={expansion}", "--search_threads=1"),
-            *("--message_time=log_append", "--checkpoint_seconds=3", *cluster.flags(2), *flags),
+            *(
+                "--message_time=log_append",
+                "--checkpoint_seconds=3",
+                *cluster.flags(2, kept=0),
+                *flags,
+            ),
         ]
 
     def __enter__(self) -> Stream:
@@ -214,17 +225,13 @@ class Stream:
         """Those of all windows."""
         return [json.loads(path.read_text()) for path in sorted(self.output.glob("window-*"))]
 
-    def await_messages(self, broker: Broker, number: int, seconds: float) -> float:
-        """Waits until so many are published; the seconds that took."""
-        start = time.monotonic()
+    def check(self) -> None:
+        """Fails when it has ended."""
+        assert self.process.poll() is None, self.said()
 
-        def enough() -> bool:
-            assert self.process.poll() is None, self.log.read_text("utf-8", "replace")[-3000:]
-            time.sleep(0.2)
-            return broker.size("released") >= number
-
-        wait_for(enough, f"{number} messages", seconds)
-        return time.monotonic() - start
+    def said(self) -> str:
+        """The end of its log."""
+        return self.log.read_text("utf-8", "replace")[-3000:]
 
 
 _BROKER = """\

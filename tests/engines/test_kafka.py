@@ -19,16 +19,22 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         installed.job_server(installed.FLINK_KAFKA)
     except installed.Unavailable as reason:
         pytest.skip(f"Kafka on Flink is not to be had: {reason}")
-    return stream.run(tmp_path_factory.mktemp("stream"), 3_000, 0, 300)
+    return stream.run(tmp_path_factory.mktemp("stream"), stream.Settings(3_000))
 
 
 def test_nothing_is_lost_and_what_is_doubled_is_equal(seen: dict[str, object]) -> None:
-    assert seen["lost"] == seen["unequal"] == 0
-    assert seen["as without Beam"]
-    assert seen["dead letters"] == 2
+    assert seen["lost"] == seen["unequal"] == seen["other than without Beam"] == 0
+    assert seen["dead letters"] == stream.DEAD_LETTERS
 
 
 def test_windows_and_ledger_are_right(seen: dict[str, object]) -> None:
     assert int(str(seen["counted in windows"])) >= 3_000
     assert seen["lines of the ledger"] == int(str(seen["windows"])) + 1
     assert seen["epsilon spent"] == 10.0
+
+
+def test_no_file_holds_a_raw_word(seen: dict[str, object]) -> None:
+    """Neither logs nor temporary files, checkpoints, dead letters, records or the ledger."""
+    assert int(str(seen["checkpoints searched"])) > 0
+    assert seen["files with raw words"] == []
+    assert seen["released messages with raw words"] == 0

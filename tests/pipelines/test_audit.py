@@ -94,6 +94,26 @@ def test_decoded_documents_are_audited(tmp_path: Path) -> None:
     assert "decoded: documents that differ when sanitized alone" in tests
 
 
+@pytest.mark.slow
+def test_fluent_is_audited_with_a_language_model(tmp_path: Path) -> None:
+    report = tmp_path / "audit.json"
+    flags = ["--mechanism=fluent", "--language_model=demo", "--samples=small"]
+    audit([*flags, f"--report={report}"])
+    [entry] = _read(report)["audits"]  # type: ignore[misc, attr-defined]
+    assert (entry["passed"], entry["configuration"]["language_model"]["order"]) == (1, 2)
+    tests = {found["test"] for found in entry["findings"]}
+    assert "sequences: each word given those before it" in tests
+
+
+def test_base_measures_are_made_for_each_vocabulary(tmp_path: Path) -> None:
+    (tmp_path / "q.tsv").write_text("a\t1\nb\t4\n")
+    for source, kind in (("optimal", "optimal"), (str(tmp_path / "q.tsv"), "file")):
+        flags = ["--mechanism=santext", f"--base={source}", "--base_exponent=0.5", "--report=none"]
+        [target] = chosen_targets(parse(flags, AUDIT, ""))
+        written = target.subject.fitted.as_dict()["base"]
+        assert (written["kind"], written["exponent"]) == (kind, 0.5)
+
+
 def test_released_vectors_are_attacked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     audit(
         ["--mechanism=released_vectors", "--samples=small", f"--report={tmp_path / 'audit.json'}"]
@@ -123,7 +143,13 @@ def test_released_vectors_are_attacked(tmp_path: Path, capsys: pytest.CaptureFix
         (["--mechanism=santext", "--parameters=importance=2"], "a separate flag"),
         (["--mechanism=all", "--base=frequency"], "name one mechanism"),
         (["--mechanism=laplace", "--base=frequency"], "santext or tem"),
-        (["--mechanism=santext", "--base=taken.json"], "the audit makes up its words"),
+        (["--mechanism=laplace", "--base=optimal"], "santext or tem"),
+        (["--mechanism=released_vectors", "--base=optimal"], "replaces none"),
+        (["--mechanism=santext", "--base=missing.tsv"], "cannot be read"),
+        (["--mechanism=santext", "--base=optimal", "--base_exponent=9"], "up to 4"),
+        (["--mechanism=santext", "--language_model=demo"], "with `mechanism` fluent"),
+        (["--mechanism=all", "--language_model=demo"], "name one mechanism"),
+        (["--mechanism=fluent", "--language_model=missing"], "missing"),
         (["--mechanism=santext", "--base_exponent=0.5"], "only of use with --base"),
         (["--mechanism=all", "--constant=exact"], "name one mechanism"),
         (["--mechanism=fluent", "--constant=exact"], "santext or tem, not with fluent"),

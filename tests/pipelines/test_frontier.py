@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,7 +21,7 @@ from pipelines.calibrate import calibrate
 from pipelines.frontier import measure_frontier
 from pipelines.measure import measure_settings
 from pipelines.scan_constant import scan_constant
-from tests.support import tiny
+from tests.support import chat_stub, tiny
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -266,6 +268,78 @@ def test_documents_are_read_with_context(uri: str, tmp_path: Path) -> None:
         )
 
 
+class _Follows:
+    """A model that has a word followed by the next one of seven."""
+
+    def log_chances(self, text: Any, candidates: Any) -> Any:
+        logs = np.full(candidates.shape, np.log(0.001))
+        logs[1:][candidates[1:] == (text[:-1, None] + 1) % 7] = np.log(0.99)
+        return logs
+
+    def likeliest(self, text: Any, count: int) -> Any:
+        return (np.append(text[:1], text[:-1])[:, None] + 1 + np.arange(count)) % 7
+
+
+def _run_with_models(
+    asked: list[str], opened: list[Any], stub: chat_stub.Stub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A dry run, which asks nothing, and a run; both say what they cost."""
+    measure_frontier([*asked, "--dry_run"])
+    assert not stub.bodies
+    dry = capsys.readouterr().out
+    opened.clear()
+    measure_frontier(asked)
+    assert len(stub.bodies) == 7
+    for said in (dry, capsys.readouterr().out):
+        assert "reads up to 6,000 words, 1 times" in said
+        assert "Up to 7 requests go to 127.0.0.1" in said
+
+
+def test_a_model_that_is_brought_reads_documents(
+    uri: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    undrawn: None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from dxbeam.analysis.attackers.models import word_model
+
+    opened = []
+    monkeypatch.setattr(word_model, "check_model", lambda path: None)
+    monkeypatch.setattr(word_model, "open_model", lambda *given: opened.append(given) or _Follows())
+    for name, documents in (("private", 30), ("public", 300)):
+        texts = [" ".join(f"w{(number + i) % 7}" for i in range(20)) for number in range(documents)]
+        records = [{"id": str(i), "text": text} for i, text in enumerate(texts)]
+        tiny.write_jsonl(tmp_path / f"{name}.jsonl", records)
+    flags = {
+        "vocabulary": uri, "output": tmp_path / "out", "input": tmp_path / "private.jsonl",
+        "public_input": tmp_path / "public.jsonl", "mechanisms": "santext", "epsilons": 1,
+        "attacked_words": 100, "context_documents": 20, "attacker_model": "a-model",
+        "attacker_endpoint_model": "m", "attacker_requests": 7,
+    }  # fmt: skip
+    asked = [f"--{name}={value}" for name, value in flags.items()]
+
+    def repeat(message: str) -> chat_stub.Answer:
+        return chat_stub.completion(json.dumps(json.loads(message)["released"]))
+
+    with chat_stub.serve(repeat) as stub:
+        asked.append(f"--attacker_endpoint={stub.endpoint}")
+        _run_with_models(asked, opened, stub, capsys)
+    [row] = pq.read_table(tmp_path / "out" / "frontier.parquet").to_pylist()
+    assert row["model"] >= row["context_low"]
+    assert row["masked_1"] <= row["masked_5"] <= row["masked_10"]
+    assert row["blind"] < row["blind_5"]
+    assert row["learned"] is None
+    attackers = pq.read_table(tmp_path / "out" / "attackers.parquet").to_pylist()
+    by = {row["attacker"]: row for row in attackers}
+    assert by["with a language model"]["success"] == row["model"]
+    assert by["asks an endpoint"]["success"] == row["endpoint"]
+    assert by["language model, 5 guesses"]["chance"] == row["blind_5"]
+    [(path, words, shares)] = opened
+    assert path == "a-model"
+    assert len(words) == len(shares)
+
+
 def test_what_is_not_asked_for_is_empty(output: Path) -> None:
     for row in pq.read_table(output / "frontier.parquet").to_pylist():
         assert {row[column] for column in ("task_accuracy", "wmd", "context")} == {None}
@@ -277,6 +351,7 @@ def test_what_is_not_asked_for_is_empty(output: Path) -> None:
         (["--task=side"], "--task side is a field of documents; name them with --input"),
         (["--task=text", "--input=CORPUS"], "this is the text or the id"),
         (["--context_documents=9", "--input=CORPUS"], "learnt from --public_input; name both"),
+        (["--attacker_model=m"], "--attacker_model m reads documents; say how many, with"),
         (["--attackers=learned"], "--attackers learned reads documents; say how many, with"),
         (["--task=nowhere", "--input=CORPUS"], "only 0 documents have this field"),
     ],

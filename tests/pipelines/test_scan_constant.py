@@ -124,6 +124,7 @@ def test_a_stopped_scan_goes_on_and_finds_the_same(
         ([], "give --epsilon"),
         (["--epsilon=two", "--output=x"], "no list of numbers"),
         (["--nominal_epsilon=2", "--mechanism=laplace"], "has no constant to scan for"),
+        (["--nominal_epsilon=2", "--mechanism=fluent"], "Z depends on the words released before"),
     ],
 )
 def test_mistakes_are_named_before_anything_is_scanned(

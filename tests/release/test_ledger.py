@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dxbeam.errors import ConfigurationError, OutputError
-from dxbeam.release import ledger
+from dxbeam.release import ledger, ledger_lines
 from dxbeam.release.accounts import accounts
 from tests.support.ledgers import entry, released
 from tests.support.tiny import KEY
@@ -94,7 +96,8 @@ def test_a_line_that_would_lower_the_sum_is_refused(path: str, changes: dict[str
     # The same line, written by hand with the sum of all lines before it.
     fields = {**dataclasses.asdict(entry("2", key="k2")), **changes}
     del fields["release_sha256"]
-    line = json.dumps({**fields, "chain": ledger._chain(before, fields)}) + "\n"
+    chain = hashlib.sha256(before + json.dumps(fields).encode()).hexdigest()
+    line = json.dumps({**fields, "chain": chain}) + "\n"
     Path(path).write_bytes(before + line.encode())
     with pytest.raises(OutputError, match="line 3: this is not a ledger"):
         ledger.read(path)
@@ -231,3 +234,61 @@ def test_of_many_at_once_as_many_begin_as_the_cap_allows(path: str) -> None:
         begun = pool.map(_begin, [(path, number) for number in range(16)])
     assert sum(begun) == 5
     assert _spent(path) == (50.0, 0)
+
+
+class _CountedHash:
+    """SHA-256 that adds up the bytes it is given, over all copies."""
+
+    bytes_hashed = 0
+
+    def __init__(self, content: bytes = b"", sha256: Callable[[], Any] = hashlib.sha256) -> None:
+        self._digest = sha256()
+        self.update(content)
+
+    def update(self, content: bytes) -> None:
+        _CountedHash.bytes_hashed += len(content)
+        self._digest.update(content)
+
+    def copy(self) -> _CountedHash:
+        copied = _CountedHash()
+        copied._digest = self._digest.copy()
+        return copied
+
+    def hexdigest(self) -> str:
+        return self._digest.hexdigest()
+
+
+def test_the_check_of_a_ledger_is_linear_in_its_lines(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte is hashed once for the chain and once for its line, and entries are compared by
+    what they are made of, not pair by pair."""
+    lines, whole = [], b""
+    for number in range(400):
+        of: dict[str, object] = {
+            "key": f"k{number // 2}",
+            "corpus_digest": "d",
+            "state": "released",
+        }
+        lines.append(ledger_lines.next_line(whole, entry(str(number), **of)))
+        whole += lines[-1]
+    contents: list[int] = []
+    original = ledger_lines.Entry.content
+
+    def content(self: ledger_lines.Entry) -> tuple[str, ...]:
+        contents.append(1)
+        return original(self)
+
+    Path(path).parent.mkdir()
+    monkeypatch.setattr(ledger_lines.Entry, "content", content)
+    monkeypatch.setattr(ledger_lines.hashlib, "sha256", _CountedHash)
+    for count in (200, 400):
+        Path(path).write_bytes(b"".join(lines[:count]))
+        _CountedHash.bytes_hashed = 0
+        contents.clear()
+        entries = ledger.read(path)
+        assert _CountedHash.bytes_hashed <= 2 * Path(path).stat().st_size
+        assert ledger.spent(entries, "notes") == (10.0 * count / 2, 0)
+        [account] = accounts(entries)
+        assert (account.releases, account.repeats) == (count // 2, count // 2)
+        assert len(contents) <= 3 * count

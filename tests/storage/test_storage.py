@@ -13,6 +13,7 @@ import pytest
 
 from dxbeam import storage
 from dxbeam.errors import OutputError
+from dxbeam.storage import local
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(storage.os, "fsync", full)
+    monkeypatch.setattr(local.os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
         storage.create_once(str(tmp_path / "once"), b"one")
     assert list(tmp_path.iterdir()) == []

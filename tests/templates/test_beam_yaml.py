@@ -110,3 +110,36 @@ providers:
     opened = artifact.open_vocabulary(artifact.handle(str(tmp_path / "built")))
     assert list(opened.words) == list(words.words)
     assert np.array_equal(opened.vectors, words.vectors)
+
+
+def test_rejected_records_go_where_error_handling_says(tmp_path: Path) -> None:
+    """As with Beam's own transforms, the next one takes the others without naming an output."""
+    uri = tiny.write_artifact(tmp_path / "vocabulary")
+    records = [{"id": "good", "text": "w1"}, {"id": "bad", "text": "zyzzogeton\0"}]
+    corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", records)
+    pipeline = tmp_path / "sanitize.yaml"
+    pipeline.write_text(
+        f"""
+pipeline:
+  transforms:
+    - type: ReadFromJson
+      config: {{path: "{corpus}", lines: true}}
+    - type: SanitizeRows
+      input: ReadFromJson
+      config: {{vocabulary: "{uri}", epsilon: 5, error_handling: {{output: errors}}}}
+    - type: WriteToJson
+      input: SanitizeRows
+      config: {{path: "{tmp_path}/documents/part.jsonl"}}
+    - type: WriteToJson
+      name: WriteErrors
+      input: SanitizeRows.errors
+      config: {{path: "{tmp_path}/errors/part.jsonl"}}
+providers:
+  - include: {TEMPLATES}/providers.yaml
+"""
+    )
+    _run(pipeline)
+    assert [row["id"] for row in _rows(tmp_path, "documents")] == ["good"]
+    [error] = _rows(tmp_path, "errors")
+    assert error == {"where": "bad", "reason": error["reason"]}
+    assert "zyzzogeton" not in str(error)

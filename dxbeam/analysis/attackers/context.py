@@ -6,13 +6,12 @@ candidates is, up to a factor, as probable as
 
     product of p(x_t | z_t) * product of P(x_t | x_(t-1)) / prior(x_t),
 
-the second product from t = 2 on. Two questions can be asked of it: which sequence is the most
-probable (``read_on``, Viterbi's algorithm), and which word is the most probable at each place,
-summed over all sequences (``read_each``, the forward-backward algorithm: Rabiner: A tutorial on
-hidden Markov models, 1989, section III). Both are answered exactly. The second one also counts in
-that a word may be none of its candidates, and then says nothing of its neighbours. Without that,
-and in the most probable sequence, places of which little is known mislead those next to them: an
-attacker who counts words asks the second.
+the second product from t = 2 on. ``read_each`` asks which word is the most probable at each place,
+summed over all sequences (the forward-backward algorithm: Rabiner: A tutorial on hidden Markov
+models, 1989, section III). It is answered exactly, and counts in that a word may be none of its
+candidates, and then says nothing of its neighbours. Without that, places of which little is known
+mislead those next to them. The most probable sequence has no such way, so who counts words does not
+ask for it (``benchmarks/context_gain.py``).
 
 What it gets beyond the attacker on single words is what a word-level guarantee does not speak of:
 how probable words are after their neighbours. It is no bound: a model of language that knows more
@@ -21,7 +20,7 @@ would get more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,11 +28,7 @@ import numpy.typing as npt
 
 from dxbeam.analysis.attackers.channel import Channel, most_probable
 from dxbeam.analysis.attackers.word_pairs import WordPairs
-from dxbeam.analysis.theory.intervals import (
-    TextSums,
-    difference_interval,
-    share_of_words_interval,
-)
+from dxbeam.analysis.theory.intervals import TextSums, share_of_words_interval
 from dxbeam.space.search.neighbors import Floats, Ids
 
 CANDIDATES = 50
@@ -55,61 +50,8 @@ class Candidates(NamedTuple):
     priors: Floats
 
 
-class Gain(NamedTuple):
-    """What context adds, over texts; those of parts of the texts can be added.
-
-    Attributes:
-      texts: how many.
-      words: how many words they hold.
-      alone: how many words the attacker on single words got.
-      context: how many this one got, with the most probable word at each place.
-      both: how many both got.
-      sequence: how many words of the most probable sequence were right.
-      won_squares: the sum over texts of (words that only this one got)^2.
-      won_products: of the same words times all words.
-      lost_squares: of (words that only the attacker on single words got)^2.
-      lost_products: of the same words times all words.
-      word_squares: of words^2.
-    """
-
-    texts: int
-    words: int
-    alone: int
-    context: int
-    both: int
-    sequence: int
-    won_squares: int
-    won_products: int
-    lost_squares: int
-    lost_products: int
-    word_squares: int
-
-    def plus(self, other: Gain) -> Gain:
-        """The counts over the texts of both."""
-        return Gain(*(a + b for a, b in zip(self, other, strict=True)))
-
-    def gained(self) -> tuple[float, float, float]:
-        """Further words that context gets, as a share of all, and their 95 % interval.
-
-        Words of a text depend on one another, texts are taken as independent. See
-        ``intervals.share_of_words_interval``, for words won and words lost.
-        """
-        if self.texts < 2:
-            return (self.context - self.alone) / self.words, -1.0, 1.0
-        won, lost = self.context - self.both, self.alone - self.both
-        texts, words, squares = self.texts, self.words, self.word_squares
-        return difference_interval(
-            share_of_words_interval(
-                TextSums(texts, won, words, self.won_squares, self.won_products, squares)
-            ),
-            share_of_words_interval(
-                TextSums(texts, lost, words, self.lost_squares, self.lost_products, squares)
-            ),
-        )
-
-
 def candidates_for(channel: Channel, released: Ids, count: int = CANDIDATES) -> Candidates:
-    """The most probable words given each released word only.
+    """The most probable words given each released word only, and this word itself.
 
     Args:
       channel: what is known or estimated.
@@ -121,34 +63,13 @@ def candidates_for(channel: Channel, released: Ids, count: int = CANDIDATES) -> 
     outputs, which = np.unique(released, return_inverse=True)
     ids, posterior = np.empty((len(outputs), count), np.int64), np.empty((len(outputs), count))
     for part, joint in channel.joint(outputs):
-        ids[part] = [most_probable(row, count) for row in joint]
+        best = np.array([most_probable(row, count) for row in joint])
+        missing = ~(best == outputs[part, None]).any(axis=1)
+        best[missing, -1] = outputs[part][missing]
+        ids[part] = best
         posterior[part] = np.take_along_axis(joint, ids[part], axis=1)
         posterior[part] /= joint.sum(axis=1, keepdims=True)
     return Candidates(ids[which], posterior[which], shares[ids][which])
-
-
-def read_on(candidates: Candidates, pairs: WordPairs) -> Ids:
-    """The most probable sequence of candidates, int64 [T].
-
-    Of equally probable sequences it is one, always the same.
-    """
-    ids = candidates.ids
-    if not len(ids):
-        return np.zeros(0, np.int64)
-    with np.errstate(divide="ignore"):  # what cannot have been stays last
-        seen = np.log(candidates.posterior)
-    back = np.zeros(ids.shape, np.int64)
-    score = seen[0]
-    for place in range(1, len(ids)):
-        steps = score[:, None] + _ties(candidates, place, pairs)
-        back[place] = steps.argmax(axis=0)
-        score = steps.max(axis=0) + seen[place]
-    best = int(score.argmax())
-    sequence = np.empty(len(ids), np.int64)
-    for place in range(len(ids) - 1, -1, -1):
-        sequence[place] = ids[place, best]
-        best = int(back[place, best])
-    return sequence
 
 
 def read_each(candidates: Candidates, pairs: WordPairs) -> Ids:
@@ -165,7 +86,7 @@ def posteriors(candidates: Candidates, pairs: WordPairs) -> Floats:
     left = np.maximum(0.0, 1 - candidates.posterior.sum(axis=1, keepdims=True))
     chances = np.concatenate([candidates.posterior, left], axis=1)
     steps = [
-        np.pad(np.exp(_ties(candidates, place, pairs)), (0, 1), constant_values=1.0)
+        np.pad(np.exp(log_ties(candidates, place, pairs)), (0, 1), constant_values=1.0)
         for place in range(1, len(candidates.ids))
     ]
     forward = [chances[0]]
@@ -182,82 +103,10 @@ def posteriors(candidates: Candidates, pairs: WordPairs) -> Floats:
     return np.asarray((sums / sums.sum(axis=1, keepdims=True))[:, :-1])
 
 
-def _ties(candidates: Candidates, place: int, pairs: WordPairs) -> Floats:
+def log_ties(candidates: Candidates, place: int, pairs: WordPairs) -> Floats:
     """Logarithms of P(x_t | x_(t-1)) / prior(x_t): float64 [k, k]."""
     before, after = candidates.ids[place - 1][:, None], candidates.ids[place]
     return np.asarray(pairs.log_following(before, after) - np.log(candidates.priors[place]))
-
-
-def measure_gain(
-    channel: Channel,
-    pairs: WordPairs,
-    originals: Sequence[Ids],
-    released: Sequence[Ids],
-    count: int = CANDIDATES,
-) -> Gain:
-    """Reads texts with and without context.
-
-    Args:
-      channel: what is known or estimated of single words.
-      pairs: which words follow which.
-      originals: texts, int64 arrays of ids; none empty.
-      released: what was released for them, in the same order.
-      count: candidates for each word.
-    """
-    total = Gain(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-    for text, own in _with_candidates(channel, originals, released, count):
-        alone, context = own.ids[:, 0] == text, read_each(own, pairs) == text
-        sequence = read_on(own, pairs) == text
-        won, lost = int((context & ~alone).sum()), int((alone & ~context).sum())
-        words = len(text)
-        total = total.plus(
-            Gain(
-                texts=1,
-                words=words,
-                alone=int(alone.sum()),
-                context=int(context.sum()),
-                both=int((alone & context).sum()),
-                sequence=int(sequence.sum()),
-                won_squares=won**2,
-                won_products=won * words,
-                lost_squares=lost**2,
-                lost_products=lost * words,
-                word_squares=words**2,
-            )
-        )
-    return total
-
-
-def _with_candidates(
-    channel: Channel, originals: Sequence[Ids], released: Sequence[Ids], count: int
-) -> Iterator[tuple[Ids, Candidates]]:
-    """Each text, with the candidates for its words."""
-    every = candidates_for(channel, np.concatenate(released), count)
-    start = 0
-    for text in originals:
-        part = slice(start, start + len(text))
-        yield text, Candidates(every.ids[part], every.posterior[part], every.priors[part])
-        start += len(text)
-
-
-def context_share(
-    channel: Channel,
-    pairs: WordPairs,
-    originals: Sequence[Ids],
-    released: Sequence[Ids],
-    count: int = CANDIDATES,
-) -> tuple[float, float, float]:
-    """The share of words that are got with context, and its 95 % interval.
-
-    Args:
-      channel: what is known or estimated of single words.
-      pairs: which words follow which.
-      originals: texts, int64 arrays of ids; none empty.
-      released: what was released for them, in the same order.
-      count: candidates for each word.
-    """
-    every = candidates_for(channel, np.concatenate(released), count)
-    return share_right(originals, read_texts(every, originals, pairs))
 
 
 def read_texts(candidates: Candidates, texts: Sequence[Ids], pairs: WordPairs) -> list[Ids]:

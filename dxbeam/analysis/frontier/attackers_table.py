@@ -1,7 +1,7 @@
 """What attackers get of documents, as one table: a row per setting, attacker and kind of words.
 
 Chance is what whoever sees lengths and gaps only gets: it guesses the commonest word of public text
-everywhere, or of rare words the commonest of these.
+everywhere, or of rare words the commonest of these; of several guesses, the commonest few.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from dxbeam.analysis.attackers.context import share_right
+from dxbeam.analysis.attackers.models.with_model import GUESSES
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier.compute import Estimate, Point
@@ -22,6 +24,10 @@ ALL, RARE_WORDS = "all", "rare"
 
 NOTHING, MECHANISM = "nothing", "the setting, and which words follow which"
 TRAINED = "the same, and public text that it has released itself"
+BROUGHT = "the same, and a language model"
+MODEL_ONLY = "a language model"
+AROUND = "released words around"
+EXAMPLES = "a large language model, and a few pairs of public text"
 
 ATTACKERS = {
     ("blind", "blind_rare"): (
@@ -30,6 +36,11 @@ ATTACKERS = {
     ("believed", "unchanged_rare"): ("believes the release", "released words", NOTHING),
     ("context", "context_rare"): ("context", "released words", MECHANISM),
     ("learned", "learned_rare"): ("learned inversion", "released words", TRAINED),
+    ("model", "model_rare"): ("with a language model", "released words", BROUGHT),
+    ("masked_1", "masked_1_rare"): ("language model, 1 guess", AROUND, MODEL_ONLY),
+    ("masked_5", "masked_5_rare"): ("language model, 5 guesses", AROUND, MODEL_ONLY),
+    ("masked_10", "masked_10_rare"): ("language model, 10 guesses", AROUND, MODEL_ONLY),
+    ("endpoint", "endpoint_rare"): ("asks an endpoint", "released words", EXAMPLES),
     ("noisy_context", "noisy_context_rare"): (
         "context", "what was drawn, not released", MECHANISM,
     ),
@@ -101,11 +112,18 @@ class Gained(NamedTuple):
 def gained(points: Sequence[Point]) -> Iterator[Gained]:
     """The rows of points whose documents were read with context."""
     for point in points:
-        for words, chance in ((ALL, point.blind), (RARE_WORDS, point.blind_rare)):
+        for words in (ALL, RARE_WORDS):
             for columns, attacker in ATTACKERS.items():
-                estimate = getattr(point, columns[words == RARE_WORDS])
+                column = columns[words == RARE_WORDS]
+                estimate, chance = getattr(point, column), getattr(point, chance_of(column))
                 if estimate is not None and chance is not None:
                     yield Gained(point, *attacker, words, estimate, chance.value)
+
+
+def chance_of(column: str) -> str:
+    """The column of what whoever sees no word gets with as many guesses."""
+    guesses = next((f"_{count}" for count in (5, 10) if column.startswith(f"masked_{count}")), "")
+    return f"blind{guesses}" + ("_rare" if column.endswith("_rare") else "")
 
 
 def blind(texts: Sequence[Ids], prior: Prior) -> dict[str, Any]:
@@ -115,13 +133,19 @@ def blind(texts: Sequence[Ids], prior: Prior) -> dict[str, Any]:
       texts: int64 arrays of ids, none empty.
       prior: how frequent words are.
     """
-    rare = prior.shares < RARE
-    estimates = {"blind": Estimate(*share_right(texts, _always(prior.best(1)[0], texts)))}
-    if any(rare[text].any() for text in texts):
-        guess = (prior.shares * rare).argmax()
-        estimates["blind_rare"] = Estimate(*share_right(texts, _always(guess, texts), rare))
+    rare, estimates = prior.shares < RARE, {}
+    any_rare = any(rare[text].any() for text in texts)
+    for count in GUESSES:
+        name = "blind" if count == 1 else f"blind_{count}"
+        best = prior.best(count)
+        estimates[name] = Estimate(*share_right(texts, _those_of(best, texts)))
+        if any_rare:
+            of_rare = np.argsort(-prior.shares * rare, kind="stable")[:count]
+            share = share_right(texts, _those_of(of_rare, texts), rare)
+            estimates[f"{name}_rare"] = Estimate(*share)
     return estimates
 
 
-def _always(word: Any, texts: Sequence[Ids]) -> list[Ids]:
-    return [text * 0 + word for text in texts]
+def _those_of(words: Ids, texts: Sequence[Ids]) -> list[Ids]:
+    """Words of texts that are among some; -1 for all others."""
+    return [np.where(np.isin(text, words), text, -1) for text in texts]

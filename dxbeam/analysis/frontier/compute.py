@@ -26,10 +26,16 @@ from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
-BLIND = ("blind", "blind_rare")
+BLIND = (
+    "blind", "blind_rare", "blind_5", "blind_5_rare", "blind_10", "blind_10_rare",
+)  # fmt: skip
 """Those of whoever sees no word."""
 
-READING = ("context", "context_rare", "learned", "learned_rare")
+READING = (
+    "context", "context_rare", "learned", "learned_rare", "model", "model_rare", "masked_1",
+    "masked_1_rare", "masked_5", "masked_5_rare", "masked_10", "masked_10_rare", "endpoint",
+    "endpoint_rare",
+)  # fmt: skip
 """Those of attackers that read released documents."""
 
 READING_NOISE = ("noisy_context", "noisy_context_rare", "noisy_learned", "noisy_learned_rare")
@@ -114,10 +120,16 @@ class Point(NamedTuple):
         read.
       blind: the share of the words of documents that are the commonest one of public text: what is
         got by whoever sees lengths and gaps only; blind_rare: the same of rare words, by guessing
-        the commonest of them.
+        the commonest of them; blind_5, blind_10: the five or ten commonest words, of which one is
+        right.
       learned, learned_rare, noisy_learned, noisy_learned_rare: by attackers that have learnt to
         invert the setting, from the text as it is released and from noisy vectors; None where they
         were not asked for.
+      model, model_rare: by the attacker that brings a language model; masked_1, masked_5,
+        masked_10, each with _rare: by this model from the words around, in that number of guesses.
+        None where no model was named.
+      endpoint, endpoint_rare: by the attacker that asks an endpoint, of the documents that it
+        answered.
       unchanged_rare: share of the words of documents released as themselves, of those that public
         text holds rarer than 1 in 10,000; None where no document has one.
       task_accuracy: of original documents, of what is learnt from released ones; None where no
@@ -142,8 +154,22 @@ class Point(NamedTuple):
     believed: Estimate | None = None
     blind: Estimate | None = None
     blind_rare: Estimate | None = None
+    blind_5: Estimate | None = None
+    blind_5_rare: Estimate | None = None
+    blind_10: Estimate | None = None
+    blind_10_rare: Estimate | None = None
     learned: Estimate | None = None
     learned_rare: Estimate | None = None
+    model: Estimate | None = None
+    model_rare: Estimate | None = None
+    masked_1: Estimate | None = None
+    masked_1_rare: Estimate | None = None
+    masked_5: Estimate | None = None
+    masked_5_rare: Estimate | None = None
+    masked_10: Estimate | None = None
+    masked_10_rare: Estimate | None = None
+    endpoint: Estimate | None = None
+    endpoint_rare: Estimate | None = None
     noisy_learned: Estimate | None = None
     noisy_learned_rare: Estimate | None = None
     unchanged_rare: Estimate | None = None

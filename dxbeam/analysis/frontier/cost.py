@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dxbeam.analysis.attackers.channel import is_known
+from dxbeam.analysis.attackers.context import CANDIDATES
+from dxbeam.analysis.attackers.models import word_model
 from dxbeam.analysis.attackers.resampled_channel import ranks_followed
 from dxbeam.analysis.frontier.transform import followed
 from dxbeam.analysis.measure.plan import Setting
@@ -15,7 +17,7 @@ from dxbeam.mechanisms.channels.estimated_channel import LAW_PAIRS
 from dxbeam.space.search.distance_rows import distance_rows
 from dxbeam.space.search.neighbors import NeighborSearch
 
-_TRIAL = 64
+_TRIAL, _READ = 64, 16
 
 _ROW_WORK = 3.0
 """An attacker's work on a row of distances, in multiples of computing it."""
@@ -54,6 +56,22 @@ def expected_seconds(
                 attacking += around * row + len(ids) * release
         total += learning + attacking
     return total
+
+
+def seconds_with_model(path: str, words: int, search: NeighborSearch) -> float:
+    """Processor time in which the model of a directory reads words, as attackers ask it.
+
+    Args:
+      path: of the directory.
+      words: how many.
+      search: the vocabulary.
+    """
+    known = len(search.vocabulary)
+    model = word_model.open_model(path, search.vocabulary.words, np.full(known, 1 / known))
+    text = np.arange(_READ) * 7919 % known
+    candidates = (text[:, None] + np.arange(min(CANDIDATES, known))) % known
+    tried = _seconds(lambda: (model.log_chances(text, candidates), model.likeliest(text, 10)))
+    return words * tried / _READ
 
 
 def _seconds(work: Callable[[], object]) -> float:

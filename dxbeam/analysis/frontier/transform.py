@@ -22,6 +22,8 @@ from dxbeam.analysis.attackers.context import (
 )
 from dxbeam.analysis.attackers.draws import Draws, draw
 from dxbeam.analysis.attackers.make_channel import make_channel, pair_draws
+from dxbeam.analysis.attackers.models.asked_for import Opener
+from dxbeam.analysis.attackers.models.released_texts import Public
 from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
 from dxbeam.analysis.attackers.noisy_vector import has_noise_density
 from dxbeam.analysis.attackers.prior import Prior, prior_from_counts, uniform_prior
@@ -35,9 +37,9 @@ from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier import compute as frontier
 from dxbeam.analysis.frontier.attackers_table import blind
 from dxbeam.analysis.frontier.compute import READING_NOISE, Estimate, Point
-from dxbeam.analysis.frontier.following import Context
-from dxbeam.analysis.frontier.learned_texts import Public, learned_estimates
+from dxbeam.analysis.frontier.following import NOBODY, Context
 from dxbeam.analysis.frontier.read_texts import Drawn, point_of_texts, unchanged_rare
+from dxbeam.analysis.frontier.texts_with_models import estimates_with_models
 from dxbeam.analysis.measure import grids
 from dxbeam.analysis.measure.plan import Question, Setting, made
 from dxbeam.analysis.measure.public_parameters import epsilons_of, reading_of
@@ -114,7 +116,7 @@ class MeasureFrontier(beam.PTransform):
         super().__init__()
         self._counts = counts
         self._context = context
-        self._measure = _MeasureFrontier(search, seed, pairs)
+        self._measure = _MeasureFrontier(search, seed, pairs, context)
 
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Spreads tasks over workers."""
@@ -174,14 +176,16 @@ def followed(rank_c: float, epsilon: float, words: int) -> bool:
 
 
 class _MeasureFrontier(Searching):
-    def __init__(self, search: SharedSearch, seed: int, pairs: int):
+    def __init__(self, search: SharedSearch, seed: int, pairs: int, context: Context | None):
         super().__init__(search)
         self._seed = seed
         self._pairs = pairs
+        self._asked = context.asked if context else NOBODY
 
     def setup(self) -> None:
         super().setup()
         self._progress = Progress()
+        self._opener = Opener(self._asked)
 
     def process(
         self,
@@ -228,7 +232,7 @@ class _MeasureFrontier(Searching):
             setting, texts, random, prior, channel, public.following, self._search
         )
         point = point._replace(believed=point.unchanged, **blind(texts, prior))
-        return self._with_learned(task, point, None, texts, drawn, public)
+        return self._with_models(task, point, None, texts, drawn, public)
 
     def _points(self, task: Task, counts: Any) -> Iterator[tuple[Point, Channel]]:
         setting, search = task.setting, self._search
@@ -267,9 +271,9 @@ class _MeasureFrontier(Searching):
         if rare[ids].any():
             estimates["unchanged_rare"] = unchanged_rare(texts, drawn.released, rare)
         point = point._replace(**estimates, **blind(texts, public.prior))
-        return self._with_learned(task, point, channel, texts, drawn, public)
+        return self._with_models(task, point, channel, texts, drawn, public)
 
-    def _with_learned(
+    def _with_models(
         self,
         task: Task,
         point: Point,
@@ -278,7 +282,7 @@ class _MeasureFrontier(Searching):
         drawn: Draws | Drawn,
         public: Public,
     ) -> Point:
-        """With what attackers get that learn to invert, where they are asked for."""
+        """With what attackers get that have a model, where they are asked for."""
         if not public.texts:
             return point
         columns = task.setting.made().draws(self._search.vocabulary.dimensions)
@@ -290,10 +294,12 @@ class _MeasureFrontier(Searching):
 
         noisy = drawn.noisy if point.noisy_learned is None else None
         seen = Drawn(noisy, drawn.chosen, drawn.released)
-        learned: dict[str, Any] = learned_estimates(
-            task.setting, point.rank_c, texts, seen, channel, public, random, self._search
-        )
-        return point._replace(**learned)
+        attackers = self._opener.attackers(self._search.vocabulary, public.prior)
+        estimates: dict[str, Any] = estimates_with_models(
+            task.setting, point.rank_c, texts, seen, channel, public, attackers,
+            random, self._search,
+        )  # fmt: skip
+        return point._replace(**estimates)
 
     def _random(self, task: Task, kind: int, rows: int) -> Any:
         draws = task.setting.made().draws(self._search.vocabulary.dimensions)

@@ -83,19 +83,6 @@ def share_of_words_interval(
     return share, *_clopper_pearson(share * size, size, confidence)
 
 
-def difference_interval(
-    one: tuple[float, float, float], other: tuple[float, float, float]
-) -> tuple[float, float, float]:
-    """The difference of two shares, from the interval of each.
-
-    Zou, Donner: Construction of confidence limits about effect measures (2008), without a
-    correlation. Of words that were won and words that were lost it is hardly positive.
-    """
-    (p, p_low, p_high), (q, q_low, q_high) = one, other
-    below, above = math.hypot(p - p_low, q_high - q), math.hypot(p_high - p, q - q_low)
-    return p - q, p - q - below, p - q + above
-
-
 def independent_mean_interval(
     mean: float, deviation: float, size: int, confidence: float = CONFIDENCE
 ) -> tuple[float, float]:

@@ -15,9 +15,10 @@ import numpy as np
 
 from dxbeam.audit import evidence
 from dxbeam.audit.batteries.large_vocabulary import audit_cluster
-from dxbeam.audit.batteries.text import HALF, any_lag, fine_line
+from dxbeam.audit.batteries.text import APART, HALF, any_lag, fine_line
 from dxbeam.audit.batteries.word import line
 from dxbeam.audit.evidence import Floats
+from dxbeam.audit.fitted import Fitted
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.documents import Document
 from dxbeam.mechanisms import AddsNoise, WeighsWords
@@ -47,7 +48,7 @@ def audit_levels(subject: Subject, n: int) -> Iterator[Finding]:
     sanitizer = subject.make(subject.search(vocabulary), settings, subject.key())
     words, setting = np.array([0, 2, UNKNOWN]), f"two levels in turn, n = {n}"
     originals = np.tile(words, _WORDS_A_DOCUMENT // len(words))
-    text = " ".join("strange" if word == UNKNOWN else f"w{word}" for word in originals)
+    text = APART.join("strange" if word == UNKNOWN else f"w{word}" for word in originals)
     each = max(2, 2 * subject.size.outputs // _WORDS_A_DOCUMENT)
     named = [("low", "high")[number % 2] for number in range(2 * each)]
     documents = [Document(str(i), text, level=level) for i, level in enumerate(named)]
@@ -58,7 +59,7 @@ def audit_levels(subject: Subject, n: int) -> Iterator[Finding]:
         of = dataclasses.replace(
             subject,
             configuration=settings.with_epsilon(levels.epsilon_of(level) or epsilon),
-            exact=False,  # its constant is solved
+            fitted=Fitted(),  # its constant is solved
         )
         if (expected := of.expected(vocabulary, words)) is None:
             continue
@@ -85,7 +86,7 @@ def audit_lists(subject: Subject, _n: int) -> Iterator[Finding]:
     if not isinstance(subject.configuration.mechanism, WeighsWords):
         return
     vocabulary, key = fine_line(subject), subject.key()
-    text = " ".join(["strange"] * subject.size.words)
+    text = APART.join(["strange"] * subject.size.words)
     places: list[Floats] = []
     for word in ("w0", "w1"):
         weighed = dataclasses.replace(mechanism, importance=WordWeights({word: 3.0, "w2": 1.0}))
@@ -102,7 +103,7 @@ def audit_long_text(subject: Subject, _n: int) -> Iterator[Finding]:
     """Correlations at any distance in one long text, of numbers that may come back late."""
     vocabulary, count = fine_line(subject), subject.size.long_words
     sanitizer = subject.sanitizer(vocabulary)
-    [ids] = _released(sanitizer, [Document("a", " ".join(["strange"] * count))])
+    [ids] = _released(sanitizer, [Document("a", APART.join(["strange"] * count))])
     setting = f"a text of {count:,} words"
     lost = evidence.never(int(len(ids) != count or (ids < 0).any()))
     yield Finding.of("long text: a word passed through or was lost", setting, lost)

@@ -29,6 +29,7 @@ from dxbeam.audit.batteries.bag import (
     word_losses,
 )
 from dxbeam.audit.evidence import Floats
+from dxbeam.audit.fitted import Fitted
 from dxbeam.audit.references.distributions import Reference, euclidean
 from dxbeam.audit.subject import Finding, Subject, words_at
 from dxbeam.guarantees import Guarantee
@@ -70,7 +71,8 @@ def audit_promises(subject: Subject, n: int) -> Iterator[Finding]:
     """Every sentence of every mode, over five words on a line in R^n."""
     yield from _of_metric(subject, n)
     vocabulary = bag_vocabulary(subject, n)
-    subject = dataclasses.replace(subject, configuration=subject.over(vocabulary), exact=False)
+    fitted = subject.over(vocabulary)
+    subject = dataclasses.replace(subject, configuration=fitted, fitted=Fitted())
     reference, expected = (
         subject.reference(vocabulary),
         subject.expected(vocabulary, every_word(vocabulary)),

@@ -20,6 +20,9 @@ from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 HALF = 200
 """Words on each side of the middle one, a twentieth of the noise's deviation apart."""
 
+APART = "\n"
+"""Between words of a text. Each is a sentence, so that no mechanism reads one after another."""
+
 _STRANGERS = ("strange", "quaint")
 _BINS = 8
 _SHORTEST = 500
@@ -73,7 +76,7 @@ def audit_texts(subject: Subject, _n: int) -> Iterator[Finding]:
 def _audit_repetition(subject: Subject, setting: str) -> Iterator[Finding]:
     probe, key = _Probe(subject), subject.key()
     words = [_middle(subject)] * subject.size.words
-    text, edited = " ".join(words), " ".join([*words[:-1], f"w{HALF + 1}"])
+    text, edited = APART.join(words), APART.join([*words[:-1], f"w{HALF + 1}"])
     noise = probe.places(text, "a", key)
     retried = evidence.never(int((probe.places(text, "a", key) != noise).sum()))
     yield Finding.of("text: words that differ after a retry", setting, retried)
@@ -112,8 +115,8 @@ def _audit_unknown_words(subject: Subject, setting: str) -> Iterator[Finding]:
     """
     probe = _Probe(subject)
     count = subject.size.words
-    drawn = [probe.places(" ".join([word] * count), "a", subject.key()) for word in _STRANGERS]
-    drawn.append(probe.places(" ".join([_middle(subject)] * count), "a", subject.key()))
+    drawn = [probe.places(APART.join([word] * count), "a", subject.key()) for word in _STRANGERS]
+    drawn.append(probe.places(APART.join([_middle(subject)] * count), "a", subject.key()))
     for noise in drawn[:2]:
         constant = evidence.never(int(np.ptp(noise) == 0))
         yield Finding.of("text: unknown words without noise", setting, constant)

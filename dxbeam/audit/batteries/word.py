@@ -208,7 +208,8 @@ def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
     twins = _TWINS if subject.entry.by_place else _TWINS[1:]
     for twin in twins:
         run = key if coupled else subject.key()
-        released[twin] = sanitizer.release([(run, 0, count)], np.full(count, twin))
+        ids = np.full(count, twin)
+        released[twin] = sanitizer.release([(run, 0, count)], ids, **subject.by_themselves(count))
         outside = int(((released[twin] < 0) | (released[twin] >= len(vocabulary))).sum())
         test = f"twins: no word released for {_name(twin)}"
         yield _claim(subject, test, setting, evidence.never(outside))
@@ -251,15 +252,18 @@ def audit_batches(subject: Subject, n: int) -> Iterator[Finding]:
     count = subject.size.words
     ids = np.argsort(subject.normals(count)) % 201 - 1
     sanitizer, key = subject.sanitizer(vocabulary), subject.key()
-    whole = sanitizer.release([(key, 0, count)], ids)
-    again = sanitizer.release([(key, 0, count)], ids)
+    every = subject.by_themselves(count)
+    whole = sanitizer.release([(key, 0, count)], ids, **every)
+    again = sanitizer.release([(key, 0, count)], ids, **every)
     borders = [0, 1, 2, 3, 10, 42, 100, 228, 700, 1300, count]
     parts = [
-        sanitizer.release([(key, start, stop - start)], ids[start:stop])
+        sanitizer.release(
+            [(key, start, stop - start)], ids[start:stop], **subject.by_themselves(stop - start)
+        )
         for start, stop in itertools.pairwise(borders)
     ]
     order = np.argsort(subject.normals(count))
-    shuffled = sanitizer.release([(key, int(row), 1) for row in order], ids[order])
+    shuffled = sanitizer.release([(key, int(row), 1) for row in order], ids[order], **every)
     for test, other, same in (
         ("again", again, whole),
         ("in batches of other sizes", np.concatenate(parts), whole),

@@ -15,6 +15,12 @@ from dxbeam.audit.references.distributions import Floats, Reference, distances_f
 from dxbeam.mechanisms import WeighsWords
 from dxbeam.space.vocabulary.words import Vocabulary
 
+NextWord = Callable[[Floats, int, int], Floats]
+"""(place of the original [n], the word released before the last, the last one) -> the distribution
+of the released word [N]. A word before is an id, UNKNOWN, or BEGIN at the start of a sentence."""
+
+BEGIN = -2
+
 
 def santext(mechanism: Any, vocabulary: Vocabulary) -> Reference:
     """Proportional to q exp(-epsilon d / 2), or with public weights to q exp(-d' / 2)."""
@@ -151,6 +157,26 @@ def fluent(mechanism: Any, vocabulary: Vocabulary) -> Reference:
             logs - epsilon / 2 * np.minimum(distances_from(start, vocabulary), gamma)
         ),
     )
+
+
+def fluent_after(mechanism: Any, vocabulary: Vocabulary) -> NextWord:
+    """q(y | the two words before) exp(-epsilon min(d, gamma) / 2)."""
+    epsilon, gamma, words = mechanism.epsilon, mechanism.gamma, len(vocabulary)
+    model = None if mechanism.model is None else mechanism.model.opened(vocabulary)
+
+    def distribution(start: Floats, first: int, second: int) -> Floats:
+        logs = np.zeros(words)
+        if model is not None:
+            before = [model.start if word == BEGIN else word for word in (first, second)]
+            shares = float(model.backoff2(*before)) * model.probabilities(before[1])
+            successors, added = model.successors2(*before)
+            shares[successors] += added
+            logs = np.log(shares[:words])
+        return np.asarray(
+            softmax(logs - epsilon / 2 * np.minimum(distances_from(start, vocabulary), gamma))
+        )
+
+    return distribution
 
 
 def tem_published(mechanism: Any, vocabulary: Vocabulary) -> Reference:

@@ -33,12 +33,15 @@ class MechanismEntry:
         units of the embedding; the audit places words that far apart.
       by_place: whether words at one place, the unknown one included, are released alike; otherwise
         the unknown word is as the first word at its place.
+      after: (mechanism, vocabulary) -> what is released after other words, for a mechanism that
+        reads what it has released; None for others.
     """
 
     reference: Callable[[Any, Vocabulary], Reference]
     parameters: Mapping[str, float | str] = field(default_factory=lambda: {"epsilon": 10.0})
     spread: Callable[[Any, int], float] = lambda mechanism, n: math.sqrt(n + 1) / mechanism.epsilon
     by_place: bool = True
+    after: Callable[[Any, Vocabulary], choice_references.NextWord] | None = None
 
 
 def _euclidean_claim(mechanism: Any, _: Vocabulary) -> Reference:
@@ -96,7 +99,10 @@ REFERENCES: dict[str, MechanismEntry] = {
         choice_references.tem, {"epsilon": 10.0, "beta": 0.2}, spread=_of_distances
     ),
     "fluent": MechanismEntry(
-        choice_references.fluent, {"epsilon": 10.0, "gamma": 0.8}, spread=_of_distances
+        choice_references.fluent,
+        {"epsilon": 10.0, "gamma": 0.8},
+        spread=_of_distances,
+        after=choice_references.fluent_after,
     ),
     "custext": MechanismEntry(cluster_references.custext, _SMALL, by_place=False),
     "cluster_response": MechanismEntry(cluster_references.cluster_response, _SMALL, by_place=False),

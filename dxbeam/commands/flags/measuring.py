@@ -89,12 +89,6 @@ class CalibrateOptions(PipelineOptions):
 @topic(
     flag.ATTACK,
     Flag(
-        "public_input",
-        "GLOB",
-        "public text from which attackers know how frequent words are, in the format of "
-        "the corpus (default: they take all words for equally frequent)",
-    ),
-    Flag(
         "attacked_words",
         "N",
         "how many words are released and attacked at each point (default 1000)",
@@ -116,22 +110,6 @@ class CalibrateOptions(PipelineOptions):
         "formula (default 20000)",
         default=20_000,
         type=count,
-    ),
-    Flag(
-        "context_documents",
-        "N",
-        "how many documents of the corpus are read with context at each point, the first "
-        "200 known words of each; which words follow which is learnt from --public_input "
-        "(default: none)",
-        type=count,
-    ),
-    Flag(
-        "attackers",
-        "",
-        "further attackers on --context_documents. learned: a recurrent network that is trained at "
-        "each point, on --public_input released under the same setting, in minutes (needs "
-        "dxbeam[neural]; default: none)",
-        choices=["learned"],
     ),
     Flag(
         "most_risk",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from apache_beam.options.pipeline_options import PipelineOptions, _BeamArgumentParser
 
+from dxbeam.commands.flags.attackers import AttackerOptions
 from dxbeam.commands.flags.building import BuildLanguageModelOptions, BuildVocabularyOptions
 from dxbeam.commands.flags.corpus import CorpusOptions, RecordOptions
 from dxbeam.commands.flags.decoding import DecodeOptions, DecoderOptions
@@ -43,6 +44,7 @@ TOPICS: tuple[Topic, ...] = (
     AuditOptions,
     MeasureOptions,
     FrontierOptions,
+    AttackerOptions,
     EvaluateOptions,
     DecoderOptions,
     KeyOptions,
@@ -68,6 +70,10 @@ class SanitizeOptions(
     ShardOptions,
 ):
     """The topics of a release of text in one view."""
+
+
+class AttackedOptions(FrontierOptions, AttackerOptions):
+    """The topics of a frontier's attackers in one view."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +138,14 @@ AUDIT = Command(
     needed=(),
     takes=(
         AuditOptions, "mechanism", "epsilon", "parameters", "importance", "base", "base_exponent",
-        "constant", "rank_c", "decode", "decode_loss", ProcessOptions,
+        "constant", "rank_c", "decode", "decode_loss", "language_model", ProcessOptions,
     ),
     meanings={
+        "base": "audit santext or tem under a public base measure: frequency; optimal, the one "
+        "that loses least in each vocabulary that the audit makes up; or a file, whose numbers are "
+        "spread over its words (default: every word counts the same)",
+        "language_model": "audit fluent with this public model, cut to the words that the audit "
+        "makes up: what dxbeam build-language-model wrote, or demo (default: none)",
         "decode": "audit whole documents that are read by a language model, which the audit "
         "makes up: prior or context, as in dxbeam sanitize (default nearest: what is drawn)",
         "decode_loss": "with --decode prior or context: 'word' (default) or 'distance', as in "
@@ -193,11 +204,17 @@ EVALUATE = Command(
     "evaluate",
     needed=("original", "released", "output"),
     takes=(
-        EvaluateOptions, CorpusOptions, VocabularyOptions, "group_by", "language_model", "key_uri",
-        OutputOptions, ProcessOptions,
+        EvaluateOptions, AttackerOptions, CorpusOptions, VocabularyOptions, "group_by",
+        "language_model", "key_uri", OutputOptions, ProcessOptions,
     ),
     without=("input",),
     meanings={
+        "public_input": "public text that attackers with a model learn from, in the format of the "
+        "corpus; they release it as each release was made (default: none)",
+        "context_documents": "how many documents attackers with a model read, those whose ids have "
+        "the smallest hashes, the first 200 known words of each (default: none)",
+        "attackers": "attackers of these documents. learned: a recurrent network that is trained "
+        "for each release on --public_input, in minutes (needs dxbeam[neural]; default: none)",
         "language_model": "what dxbeam build-language-model wrote for this vocabulary, local or "
         "gs://, or 'demo' with the demo vocabulary: by its frequencies rare words are counted "
         "separately, and texts get a perplexity (default: neither). Take another than a decoder "
@@ -209,7 +226,7 @@ FRONTIER = Command(
     "frontier",
     needed=("vocabulary", "output"),
     takes=(
-        FrontierOptions, "importance", "mechanisms", "epsilons", "rank_cs", "seed",
+        FrontierOptions, AttackerOptions, "importance", "mechanisms", "epsilons", "rank_cs", "seed",
         "language_model", "task", *_CORPUS_AND_WORDS,
     ),
     meanings=_ANY_CORPUS,

@@ -55,6 +55,7 @@ def exponents_of(mechanism: Any, vocabulary: Vocabulary, scale: float = 1.0) -> 
       ConfigurationError: the mechanism does not draw words by probabilities that fall with their
         distance.
     """
+    check_prefix(mechanism)
     if not isinstance(mechanism, DrawsByDistance):
         raise ConfigurationError(
             f"`mechanism` {mechanism.name} has no constant to scan for; santext and tem have one"
@@ -68,6 +69,20 @@ def exponents_of(mechanism: Any, vocabulary: Vocabulary, scale: float = 1.0) -> 
         None if drawn.base is None else drawn.base.logs(vocabulary),
         None if weights is None else scale * weights,
     )
+
+
+def check_prefix(mechanism: Any) -> None:
+    """Refuses a mechanism, or a class of them, that reads the words it has released.
+
+    Raises:
+      ConfigurationError: so it is; the sentence says why no scan is of use.
+    """
+    if hasattr(mechanism, "release_in_order"):
+        raise ConfigurationError(
+            f"`mechanism` {mechanism.name} has no constant to scan for: its normaliser Z depends "
+            "on the words released before, and after some of them the worst case is all but "
+            "reached, so its epsilon stays the worst case"
+        )
 
 
 def solve(

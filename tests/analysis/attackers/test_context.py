@@ -8,15 +8,13 @@ import math
 import numpy as np
 import pytest
 
-from dxbeam.analysis.attackers import context
-from dxbeam.analysis.attackers.channel import known_channel
+from benchmarks.context_gain import Gain, measure_gain, read_on
+from dxbeam.analysis.attackers.channel import Channel, known_channel
 from dxbeam.analysis.attackers.context import (
     Candidates,
     candidates_for,
-    context_share,
-    measure_gain,
     read_each,
-    read_on,
+    read_texts,
     share_right,
 )
 from dxbeam.analysis.attackers.prior import Prior
@@ -239,7 +237,7 @@ def test_gains_do_not_depend_on_how_texts_are_divided(search: NeighborSearch) ->
 
 def test_the_interval_of_a_gain_is_that_over_texts() -> None:
     """Equal texts are no certainty; a single text says nothing."""
-    one = context.Gain(1, 10, 4, 6, 4, 6, 4, 20, 0, 0, 100)
+    one = Gain(1, 10, 4, 6, 4, 6, 4, 20, 0, 0, 100)
     assert one.gained() == (0.2, -1.0, 1.0)
     three = one.plus(one).plus(one)
     share, low, high = three.gained()
@@ -253,12 +251,20 @@ def test_the_interval_of_a_gain_is_that_over_texts() -> None:
 
 
 def test_an_attacker_who_gets_nothing_is_not_certain_to_get_nothing() -> None:
-    nothing = context.Gain(30, 300, 0, 0, 0, 0, 0, 0, 0, 0, 3000)
+    nothing = Gain(30, 300, 0, 0, 0, 0, 0, 0, 0, 0, 3000)
     assert nothing.gained() == pytest.approx((0, -0.1157, 0.1157), abs=1e-3)
     texts = [np.zeros(10, np.int64)] * 30
     share, low, high = share_right(texts, [np.ones(10, np.int64)] * 30)
     assert (share, low) == (0, 0)
     assert high == pytest.approx(1 - 0.025 ** (1 / 30)), "Clopper and Pearson's of 30 texts"
+
+
+def _context_share(
+    channel: Channel, originals: list[np.ndarray], released: list[np.ndarray]
+) -> tuple[float, float, float]:
+    """The share of words that are got with context, and its 95 % interval."""
+    candidates = candidates_for(channel, np.concatenate(released))
+    return share_right(originals, read_texts(candidates, originals, _pairs()))
 
 
 def test_the_share_with_context_is_that_of_the_gain(search: NeighborSearch) -> None:
@@ -268,9 +274,9 @@ def test_the_share_with_context_is_that_of_the_gain(search: NeighborSearch) -> N
     draws = [drawn(mechanism, None, prior, length, search, length) for length in (5, 1, 30, 12)]
     texts, released = [d.ids for d in draws], [d.released for d in draws]
     gain = measure_gain(channel, _pairs(), texts, released)
-    share, low, high = context_share(channel, _pairs(), texts, released)
+    share, low, high = _context_share(channel, texts, released)
     assert share == gain.context / gain.words
     assert 0 <= low < share < high <= 1
-    assert context_share(channel, _pairs(), texts[:1], released[:1])[1:] == (0, 1)
-    equal = context_share(channel, _pairs(), texts[2:3] * 3, released[2:3] * 3)
+    assert _context_share(channel, texts[:1], released[:1])[1:] == (0, 1)
+    equal = _context_share(channel, texts[2:3] * 3, released[2:3] * 3)
     assert equal[1] < equal[0] < equal[2], "equal texts are no certainty"

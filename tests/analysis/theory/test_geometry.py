@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
+from benchmarks.noisy_dot_product import release_bounds
 from dxbeam.analysis.measure.proportions import released_words
 from dxbeam.analysis.theory import geometry
-from dxbeam.analysis.theory.noisy_dot_product import cdf, release_bounds
+from dxbeam.analysis.theory.noisy_dot_product import cdf
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.space.search.neighbors import NeighborSearch
 from tests.support.vocabularies import of, random_vocabulary

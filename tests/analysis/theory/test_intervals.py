@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from benchmarks.context_gain import difference_interval
 from dxbeam.analysis.theory.intervals import (
     CONFIDENCE,
     TextSums,
-    difference_interval,
     independent_mean_interval,
     share_of_words_interval,
 )

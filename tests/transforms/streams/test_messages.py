@@ -185,6 +185,17 @@ def test_messages_are_never_sanitized_under_a_key_that_is_not_kept(uri: str) -> 
         SanitizeMessages(documents, MessageFormat(), 10)
 
 
+def test_a_stream_is_one_connected_job(uri: str, tmp_path: Path) -> None:
+    """What is not connected would go on after a failure, and keep Beam from replacing a worker."""
+    pipeline = beam.Pipeline()
+    pipeline | beam.Create(MESSAGES) | _sanitize(uri, tmp_path)
+    transforms = pipeline.to_runner_api().components.transforms.values()
+    roots = [
+        each.unique_name for each in transforms if each.spec.urn == "beam:transform:impulse:v1"
+    ]
+    assert roots == ["Create/Impulse"]
+
+
 def test_a_window_has_a_length(uri: str, tmp_path: Path) -> None:
     documents = _sanitize(uri, tmp_path)._sanitize
     with pytest.raises(ConfigurationError, match="`window` must be at least one second"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dxbeam.analysis.attackers.context import Candidates, read_texts, share_right
-from dxbeam.analysis.attackers.learned import (
+from dxbeam.analysis.attackers.models.learned import (
     PIECE,
     Read,
     check_installed,
@@ -109,7 +109,7 @@ def test_pieces_are_spread_over_the_text() -> None:
 def test_without_pytorch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     monkeypatch.delitem(
-        __import__("sys").modules, "dxbeam.analysis.attackers.sequence_model", raising=False
+        __import__("sys").modules, "dxbeam.analysis.attackers.models.sequence_model", raising=False
     )
     with pytest.raises(ConfigurationError, match=r"dxbeam\[neural\]"):
         check_installed()
@@ -117,7 +117,7 @@ def test_without_pytorch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 
 def test_an_untrained_network_answers_as_the_attacker_with_context(search: NeighborSearch) -> None:
     pytest.importorskip("torch")
-    from dxbeam.analysis.attackers.sequence_model import Network
+    from dxbeam.analysis.attackers.models.sequence_model import Network
 
     texts = [*_chain(4, 9, 3), np.array([5])]
     read = _read(texts, _chain_pairs(), search, 4)

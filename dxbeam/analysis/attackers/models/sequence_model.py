@@ -5,12 +5,17 @@ context says. A bidirectional gated recurrent unit (Cho et al.: Learning phrase 
 using RNN encoder-decoder, 2014) reads the places in order. Its state h_t gives candidate x the
 score
 
-    a ln p(x | text) + b ln p(x | z_t) + h_t U e_x + c_x,
+    a ln p(x | text) + b ln p(x | z_t) + d ln p(x) + h_t U e_x + c_x,
 
-p(x | text) and p(x | z_t) from context.py, e_x a vector of the word, at first the first principal
-components of the public vectors. U, c and b begin at 0 and a at 1, so that an untrained network
-answers as the attacker with context. It is trained by cross-entropy over the candidates of places
-whose word is one of them, and kept as it was when it read held-out text best.
+p(x | text) and p(x | z_t) from context.py, p(x) the prior, e_x a vector of the word, at first the
+first principal components of the public vectors. Where words are seen, the released word z_t gets
+
+    v h_t + w (1, ln p(z_t | text), ln p(z_t | z_t), ln p(z_t))
+
+on top: what believing the release is worth at this place. U, c, b, d, v and w begin at 0 and a at
+1, so that an untrained network answers as the attacker with context. It is trained by cross-entropy
+over the candidates of places whose word is one of them, and kept as it was when it read held-out
+text best.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from dxbeam.analysis.attackers.learned import Read
+from dxbeam.analysis.attackers.models.learned import Read
 from dxbeam.space.search.neighbors import Ids
 
 HIDDEN, DIMENSIONS = 96, 64
@@ -56,17 +61,20 @@ class Network:
                 "lean": nn.Embedding(len(words), 1),
                 "reader": nn.GRU(size, HIDDEN, batch_first=True, bidirectional=True),
                 "towards": nn.Linear(2 * HIDDEN, size, bias=False),
-                "weights": nn.Linear(2, 1, bias=False),
+                "weights": nn.Linear(3, 1, bias=False),
+                "believing": nn.Linear(2 * HIDDEN, 1),
+                "believed": nn.Linear(3, 1, bias=False),
             }
         )
-        nn.init.zeros_(self.parts["lean"].weight)
-        nn.init.zeros_(self.parts["towards"].weight)
+        for name in ("lean", "towards", "believing", "believed"):
+            nn.init.zeros_(self.parts[name].weight)
+        nn.init.zeros_(self.parts["believing"].bias)
         with torch.no_grad():
-            self.parts["weights"].weight.copy_(torch.tensor([[1.0, 0.0]]))
+            self.parts["weights"].weight.copy_(torch.tensor([[1.0, 0.0, 0.0]]))
 
     def scores(self, read: Read) -> Any:
         """Of each candidate: a tensor [texts, longest, k]; beyond the end of a text they are 0."""
-        ids, seen, chances = _padded(read)
+        ids, seen, chances, priors, same = _padded(read)
         words = self.parts["words"](ids)
         means = (chances.unsqueeze(-1) * words).sum(dim=2)
         packed = nn.utils.rnn.pack_padded_sequence(
@@ -76,10 +84,11 @@ class Network:
             self.parts["reader"](packed)[0], batch_first=True
         )
         states = nn.functional.dropout(states, _DROPOUT, self.parts.training)
-        found = torch.einsum("bld,blkd->blk", self.parts["towards"](states), words)
-        found = found + self.parts["lean"](ids).squeeze(-1)
-        logs = torch.stack([chances, seen], dim=-1).clamp_min(_LEAST).log()
-        return found + self.parts["weights"](logs).squeeze(-1)
+        scores = torch.einsum("bld,blkd->blk", self.parts["towards"](states), words)
+        scores = scores + self.parts["lean"](ids).squeeze(-1)
+        logs = torch.stack([chances, seen, priors], dim=-1).clamp_min(_LEAST).log()
+        belief = self.parts["believing"](states) + self.parts["believed"](logs).squeeze(-1)
+        return scores + self.parts["weights"](logs).squeeze(-1) + same * belief
 
     def guesses(self, read: Read) -> list[Ids]:
         """The best word at each place of each text."""
@@ -160,17 +169,25 @@ def _batches(read: Read, order: Ids) -> Any:
         yield read.some(order[start : start + _TEXTS_AT_ONCE].tolist())
 
 
-def _padded(read: Read) -> tuple[Any, Any, Any]:
-    """Candidates, p(x | z) and p(x | text) as tensors [texts, longest, k]; 0 beyond the end."""
-    shape = (len(read.sizes), max(read.sizes), read.candidates.ids.shape[1])
-    ids = np.zeros(shape, np.int64)
-    seen, chances = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+def _padded(read: Read) -> tuple[Any, ...]:
+    """Tensors [texts, longest, k], 0 beyond the end.
+
+    Candidates, p(x | z), p(x | text), p(x), and whether a candidate is the released word.
+    """
+    ids, posterior, priors = read.candidates
+    same = np.zeros(ids.shape, bool) if read.released is None else ids == read.released[:, None]
+    columns = (
+        ids,
+        *(part.astype(np.float32) for part in (posterior, read.in_context, priors, same)),
+    )
+    padded = [
+        np.zeros((len(read.sizes), max(read.sizes), ids.shape[1]), column.dtype)
+        for column in columns
+    ]
     for row, where in enumerate(read.parts()):
-        places = where.stop - where.start
-        ids[row, :places] = read.candidates.ids[where]
-        seen[row, :places] = read.candidates.posterior[where]
-        chances[row, :places] = read.in_context[where]
-    return torch.from_numpy(ids), torch.from_numpy(seen), torch.from_numpy(chances)
+        for whole, column in zip(padded, columns, strict=True):
+            whole[row, : where.stop - where.start] = column[where]
+    return tuple(map(torch.from_numpy, padded))
 
 
 def _components(vectors: Any) -> Any:

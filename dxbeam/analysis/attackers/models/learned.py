@@ -5,8 +5,8 @@ many pairs of releases and originals as it likes. Of each released word, or nois
 what the attacker with context has: candidates and their probability given the whole text, by a
 model of which words follow which (context.py). A bidirectional recurrent network
 (sequence_model.py) then reads the text as a sequence of mean candidate vectors and adds a score to
-each candidate. So it can learn what pairs of words do not say: longer context, and what the channel
-does not know.
+each candidate. So it can learn what pairs of words do not say: longer context, what the channel
+does not know, and where the released word is best believed.
 
 Training starts from the attacker with context, whose answers an untrained network repeats, and
 stops where held-out public text is read best, be it at the start. So it is at least as good as that
@@ -46,11 +46,13 @@ class Read(NamedTuple):
       candidates: of all their words, one text after the other.
       in_context: float64 [T, k], the probability of each candidate given its text.
       sizes: how many words each text has.
+      released: int64 [T], the released words; None for who sees noisy vectors only.
     """
 
     candidates: Candidates
     in_context: Floats
     sizes: Sequence[int]
+    released: Ids | None = None
 
     def parts(self) -> Iterator[slice]:
         """Where each text is."""
@@ -61,9 +63,9 @@ class Read(NamedTuple):
         """Some of the texts."""
         every = list(self.parts())
         rows = np.concatenate([np.arange(every[i].start, every[i].stop) for i in texts])
-        return Read(
-            _rows(self.candidates, rows), self.in_context[rows], [self.sizes[i] for i in texts]
-        )
+        released = None if self.released is None else self.released[rows]
+        sizes = [self.sizes[i] for i in texts]
+        return Read(_rows(self.candidates, rows), self.in_context[rows], sizes, released)
 
 
 def _rows(candidates: Candidates, rows: slice | Ids) -> Candidates:
@@ -79,15 +81,18 @@ class SequenceModel(Protocol):
         ...
 
 
-def read_with_context(candidates: Candidates, sizes: Sequence[int], pairs: WordPairs) -> Read:
+def read_with_context(
+    candidates: Candidates, sizes: Sequence[int], pairs: WordPairs, released: Ids | None = None
+) -> Read:
     """What the network is shown.
 
     Args:
       candidates: of the words of all texts, one text after the other.
       sizes: how many words each text has; none has none.
       pairs: which words follow which.
+      released: int64 [T], the released words, where they are what is seen.
     """
-    read = Read(candidates, candidates.posterior, sizes)
+    read = Read(candidates, candidates.posterior, sizes, released)
     rows = [posteriors(_rows(candidates, part), pairs) for part in read.parts()]
     return read._replace(in_context=np.concatenate(rows))
 
@@ -145,7 +150,7 @@ def check_installed() -> None:
 
 def _network() -> Any:
     try:
-        return importlib.import_module("dxbeam.analysis.attackers.sequence_model")
+        return importlib.import_module("dxbeam.analysis.attackers.models.sequence_model")
     except ImportError:
         raise ConfigurationError(
             "`attackers` learned needs PyTorch; install it with: pip install 'dxbeam[neural]'"

@@ -1,0 +1,188 @@
+"""What is watched of a stream: memory and time of processes, what is released, traces of texts."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.engines.kafka import PARTITIONS, Broker
+
+_PAGE, _TICKS = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
+_BLOCKS, _T_OF_8 = 10, 2.306
+_CHUNK = 1 << 22
+
+
+class Sample(NamedTuple):
+    """What a moment looked like: released messages, seconds, and MiB of each kind of process."""
+
+    messages: int
+    seconds: float
+    mebibytes: dict[str, float]
+
+
+class Processes:
+    """Memory and processor time of processes by kind, those that were killed among them."""
+
+    def __init__(self) -> None:
+        self.samples: list[Sample] = []
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._spent: dict[int, float] = {}
+        self._start = time.monotonic()
+
+    def sample(self, messages: int, kinds: dict[int, str]) -> None:
+        """Looks at all processes.
+
+        Args:
+          messages: how many were released by now.
+          kinds: of each session of processes, by its number, what to call its Java processes;
+            its Python processes are workers.
+        """
+        resident: dict[str, float] = defaultdict(float)
+        for process, comm, fields in _processes():
+            kind = kinds.get(int(fields[3]))
+            if kind is None:
+                continue
+            kind = kind if comm == "java" else "workers"
+            resident[kind] += int(fields[21]) * _PAGE / 2**20
+            spent = (int(fields[11]) + int(fields[12])) / _TICKS
+            self.seconds[kind] += spent - self._spent.get(process, 0.0)
+            self._spent[process] = spent
+        self.samples.append(Sample(messages, time.monotonic() - self._start, dict(resident)))
+
+    def slopes(self, first: int, last: int) -> dict[str, str]:
+        """MiB for 100,000 messages more, with 95 % intervals, by kind of process.
+
+        Samples of one process resemble one another, so the line is drawn through the means of ten
+        stretches, and the interval is Student's with eight degrees of freedom.
+
+        Args:
+          first: of the messages after which memory is looked at.
+          last: of them.
+        """
+        samples = [sample for sample in self.samples if first <= sample.messages <= last]
+        kinds = {kind for sample in samples for kind in sample.mebibytes}
+        return {kind: _slope(samples, kind, first, last) for kind in sorted(kinds)}
+
+    def rate(self, first: int, last: int) -> float:
+        """Messages a second between two numbers of released messages."""
+        samples = [sample for sample in self.samples if first <= sample.messages <= last]
+        if len(samples) < 2 or samples[-1].seconds == samples[0].seconds:
+            return float("nan")
+        return (samples[-1].messages - samples[0].messages) / (
+            samples[-1].seconds - samples[0].seconds
+        )
+
+
+def _slope(samples: list[Sample], kind: str, first: int, last: int) -> str:
+    blocks = defaultdict(list)
+    for sample in samples:
+        block = min((sample.messages - first) * _BLOCKS // (last - first), _BLOCKS - 1)
+        blocks[block].append((sample.messages / 1e5, sample.mebibytes.get(kind, 0.0)))
+    if len(blocks) < _BLOCKS:
+        return f"too few samples: {len(samples)}"
+    x, y = np.array([np.mean(blocks[number], axis=0) for number in range(_BLOCKS)]).T
+    spread = ((x - x.mean()) ** 2).sum()
+    slope = ((x - x.mean()) * y).sum() / spread
+    left = y - y.mean() - slope * (x - x.mean())
+    half = _T_OF_8 * np.sqrt((left**2).sum() / (_BLOCKS - 2) / spread)
+    return f"{slope:.1f} ± {half:.1f}, of {y.mean():.0f}"
+
+
+def _processes() -> Iterator[tuple[int, str, list[str]]]:
+    """Number, name and further fields of /proc/NUMBER/stat of all processes."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            name, _, fields = (folder / "stat").read_text().partition("(")[2].rpartition(") ")
+            yield int(folder.name), name, fields.split()
+
+
+class Released:
+    """All that was released, by the number of its message: what is lost, doubled, unequal.
+
+    Args:
+      broker: where it is.
+      topic: in which messages have ids m0, m1, …
+      messages: how many should be there.
+      canary: what is in texts and must not be released.
+    """
+
+    def __init__(self, broker: Broker, topic: str, messages: int, canary: bytes):
+        from confluent_kafka import TopicPartition
+
+        self.digests = np.zeros(messages, np.uint64)
+        self.published = self.unequal = self.distinct = self.with_canary = 0
+        self._canary = canary
+        self._consumer: Any = broker.consumer()
+        self._consumer.assign([TopicPartition(topic, each, 0) for each in range(PARTITIONS)])
+
+    def read(self) -> int:
+        """Reads what is new; how many messages that was."""
+        new = 0
+        for message in self._consumer.consume(10_000, 0.5):
+            if message.error() is None:
+                self._add(int(message.key()[1:]), message.value())
+                new += 1
+        self.published += new
+        return new
+
+    def _add(self, number: int, value: bytes) -> None:
+        digest = digest_of(value)
+        if self.digests[number] == 0:
+            self.distinct += 1
+            self.digests[number] = digest
+        elif self.digests[number] != digest:
+            self.unequal += 1
+        self.with_canary += self._canary in value
+
+    def close(self) -> None:
+        """Ends the consumer."""
+        self._consumer.close()
+
+
+def digest_of(value: bytes) -> np.uint64:
+    """64 bits of the SHA-256, never 0."""
+    return np.uint64(int.from_bytes(hashlib.sha256(value).digest()[:8], "little") | 1)
+
+
+class Traces:
+    """Searches files for what only raw texts contain.
+
+    Args:
+      folder: where all files of the run are.
+      canary: what is searched for.
+      private: folders where the raw texts are on purpose, as patterns of paths.
+    """
+
+    def __init__(self, folder: Path, canary: bytes, *private: str):
+        self._folder, self._canary, self._private = folder, canary, private
+        self.files: set[str] = set()
+        self.searched: set[str] = set()
+
+    def search(self) -> None:
+        """Looks into every file that is there now, checkpoints among them."""
+        private = [path for pattern in self._private for path in self._folder.glob(pattern)]
+        for path in self._folder.rglob("*"):
+            if path.is_file() and not any(path.is_relative_to(each) for each in private):
+                name = str(path.relative_to(self._folder))
+                self.searched.add(name)
+                with suppress(FileNotFoundError):
+                    if _contains(path, self._canary):
+                        self.files.add(name)
+
+
+def _contains(path: Path, canary: bytes) -> bool:
+    end = b""
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            if canary in end + chunk:
+                return True
+            end = chunk[-len(canary) :]
+    return False

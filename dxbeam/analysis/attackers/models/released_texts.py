@@ -1,0 +1,249 @@
+"""What attackers with a model guess of released texts: trained, brought, or behind an endpoint.
+
+All know which words follow which in public text, and have released some of it themselves under the
+same setting. Where the setting's channel is not known, it is estimated from these pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dxbeam.analysis.attackers.channel import Channel
+from dxbeam.analysis.attackers.context import Candidates, candidates_for
+from dxbeam.analysis.attackers.estimated_channel import estimated_channel
+from dxbeam.analysis.attackers.models.endpoint import EXAMPLES, Asking, reconstructed
+from dxbeam.analysis.attackers.models.learned import SequenceModel, learn, read_with_context
+from dxbeam.analysis.attackers.models.with_model import (
+    GUESSES,
+    PUBLIC_WORDS,
+    among,
+    best_weight,
+    by_masks,
+    judged,
+)
+from dxbeam.analysis.attackers.models.word_model import WordModel
+from dxbeam.analysis.attackers.prior import Prior
+from dxbeam.analysis.attackers.word_pairs import WordPairs
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
+
+SEED = 0
+"""Of training; what is released and attacked differs by its own numbers."""
+
+
+class Public(NamedTuple):
+    """What attackers know.
+
+    Attributes:
+      prior: how frequent words are.
+      following: which words follow which.
+      texts: public text, int64 arrays of ids, from which both were learnt.
+    """
+
+    prior: Prior
+    following: WordPairs
+    texts: Sequence[Ids]
+
+
+class Attackers(NamedTuple):
+    """Who attacks, besides those that need no model.
+
+    Attributes:
+      learned: whether one trains a network.
+      model: the model that another brings, or None.
+      asking: asks the endpoint of a third, or None.
+    """
+
+    learned: bool = False
+    model: WordModel | None = None
+    asking: Asking | None = None
+
+
+class Pairs(NamedTuple):
+    """Public text that an attacker has released itself.
+
+    Attributes:
+      originals: texts, int64 arrays of ids, none empty.
+      released: int64 [T], what was released for their words, one text after the other.
+    """
+
+    originals: Sequence[Ids]
+    released: Ids
+
+    def first(self, words: int) -> Pairs:
+        """The first texts, until they hold so many words."""
+        ends = np.cumsum([len(text) for text in self.originals])
+        count = min(len(ends), int(np.searchsorted(ends, words)) + 1)
+        return Pairs(self.originals[:count], self.released[: ends[count - 1]])
+
+
+class Column(NamedTuple):
+    """What one attacker guessed.
+
+    Attributes:
+      name: of the column.
+      originals: of the texts that it read.
+      guesses: of the same texts.
+    """
+
+    name: str
+    originals: Sequence[Ids]
+    guesses: Sequence[Ids]
+
+
+class Guesses(NamedTuple):
+    """The best word at each place of texts; None for an attacker that was not asked.
+
+    Attributes:
+      learned: of the one that trains a network.
+      model: of the one that brings a model.
+      masked: by the model only, with each released word hidden: int64 [T, 10], the best first.
+      asked: of the one that asks an endpoint; None for a text without an answer.
+    """
+
+    learned: list[Ids] | None = None
+    model: list[Ids] | None = None
+    masked: list[Ids] | None = None
+    asked: list[Ids | None] | None = None
+
+    def columns(self, originals: Sequence[Ids]) -> Iterator[Column]:
+        """What was guessed, next to the originals of the same texts."""
+        if self.learned is not None:
+            yield Column("learned", originals, self.learned)
+        if self.model is not None:
+            yield Column("model", originals, self.model)
+        if self.masked is not None:
+            for count in GUESSES:
+                yield Column(f"masked_{count}", originals, among(originals, self.masked, count))
+        if self.asked is not None:
+            both = zip(originals, self.asked, strict=True)
+            answered = [(text, guess) for text, guess in both if guess is not None]
+            if answered:
+                yield Column("endpoint", *map(list, zip(*answered, strict=True)))
+
+
+def guess_released(
+    released: Ids,
+    sizes: Sequence[int],
+    own: Pairs,
+    channel: Channel | None,
+    public: Public,
+    attackers: Attackers,
+    search: NeighborSearch,
+) -> Guesses:
+    """Trains and asks models, and reads texts.
+
+    Args:
+      released: int64 [T], the released words, one text after the other.
+      sizes: how many words each text has.
+      own: what the attackers have released themselves.
+      channel: of single words; None to estimate it from their pairs.
+      public: what they know.
+      attackers: who attacks.
+      search: the vocabulary.
+
+    Raises:
+      ConfigurationError: PyTorch is not installed, and a network is to be trained.
+    """
+    if channel is None:
+        originals = np.concatenate(own.originals)
+        channel = estimated_channel(originals, own.released, public.prior, search)
+    learned = model = masked = None
+    if attackers.learned:
+        learned = learn_released(own, channel, public, search).guesses(released, sizes)
+    if attackers.model is not None:
+        brought, texts = attackers.model, np.split(released, np.cumsum(sizes)[:-1])
+        tried = own.first(PUBLIC_WORDS)
+        weight = best_weight(
+            tried.originals,
+            judged(
+                candidates_for(channel, tried.released),
+                [len(text) for text in tried.originals],
+                public.following,
+                brought,
+            ),
+        )
+        read = judged(candidates_for(channel, released), sizes, public.following, brought)
+        model, masked = read.guesses(weight), by_masks(texts, brought)
+    asked = None
+    if attackers.asking is not None:
+        asked = _asked(released, sizes, own, attackers.asking, search)
+    return Guesses(learned, model, masked, asked)
+
+
+def _asked(
+    released: Ids, sizes: Sequence[int], own: Pairs, asking: Asking, search: NeighborSearch
+) -> list[Ids | None]:
+    """What an endpoint guesses; the first texts, as many as may be asked for."""
+    vocabulary = search.vocabulary
+
+    ends = np.cumsum([len(text) for text in own.originals])[:-1]
+    pairs = zip(np.split(own.released, ends), own.originals, strict=True)
+    examples = [
+        (vocabulary.words_of(after), vocabulary.words_of(before)) for after, before in pairs
+    ][:EXAMPLES]
+    texts = [vocabulary.words_of(text) for text in np.split(released, np.cumsum(sizes)[:-1])]
+    guesses = reconstructed(texts, examples, asking)
+    return [None if guess is None else vocabulary.ids_of(guess) for guess in guesses]
+
+
+class Trained(NamedTuple):
+    """An attacker that has learnt.
+
+    Attributes:
+      candidates: makes candidates of what it sees, of released words or of noisy vectors.
+      following: which words follow which.
+      model: the network.
+    """
+
+    candidates: Callable[[Ids | Floats], Candidates]
+    following: WordPairs
+    model: SequenceModel
+
+    def guesses(self, seen: Ids | Floats, sizes: Sequence[int]) -> list[Ids]:
+        """The best word at each place of texts.
+
+        Args:
+          seen: released words or noisy vectors, one text after the other.
+          sizes: how many words each text has.
+        """
+        read = read_with_context(self.candidates(seen), sizes, self.following, _words(seen))
+        return self.model.guesses(read)
+
+
+def learn_released(own: Pairs, channel: Channel, public: Public, search: NeighborSearch) -> Trained:
+    """Learns from what was released of public text; arguments as ``guess_released``."""
+
+    def candidates(seen: Ids | Floats) -> Candidates:
+        return candidates_for(channel, np.asarray(seen, np.int64))
+
+    return learn_from(own.originals, own.released, candidates, public, search)
+
+
+def learn_from(
+    originals: Sequence[Ids],
+    seen: Ids | Floats,
+    candidates: Callable[[Ids | Floats], Candidates],
+    public: Public,
+    search: NeighborSearch,
+) -> Trained:
+    """Learns from what was seen of public text.
+
+    Args:
+      originals: texts, int64 arrays of ids.
+      seen: released words or noisy vectors, one text after the other.
+      candidates: makes candidates of these.
+      public: what the attacker knows.
+      search: the vocabulary.
+    """
+    sizes = [len(text) for text in originals]
+    read = read_with_context(candidates(seen), sizes, public.following, _words(seen))
+    model = learn(originals, read, search.vocabulary.vectors, SEED)
+    return Trained(candidates, public.following, model)
+
+
+def _words(seen: Ids | Floats) -> Ids | None:
+    """The released words, where these are what is seen."""
+    return np.asarray(seen, np.int64) if seen.ndim == 1 else None

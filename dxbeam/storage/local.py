@@ -1,0 +1,57 @@
+"""Files of this machine: written once, appended to, deleted."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+
+def create_once(path: Path, content: bytes) -> None:
+    """Writes a file, whole or not at all, by a hard link to a finished temporary file.
+
+    Raises:
+      FileExistsError: one is there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with temporary.open("xb") as file:  # with the rights that this user's new files have
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def delete_unfinished(path: Path) -> None:
+    """Deletes what ``create_once`` left next to a file where its process was killed."""
+    if path.parent.is_dir():
+        for entry in path.parent.iterdir():
+            if entry.name.startswith(f".{path.name}."):
+                delete(entry)
+
+
+def append(path: Path, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
+    """Appends to a file under a lock; see ``storage.append``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        kept, added = addition(file.read())
+        file.truncate(kept)
+        file.write(added)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def delete(path: Path) -> None:
+    """Deletes the file or everything below the directory; silent where there is none."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

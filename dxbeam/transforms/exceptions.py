@@ -1,0 +1,76 @@
+"""Beam's conventions for records that cannot be used, ``with_exception_handling`` and the like."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import apache_beam as beam
+from apache_beam import pvalue
+from apache_beam.transforms.error_handling import ErrorHandler
+
+from dxbeam.errors import ConfigurationError
+
+
+class WithExceptionHandling(beam.PTransform):
+    """A transform that returns ``documents`` and ``rejected``, as Beam's own return good and bad.
+
+    A rejected record is a row of where it was and the reason. Beam would hand on the record itself
+    and the traceback, which hold the text.
+
+    Args:
+      transform: such as SanitizeDocuments.
+      main_tag: what the documents are called.
+      dead_letter_tag: what the rejected records are called.
+      error_handler: takes the rejected records, from this transform and others; then only the
+        documents are returned.
+
+    Raises:
+      ConfigurationError: both have one name.
+    """
+
+    def __init__(
+        self,
+        transform: beam.PTransform,
+        main_tag: str = "good",
+        dead_letter_tag: str = "bad",
+        error_handler: ErrorHandler | None = None,
+    ):
+        super().__init__()
+        if main_tag == dead_letter_tag:
+            raise ConfigurationError(
+                f"`main_tag` and `dead_letter_tag` are both {main_tag!r}; choose two names"
+            )
+        self._transform, self._error_handler = transform, error_handler
+        self._outputs: Any = namedtuple("Outputs", (main_tag, dead_letter_tag))  # type: ignore[misc]
+
+    def expand(self, rows: pvalue.PCollection) -> Any:
+        """The documents and the rejected records, or with an error handler only the documents."""
+        results = rows | self._transform
+        if self._error_handler is None:
+            return self._outputs(results.documents, results.rejected)
+        self._error_handler.add_error_pcollection(results.rejected)
+        return results.documents
+
+
+def error_output(error_handling: Any, taken: str) -> str | None:
+    """The name that ``error_handling: {output: NAME}`` of Beam YAML gives to rejected records.
+
+    Args:
+      error_handling: as Beam YAML hands it over; None where it was left out.
+      taken: the name of the other output.
+
+    Raises:
+      ConfigurationError: it names no output, or one that there is, or sets something else.
+    """
+    if not error_handling:
+        return None
+    # Beam YAML adds where it read them, as __line__ and __uuid__.
+    names = {name for name in error_handling if not name.startswith("__")}
+    output = str(error_handling.get("output", ""))
+    if names != {"output"} or not output or output == taken:
+        raise ConfigurationError(
+            "`error_handling` names the output for rejected records, as {output: errors}, and "
+            f"nothing else; {taken!r} is the name of the others"
+        )
+    return output
