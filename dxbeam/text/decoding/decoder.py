@@ -96,7 +96,7 @@ class Decoder:
       loss: word, which releases the most probable word; or distance, the candidate nearest to the
         posterior mean of the vectors.
       candidates: K, the words considered at a place.
-      kept: how many of these are read together with those of the places beside it.
+      kept: how many of these are read together with those of neighbouring places.
       width: words are no candidates whose prior times likelihood is lower than that of the best by
         more than this, in natural logarithms.
       model: the language model's digest; "" until it is known. ``Sanitizer`` fills it in.
@@ -118,7 +118,7 @@ class Decoder:
         meaning = "how many words are considered at a place"
         count = checked_whole("candidates", self.candidates, 2, _LARGEST_CANDIDATES, meaning)
         object.__setattr__(self, "candidates", count)
-        meaning = "how many candidates are read together with those of the places beside it"
+        meaning = "how many candidates are read together with those of neighbouring places"
         kept = checked_whole("kept", self.kept, 2, _LARGEST_CANDIDATES, meaning)
         object.__setattr__(self, "kept", kept)
         meaning = "how far below the best a candidate may be, in natural logarithms"
