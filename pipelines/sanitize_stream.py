@@ -56,6 +56,9 @@ _NATIVE = "use_deprecated_read"
 _NO_TEXTS_KEPT = "--finish_bundle_before_checkpointing"
 """Else Flink's checkpoints hold raw messages that are on their way from one step to the next."""
 
+_NO_COPIES = "--object_reuse"
+"""Else Flink encodes and decodes each message between any two steps; none changes what it takes."""
+
 
 class Topics(NamedTuple):
     """Where messages are read and published."""
@@ -239,7 +242,11 @@ def _prepare(options: PipelineOptions) -> None:
     if standard.runner == _FLINK:
         options.view_as(DebugOptions).add_experiment(_NATIVE)  # Flink keeps Kafka's offsets itself
         seconds = options.view_as(StreamOptions).checkpoint_seconds
-        options._flags += [f"--checkpointing_interval={1000 * seconds}", _NO_TEXTS_KEPT]
+        options._flags += [
+            f"--checkpointing_interval={1000 * seconds}",
+            _NO_TEXTS_KEPT,
+            _NO_COPIES,
+        ]
 
 
 @launch.naming_flags
