@@ -1,12 +1,13 @@
 """Whether it matters what ``fluent`` reads: order, smoothing, a share of single words, gamma.
 
     python -m benchmarks.fluent_models --vocabulary vocabularies/glove --corpora corpora \
-        --documents 8000 --seeds 1 2 3 --settings kn3@2.85 kn2@2.85 kn3:mix=.5@2.75 base@2.55 \
+        --documents 8000 --seeds 1 2 3 --settings kn3@2.85 kn2:tau=1.25@3.18 words@2.51 base@2.55 \
         --output benchmarks/results/fluent_models.jsonl
 
 A setting is a model and an epsilon: ``kn`` for Kneser and Ney's smoothing, ``wb`` for Witten and
-Bell's, each with its order; ``mix=M`` for a share M of single words in each level; ``gamma=G``.
-``base`` is ``santext --base frequency``. All of a seed draw from the same random numbers. The first
+Bell's, each with its order; ``mix=M`` for a share M of single words in each level; ``gamma=G``;
+``tau=T`` for the model's power. ``base`` is ``santext --base frequency``, ``words`` the same with
+frequencies of words in the model's text. All of a seed draw from the same random numbers. The first
 documents of ``benchmarks/decoding.py`` are released and learnt from, all others are tested.
 """
 
@@ -23,12 +24,13 @@ import numpy as np
 
 from benchmarks.decoding import RARE, WittenBell, accuracy, measured_where, private_corpus, texts_of
 from dxbeam.language.counts import Counts, count_sentences, summed
+from dxbeam.language.exponent import raised
 from dxbeam.language.kneser_ney import Smoothed, smooth
 from dxbeam.language.model import LanguageModel
 from dxbeam.language.sentences import sentence_ends
 from dxbeam.language.sparse_rows import SparseRows, sparse_rows
 from dxbeam.mechanisms.fluent import Fluent
-from dxbeam.mechanisms.public.base_measure import FrequencyBase
+from dxbeam.mechanisms.public.base_measure import FrequencyBase, ListedBase
 from dxbeam.mechanisms.sampling.released_before import STARTS, places_after
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.space.artifact.artifact import open_vocabulary
@@ -104,13 +106,20 @@ class Bench:
         self.ends = np.cumsum([len(text) for text in texts])[:-1]
         self.ids, self.places = np.concatenate(texts), places_after(np.concatenate(breaks))
 
-    def model(self, kind: str, share: float) -> LanguageModel:
+    @lru_cache(16)  # noqa: B019
+    def model(self, kind: str, share: float = 0.0, tau: float = 1.0) -> LanguageModel:
         """A model by its name, as ``kn3``."""
         vocabulary, counts = self.search.vocabulary, self.counts(int(kind[2]))
         numbers = smooth(counts) if kind.startswith("kn") else witten_bell(counts)
-        return LanguageModel(
-            len(vocabulary), vocabulary.content_digest, mixed(numbers, share) if share else numbers
-        )
+        numbers = raised(mixed(numbers, share) if share else numbers, tau)
+        return LanguageModel(len(vocabulary), vocabulary.content_digest, numbers)
+
+    def base(self, kind: str, tau: float) -> FrequencyBase | ListedBase:
+        """By rank, or by how frequent words are in the model's text."""
+        if kind == "base":
+            return FrequencyBase(tau)
+        names, shares = self.search.vocabulary.words, self.model("kn2").prior.tolist()
+        return ListedBase(dict(zip(names, shares, strict=False)), tau)
 
     @lru_cache(2)  # noqa: B019
     def counts(self, order: int) -> Counts:
@@ -127,14 +136,15 @@ class Bench:
         generator = np.random.default_rng(seed)
         kind, *pairs = name.split(":")
         options = {key: float(value) for key, value in (pair.split("=") for pair in pairs)}
-        if kind == "base":
-            drawing = SanText(epsilon, base=FrequencyBase())
+        tau = options.get("tau", 1.0)
+        if kind in ("base", "words"):
+            drawing = SanText(epsilon, base=self.base(kind, tau))
             parts = np.split(self.ids, range(AT_ONCE, len(self.ids), AT_ONCE))
             return np.concatenate([
                 drawing.release(part, _random(generator, len(part), drawing.draws(0)), self.search)
                 for part in parts
             ])  # fmt: skip
-        model = self.model(kind, options.get("mix", 0.0))
+        model = self.model(kind, options.get("mix", 0.0), tau)
         fluent = Fluent(epsilon, gamma=options.get("gamma", 6.0), model=model)  # type: ignore[arg-type]
         random = _random(generator, len(self.ids), fluent.draws(0))
         return fluent.release_in_order(self.ids, random, self.search, self.places)

@@ -25,7 +25,6 @@ Any Beam runner takes the job with --runner.
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,50 +38,41 @@ from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.flags.evaluating import AuditOptions
 from dxbeam.commands.flags.registry import AUDIT, SanitizeOptions
+from dxbeam.commands.jobs.audit import report_place, write_report
 from dxbeam.commands.options import parse
-from dxbeam.errors import ConfigurationError, OutputError
+from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import language_model_handle
 from dxbeam.mechanisms import parse_parameters
-from dxbeam.mechanisms.constants.exact_constant import CONSTANTS, EXACT
-from dxbeam.mechanisms.parameters import checked_choice
-from dxbeam.mechanisms.public.base_measure import FrequencyBase, checked_exponent
-from dxbeam.mechanisms.public.importance import FREQUENCY, FrequencyWeights
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.text.decoding.decoder import decoder_of
-from dxbeam.text.public.base_file import read_base
-from dxbeam.text.public.importance_file import read_importance
 from dxbeam.transforms.expected import Expected
 from dxbeam.transforms.progress import Progress
 
 try:
     from dxbeam.audit import report as audit_report
-    from dxbeam.audit.cut_model import CutModel
-    from dxbeam.audit.fitted import OPTIMAL, Fitted, NumbersOfFile, OptimalBase
+    from dxbeam.audit.public_settings import audited_public, sizes_of
     from dxbeam.audit.report import AuditRun, Public, Target, Task
-    from dxbeam.audit.subject import SMALL, STANDARD, Finding
+    from dxbeam.audit.subject import Finding
 except ImportError:
     sys.exit("dxbeam: the audit needs scipy; install it with: pip install 'dxbeam[analysis]'")
 
 PARTS = "parts"
 """What progress is counted in."""
 
-_WHOSE = "whether epsilon is that of any vocabulary, or of each that the audit makes up"
-
 
 def chosen_targets(options: PipelineOptions) -> list[Target]:
     """The mechanisms, with their parameters, that the flags ask to audit."""
-    of_audit, shared = options.view_as(AuditOptions), options.view_as(SanitizeOptions)
+    shared = options.view_as(SanitizeOptions)
     parameters = parse_parameters(shared.parameters)
     decoder = decoder_of(shared.decode, shared.decode_loss)  # the audit makes up its models
-    base = _base(shared.base, shared.base_exponent)
     model = shared.language_model
-    fitted = Fitted(
-        None if isinstance(base, FrequencyBase) else base,
-        CutModel(language_model_handle(model)) if model else None,
-        checked_choice("--constant", shared.constant, CONSTANTS, _WHOSE) == EXACT,
+    public = audited_public(
+        shared.importance,
+        shared.base,
+        shared.base_exponent,
+        shared.constant,
+        language_model_handle(model) if model else None,
     )
-    weights = _importance(shared.importance) if shared.importance else None
-    public = Public(weights, base if isinstance(base, FrequencyBase) else None, fitted)
     any_setting = parameters or shared.epsilon is not None or decoder or public != Public()
     if shared.mechanism == "all" and any_setting:
         raise ConfigurationError(
@@ -92,43 +82,14 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
         )
     if "importance" in parameters:
         raise ConfigurationError("--parameters: importance has a separate flag, --importance")
-    sizes = {"standard": STANDARD, "small": SMALL}
-    if of_audit.samples not in sizes:
-        raise ConfigurationError(f"--samples is standard or small, not {of_audit.samples}")
     return audit_report.targets(
         shared.mechanism,
-        sizes[of_audit.samples],
+        sizes_of(options.view_as(AuditOptions).samples),
         {"epsilon": shared.epsilon, **parameters},
         RankResampling(shared.rank_c) if shared.rank_c is not None else None,
         public,
         decoder,
     )
-
-
-def _importance(source: str) -> FrequencyWeights:
-    """The weights that a mechanism is audited with: those that every vocabulary has."""
-    weights = read_importance(source) if source.partition("=")[0] == FREQUENCY else None
-    if not isinstance(weights, FrequencyWeights):
-        raise ConfigurationError(
-            f"--importance {source}: the audit makes up its words, and no list names them; give "
-            f"{FREQUENCY}, or {FREQUENCY}=LARGEST for another largest weight than 10"
-        )
-    return weights
-
-
-def _base(
-    source: str | None, exponent: float | None
-) -> FrequencyBase | OptimalBase | NumbersOfFile | None:
-    """The base measure that a mechanism is audited with."""
-    if source is None:
-        if exponent is not None:
-            raise ConfigurationError("--base_exponent is only of use with --base; leave it out")
-        return None
-    tau = 1.0 if exponent is None else exponent
-    if source == OPTIMAL:
-        return OptimalBase(checked_exponent(tau))
-    base = read_base(source, tau)
-    return base if isinstance(base, FrequencyBase) else NumbersOfFile(base)
 
 
 def build(options: PipelineOptions, targets: list[Target], report: str) -> beam.Pipeline:
@@ -163,35 +124,23 @@ class _Test(beam.DoFn):
 
 
 def _write(path: str, targets: list[Target], runs: Iterable[AuditRun]) -> str:
-    content = json.dumps(audit_report.report(targets, runs), indent=1, ensure_ascii=False)
-    storage.create_once(path, (content + "\n").encode())
-    return path
-
-
-def _unused_report() -> str:
-    """The first of audit.json, audit-2.json and so on that is not there."""
-    names = itertools.chain(["audit.json"], map("audit-{}.json".format, itertools.count(2)))
-    return next(name for name in names if not storage.exists(name))
+    return write_report(path, audit_report.report(targets, runs))
 
 
 def audit(argv: Sequence[str]) -> None:
     """Checks the flags, runs, prints the verdicts; exits with 1 where a claim failed."""
     options = parse(argv, AUDIT, __doc__ or "")
     targets = chosen_targets(options)
-    report = options.view_as(AuditOptions).report or _unused_report()
-    if (reason := storage.why_no_file(report)) is not None:
-        raise OutputError(f"--report {report} cannot be written: {reason}")
-    if storage.exists(report):
-        raise OutputError(f"--report {report} is there already; choose another, or delete it")
+    report = report_place(options.view_as(AuditOptions).report)
     if options.view_as(TestOptions).dry_run:
-        tested = ", ".join(target.name for target in targets)
-        print(f"Would test {tested}, and write {report} (--dry_run).")
+        names = ", ".join(target.name for target in targets)
+        print(f"Would test {names}, and write {report} (--dry_run).")
         return
     launch.run(build(options, targets, report))
     content = json.loads(storage.read(report))
     print(audit_report.table(content))
-    alarm = f"Each run may raise a false alarm with probability {content['alpha']:g}."
-    print(f"\n{alarm} Report: {report}")
+    alpha = f"{content['alpha']:g}"
+    print(f"\nEach run may raise a false alarm with probability {alpha}. Report: {report}")
     if failed := audit_report.broken(content):
         print(f"dxbeam: not as claimed: {', '.join(failed)}", file=sys.stderr)
         sys.exit(launch.FAILURE)

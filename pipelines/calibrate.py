@@ -24,114 +24,36 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
+from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.flags.measuring import CalibrateOptions, MeasureOptions
+from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import CALIBRATE, SanitizeOptions
-from dxbeam.commands.options import parse, require
+from dxbeam.commands.options import parse
 from dxbeam.commands.request import check_measured, read_corpus
-from dxbeam.errors import ConfigurationError, RunError
-from dxbeam.mechanisms import parse_parameters
+from dxbeam.errors import RunError
 from dxbeam.release import claim
-from dxbeam.release.context import in_context
-from dxbeam.space.artifact import artifact
-from dxbeam.space.artifact.artifact import VocabularyHandle
-from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text.plain_settings import configuration_of
 from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.draw_texts import DrawTexts
 
 try:
-    from dxbeam.analysis.calibrate import compute as calibration
-    from dxbeam.analysis.calibrate.compute import RANK_CS, Answer, Target
-    from dxbeam.analysis.calibrate.page import Calibrated, Release, in_short, page
-    from dxbeam.analysis.calibrate.transform import Grid, MeasureCurve, read_curve
-    from dxbeam.analysis.measure import grids
+    from dxbeam.analysis.calibrate.job import CalibrateJob, calibrated, described, read_options
+    from dxbeam.analysis.calibrate.page import in_short, page
+    from dxbeam.analysis.calibrate.transform import MeasureCurve
     from dxbeam.analysis.measure import plan as measurement
-    from dxbeam.analysis.measure.plan import Named, Setting
-    from dxbeam.analysis.measure.public_parameters import (
-        Known,
-        check_readings,
-        named_model,
-        reads_together,
-        with_reading,
-    )
+    from dxbeam.analysis.measure.public_parameters import reads_together
     from dxbeam.analysis.measure.sample_words import SampleWords
-    from dxbeam.analysis.measure.word_sample import UNIFORM, uniform_sample
-    from dxbeam.analysis.pages.page import REPORT, Heading, flags, heading
+    from dxbeam.analysis.measure.word_sample import uniform_sample
+    from dxbeam.analysis.pages.page import REPORT
 except ImportError:
     sys.exit(
         "dxbeam: calibrating needs scipy, matplotlib and jinja2; install them with: "
         "pip install 'dxbeam[report]'"
     )
-
-
-class CalibrateJob(NamedTuple):
-    """A calibration, as the flags ask for it.
-
-    Attributes:
-      options: the flags.
-      targets: what the answer must meet.
-      grid: among which settings.
-      vocabulary: the vocabulary's handle.
-      heading: what the report begins with.
-    """
-
-    options: PipelineOptions
-    targets: tuple[Target, ...]
-    grid: Grid
-    vocabulary: VocabularyHandle
-    heading: Heading
-
-
-def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
-    """The calibration that the flags ask for; of files it reads the vocabulary's manifest only.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or flags that do not go together.
-    """
-    own, measure = options.view_as(CalibrateOptions), options.view_as(MeasureOptions)
-    shared = options.view_as(SanitizeOptions)
-    require(shared, "vocabulary")
-    require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
-    targets = calibration.parse_targets(own.at_most, own.at_least)
-    model = named_model(shared.language_model)
-    mechanism = _named(shared, model)
-    check_readings([mechanism], model, bool(shared.input), "name them with `input`")
-    epsilons = None if measure.epsilons == "auto" else tuple(grids.parse(measure.epsilons))
-    rank_cs = measurement.rank_cs(measure.rank_cs) if measure.rank_cs else RANK_CS
-    vocabulary = artifact.handle(shared.vocabulary)
-    if min(measure.words, vocabulary.words) < 2:
-        raise ConfigurationError("`words`: one half chooses and one verifies, so 2 are needed")
-    measurement.check_defined([mechanism], epsilons or (), vocabulary.dimensions)
-    begun = heading(shared.vocabulary, vocabulary, shared.input, ["calibrate", *argv])
-    grid = Grid(mechanism, epsilons, rank_cs)
-    return CalibrateJob(options, targets, grid, vocabulary, begun)
-
-
-def _named(shared: SanitizeOptions, model: Known | None) -> Named:
-    """The mechanism; refuses one that dxbeam sanitize would refuse."""
-    parameters = parse_parameters(shared.parameters)
-    if "epsilon" in parameters:
-        raise ConfigurationError("`parameters`: epsilon is what is looked for; leave it out")
-    decode = {"decode": shared.decode, "decode_loss": shared.decode_loss}
-    configuration_of(
-        shared.mechanism,
-        0.1,
-        shared.parameters,
-        language_model=shared.language_model,
-        allow_unsound=shared.allow_unsound,
-        **decode,
-    )
-    known = with_reading(shared.mechanism, {**parameters, **measurement.decoding(**decode)}, model)
-    return shared.mechanism, tuple(sorted(known.items()))
 
 
 def build(job: CalibrateJob) -> beam.Pipeline:
@@ -181,64 +103,15 @@ def calibrate(argv: Sequence[str]) -> None:
     )
     pipeline = build(job)
     if options.view_as(TestOptions).dry_run:
-        print(_described(job))
+        print(described(job))
         return
     launch.run(pipeline)
-    found = _found(job)
+    found = calibrated(job)
     report = storage.join(output, REPORT)
     storage.create_once(report, page(found).encode())
     print(f"Report: {report}\n{in_short(found)}")
     if not found.release:
         raise RunError(found.failure)
-
-
-def _found(job: CalibrateJob) -> Calibrated:
-    """What the curve says."""
-    rows, sampled = read_curve(job.options.view_as(OutputOptions).output)
-    *uniform, answer = calibration.answers(rows, job.targets)
-    return Calibrated(
-        job.heading,
-        sampled,
-        rows,
-        answer,
-        uniform[0] if uniform else None,
-        _release(job, answer) if answer.confirmed else None,
-    )
-
-
-def _release(job: CalibrateJob, answer: Answer) -> Release:
-    """What releasing with the answer promises and costs, and how it is done."""
-    shared = job.options.view_as(SanitizeOptions)
-    epsilon, rank_c = answer.verified["epsilon"], answer.verified["rank_c"]
-    setting = Setting(*job.grid.mechanism, (epsilon,), job.grid.rank_cs)
-    guarantee = setting.configuration().guarantee()
-    search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
-    chosen = flags(setting.mechanism, setting.parameters_text, shared.vocabulary, epsilon, rank_c)
-    consent = " --allow_unsound" if shared.allow_unsound else ""
-    return Release(
-        guarantee.sentence,
-        guarantee.unprotected,
-        [pair.sentence for pair in in_context(guarantee, search)],
-        f"dxbeam sanitize {chosen}{consent} --input … --output …",
-    )
-
-
-def _described(job: CalibrateJob) -> str:
-    """What would be tried."""
-    measure, grid, corpus = job.options.view_as(MeasureOptions), job.grid, job.heading.corpus
-    if corpus and grid.epsilons is None:
-        tried = "a grid of epsilon that its words decide"
-    else:
-        search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
-        sample = uniform_sample(measure.words, job.vocabulary.words, measure.seed)
-        epsilons = grid.setting([sample], search).epsilons
-        tried = calibration.grid_in_words(epsilons, grid.rank_cs)
-    words = f"by frequency in {corpus}" if corpus else UNIFORM
-    return (
-        f"Would try {grid.mechanism[0]} at {tried}, on {measure.words:,} words {words}, and look "
-        f"for {', '.join(target.sentence for target in job.targets)}\n"
-        "Nothing was written (--dry_run)."
-    )
 
 
 if __name__ == "__main__":

@@ -25,86 +25,23 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
+from apache_beam.options.pipeline_options import TestOptions
 
-from dxbeam import stopping, storage
+from dxbeam import stopping
 from dxbeam.commands import launch
-from dxbeam.commands.flags.decoding import DecodeOptions
-from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import DECODE, SanitizeOptions
-from dxbeam.commands.options import parse, require
+from dxbeam.commands.jobs.decode import DecodeJob, planned, read_options, said
+from dxbeam.commands.options import parse
 from dxbeam.corpus.reading import kept_schema
-from dxbeam.errors import ConfigurationError
-from dxbeam.language.artifact import check_vocabulary as check_model
-from dxbeam.language.artifact import knows_capitals, language_model_handle
-from dxbeam.language.handle import LanguageModelHandle
-from dxbeam.release import claim, decoded, manifest
+from dxbeam.release import claim
 from dxbeam.release.context import as_dicts, in_context
-from dxbeam.release.decoded import FirstRelease
 from dxbeam.space.artifact import artifact
-from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text.decoding.decoder import CONTEXT, decoder_of
-from dxbeam.text.decoding.release_decoding import ReleaseDecoding
-from dxbeam.text.public.public_model import NO_CAPITALS
-from dxbeam.text.truecase import Truecase
 from dxbeam.transforms.decode import DecodeDocuments, WriteDecodedManifest
 from dxbeam.transforms.reading.sources import ReadDocuments
 from dxbeam.transforms.shards import WriteShards
-
-
-class DecodeJob(NamedTuple):
-    """A release to decode, as the flags ask for it.
-
-    Attributes:
-      options: the flags.
-      first: the release.
-      settings: how it is decoded.
-      vocabulary: the vocabulary's handle.
-      model: the language model's.
-      output: where the decoded release goes.
-    """
-
-    options: PipelineOptions
-    first: FirstRelease
-    settings: ReleaseDecoding
-    vocabulary: VocabularyHandle
-    model: LanguageModelHandle
-    output: str
-
-
-def read_options(options: PipelineOptions) -> DecodeJob:
-    """The job that the flags ask for; verifies the release, and writes nothing.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or a release that cannot be decoded.
-    """
-    flags, decoding = options.view_as(SanitizeOptions), options.view_as(DecodeOptions)
-    require(decoding, "release")
-    require(flags, "vocabulary", "language_model")
-    require(options.view_as(OutputOptions), "output")
-    output = decoded.check_places(decoding.release, options.view_as(OutputOptions).output)
-    decoder = decoder_of(flags.decode or CONTEXT, flags.decode_loss)
-    if decoder is None:
-        raise ConfigurationError("`decode` nearest is what the release is already; leave it out")
-    vocabulary = artifact.handle(flags.vocabulary)
-    model = language_model_handle(flags.language_model)
-    check_model(model, vocabulary.digest)
-    if flags.truecase and not knows_capitals(model):
-        raise ConfigurationError(NO_CAPITALS)
-    first = decoded.first_release(decoding.release, flags.importance)
-    decoded.check_vocabulary(first, vocabulary)
-    settings = ReleaseDecoding(
-        first.configuration,
-        decoder.with_model(model.digest),
-        Truecase(model.digest) if flags.truecase else None,
-        first.digest,
-    )
-    claim.check_empty(output)
-    return DecodeJob(options, first, settings, vocabulary, model, output)
 
 
 def build(job: DecodeJob, run: str | None = None) -> beam.Pipeline:
@@ -157,36 +94,13 @@ def decode(argv: Sequence[str]) -> None:
     launch.spread(options, sum(shard["bytes"] for shard in job.first.manifest["shards"]))
     if options.view_as(TestOptions).dry_run:
         build(job)
-        print(_plan(job))
+        print(planned(job))
         return
     run, started = uuid.uuid4().hex, time.monotonic()
     with stopping.undone_on_failure(lambda stop: claim.abandon(job.output, run, stop)):
         claim.take_fresh(job.output, run)
         launch.run(build(job, run))
-    print(_said(job, time.monotonic() - started))
-
-
-def _plan(job: DecodeJob) -> str:
-    settings, first = job.settings, job.first
-    return (
-        f"Plan\n  read     {first.prefix}, {first.manifest['documents_out']:,} documents\n"
-        f"  decode   {settings.decoder.kind}, loss {settings.decoder.loss}, "
-        f"{settings.channel} channel\n"
-        f"  write    {job.output}\n{settings.guarantee().sentence}\n"
-        "Nothing was written (--dry_run)."
-    )
-
-
-def _said(job: DecodeJob, seconds: float) -> str:
-    release = manifest.read(job.output)
-    digest, _ = storage.sha256(storage.join(job.output, manifest.RELEASE))
-    return (
-        f"Decoded {release['documents_out']:,} documents, {release['tokens']:,} tokens, into "
-        f"{len(release['shards'])} files below {job.output} ({release['tokens'] / seconds:,.0f} "
-        f"tokens per second), by an {job.settings.channel} channel\n"
-        f"Keep this SHA-256 of {manifest.RELEASE} in another place: {digest}; dxbeam verify "
-        f"{job.output} --digest SHA256 compares it\n{release['guarantee']['sentence']}"
-    )
+    print(said(job, time.monotonic() - started))
 
 
 if __name__ == "__main__":

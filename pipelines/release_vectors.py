@@ -22,146 +22,32 @@ The release is whole when release.json is there. Any Beam runner takes the job w
 
 from __future__ import annotations
 
-import dataclasses
-import io
-import json
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import apache_beam as beam
-import numpy as np
-from apache_beam.options.pipeline_options import PipelineOptions, TestOptions
+from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
-from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import RELEASE_VECTORS, SanitizeOptions
-from dxbeam.commands.flags.vectors import ReleaseVectorsOptions
-from dxbeam.commands.options import parse, require
-from dxbeam.commands.request import corpus_format as read_corpus_as
-from dxbeam.commands.request import release_request
-from dxbeam.corpus.formats import CorpusFormat
-from dxbeam.corpus.reading import describe_left_out, kept_schema
-from dxbeam.documents import field_names
-from dxbeam.errors import ConfigurationError
-from dxbeam.release import manifest
-from dxbeam.release.ledger import Account
+from dxbeam.commands.jobs.release_vectors import (
+    VectorJob,
+    planned,
+    read_options,
+    read_sensitivity,
+    said,
+    write_projection,
+)
+from dxbeam.commands.options import parse
+from dxbeam.commands.request import read_released
+from dxbeam.corpus.reading import kept_schema
 from dxbeam.release.manifest import PROJECTION, SENSITIVITY
-from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import Run
-from dxbeam.space.artifact import artifact
-from dxbeam.space.artifact.artifact import VocabularyHandle
-from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import TallyGroups, WriteDeadLetters
-from dxbeam.transforms.reading.sources import ReadDocuments
 from dxbeam.transforms.sensitivity import WriteExactSensitivity
 from dxbeam.transforms.vectors import ReleaseVectors, WriteVectorShards
-from dxbeam.vectors import sensitivity
-from dxbeam.vectors.configuration import UNITS, VectorConfiguration, check_lengths
-from dxbeam.vectors.projections import Projection, make_projection
-from dxbeam.vectors.sensitivity import Sensitivity
-
-
-def projection_of(options: ReleaseVectorsOptions, vocabulary: Vocabulary | None) -> Projection:
-    """The public map that the flags ask for; the same one on every call."""
-    if vocabulary is None and not options.dimensions:
-        raise ConfigurationError(
-            "--dimensions is needed where no vocabulary is: how many numbers a vector has"
-        )
-    dimensions = options.dimensions if vocabulary is None else vocabulary.dimensions
-    if options.dimensions not in (None, dimensions):
-        raise ConfigurationError(
-            f"--dimensions {options.dimensions}: the vocabulary has {dimensions}; leave it out"
-        )
-    return make_projection(
-        options.projection,
-        dimensions,
-        options.projected_dimensions,
-        options.projection_seed,
-        vocabulary,
-    )
-
-
-def sensitivity_method(options: ReleaseVectorsOptions) -> str:
-    """The bound that is asked for, or that suits the unit."""
-    method = options.sensitivity or ("exact" if options.unit == "word" else "spectral")
-    if method not in sensitivity.METHODS:
-        raise ConfigurationError(
-            f"--sensitivity {method}: choose from {', '.join(sensitivity.METHODS)}"
-        )
-    return str(method)
-
-
-def quick_sensitivity(options: ReleaseVectorsOptions, projection: Projection) -> Sensitivity:
-    """The bound where no scan is needed; for "exact", the spectral one in its place."""
-    method = sensitivity_method(options)
-    if projection.matrix is None:
-        return sensitivity.identity(method)
-    if method == "published":
-        return sensitivity.published(projection, options.projection_delta)
-    bound = sensitivity.spectral(projection)
-    return Sensitivity("exact", bound.value) if method == "exact" else bound
-
-
-def corpus_format(options: PipelineOptions, dimensions: int) -> CorpusFormat:
-    """How the corpus is read; given vectors have this many dimensions."""
-    flags, shared_flags = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
-    read_as = read_corpus_as(shared_flags, field_names(shared_flags.keep_fields))
-    if flags.unit != "vector":
-        return read_as
-    return dataclasses.replace(read_as, text_field=flags.vector_field, vector_dimensions=dimensions)
-
-
-class VectorJob(NamedTuple):
-    """A release of vectors, as the flags ask for it.
-
-    Attributes:
-      options: the flags.
-      request: places, key, corpus and ledger.
-      configuration: what is released; where ``scan`` is true, with the spectral bound of the
-        sensitivity until the scan has found the exact one.
-      scan: whether the exact sensitivity is found by a pipeline of its own first.
-      vocabulary: the vocabulary's handle; None where vectors are given and none is named.
-    """
-
-    options: PipelineOptions
-    request: ReleaseRequest
-    configuration: VectorConfiguration
-    scan: bool
-    vocabulary: VocabularyHandle | None
-
-    def account(self, run: str) -> Account | None:
-        """The run's account in the ledger; None where no ledger is asked for."""
-        mechanism = f"a vector for each {self.configuration.unit}"
-        return self.request.account(self.configuration, mechanism, self.vocabulary, run)
-
-
-def read_options(options: PipelineOptions) -> VectorJob:
-    """The job that the flags ask for; opens the vocabulary, where one is named, once.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or flags that do not go together.
-    """
-    flags, shared_flags = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
-    require(shared_flags, "input", "epsilon")
-    require(options.view_as(OutputOptions), "output")
-    if flags.unit != "vector":
-        require(shared_flags, "vocabulary")
-    launch.refuse_quoting(options)
-    handle = artifact.handle(shared_flags.vocabulary) if shared_flags.vocabulary else None
-    vocabulary = artifact.open_vocabulary(handle) if handle else None
-    projection = projection_of(flags, vocabulary)
-    settings = VectorConfiguration(
-        flags.unit, shared_flags.epsilon, projection, quick_sensitivity(flags, projection)
-    )
-    if vocabulary is not None:
-        check_lengths(settings, vocabulary)
-    read_as = corpus_format(options, projection.dimensions)
-    request = release_request(options, read_as, "parquet")
-    scan = settings.sensitivity.method == "exact" and projection.matrix is not None
-    return VectorJob(options, request, settings, scan, handle)
 
 
 def build_scan(job: VectorJob) -> beam.Pipeline:
@@ -187,11 +73,7 @@ def build(job: VectorJob, run: str | None = None, required_digest: str = "") -> 
     """
     request, settings = job.request, job.configuration
     pipeline = launch.new_pipeline(job.options)
-    reading = pipeline | "ReadDocuments" >> ReadDocuments(
-        request.corpus,
-        request.corpus_format,
-        allow_unreadable=request.allow_unreadable_files,
-    )
+    reading = pipeline | "ReadDocuments" >> read_released(request)
     released = reading.documents | "ReleaseVectors" >> ReleaseVectors(
         settings, job.vocabulary, request.key_uri, unique_ids=True
     )
@@ -227,85 +109,30 @@ def build(job: VectorJob, run: str | None = None, required_digest: str = "") -> 
     return pipeline
 
 
-def describe(
-    settings: VectorConfiguration, output: str, scan: bool, kept_fields: Sequence[str] = ()
-) -> str:
-    """The plan as a person reads it."""
-    guarantee, projection = settings.guarantee(), settings.projection
-    found_by = "a scan of all pairs of words finds the exact factor first"
-    if not scan:
-        found_by = settings.sensitivity.method
-    lines = [
-        "Plan",
-        f"  release    {UNITS[settings.unit]}",
-        f"  project    {projection.kind}, {projection.dimensions} to {projection.projected}",
-        "  stretch    the projection makes distances at most "
-        f"{settings.sensitivity.value:g} times as long ({found_by})",
-        f"  noise      standard deviation {settings.deviation:.4g} in each coordinate, then "
-        f"rounded to multiples of {settings.step:g}",
-        f"  write      {output}",
-        "Guarantee",
-        f"  {guarantee.sentence}",
-        *(f"  {name:<11} {value}" for name, value in guarantee.table),
-        f"  unprotected {'; '.join(manifest.unprotected(settings.unprotected, kept_fields))}",
-        *(f"  Note: {caveat}" for caveat in guarantee.caveats),
-        "Nothing was written (--dry_run).",
-    ]
-    return "\n".join(lines)
-
-
 @launch.naming_flags
 def release_vectors(argv: Sequence[str]) -> None:
     """Checks everything that can be known before, then runs and says what was written."""
     options = parse(argv, RELEASE_VECTORS, __doc__ or "")
     job = read_options(options)
     job.request.check()
-    run, projection = (
-        Run(job.request.output, job.request.metrics_output),
-        job.configuration.projection,
-    )
+    run = Run(job.request.output, job.request.metrics_output)
     account = job.account(run.name)
     run.check(None if job.scan else account)  # what repeats an earlier release, the scan decides
     if job.scan:
         build_scan(job)
     build(job, run.name)  # whatever is wrong with the flags shows here
     if options.view_as(TestOptions).dry_run:
-        kept = job.request.corpus_format.keep_fields
-        print(describe(job.configuration, run.output, job.scan, kept))
+        print(planned(job))
         return
     started = time.monotonic()
     with launch.releasing(run):
         if job.scan:
             launch.run(build_scan(job))
-            sensitivity_record = _read_sensitivity(run.output)
-            job = job._replace(
-                configuration=dataclasses.replace(job.configuration, sensitivity=sensitivity_record)
-            )
-        _write_projection(run.output, projection)
+            job = job.with_sensitivity(read_sensitivity(run.output))
+        write_projection(run.output, job.configuration.projection)
         required_digest = run.enter(job.account(run.name))
         launch.run(build(job, run.name, required_digest))
-    release = run.release
-    print(
-        f"Released {release['documents_out']:,} vectors of {projection.projected} dimensions in "
-        f"{len(release['shards'])} files below {run.output}, in {time.monotonic() - started:.0f} "
-        f"seconds; {release['dead_letters']:,} dead letters"
-        f"{describe_left_out(release['unreadable_files'])}\n{run.noted}\n"
-        f"{release['guarantee']['sentence']}"
-    )
-
-
-def _read_sensitivity(output: str) -> Sensitivity:
-    record = json.loads(storage.read(storage.join(output, SENSITIVITY)))
-    return Sensitivity(record["method"], record["value"], record["delta"], tuple(record["pair"]))
-
-
-def _write_projection(output: str, projection: Projection) -> None:
-    if projection.matrix is None:
-        return
-    buffer = io.BytesIO()
-    np.save(buffer, projection.matrix, allow_pickle=False)
-    with storage.open_write(storage.join(output, PROJECTION)) as file:
-        file.write(buffer.getvalue())
+    print(said(job, run, time.monotonic() - started))
 
 
 if __name__ == "__main__":

@@ -17,179 +17,27 @@ stopped goes on where it was, with the same command.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
-    DebugOptions,
-    PipelineOptions,
-    StandardOptions,
     TestOptions,
 )
 
-from dxbeam import stopping, storage
+from dxbeam import stopping
 from dxbeam.commands import launch
-from dxbeam.commands.flags.output import LedgerOptions, OutputOptions
 from dxbeam.commands.flags.registry import SANITIZE_STREAM, SanitizeOptions
 from dxbeam.commands.flags.stream import StreamOptions
-from dxbeam.commands.options import LOCAL_RUNNER, parse, require
-from dxbeam.corpus.messages import TIMES, MessageFormat
-from dxbeam.documents import field_names
-from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
-from dxbeam.keys import fingerprint, read_key
-from dxbeam.language.artifact import language_model_handle, open_language_model
-from dxbeam.language.handle import LanguageModelHandle
+from dxbeam.commands.jobs.sanitize_stream import StreamJob, prepare, read_options
+from dxbeam.commands.options import parse
+from dxbeam.errors import DxbeamError, OutputError, RunError
+from dxbeam.language.artifact import open_language_model
 from dxbeam.mechanisms import check_vocabulary
-from dxbeam.release import ledger, places
-from dxbeam.release.streams.window_records import StreamRelease, describe, stream_name
 from dxbeam.space.artifact import artifact
-from dxbeam.space.artifact.artifact import VocabularyHandle
-from dxbeam.text.configuration import Configuration
-from dxbeam.text.plain_settings import PLAIN_SETTINGS, configuration_of
-from dxbeam.transforms.sanitize import SanitizeDocuments, with_language_model
-from dxbeam.transforms.streams.kafka import Kafka, read_properties
+from dxbeam.transforms.sanitize import SanitizeDocuments
 from dxbeam.transforms.streams.messages import RecordWindows, SanitizeMessages
 
-_FLINK = "FlinkRunner"
 _STAYS = "what was published stays, and the same command goes on from there"
-_NATIVE = "use_deprecated_read"
-_NO_TEXTS_KEPT = "--finish_bundle_before_checkpointing"
-"""Else Flink's checkpoints hold raw messages that are on their way from one step to the next."""
-
-_NO_COPIES = "--object_reuse"
-"""Else Flink encodes and decodes each message between any two steps; none changes what it takes."""
-
-
-class Topics(NamedTuple):
-    """Where messages are read and published."""
-
-    read: str
-    released: str
-    dead_letters: str
-
-
-class StreamJob(NamedTuple):
-    """A stream as the flags ask for it.
-
-    Attributes:
-      options: the flags.
-      kafka: where it is.
-      topics: of it.
-      group: the consumer group.
-      message_format: how messages are read and written.
-      configuration: mechanism, rank resampling, and how words are treated.
-      vocabulary: the vocabulary's handle.
-      language_model: the handle of what a decoder or truecase reads, or None.
-      release: what is written of the stream besides its messages.
-    """
-
-    options: PipelineOptions
-    kafka: Kafka
-    topics: Topics
-    group: str
-    message_format: MessageFormat
-    configuration: Configuration
-    vocabulary: VocabularyHandle
-    language_model: LanguageModelHandle | None
-    release: StreamRelease
-
-
-def read_options(options: PipelineOptions) -> StreamJob:
-    """The job that the flags ask for.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or flags that do not go together.
-    """
-    flags, stream = options.view_as(SanitizeOptions), options.view_as(StreamOptions)
-    require(stream, "brokers", "input_topic", "output_topic")
-    require(flags, "vocabulary", "key_uri", *(() if flags.epsilon_by else ("epsilon",)))
-    require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
-    topics = _topics(stream)
-    if stream.message_time not in TIMES:
-        raise ConfigurationError(f"--message_time: choose from {', '.join(TIMES)}")
-    settings = configuration_of(**{name: getattr(flags, name) for name in PLAIN_SETTINGS})
-    levels = settings.epsilon_by.field if settings.epsilon_by else None
-    message_format = MessageFormat(
-        flags.text_field,
-        flags.id_field,
-        field_names(flags.keep_fields),
-        levels,
-        stream.largest_message,
-        stream.oldest_message,
-    )
-    vocabulary = artifact.handle(flags.vocabulary)
-    model = language_model_handle(flags.language_model) if flags.language_model else None
-    settings = with_language_model(settings, model, vocabulary)
-    release = _release(options, settings, vocabulary, message_format, topics)
-    kafka = Kafka(
-        stream.brokers,
-        _properties(stream.kafka_properties),
-        stream.expansion_service,
-        stream.largest_message,
-    )
-    group = stream.consumer_group or f"dxbeam-{release.name}"
-    return StreamJob(
-        options, kafka, topics, group, message_format, settings, vocabulary, model, release
-    )
-
-
-def _topics(stream: StreamOptions) -> Topics:
-    dead_letters = stream.dead_letter_topic or f"{stream.output_topic}-dead-letters"
-    topics = Topics(stream.input_topic, stream.output_topic, dead_letters)
-    if len(set(topics)) < len(topics):
-        raise ConfigurationError(
-            "--input_topic, --output_topic and --dead_letter_topic must be three topics, and two "
-            "of them have one name"
-        )
-    return topics
-
-
-def _properties(path: str | None) -> tuple[tuple[str, str], ...]:
-    if path is None:
-        return ()
-    try:
-        return read_properties(path, storage.read(path).decode("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(
-            f"--kafka_properties {path}: cannot be read ({type(error).__name__})"
-        ) from None
-
-
-def _release(
-    options: PipelineOptions,
-    settings: Configuration,
-    vocabulary: VocabularyHandle,
-    message_format: MessageFormat,
-    topics: Topics,
-) -> StreamRelease:
-    flags, account = options.view_as(SanitizeOptions), options.view_as(LedgerOptions)
-    output, metrics_output = places.release_and_metrics(
-        options.view_as(OutputOptions).output, flags.metrics_output
-    )
-    places.keep_out(output, {"key_uri": flags.key_uri, "ledger": account.ledger})
-    key = fingerprint(read_key(flags.key_uri))
-    name = stream_name(account.corpus_id or topics.read, key, settings.digest(vocabulary.digest))
-    content = describe(
-        name,
-        settings,
-        vocabulary,
-        key,
-        message_format.keep_fields,
-        {"topics": {"released": topics.released, "dead_letters": topics.dead_letters}},
-    )
-    entered = ledger.account(
-        account.ledger,
-        account.corpus_id,
-        account.max_epsilon,
-        settings,
-        mechanism=settings.mechanism.name,
-        vocabulary=vocabulary.digest,
-        key_uri=flags.key_uri,
-        run=name,
-        output=output,
-    )
-    return StreamRelease(name, output, metrics_output, content, entered)
 
 
 def build(job: StreamJob) -> beam.Pipeline:
@@ -226,29 +74,6 @@ def build(job: StreamJob) -> beam.Pipeline:
     return pipeline
 
 
-def _prepare(options: PipelineOptions) -> None:
-    """Sets what a stream needs of Beam and of the engine.
-
-    Raises:
-      ConfigurationError: the local runner was chosen, which ends with its input.
-    """
-    standard = options.view_as(StandardOptions)
-    if standard.runner == LOCAL_RUNNER:
-        raise ConfigurationError(
-            "a stream needs an engine that runs without end: add --runner FlinkRunner and where "
-            "Flink is; docs/guides/streams.md shows how"
-        )
-    standard.streaming = True
-    if standard.runner == _FLINK:
-        options.view_as(DebugOptions).add_experiment(_NATIVE)  # Flink keeps Kafka's offsets itself
-        seconds = options.view_as(StreamOptions).checkpoint_seconds
-        options._flags += [
-            f"--checkpointing_interval={1000 * seconds}",
-            _NO_TEXTS_KEPT,
-            _NO_COPIES,
-        ]
-
-
 @launch.naming_flags
 def sanitize_stream(argv: Sequence[str]) -> None:
     """Checks everything that can be known before, then runs until it is stopped."""
@@ -269,7 +94,7 @@ def sanitize_stream(argv: Sequence[str]) -> None:
             f"written.\n{sentence}"
         )
         return
-    _prepare(options)
+    prepare(options)
     pipeline = build(job)
     stopping.begin(_stopped)
     job.release.begin()

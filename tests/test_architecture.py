@@ -50,6 +50,9 @@ MOST_ROOMS, MOST_ARROWS = 19, 93
 MOST_FILES = 16
 """In a folder, without its ``__init__.py``: what one can look over."""
 
+MOST_LINES = 150
+"""Of a file in ``pipelines/``."""
+
 DOORS = ("", "__main__", "beam", "published", "scikit_learn")
 """``dxbeam``, ``dxbeam.beam``, ``dxbeam.published``, ``dxbeam.scikit_learn`` and the command: they
 import from the rooms and hold no code."""
@@ -180,6 +183,13 @@ def test_what_releases_knows_no_analysis() -> None:
 def test_launchers_do_not_import_one_another() -> None:
     for path in (ROOT / "pipelines").glob("*.py"):
         assert not any(name.startswith("pipelines") for name in _imports(_tree(path))), path
+
+
+def test_a_launcher_reads_as_the_flow() -> None:
+    """What it parses and prints is in ``commands/jobs`` or the room it measures with."""
+    for path in (ROOT / "pipelines").glob("*.py"):
+        lines = len(path.read_text("utf-8").splitlines())
+        assert lines <= MOST_LINES, f"{path.name} has {lines} lines"
 
 
 def test_beam_is_known_to_storage_and_transforms_alone() -> None:

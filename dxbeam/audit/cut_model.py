@@ -16,7 +16,7 @@ import numpy as np
 
 from dxbeam.language.artifact import opened_alone
 from dxbeam.language.handle import LanguageModelHandle
-from dxbeam.language.kneser_ney import Smoothed
+from dxbeam.language.kneser_ney import Smoothed, rounded_down
 from dxbeam.language.model import LanguageModel
 from dxbeam.language.sparse_rows import SparseRows, sparse_rows
 from dxbeam.space.search.neighbors import Floats, Ids
@@ -95,8 +95,8 @@ def _level(
     codes, places = np.unique(
         numbers[left] * width + events[table.columns[left]], return_inverse=True
     )
-    values = np.bincount(places, table.values[left], len(codes)).astype(np.float32)
-    values *= np.float32(1 - 2.0**-20)  # so that rounding leaves something for the level below
+    sums = np.bincount(places, table.values[left], len(codes))
+    values = rounded_down(np.asarray(sums, np.float64))
     backoff = np.asarray(1 - np.bincount(codes // width, values, height), np.float64)
     starts = np.searchsorted(codes, np.arange(height + 1) * width)
     entries = np.full(len(table), -1)

@@ -8,7 +8,7 @@ from dxbeam.commands.flags.corpus import QUOTES
 from dxbeam.commands.flags.output import LedgerOptions, OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.preview_files import check_outside_releases
-from dxbeam.corpus.files import matching_files
+from dxbeam.corpus.files import matching_files, text_bytes
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.parsing.column_types import parse_columns, parse_types
 from dxbeam.corpus.reading import check_readable
@@ -84,7 +84,10 @@ def corpus_format(
 
 
 def read_corpus(
-    flags: SanitizeOptions, pattern: str | None = None, keep_fields: tuple[str, ...] = ()
+    flags: SanitizeOptions,
+    pattern: str | None = None,
+    keep_fields: tuple[str, ...] = (),
+    group_by: str | None = None,
 ) -> ReadDocuments:
     """Reads the texts of a corpus, for those who release none of them.
 
@@ -92,22 +95,40 @@ def read_corpus(
       flags: those of the corpus.
       pattern: its files; by default those of ``input``.
       keep_fields: further fields that are read.
+      group_by: a further field that is read.
     """
     return ReadDocuments(
         flags.input if pattern is None else pattern,
-        corpus_format(flags, keep_fields),
+        corpus_format(flags, keep_fields, group_by),
         allow_unreadable=flags.allow_unreadable_files,
     )
 
 
-def check_corpus(flags: SanitizeOptions, pattern: str) -> None:
-    """Refuses a corpus that cannot be read.
+def read_released(request: ReleaseRequest) -> ReadDocuments:
+    """Reads the corpus that is released."""
+    return ReadDocuments(
+        request.corpus, request.corpus_format, allow_unreadable=request.allow_unreadable_files
+    )
+
+
+def check_corpus(
+    flags: SanitizeOptions,
+    pattern: str,
+    keep_fields: tuple[str, ...] = (),
+    group_by: str | None = None,
+) -> int:
+    """Refuses a corpus that cannot be read; the arguments are those of ``read_corpus``.
+
+    Returns:
+      About how many bytes of text it holds.
 
     Raises:
       CorpusError: no files, or a file that is not of the format.
     """
-    allowed = flags.allow_unreadable_files
-    check_readable(matching_files(pattern), corpus_format(flags), allowed)
+    files = matching_files(pattern)
+    read_as = corpus_format(flags, keep_fields, group_by)
+    check_readable(files, read_as, flags.allow_unreadable_files)
+    return text_bytes(files)
 
 
 def check_measured(flags: SanitizeOptions, output: str, pattern: str) -> None:

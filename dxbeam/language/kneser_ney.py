@@ -142,12 +142,17 @@ def _level(
     totals = _totals(rows, counts) if totals is None else totals
     taken = discounts(counts)[np.minimum(counts, 3)]
     exact = ((counts - taken) / totals)[kept]
-    corrections = exact.astype(np.float32)
-    # Rounded down, so that what is left for the level below stays above 0.
-    above = corrections.astype(np.float64) > exact
-    corrections[above] = np.nextafter(corrections[above], np.float32(0))
+    corrections = rounded_down(exact)
     rows, columns = rows[kept], columns[kept]
     backoff = np.ones(contexts)
     backoff -= np.bincount(rows, corrections, contexts)
     starts = np.cumsum([0, *np.bincount(rows, minlength=contexts)])
     return backoff, sparse_rows(starts, columns, corrections, width)
+
+
+def rounded_down(exact: Floats) -> npt.NDArray[np.float32]:
+    """Corrections as they are stored, so that what is left for the level below stays above 0."""
+    corrections = exact.astype(np.float32)
+    above = corrections.astype(np.float64) > exact
+    corrections[above] = np.nextafter(corrections[above], np.float32(0))
+    return corrections

@@ -1,4 +1,4 @@
-"""The registry of mechanisms, and what each of them offers.
+"""The registry of mechanisms; what each of them offers is in ``capabilities.py``.
 
 A mechanism is a frozen dataclass of parameters in a separate file, and its ``name`` is that of the
 file. That is all the registry needs: it finds the mechanisms among the files of this folder and of
@@ -15,175 +15,37 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any
 
-from dxbeam.errors import ConfigurationError, described
-from dxbeam.guarantees import Guarantee
-from dxbeam.mechanisms.channels.noise_density import NoiseDensity
-from dxbeam.mechanisms.channels.word_channel import WordChannel
-from dxbeam.mechanisms.constants.exact_constant import ExactConstant
-from dxbeam.mechanisms.parameters import choices_of
-from dxbeam.mechanisms.public.base_measure import BaseMeasure
-from dxbeam.mechanisms.public.importance import Importance
-from dxbeam.mechanisms.public.public_model import PublicModel
-from dxbeam.mechanisms.sampling.noise import Floats
-from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms.capabilities import (
+    AddsNoise,
+    ChoosesWords,
+    DescribesNoise,
+    Mechanism,
+    ReadsReleased,
+    ScalesNoise,
+    WeighsWords,
+)
+from dxbeam.mechanisms.parameters import choices_of, parse_parameters
 from dxbeam.space.vocabulary.words import Vocabulary
 
-
-class Mechanism(Protocol):
-    """What every mechanism offers.
-
-    Attributes:
-      name: how it is called on the command line and in the manifest.
-      epsilon: its privacy parameter.
-    """
-
-    name: ClassVar[str]
-
-    def __init__(self, **parameters: Any): ...
-
-    @property
-    def epsilon(self) -> float: ...  # noqa: D102
-
-    def draws(self, dimensions: int) -> int:
-        """How many uint64 random numbers ``release`` uses for one word."""
-        ...
-
-    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """Releases a word for each word.
-
-        Args:
-          ids: int64 [B]; UNKNOWN for a word outside the vocabulary, which is treated as the
-            public unknown word.
-          random: uint64 [B, draws or more], independent of everything else.
-          search: neighbour queries over the vocabulary.
-
-        Returns:
-          int64 [B], each a word of the vocabulary; row i depends only on row i of ids and random.
-        """
-        ...
-
-    def guarantee(self) -> Guarantee:
-        """What this mechanism promises for one word."""
-        ...
-
-
-@runtime_checkable
-class AddsNoise(Protocol):
-    """What a mechanism offers besides if it adds noise to a word's vector; ``release`` uses it.
-
-    The distribution of what is released given the noisy vector must not depend on the word.
-    """
-
-    def noise(self, random: Random, search: NeighborSearch) -> Floats:
-        """The noise of each word.
-
-        Args:
-          random: as for ``release``; random numbers that are not used for noise come after those
-            that are.
-          search: the vocabulary, on which the noise's distribution may depend, but never on the
-            word.
-
-        Returns:
-          float64 [B, n]; row i depends only on row i of ``random``.
-        """
-        ...
-
-
-@runtime_checkable
-class ReadsReleased(Protocol):
-    """What a mechanism offers besides if it reads the words that it has released before a word.
-
-    Attributes:
-      model: the public language model that it reads them with, or None.
-    """
-
-    @property
-    def model(self) -> PublicModel | None: ...  # noqa: D102
-
-    def release_in_order(
-        self, ids: Ids, random: Random, search: NeighborSearch, places: Ids
-    ) -> Ids:
-        """Releases a word for each word.
-
-        Args:
-          ids: int64 [B].
-          random: uint64 [B, draws or more].
-          search: the vocabulary.
-          places: int64 [B, 2], the two words before each, as released_before.py names them.
-
-        Returns:
-          int64 [B]; a row depends on its own row of the arguments and on the rows that ``places``
-          names.
-        """
-        ...
-
-
-@runtime_checkable
-class DescribesNoise(AddsNoise, Protocol):
-    """A mechanism of whose noisy vector the density is known, so that it can be decoded."""
-
-    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
-        """The vectors that the noise is added to: float64 [B, n]."""
-        ...
-
-    def density(self, search: NeighborSearch) -> NoiseDensity:
-        """The density of the noisy vector given the word."""
-        ...
-
-
-@runtime_checkable
-class ChoosesWords(Protocol):
-    """A mechanism that draws a word with known probabilities, so that it can be decoded."""
-
-    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """As ``Mechanism`` says."""
-        ...
-
-    def channel(self, search: NeighborSearch) -> WordChannel:
-        """The probabilities of drawn words given originals."""
-        ...
-
-
-@runtime_checkable
-class WeighsWords(Protocol):
-    """A mechanism that draws a word by its probability, so that public values of words may enter.
-
-    Attributes:
-      importance: public weights by which harmless words stay unchanged more often, or None.
-      base: public base measure, by which likely words are released more often, or None.
-      constant: what a scan of one vocabulary found, or None for the worst case of all.
-    """
-
-    @property
-    def importance(self) -> Importance | None: ...  # noqa: D102
-
-    @property
-    def base(self) -> BaseMeasure | None: ...  # noqa: D102
-
-    @property
-    def constant(self) -> ExactConstant | None: ...  # noqa: D102
-
-
-@runtime_checkable
-class ScalesNoise(AddsNoise, Protocol):
-    """A mechanism whose noise at any epsilon is a scaled copy of one distribution.
-
-    So one draw of noise says what is released at every epsilon: the word nearest to
-    ``noise_starts`` plus ``noise``.
-    """
-
-    @property
-    def noise_scale(self) -> float:
-        """What the noise at this epsilon is a multiple of, for one and the same ``random``."""
-        ...
-
-    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
-        """The vectors that the noise is added to: float64 [B, n]."""
-        ...
-
+__all__ = [
+    "DEFAULT",
+    "MECHANISMS",
+    "AddsNoise",
+    "ChoosesWords",
+    "DescribesNoise",
+    "Mechanism",
+    "ReadsReleased",
+    "ScalesNoise",
+    "WeighsWords",
+    "check_public",
+    "check_vocabulary",
+    "find_mechanisms",
+    "make_mechanism",
+    "parse_parameters",
+]
 
 DEFAULT = "laplace"
 """The mechanism that is used where none is named."""
@@ -340,27 +202,6 @@ def check_vocabulary(mechanism: Mechanism, vocabulary: Vocabulary) -> None:
         mechanism.base.logs(vocabulary)
     if mechanism.constant:
         mechanism.constant.check(vocabulary)
-
-
-def parse_parameters(text: str) -> dict[str, str]:
-    """``"delta=1e-6,clip=5"`` as a mapping.
-
-    Raises:
-      ConfigurationError: not of this form, or a name twice.
-    """
-    if not isinstance(text, str):
-        raise ConfigurationError(
-            f"`parameters` are one text, as in 'delta=1e-6,clip=5', and this is {described(text)}"
-        )
-    parameters: dict[str, str] = {}
-    for part in filter(None, text.split(",")):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not (name and equals and value) or name in parameters:
-            raise ConfigurationError(
-                f"`parameters` {text}: write it as name=value,name=value, each name once"
-            )
-        parameters[name] = value
-    return parameters
 
 
 def _number(name: str, value: Any) -> Any:

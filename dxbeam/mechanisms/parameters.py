@@ -7,7 +7,7 @@ from dataclasses import Field, field, fields
 from numbers import Real
 from typing import Any
 
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, described
 
 ADDED_LATER = {"added later": True}
 """Metadata of a mechanism's parameter that is None by default and came after the first releases.
@@ -188,3 +188,24 @@ def _as_float(value: object) -> float:
         return float(value)
     except OverflowError:
         return math.inf
+
+
+def parse_parameters(text: str) -> dict[str, str]:
+    """``"delta=1e-6,clip=5"`` as a mapping.
+
+    Raises:
+      ConfigurationError: not of this form, or a name twice.
+    """
+    if not isinstance(text, str):
+        raise ConfigurationError(
+            f"`parameters` are one text, as in 'delta=1e-6,clip=5', and this is {described(text)}"
+        )
+    parameters: dict[str, str] = {}
+    for part in filter(None, text.split(",")):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (name and equals and value) or name in parameters:
+            raise ConfigurationError(
+                f"`parameters` {text}: write it as name=value,name=value, each name once"
+            )
+        parameters[name] = value
+    return parameters

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from dxbeam.guarantees import at_most
 from dxbeam.release import ledger
-from dxbeam.release.ledger import ABANDONED, BEGUN, Entry
+from dxbeam.release.ledger_lines import ABANDONED, BEGUN, Entry
 
 _EXPLANATIONS = (
     "All releases of a corpus together tell any two words x and x' (or texts or vectors, where "

@@ -20,80 +20,20 @@ its output byte for byte; a copy of what is known reveals nothing, so it counts 
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import hashlib
-import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, OutputError
-from dxbeam.keys import fingerprint, read_key
-from dxbeam.release.manifest import Settings
-
-BEGUN, RELEASED, ABANDONED = "begun", "released", "abandoned"
-_STARTS = tuple(b'{"state": "%s", "run": "' % s.encode() for s in (BEGUN, RELEASED, ABANDONED))
-"""How a line begins."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line.
-
-    Attributes:
-      state: BEGUN, RELEASED or ABANDONED.
-      run: a name that no other run has; the lines of one run share it.
-      time: when, ISO 8601.
-      corpus: what the ledger's owner calls the corpus.
-      output: where the release goes.
-      epsilon: the guarantee's, in the metric below.
-      delta: the guarantee's.
-      metric: the guarantee's.
-      mechanism: its name.
-      configuration: digest of every parameter and of the vocabulary.
-      vocabulary: the vocabulary's digest.
-      key: fingerprint of the secret key; "" for a key that is drawn inside the job.
-      corpus_digest: names the corpus under the key and configuration; "" before it is known.
-      documents: how many were released; 0 before that is known.
-      release_sha256: of release.json; "" before it is known, and in older ledgers.
-
-    Raises:
-      ConfigurationError: an epsilon that is no positive number, a delta that is no probability, or
-        an unknown state. A ledger adds these up.
-    """
-
-    state: str
-    run: str
-    time: str
-    corpus: str
-    output: str
-    epsilon: float
-    delta: float
-    metric: str
-    mechanism: str
-    configuration: str
-    vocabulary: str
-    key: str
-    corpus_digest: str = ""
-    documents: int = 0
-    release_sha256: str = ""
-
-    def __post_init__(self) -> None:
-        if self.state not in (BEGUN, RELEASED, ABANDONED):
-            raise ConfigurationError(f"a run of a ledger is never {self.state!r}")
-        if not 0 < self.epsilon < math.inf:
-            raise ConfigurationError(
-                f"a ledger adds up positive epsilons, and {self.epsilon!r} is not"
-            )
-        if not 0 <= self.delta <= 1:
-            raise ConfigurationError(f"a ledger adds up deltas, and {self.delta!r} is not one")
-
-    def content(self) -> tuple[str, ...]:
-        """What the release is made of: two runs that share it release copies."""
-        if not (self.key and self.corpus_digest):  # nobody can tell: a copy of nothing else
-            return (self.run,)
-        return (self.key, self.configuration, self.corpus_digest)
+from dxbeam.release.ledger_lines import (
+    ABANDONED,
+    RELEASED,
+    Entry,
+    entries_of,
+    next_line,
+    whole_lines,
+)
 
 
 @dataclass(frozen=True)
@@ -111,66 +51,6 @@ class Account:
     max_epsilon: float | None
 
 
-def account(
-    path: str | None,
-    corpus: str | None,
-    max_epsilon: float | None,
-    settings: Settings,
-    *,
-    mechanism: str,
-    vocabulary: str,
-    key_uri: str | None,
-    run: str,
-    output: str,
-) -> Account | None:
-    """What a run needs to enter its release; None where no ledger is asked for.
-
-    Args:
-      path: the ledger's file.
-      corpus: what the ledger's owner calls the corpus.
-      max_epsilon: what all releases of the corpus may add up to; None for no cap.
-      settings: what is run.
-      mechanism: its name.
-      vocabulary: the vocabulary's digest; "" for none.
-      key_uri: where a kept key is; the key is read.
-      run: a name that no other run has.
-      output: where the release goes.
-
-    Raises:
-      ConfigurationError: a ledger without a corpus or the other way round, a cap that is no
-        positive number, or settings that leave words without a guarantee.
-    """
-    if path is None and corpus is None and max_epsilon is None:  # "" is a name left out
-        return None
-    for name, value in (("ledger", path), ("corpus_id", corpus)):
-        if not value:
-            raise ConfigurationError(
-                f"`{name}` is needed: `ledger`, `corpus_id` and `max_epsilon` go together"
-            )
-    check_cap(max_epsilon)
-    promise = settings.guarantee()
-    if not promise.sound or promise.unprotected:
-        raise ConfigurationError(
-            "`ledger` adds up what is guaranteed; this release guarantees nothing, or nothing for "
-            "some words, so there is nothing to add up; change the settings, or leave it out"
-        )
-    entry = Entry(
-        state=BEGUN,
-        run=run,
-        time=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        corpus=str(corpus),
-        output=output,
-        epsilon=promise.epsilon,
-        delta=promise.delta,
-        metric=promise.metric.sentence,
-        mechanism=mechanism,
-        configuration=settings.digest(vocabulary),
-        vocabulary=vocabulary,
-        key=fingerprint(read_key(key_uri)) if key_uri else "",
-    )
-    return Account(str(path), entry, max_epsilon)
-
-
 def read(path: str) -> list[Entry]:
     """All entries; [] where there is no ledger yet.
 
@@ -181,7 +61,7 @@ def read(path: str) -> list[Entry]:
         content = storage.read(path) if storage.exists(path) else b""
     except OSError as error:
         raise OutputError(f"the ledger {path} cannot be read ({type(error).__name__})") from None
-    return _entries(path, _whole_lines(path, content))
+    return entries_of(path, whole_lines(path, content))
 
 
 def spent(entries: Iterable[Entry], corpus: str) -> tuple[float, float]:
@@ -229,10 +109,10 @@ def begin(path: str, entry: Entry, max_epsilon: float | None) -> str:
 
     def line(content: bytes) -> tuple[int, bytes]:
         nonlocal required
-        whole = _whole_lines(path, content)
-        entries = _entries(path, whole)
+        whole = whole_lines(path, content)
+        entries = entries_of(path, whole)
         required = _required_digest(path, entries, entry, max_epsilon)
-        return len(whole), b"" if _goes_on(entries, entry) else _next_line(whole, entry)
+        return len(whole), b"" if _goes_on(entries, entry) else next_line(whole, entry)
 
     storage.append(path, line)
     return required
@@ -296,10 +176,10 @@ def end_window(path: str, begun: Entry, record: str, documents: int, record_sha2
     )
 
     def line(content: bytes) -> tuple[int, bytes]:
-        whole = _whole_lines(path, content)
-        known = {(entry.run, entry.output, entry.state) for entry in _entries(path, whole)}
+        whole = whole_lines(path, content)
+        known = {(entry.run, entry.output, entry.state) for entry in entries_of(path, whole)}
         again = (released.run, released.output, released.state) in known
-        return len(whole), b"" if again else _next_line(whole, released)
+        return len(whole), b"" if again else next_line(whole, released)
 
     storage.append(path, line)
 
@@ -351,9 +231,9 @@ def abandon(path: str, begun: Entry) -> None:
 
 def _append(path: str, entry: Entry) -> None:
     def line(content: bytes) -> tuple[int, bytes]:
-        whole = _whole_lines(path, content)
-        _entries(path, whole)
-        return len(whole), _next_line(whole, entry)
+        whole = whole_lines(path, content)
+        entries_of(path, whole)
+        return len(whole), next_line(whole, entry)
 
     storage.append(path, line)
 
@@ -381,55 +261,3 @@ def latest(entries: Iterable[Entry]) -> list[Entry]:
         if entry.run not in found or found[entry.run].state != RELEASED:
             found[entry.run] = entry
     return list(found.values())
-
-
-def _next_line(content: bytes, entry: Entry) -> bytes:
-    return _line(hashlib.sha256(content), entry)
-
-
-def _line(before: hashlib._Hash, entry: Entry) -> bytes:
-    """The line of an entry; ``before``, the SHA-256 of all lines before it, is not changed."""
-    fields = dataclasses.asdict(entry)
-    if not entry.release_sha256:  # as older ledgers have it
-        del fields["release_sha256"]
-    chain = before.copy()
-    chain.update(json.dumps(fields).encode())
-    return (json.dumps({**fields, "chain": chain.hexdigest()}) + "\n").encode()
-
-
-def _whole_lines(path: str, content: bytes) -> bytes:
-    """The content without a last line that its writer was cut off in, and never knew as written.
-
-    Raises:
-      OutputError: what does not end there is no line of a ledger.
-    """
-    whole, cut = content[: content.rfind(b"\n") + 1], content[content.rfind(b"\n") + 1 :]
-    if not any(start.startswith(cut) or cut.startswith(start) for start in _STARTS):
-        raise _no_ledger(path, whole.count(b"\n") + 1)
-    return whole
-
-
-def _no_ledger(path: str, line: int) -> OutputError:
-    return OutputError(
-        f"{path}, line {line}: this is not a ledger of dxbeam, or it was changed or cut there, so "
-        "nobody knows what else was released; it is left as it is. Restore it from a backup, or "
-        "name another file for a new ledger"
-    )
-
-
-def _entries(path: str, content: bytes) -> list[Entry]:
-    """The entries of whole lines; each byte is hashed once for itself and once for its line."""
-    entries, before = [], hashlib.sha256()
-    for number, line in enumerate(content.splitlines(keepends=True), 1):
-        try:
-            fields = json.loads(line)
-            del fields["chain"]
-            entry = Entry(**fields)
-            whole = line == _line(before, entry)
-        except (ValueError, TypeError, KeyError, AttributeError, ConfigurationError):
-            whole = False
-        if not whole:
-            raise _no_ledger(path, number)
-        entries.append(entry)
-        before.update(line)
-    return entries

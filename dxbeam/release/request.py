@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +11,79 @@ from dxbeam.corpus.files import CorpusFile, matching_files
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.reading import check_readable
 from dxbeam.documents import dead_letter_cap
-from dxbeam.release import ledger
-from dxbeam.release.ledger import Account
+from dxbeam.errors import ConfigurationError
+from dxbeam.keys import fingerprint, read_key
+from dxbeam.release.ledger import Account, check_cap
+from dxbeam.release.ledger_lines import BEGUN, Entry
 from dxbeam.release.manifest import ReleaseJob, Settings, now
 from dxbeam.release.run import dead_letters_after_failure
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.repair import Repair
+
+
+def key_fingerprint(key_uri: str) -> str:
+    """The fingerprint of a key that is kept."""
+    return fingerprint(read_key(key_uri))
+
+
+def account(
+    path: str | None,
+    corpus: str | None,
+    max_epsilon: float | None,
+    settings: Settings,
+    *,
+    mechanism: str,
+    vocabulary: str,
+    key_uri: str | None,
+    run: str,
+    output: str,
+) -> Account | None:
+    """What a run needs to enter its release; None where no ledger is asked for.
+
+    Args:
+      path: the ledger's file.
+      corpus: what the ledger's owner calls the corpus.
+      max_epsilon: what all releases of the corpus may add up to; None for no cap.
+      settings: what is run.
+      mechanism: its name.
+      vocabulary: the vocabulary's digest; "" for none.
+      key_uri: where a kept key is; the key is read.
+      run: a name that no other run has.
+      output: where the release goes.
+
+    Raises:
+      ConfigurationError: a ledger without a corpus or the other way round, a cap that is no
+        positive number, or settings that leave words without a guarantee.
+    """
+    if path is None and corpus is None and max_epsilon is None:  # "" is a name left out
+        return None
+    for name, value in (("ledger", path), ("corpus_id", corpus)):
+        if not value:
+            raise ConfigurationError(
+                f"`{name}` is needed: `ledger`, `corpus_id` and `max_epsilon` go together"
+            )
+    check_cap(max_epsilon)
+    promise = settings.guarantee()
+    if not promise.sound or promise.unprotected:
+        raise ConfigurationError(
+            "`ledger` adds up what is guaranteed; this release guarantees nothing, or nothing for "
+            "some words, so there is nothing to add up; change the settings, or leave it out"
+        )
+    entry = Entry(
+        state=BEGUN,
+        run=run,
+        time=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        corpus=str(corpus),
+        output=output,
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        metric=promise.metric.sentence,
+        mechanism=mechanism,
+        configuration=settings.digest(vocabulary),
+        vocabulary=vocabulary,
+        key=key_fingerprint(key_uri) if key_uri else "",
+    )
+    return Account(str(path), entry, max_epsilon)
 
 
 @dataclass(frozen=True)
@@ -82,9 +150,9 @@ class ReleaseRequest:
           run: the run's name.
 
         Raises:
-          ConfigurationError: as ``ledger.account``.
+          ConfigurationError: as ``account``.
         """
-        return ledger.account(
+        return account(
             self.ledger,
             self.corpus_id,
             self.max_epsilon,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from dxbeam import storage
 from dxbeam.corpus.files import CorpusFile
 from dxbeam.corpus.formats import FORMATS, CorpusFormat
-from dxbeam.errors import OutputError
+from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.release.manifest import DECODING, RELEASE
 from dxbeam.release.places import comparable
+from dxbeam.release.request import key_fingerprint
 from dxbeam.release.verification.recorded_contents import is_rewritten
 from dxbeam.release.verification.verify import verify_release
 
@@ -160,3 +162,18 @@ def open_text_release(prefix: str) -> TextRelease:
             "`output_format` jsonl or parquet"
         )
     return TextRelease(prefix, release, CorpusFormat(name))
+
+
+def check_key(key_uri: str, releases: Sequence[TextRelease]) -> None:
+    """Refuses a key that releases were not made with.
+
+    Raises:
+      ConfigurationError: names the first of these releases.
+    """
+    key = key_fingerprint(key_uri)
+    for release in releases:
+        if release.manifest["key"]["fingerprint"] != key:
+            raise ConfigurationError(
+                f"`key_uri` {key_uri}: the release {release.prefix} was made with another key; "
+                "name its key, or leave it out"
+            )

@@ -1,85 +1,39 @@
-"""SanitizeDocuments: the Sanitizer as a Beam transform.
-
-The DoFn buffers documents until their words fill a search, and hands each back with the window
-and timestamp it came with. It carries neither the key nor the vocabulary: the key arrives as a
-side input, the vocabulary is opened once per process and memory-mapped.
-"""
+"""SanitizeDocuments: the Sanitizer as a Beam transform; its DoFn is in ``sanitize_rows.py``."""
 
 from __future__ import annotations
 
-import logging
-import os
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, NamedTuple, get_type_hints
 
 import apache_beam as beam
-import faiss
-import threadpoolctl
 from apache_beam import pvalue, typehints
-from apache_beam.metrics import Metrics
 from apache_beam.transforms.error_handling import ErrorHandler
-from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
-from apache_beam.utils.shared import Shared
-from apache_beam.utils.windowed_value import WindowedValue
 
 from dxbeam.documents import (
-    REPEATED_ID,
-    Document,
     Rejected,
     check_fields,
-    id_as_text,
-    id_problem,
-    printable_id,
-    row_field,
-    text_problem,
 )
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import (
     check_vocabulary,
     knows_capitals,
     language_model_handle,
-    open_language_model,
 )
 from dxbeam.language.handle import LanguageModelHandle
-from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import ReadsReleased
-from dxbeam.randomness import NO_TAGS, add_tags, document_tag
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.backends.choose_backend import AUTO, check_name
-from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.space.vocabulary.remarks import remarks
-from dxbeam.text.batch import Batch, Sanitized
 from dxbeam.text.candidates import CANDIDATES
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.public.public_model import with_model
-from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.exceptions import WithExceptionHandling
-from dxbeam.transforms.progress import Progress
 from dxbeam.transforms.reading.corpus_digest import AddTags
 from dxbeam.transforms.reading.sources import REJECTED, repeated_ids
-from dxbeam.transforms.secret_key import (
-    KeptKey,
-    kept_key,
-    key_fingerprint,
-    layout_key_of,
-    obtain_secret_key,
-)
-
-_LOG = logging.getLogger(__name__)
-
-TALLIES = "tallies"
-"""Tag of the counts of each document next to a transform's main output."""
-
-_MOST_CHARACTERS = 1 << 22
-"""Of texts that wait for one of another level before they are handed on in order."""
-
-_TAGS = "tags"
-"""Tag of what names the documents of each bundle together: the sum of their tags."""
+from dxbeam.transforms.sanitize_rows import TAGS, TALLIES, SanitizeDoFn, Unchanged
+from dxbeam.transforms.secret_key import kept_key, key_fingerprint, layout_key_of, obtain_secret_key
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
 beam.coders.registry.register_coder(LanguageModelHandle, beam.coders.RowCoder)
@@ -224,7 +178,7 @@ class SanitizeDocuments(beam.PTransform):
             # steps that are not would keep Beam from giving a lost worker up.
             secret_key = None
             handle, model, key = self._handle, self._language_model, kept_key(str(self._key_uri))
-        sanitize = _SanitizeDoFn(
+        sanitize = SanitizeDoFn(
             self._configuration,
             self._keep_fields,
             self._group_by,
@@ -240,22 +194,20 @@ class SanitizeDocuments(beam.PTransform):
             handle,
             {} if self._unique_ids else repeated_ids(documents),
             model,
-        ).with_outputs(REJECTED, TALLIES, _TAGS, main="documents")
+        ).with_outputs(REJECTED, TALLIES, TAGS, main="documents")
         row_type = self._row_type(documents.element_type)
         results["documents"].element_type = row_type
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
-        results[_TAGS].element_type = bytes
-        corpus_digest = (
-            results[_TAGS] | "DigestCorpus" >> AddTags() if self._digest_corpus else None
-        )
+        results[TAGS].element_type = bytes
+        corpus_digest = results[TAGS] | "DigestCorpus" >> AddTags() if self._digest_corpus else None
         return SanitizedDocuments(
             documents=results["documents"]
-            | "PassDocuments" >> beam.ParDo(_Unchanged()).with_output_types(row_type),
+            | "PassDocuments" >> beam.ParDo(Unchanged()).with_output_types(row_type),
             rejected=results[REJECTED],
             tallies=results[TALLIES]
             | "PassTallies"
-            >> beam.ParDo(_Unchanged()).with_output_types(typehints.Tuple[str, Tally]),
+            >> beam.ParDo(Unchanged()).with_output_types(typehints.Tuple[str, Tally]),
             key_fingerprint=key_fingerprint(secret_key) if self._broadcast else None,
             layout_key=layout_key_of(secret_key) if self._broadcast else None,
             corpus_digest=corpus_digest,
@@ -334,204 +286,8 @@ def with_language_model(
 def is_sanitized(rows: pvalue.PCollection) -> bool:
     """Whether these are the documents of SanitizeDocuments, with no transform in between."""
     last = rows.producer
-    if not isinstance(getattr(last.transform, "fn", None), _Unchanged):
+    if not isinstance(getattr(last.transform, "fn", None), Unchanged):
         return False
     [given] = last.inputs
     made_by = getattr(given.producer, "transform", None)
-    return isinstance(getattr(made_by, "fn", None), _SanitizeDoFn) and given.tag is None
-
-
-class _Unchanged(beam.DoFn):
-    """Emits what it takes, unchanged.
-
-    Beam 2.77 flushes what waits for a DoFn with ``process_batch`` before it calls the
-    ``finish_bundle`` of the DoFn in front, so what that one emits there would be lost: all the
-    documents at the end of a bundle, where data frames follow. Behind this step they are not.
-    """
-
-    def process(self, element: Any) -> Iterator[Any]:
-        yield element
-
-
-class _Origin(NamedTuple):
-    """What is remembered of a row while its words wait."""
-
-    where: WindowedValue  # the row's windows and timestamp, with no value
-    group: str
-    kept: dict[str, Any]
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class _Ticket:
-    """A row under way: where it came from, and once its words are released what became of it.
-
-    It has no repr, as that would show the text.
-    """
-
-    origin: _Origin
-    characters: int
-    result: Sanitized | None = None
-
-
-class _Waiting(NamedTuple):
-    """Rows whose words wait for a search, and their tickets in the same order."""
-
-    words: Batch
-    tickets: deque[_Ticket]
-
-
-def _level_of(row: Any, name: str | None) -> str:
-    """The value of the attribute that decides a row's epsilon; "" for none."""
-    value = getattr(row, name) if name else ""
-    return "" if value is None else str(value)
-
-
-class _SanitizeDoFn(beam.DoFn):
-    def __init__(
-        self,
-        configuration: Configuration,
-        keep_fields: tuple[str, ...],
-        group_by: str | None,
-        search_threads: int,
-        digest_corpus: bool,
-        backend: str,
-        level: str | None,
-        candidates: int,
-    ):
-        self._candidates = candidates
-        self._digest_corpus, self._level = digest_corpus, level
-        self._configuration = configuration
-        self._keep_fields = keep_fields
-        self._group_by = group_by
-        self._search_threads, self._backend = search_threads, backend
-        self._shared_model = Shared()
-        self._shared = Shared()  # made here, so that all instances in a process share one search
-        self._documents = Metrics.counter("dxbeam", "documents")
-        self._tokens = Metrics.counter("dxbeam", "tokens")
-        self._rejected = Metrics.counter("dxbeam", "rejected")
-
-    def setup(self) -> None:
-        faiss.omp_set_num_threads(self._search_threads)
-        threadpoolctl.threadpool_limits(self._search_threads)
-        self._sanitizer: Sanitizer | None = None
-        self._progress = Progress()
-
-    def start_bundle(self) -> None:
-        self._batches: dict[float, _Waiting] = {}  # by epsilon
-        self._in_order: deque[_Ticket] = deque()  # of all of them, as the rows came
-        self._characters = 0  # of their texts
-        self._tags = NO_TAGS
-
-    def process(
-        self,
-        row: Any,
-        secret_key: bytes | KeptKey,
-        handle: VocabularyHandle,
-        repeated: Mapping[str, bool],
-        model: LanguageModelHandle | None,
-        given: Any = beam.DoFn.WindowedValueParam,
-    ) -> Iterable[Any]:
-        own_id = id_as_text(row_field(row, "id"))
-        reason = id_problem(own_id) or text_problem(row_field(row, "text"))
-        if reason is None and own_id in repeated:
-            reason = REPEATED_ID
-        level, levels = _level_of(row, self._level), self._configuration.epsilon_by
-        if reason is None and levels and levels.epsilon_of(level) is None:
-            reason = levels.problem
-        if reason is not None:
-            self._rejected.inc()
-            return [pvalue.TaggedOutput(REJECTED, Rejected(printable_id(own_id), reason))]
-        group = str(getattr(row, self._group_by)) if self._group_by else ""
-        kept = {name: getattr(row, name) for name in self._keep_fields}
-        batch = self._batch_of(level, secret_key, handle, model)
-        ticket = _Ticket(_Origin(given.with_value(None), group, kept), len(row.text))
-        batch.tickets.append(ticket)
-        self._in_order.append(ticket)
-        self._characters += ticket.characters
-        key = batch.words.add(Document(own_id, row.text))
-        if self._digest_corpus:
-            self._tags = add_tags(self._tags, document_tag(key))
-        self._settle(batch.words.take(), batch.tickets)
-        if self._characters > _MOST_CHARACTERS and len(self._batches) > 1:
-            self._settle_all()  # a rare level would hold the others back
-        return self._emit() if self._in_order and self._in_order[0].result else ()
-
-    def finish_bundle(self) -> Iterator[Any]:
-        self._settle_all()
-        yield from self._emit()
-        if self._digest_corpus:
-            yield pvalue.TaggedOutput(_TAGS, GlobalWindows.windowed_value(self._tags))
-
-    def _batch_of(
-        self,
-        level: str,
-        secret_key: bytes | KeptKey,
-        handle: VocabularyHandle,
-        model: LanguageModelHandle | None,
-    ) -> _Waiting:
-        """Where rows of a level wait; each epsilon has a separate sanitizer."""
-        if self._sanitizer is None:
-            search = self._open(handle)
-            opened = self._open_model(model, search) if model else None
-            key = secret_key.read() if isinstance(secret_key, KeptKey) else secret_key
-            self._sanitizer = Sanitizer(search, self._configuration, key, opened, self._candidates)
-        sanitizer = self._sanitizer.at_level(level)
-        assert sanitizer is not None
-        epsilon = sanitizer.configuration.mechanism.epsilon
-        if epsilon not in self._batches:
-            self._batches[epsilon] = _Waiting(Batch(sanitizer), deque())
-        return self._batches[epsilon]
-
-    def _open(self, handle: VocabularyHandle) -> NeighborSearch:
-        """A search in the vocabulary, which is opened once per process."""
-
-        def search() -> NeighborSearch:
-            _LOG.info("process %d opens a vocabulary of %s words", os.getpid(), f"{handle.words:,}")
-            vocabulary = artifact.open_vocabulary(handle)
-            for remark in remarks(vocabulary):
-                _LOG.warning("%s", remark)
-            return NeighborSearch(vocabulary, self._search_threads, self._backend)
-
-        shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
-        return shared
-
-    def _open_model(self, handle: LanguageModelHandle, search: NeighborSearch) -> LanguageModel:
-        """The language model, which is opened once per process."""
-
-        def model() -> LanguageModel:
-            _LOG.info("process %d opens a language model of order %d", os.getpid(), handle.order)
-            return open_language_model(handle, search.vocabulary)
-
-        shared: LanguageModel = self._shared_model.acquire(model, tag=handle.digest)
-        return shared
-
-    def _settle(self, results: Sequence[Sanitized], tickets: deque[_Ticket]) -> None:
-        """Notes what became of the first rows of a batch."""
-        if not results:
-            return
-        tokens = sum(result.tally.tokens for result in results)
-        self._documents.inc(len(results))
-        self._tokens.inc(tokens)
-        self._progress.count(documents=len(results), words=tokens)
-        for result in results:
-            tickets.popleft().result = result
-
-    def _settle_all(self) -> None:
-        for batch in self._batches.values():
-            self._settle(batch.words.finish(), batch.tickets)
-
-    def _emit(self) -> Iterator[Any]:
-        """Hands on the rows that are ready, in the order in which they came.
-
-        Which row is of which level, and when a batch was full, does not show in the order.
-        """
-        while self._in_order and self._in_order[0].result:
-            ticket = self._in_order.popleft()
-            self._characters -= ticket.characters
-            assert ticket.result is not None
-            document, tally, candidates, _ = ticket.result
-            assert document is not None
-            origin, shown = ticket.origin, {CANDIDATES: candidates} if self._candidates else {}
-            released = beam.Row(id=document.id, text=document.text, **origin.kept, **shown)
-            yield origin.where.with_value(released)
-            yield pvalue.TaggedOutput(TALLIES, origin.where.with_value((origin.group, tally)))
+    return isinstance(getattr(made_by, "fn", None), SanitizeDoFn) and given.tag is None

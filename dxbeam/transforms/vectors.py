@@ -25,7 +25,7 @@ from dxbeam.text.tally import Tally
 from dxbeam.transforms.progress import Progress
 from dxbeam.transforms.reading.corpus_digest import DigestCorpus
 from dxbeam.transforms.reading.sources import REJECTED, repeated_ids
-from dxbeam.transforms.sanitize import TALLIES
+from dxbeam.transforms.sanitize_rows import TALLIES
 from dxbeam.transforms.secret_key import key_fingerprint, layout_key_of, obtain_secret_key
 from dxbeam.transforms.shards import WritePieces
 from dxbeam.vectors.configuration import VectorConfiguration

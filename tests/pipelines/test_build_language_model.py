@@ -96,6 +96,19 @@ def test_the_job_makes_what_the_library_makes(
     assert left == {"manifest.json", *manifest["files"]}
 
 
+def test_an_exponent_is_in_the_manifest_and_in_every_probability(
+    tmp_path: Path, vocabulary: str
+) -> None:
+    corpus, output = _write(tmp_path / "public", _texts()), str(tmp_path / "model")
+    flags = [f"--input={corpus}", f"--vocabulary={vocabulary}", f"--output={output}"]
+    build_language_model([*flags, "--held_out=0", "--exponent=1.5"])
+    opened = open_vocabulary(vocabulary)
+    built, plain = open_language_model(output, opened), _direct(_texts(), opened, 2)
+    power = plain.probabilities(plain.start) ** 1.5
+    assert np.allclose(built.probabilities(built.start), power / power.sum(), rtol=1e-9, atol=0)
+    assert json.loads((tmp_path / "model" / "manifest.json").read_text())["exponent"] == 1.5
+
+
 def test_documents_held_out_are_in_no_count(tmp_path: Path, vocabulary: str) -> None:
     corpus = _write(tmp_path / "public", _texts(200))
     build_language_model([
@@ -148,6 +161,7 @@ def test_a_published_model_is_read(
         (["--input={corpus}", "--arpa=x"], "give one of them"),
         (["--input={corpus}", "--order=4"], "2 or 3"),
         (["--input={corpus}", "--held_out=1"], "share"),
+        (["--input={corpus}", "--exponent=0"], "up to 4"),
         (["--input={corpus}", "--held_out=nan"], "share"),
         (["--input={corpus}", "--orders=2"], "orders"),
         (["--input={corpus}.none"], "no file matches"),

@@ -77,7 +77,7 @@ def test_the_order_of_a_file_does_not_show_the_levels(
     uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     monkeypatch.setattr("dxbeam.text.batch._WORDS_PER_SEARCH", 64)
-    monkeypatch.setattr("dxbeam.transforms.sanitize._MOST_CHARACTERS", most)
+    monkeypatch.setattr("dxbeam.transforms.sanitize_rows._MOST_CHARACTERS", most)
     texts = tiny.texts(60, longest=9)
     records = [
         {"id": f"d{n}", "text": text, "consent": "high" if n % 20 == 3 else "low"}

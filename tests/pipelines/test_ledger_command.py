@@ -10,7 +10,7 @@ import pytest
 
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.release import ledger
-from dxbeam.release.ledger import Entry
+from dxbeam.release.ledger_lines import Entry
 from pipelines.ledger import show_ledger
 from tests.support import tiny
 

@@ -129,7 +129,7 @@ def test_a_stream_that_fails_does_not_say_that_nothing_was_released(
     def fail(_: object) -> None:
         raise RuntimeError("the engine\nlost all its workers")
 
-    monkeypatch.setattr(launcher, "_prepare", lambda _: None)
+    monkeypatch.setattr(launcher, "prepare", lambda _: None)
     monkeypatch.setattr(launcher, "build", lambda _: None)
     monkeypatch.setattr(launcher.launch, "run", fail)
     with pytest.raises(RunError, match=r"what was published stays.*: lost all its workers"):
@@ -148,7 +148,8 @@ def test_flink_keeps_no_raw_message_in_its_checkpoints(flags: dict[str, str]) ->
     argv = [*_argv(flags), "--runner=FlinkRunner", "--checkpoint_seconds=7"]
     options = parse(argv, SANITIZE_STREAM, "")
     launcher._prepare(options)
-    assert options._flags[-2:] == [
+    assert options._flags[-3:] == [
         "--checkpointing_interval=7000",
         "--finish_bundle_before_checkpointing",
+        "--object_reuse",
     ]

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxbeam.errors import ConfigurationError, OutputError
-from dxbeam.release import ledger
+from dxbeam.release import ledger, ledger_lines
 from dxbeam.release.accounts import accounts
 from tests.support.ledgers import entry, released
 from tests.support.tiny import KEY
@@ -270,18 +270,18 @@ def test_the_check_of_a_ledger_is_linear_in_its_lines(
             "corpus_digest": "d",
             "state": "released",
         }
-        lines.append(ledger._next_line(whole, entry(str(number), **of)))
+        lines.append(ledger_lines.next_line(whole, entry(str(number), **of)))
         whole += lines[-1]
     contents: list[int] = []
-    original = ledger.Entry.content
+    original = ledger_lines.Entry.content
 
-    def content(self: ledger.Entry) -> tuple[str, ...]:
+    def content(self: ledger_lines.Entry) -> tuple[str, ...]:
         contents.append(1)
         return original(self)
 
     Path(path).parent.mkdir()
-    monkeypatch.setattr(ledger.Entry, "content", content)
-    monkeypatch.setattr(ledger.hashlib, "sha256", _CountedHash)
+    monkeypatch.setattr(ledger_lines.Entry, "content", content)
+    monkeypatch.setattr(ledger_lines.hashlib, "sha256", _CountedHash)
     for count in (200, 400):
         Path(path).write_bytes(b"".join(lines[:count]))
         _CountedHash.bytes_hashed = 0

@@ -14,7 +14,8 @@ import pytest
 from dxbeam.commands.launch import releasing
 from dxbeam.errors import OutputError
 from dxbeam.release import claim, ledger, manifest
-from dxbeam.release.ledger import Account, Entry
+from dxbeam.release.ledger import Account
+from dxbeam.release.ledger_lines import Entry
 from dxbeam.release.run import Run
 
 MINE = ("metrics.json", "metrics.parquet", "dead_letters.jsonl")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from dxbeam.release import ledger
-from dxbeam.release.ledger import Entry
+from dxbeam.release.ledger_lines import Entry
 
 
 def entry(run: str, **changes: object) -> Entry:

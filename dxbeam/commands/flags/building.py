@@ -119,6 +119,14 @@ class BuildVocabularyOptions(PipelineOptions):
         type=count_or_none,
     ),
     Flag(
+        "exponent",
+        "TAU",
+        "take every probability to this power, for fluent: above 1 probable words become more so, "
+        "and more epsilon leaves rare words as they are (default 1: as counted)",
+        default=1.0,
+        type=float,
+    ),
+    Flag(
         "held_out",
         "SHARE",
         "share of the documents that are left out of the model, to measure its perplexity "

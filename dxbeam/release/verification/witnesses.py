@@ -11,7 +11,7 @@ from typing import Any
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, DamagedReleaseError, OutputError
 from dxbeam.release import ledger
-from dxbeam.release.ledger import RELEASED, Entry
+from dxbeam.release.ledger_lines import RELEASED, Entry
 from dxbeam.release.manifest import DECODING
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle

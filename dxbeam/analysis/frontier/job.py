@@ -1,0 +1,214 @@
+"""What ``dxbeam frontier`` is asked for, and what it says it would do."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from dxbeam.analysis.attackers.models import learned, word_model
+from dxbeam.analysis.attackers.models.with_model import PUBLIC_WORDS
+from dxbeam.analysis.frontier import compute as frontier
+from dxbeam.analysis.frontier.cost import expected_seconds, seconds_with_model
+from dxbeam.analysis.frontier.page import Asked
+from dxbeam.analysis.frontier.transform import (
+    followed,
+    planned,
+)
+from dxbeam.analysis.measure import grids
+from dxbeam.analysis.measure import plan as measurement
+from dxbeam.analysis.measure.plan import NamedWeights, Question
+from dxbeam.analysis.measure.public_parameters import named_model, reading_of
+from dxbeam.analysis.measure.word_sample import uniform_sample
+from dxbeam.analysis.pages.page import heading
+from dxbeam.commands import launch
+from dxbeam.commands.flags.evaluating import EvaluateOptions
+from dxbeam.commands.flags.measuring import MeasureOptions
+from dxbeam.commands.flags.output import OutputOptions
+from dxbeam.commands.flags.registry import AttackedOptions, SanitizeOptions
+from dxbeam.commands.options import require
+from dxbeam.commands.request import check_corpus, check_measured, read_corpus
+from dxbeam.errors import ConfigurationError
+from dxbeam.mechanisms import MECHANISMS
+from dxbeam.release import claim
+from dxbeam.release.plan import duration
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.search.neighbors import NeighborSearch
+from dxbeam.text.public.importance_file import read_importance
+from dxbeam.transforms.reading.count_words import CountWords
+from dxbeam.transforms.reading.labelled_documents import MOST_WORDS, LabelledDocuments
+
+
+class FrontierJob(NamedTuple):
+    """A frontier, as the flags ask for it.
+
+    Attributes:
+      options: the flags.
+      question: what is asked.
+      vocabulary: the vocabulary's handle.
+      asked: what the page says was asked.
+    """
+
+    options: PipelineOptions
+    question: Question
+    vocabulary: VocabularyHandle
+    asked: Asked
+
+
+def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
+    """The frontier that the flags ask for.
+
+    Of files it reads the vocabulary's manifest and the weights of words only.
+
+    Raises:
+      DxbeamError: a flag that is needed and missing, or flags that do not go together.
+    """
+    own, shared = options.view_as(AttackedOptions), options.view_as(SanitizeOptions)
+    asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
+    require(shared, "vocabulary")
+    require(options.view_as(OutputOptions), "output")
+    launch.refuse_quoting(options)
+    _refuse_contradictions(own, shared, task)
+    vocabulary = artifact.handle(shared.vocabulary)
+    epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
+    promising = measurement.without_consent()
+    model = named_model(shared.language_model)
+    mechanisms = measurement.named_mechanisms(asked_for.mechanisms, promising, model)
+    reading = [name for name, parameters in mechanisms if reading_of(parameters)]
+    if model and not reading:
+        raise ConfigurationError(
+            "`language_model` is read by fluent and by decode=prior or decode=context in "
+            "`mechanisms`; name one of them, or leave `language_model` out"
+        )
+    if reading and not own.context_documents:
+        raise ConfigurationError(
+            f"`mechanisms` {reading[0]} reads texts with `language_model`, so it is measured on "
+            "texts; say on how many, with `context_documents`"
+        )
+    importance = None
+    if shared.importance:
+        importance = NamedWeights(shared.importance, read_importance(shared.importance))
+    measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions, importance)
+    question = Question(mechanisms, epsilons, measurement.rank_cs(asked_for.rank_cs), 0, importance)
+    left_out = set(MECHANISMS) - set(promising) if asked_for.mechanisms == "all" else set()
+    begun = heading(shared.vocabulary, vocabulary, shared.input, ["frontier", *argv])
+    asked = Asked(
+        begun,
+        own.public_input or "",
+        own.most_risk,
+        question.rank_cs,
+        tuple(sorted(left_out)),
+        importance.weights.sentence if importance else "",
+    )
+    return FrontierJob(options, question, vocabulary, asked)
+
+
+def _refuse_contradictions(own: AttackedOptions, shared: SanitizeOptions, task: str | None) -> None:
+    frontier.best_within([], own.most_risk)
+    if task and not shared.input:
+        raise ConfigurationError(f"`task` {task} is a field of documents; name them with `input`")
+    if task and task in (shared.text_field, shared.id_field):
+        raise ConfigurationError(f"`task` {task}: this is the text or the id; name another")
+    if own.context_documents and not (shared.input and own.public_input):
+        raise ConfigurationError(
+            "`context_documents` are of `input`, and what follows what is learnt from "
+            "`public_input`; name both"
+        )
+    for flag in ("attackers", "attacker_model"):
+        if getattr(own, flag) and not own.context_documents:
+            raise ConfigurationError(
+                f"`{flag}` {getattr(own, flag)} reads documents; say how many, with "
+                "`context_documents`"
+            )
+    if own.attackers:
+        learned.check_installed()
+    if own.attacker_model:
+        word_model.check_model(own.attacker_model)
+
+
+def check(job: FrontierJob) -> None:
+    """Refuses what can be known to be wrong before a run.
+
+    Raises:
+      DxbeamError: the output is in use, a corpus cannot be read, or a word is missing.
+    """
+    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
+    output = job.options.view_as(OutputOptions).output
+    claim.check_empty(output)
+    if shared.input:
+        check_measured(shared, output, shared.input)
+    if own.public_input:
+        check_corpus(shared, own.public_input)
+    measurement.check_words(job.question, job.vocabulary)
+
+
+def words_of(job: FrontierJob, pattern: str) -> CountWords:
+    """Counts the words of texts."""
+    return CountWords(read_corpus(job.options.view_as(SanitizeOptions), pattern), job.vocabulary)
+
+
+def documents_of(job: FrontierJob, count: int, field: str = "") -> LabelledDocuments:
+    """Documents of the corpus, with a field as their label."""
+    shared, seed = job.options.view_as(SanitizeOptions), job.options.view_as(MeasureOptions).seed
+    read = read_corpus(shared, shared.input, (field,) if field else ())
+    return LabelledDocuments(read, job.vocabulary, field, count, seed)
+
+
+def classifiers() -> Any:
+    """The module that learns a task, which needs more than the frontier without one.
+
+    Raises:
+      ConfigurationError: what it needs is not installed.
+    """
+    try:
+        return importlib.import_module("dxbeam.analysis.frontier.transform_documents")
+    except ImportError:
+        raise ConfigurationError(
+            "`task` needs scikit-learn; install it with: pip install 'dxbeam[evaluate]'"
+        ) from None
+
+
+def described(job: FrontierJob) -> str:
+    """What would be measured, and roughly how long that takes."""
+    own, question, corpus = job.options.view_as(AttackedOptions), job.question, job.asked.heading
+    search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
+    seed = job.options.view_as(MeasureOptions).seed
+    ids = uniform_sample(own.attacked_words, job.vocabulary.words, seed).ids
+    settings = planned(question, own.points, ids, search)
+    points = sum(
+        1 + sum(followed(c, setting.epsilons[0], job.vocabulary.words) for c in setting.rank_cs)
+        for setting in settings
+    )
+    lines = [
+        f"Would attack {own.attacked_words:,} words under {len(question.mechanisms)} mechanisms, "
+        f"at {points} points:"
+    ]
+    for name, parameters in question.mechanisms:
+        of = [s.epsilons[0] for s in settings if (s.mechanism, s.parameters) == (name, parameters)]
+        lines.append(f"  {name}: {len(of)} values of epsilon, {of[0]:g} to {of[-1]:g}")
+    if corpus.corpus and question.epsilons is None:
+        lines.append("These values are for the vocabulary; words of the corpus will move them.")
+    workers = launch.local_workers(job.options) or 0
+    seconds = expected_seconds(settings, ids, own.pairs, search) / (workers or 1)
+    task = job.options.view_as(EvaluateOptions).task
+    where = f"{workers} worker processes" if workers > 1 else "one worker process"
+    lines.append(
+        f"Roughly {duration(seconds)} on {where}"
+        + (f", and the {own.task_documents:,} documents of --task on top." if task else ".")
+    )
+    if words := words_read(job.options):
+        seconds = seconds_with_model(own.attacker_model, points * words, search)
+        lines.append(
+            f"The model of --attacker_model reads up to {words:,} words a point, all points in up "
+            f"to {duration(seconds)} on one core."
+        )
+    return "\n".join([*lines, "Nothing was written (--dry_run)."])
+
+
+def words_read(options: PipelineOptions) -> int:
+    """How many words a model of the attacker's reads at a point, at most; 0 without one."""
+    own = options.view_as(AttackedOptions)
+    return int(own.context_documents) * MOST_WORDS + PUBLIC_WORDS if own.attacker_model else 0

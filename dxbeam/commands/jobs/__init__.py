@@ -1,0 +1,1 @@
+"""One file for each command of ``pipelines/``: what it is asked for, and what it says."""
