@@ -167,8 +167,6 @@ _FLINK = "FlinkRunner"
 _NATIVE = "use_deprecated_read"
 _NO_TEXTS_KEPT = "--finish_bundle_before_checkpointing"
 """Else Flink's checkpoints hold raw messages that are on their way from one step to the next."""
-_NO_COPIES = "--object_reuse"
-"""Else Flink encodes and decodes each message between any two steps; none changes what it takes."""
 
 
 def prepare(options: PipelineOptions) -> None:
@@ -188,4 +186,4 @@ def prepare(options: PipelineOptions) -> None:
         options.view_as(DebugOptions).add_experiment(_NATIVE)  # Flink keeps Kafka's offsets itself
         seconds = options.view_as(StreamOptions).checkpoint_seconds
         interval = f"--checkpointing_interval={1000 * seconds}"
-        options._flags += [interval, _NO_TEXTS_KEPT, _NO_COPIES]
+        options._flags += [interval, _NO_TEXTS_KEPT]
