@@ -99,6 +99,7 @@ class Batch:
         first: int,
         parts: Iterable[tuple[list[str], list[int], Read | None]],
         unprotected: int,
+        detected: int,
         end: str,
     ) -> None:
         """Adds a part of a document, which comes back as a document that is not yet ``written``.
@@ -108,10 +109,18 @@ class Batch:
           first: position of its first word in the whole document.
           parts: what is before the words, their ids, and how they are read together.
           unprotected: how many words were masked, dropped or kept.
+          detected: how many placeholders there are.
           end: what follows the last word.
         """
-        whole = Document("", "")
-        draft = Draft(whole, key, released=first, unprotected=unprotected, end=end, is_part=True)
+        draft = Draft(
+            Document("", ""),
+            key,
+            released=first,
+            unprotected=unprotected,
+            detected=detected,
+            end=end,
+            is_part=True,
+        )
         self._unfinished.append(draft)
         for gaps, ids, read in parts:
             if read is None:
@@ -270,7 +279,7 @@ class Batch:
         kept = self._sanitizer.configuration.unknown_words == "keep"
         return Tally(
             documents=1,
-            tokens=original + close + distant + unknown + draft.unprotected,
+            tokens=original + close + distant + unknown + draft.unprotected + draft.detected,
             original=original,
             close=close,
             distant=distant,
@@ -278,4 +287,5 @@ class Batch:
             unchanged=original + (draft.unprotected if kept else 0),
             fillers=draft.fillers,
             omitted=draft.omitted,
+            detected=draft.detected,
         )

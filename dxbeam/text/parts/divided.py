@@ -37,6 +37,7 @@ class Part(NamedTuple):
       windows: of the parts that are read together: first, start, stop and end of each.
       breaks: int8, where sentences start in each window.
       unprotected: how many words were masked, dropped or kept.
+      detected: how many placeholders there are.
       end: what follows the last word.
     """
 
@@ -47,6 +48,7 @@ class Part(NamedTuple):
     windows: list[tuple[int, int, int, int]]
     breaks: list[bytes]
     unprotected: int = 0
+    detected: int = 0
     end: str = ""
 
     def __repr__(self) -> str:
@@ -72,7 +74,7 @@ def divide(sanitizer: ReleasesWords, document: Document, words: int = WORDS) -> 
         last = yield from _of_windows(draft.key, windows_of(sanitizer, runs), words)
     else:
         last = yield from _of_words(draft.key, runs, words)
-    yield last._replace(unprotected=draft.unprotected, end=draft.end)
+    yield last._replace(unprotected=draft.unprotected, detected=draft.detected, end=draft.end)
 
 
 def _of_words(
@@ -120,7 +122,7 @@ def _part(key: bytes, first: int, gaps: list[str], ids: list[int], reads: list[R
 
 def add(batch: Batch, part: Part) -> None:
     """Adds a part to a batch, which returns it as a document with the text of this part."""
-    batch.add_part(part.key, part.first, _runs(part), part.unprotected, part.end)
+    batch.add_part(part.key, part.first, _runs(part), part.unprotected, part.detected, part.end)
 
 
 def _runs(part: Part) -> Iterator[tuple[list[str], list[int], Read | None]]:

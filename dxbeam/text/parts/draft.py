@@ -61,6 +61,7 @@ class Draft:
       counts: released words by outcome: original, close, distant, unknown.
       fillers: unknown words that fill up a bag.
       omitted: words that are in no bag: stop words, and those that were not drawn.
+      detected: placeholders of what was recognised.
       end: what follows the last word.
       candidates: of the words released so far, where they are shown.
       is_part: whether this is a part of a document only.
@@ -75,6 +76,7 @@ class Draft:
     counts: list[int] = field(default_factory=lambda: [0] * 4)
     fillers: int = 0
     omitted: int = 0
+    detected: int = 0
     end: str = ""
     candidates: list[list[Candidate]] = field(default_factory=list)
     is_part: bool = False
@@ -91,8 +93,8 @@ def words_in_order(sanitizer: ReleasesWords, draft: Draft) -> Iterator[tuple[lis
     """Yields what is before the words that are to be released, and the words' ids."""
     vocabulary, rule = sanitizer.search.vocabulary, sanitizer.configuration.words
     policy = sanitizer.configuration.unknown_words
-    passed = ""  # what is between two released words, masked and kept words among it
-    for gaps, words in rule.parts(draft.document.text, vocabulary):
+    passed = ""  # between two released words: masked and kept words, placeholders
+    for gaps, words in _pieces(sanitizer, draft):
         ids = rule.ids_of(words, vocabulary).tolist()
         after = "".join(gaps[len(words) :])
         if policy == "noise":
@@ -111,6 +113,24 @@ def words_in_order(sanitizer: ReleasesWords, draft: Draft) -> Iterator[tuple[lis
         yield before, [number for number in ids if number != UNKNOWN]
         passed += after
     draft.end = passed
+
+
+def _pieces(sanitizer: ReleasesWords, draft: Draft) -> Iterator[tuple[list[str], list[str]]]:
+    """As ``WordRule.parts``, with placeholders in the gaps between words."""
+    vocabulary, rule = sanitizer.search.vocabulary, sanitizer.configuration.words
+    detector = sanitizer.configuration.detector
+    if detector is None:
+        yield from rule.parts(draft.document.text, vocabulary)
+        return
+    before = ""
+    for text, placeholder in detector.divide(draft.document.text):
+        for gaps, words in rule.parts(text, vocabulary):
+            gaps[0] = before + gaps[0]
+            before = "".join(gaps[len(words) :])
+            yield gaps[: len(words)], words
+        before += placeholder
+        draft.detected += placeholder != ""
+    yield [before], []
 
 
 def windows_of(

@@ -17,7 +17,7 @@ from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.parts import divided
 from dxbeam.text.sanitizer import Sanitizer
-from tests.support import decoded, tiny
+from tests.support import decoded, fake_recognizers, tiny
 
 WORDS = " ".join(f"w{(7 * i) % 61}{', ' if i % 11 else '. '}" for i in range(2300))
 TEXTS = ["", "  ... ", "w1", "Strange", " w1 Strange, odd! w2 ", f"- {WORDS} odd - "]
@@ -72,6 +72,17 @@ def test_parts_give_the_same_bytes_and_counts(name: str) -> None:
     for document, whole in zip(documents, sanitizer.sanitize(documents), strict=True):
         for words in (1000, 512) if len(document.text) > 100 else (1, 2):
             assert _in_parts(sanitizer, document, words) == whole
+
+
+def test_placeholders_stay_in_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    detector = fake_recognizers.install(monkeypatch)
+    settings = Configuration(Laplace(5.0), allow_unsound=True, detector=detector)
+    sanitizer = Sanitizer(decoded.vocabulary(), settings, tiny.KEY)
+    for text in ("bob@site.org", "w1, bob@site.org; w2 bob@site.org", " +44 20 7946 0018 w1."):
+        document = Document("d", text)
+        [whole] = sanitizer.sanitize([document])
+        assert whole.tally.detected
+        assert _in_parts(sanitizer, document, 1) == whole
 
 
 def test_parts_have_the_size_that_is_asked_for() -> None:
