@@ -15,6 +15,7 @@ it runs on this machine; --dry_run says how many points there are and roughly ho
     --context_documents 30        and which words follow which, and read documents of --input
     --attackers learned           and train a network on public text that they release themselves
     --attacker_model DIR          and bring a language model, in a directory of transformers
+    --attacker_endpoint URL       and ask a language model there, which is sent released text
     --language_model DIR          fluent and laplace:decode=context among --mechanisms read with it
     --importance stop_words       with santext and tem, under public weights of words
     --most_risk 0.2               the share of words that may be recovered
@@ -52,11 +53,12 @@ try:
         FrontierJob,
         check,
         classifiers,
+        cost_of_attackers,
         described,
         documents_of,
+        most_points,
         read_options,
         words_of,
-        words_read,
     )
     from dxbeam.analysis.frontier.page import LEFT_OUT_BECAUSE, PAGE, WriteFrontier
     from dxbeam.analysis.frontier.transform import MeasureFrontier, PlanFrontier
@@ -115,13 +117,8 @@ def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
     )
     following = texts | "LearnFollowing" >> LearnFollowing(job.vocabulary.words)
     documents = pipeline | "ContextDocuments" >> documents_of(job, own.context_documents)
-    return Context(
-        documents,
-        following,
-        texts if own.attackers or own.attacker_model else None,
-        bool(own.attackers),
-        own.attacker_model or "",
-    )
+    attackers = job.attackers.divided(most_points(job))
+    return Context(documents, following, texts if attackers.any else None, attackers)
 
 
 @launch.naming_flags
@@ -136,8 +133,8 @@ def measure_frontier(argv: Sequence[str]) -> None:
     if options.view_as(TestOptions).dry_run:
         print(described(job))
         return
-    if words := words_read(options):
-        print(f"The model of --attacker_model reads up to {words:,} words at each point.")
+    for sentence in cost_of_attackers(job):
+        print(sentence)
     started = time.monotonic()
     launch.run(pipeline)
     print(

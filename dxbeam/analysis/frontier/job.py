@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from dxbeam.analysis.attackers.models import learned, word_model
+from dxbeam.analysis.attackers.models.asked_for import AskedFor, attackers_of
 from dxbeam.analysis.attackers.models.with_model import PUBLIC_WORDS
 from dxbeam.analysis.frontier import compute as frontier
 from dxbeam.analysis.frontier.cost import expected_seconds, seconds_with_model
@@ -20,7 +20,7 @@ from dxbeam.analysis.frontier.transform import (
 from dxbeam.analysis.measure import grids
 from dxbeam.analysis.measure import plan as measurement
 from dxbeam.analysis.measure.plan import NamedWeights, Question
-from dxbeam.analysis.measure.public_parameters import named_model, reading_of
+from dxbeam.analysis.measure.public_parameters import epsilons_of, named_model, reading_of
 from dxbeam.analysis.measure.word_sample import uniform_sample
 from dxbeam.analysis.pages.page import heading
 from dxbeam.commands import launch
@@ -50,12 +50,14 @@ class FrontierJob(NamedTuple):
       question: what is asked.
       vocabulary: the vocabulary's handle.
       asked: what the page says was asked.
+      attackers: those with a model, with the requests of all points.
     """
 
     options: PipelineOptions
     question: Question
     vocabulary: VocabularyHandle
     asked: Asked
+    attackers: AskedFor
 
 
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
@@ -72,6 +74,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
     _refuse_contradictions(own, shared, task)
+    attackers = attackers_of(own)
     vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
@@ -103,7 +106,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
         tuple(sorted(left_out)),
         importance.weights.sentence if importance else "",
     )
-    return FrontierJob(options, question, vocabulary, asked)
+    return FrontierJob(options, question, vocabulary, asked, attackers)
 
 
 def _refuse_contradictions(own: AttackedOptions, shared: SanitizeOptions, task: str | None) -> None:
@@ -117,16 +120,6 @@ def _refuse_contradictions(own: AttackedOptions, shared: SanitizeOptions, task: 
             "`context_documents` are of `input`, and what follows what is learnt from "
             "`public_input`; name both"
         )
-    for flag in ("attackers", "attacker_model"):
-        if getattr(own, flag) and not own.context_documents:
-            raise ConfigurationError(
-                f"`{flag}` {getattr(own, flag)} reads documents; say how many, with "
-                "`context_documents`"
-            )
-    if own.attackers:
-        learned.check_installed()
-    if own.attacker_model:
-        word_model.check_model(own.attacker_model)
 
 
 def check(job: FrontierJob) -> None:
@@ -199,16 +192,24 @@ def described(job: FrontierJob) -> str:
         f"Roughly {duration(seconds)} on {where}"
         + (f", and the {own.task_documents:,} documents of --task on top." if task else ".")
     )
-    if words := words_read(job.options):
-        seconds = seconds_with_model(own.attacker_model, points * words, search)
-        lines.append(
-            f"The model of --attacker_model reads up to {words:,} words a point, all points in up "
-            f"to {duration(seconds)} on one core."
-        )
-    return "\n".join([*lines, "Nothing was written (--dry_run)."])
+    if own.attacker_model:
+        words = points * (own.context_documents * MOST_WORDS + PUBLIC_WORDS)
+        seconds = seconds_with_model(own.attacker_model, words, search)
+        lines.append(f"The model of --attacker_model adds up to {duration(seconds)} on one core.")
+    return "\n".join([*lines, *cost_of_attackers(job), "Nothing was written (--dry_run)."])
 
 
-def words_read(options: PipelineOptions) -> int:
-    """How many words a model of the attacker's reads at a point, at most; 0 without one."""
-    own = options.view_as(AttackedOptions)
-    return int(own.context_documents) * MOST_WORDS + PUBLIC_WORDS if own.attacker_model else 0
+def cost_of_attackers(job: FrontierJob) -> list[str]:
+    """What attackers with a model cost, in sentences."""
+    documents = job.options.view_as(AttackedOptions).context_documents or 0
+    return job.attackers.cost(documents, MOST_WORDS, most_points(job))
+
+
+def most_points(job: FrontierJob) -> int:
+    """How many points there are, at most."""
+    points = job.options.view_as(AttackedOptions).points
+    return sum(
+        len(epsilons_of(parameters, job.question.epsilons) or range(points))
+        * (1 if reading_of(parameters) else 1 + len(job.question.rank_cs))
+        for _, parameters in job.question.mechanisms
+    )
