@@ -44,7 +44,7 @@ from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.decoding.decoder import RULE, Decoder
+from dxbeam.text.decoding.decoder import KINDS, RULE, Decoder
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tokenization import split, words
 
@@ -190,11 +190,12 @@ class Bench:
         else:
             sanitizer = self.sanitizer(mechanism, epsilon, reader)
             results = list(sanitizer.sanitize(self.corpus.learnt))
-            assert all(result.document for result in results)
-            released = [result.document.text for result in results]
+            released = [result.document.text for result in results if result.document]
+            assert len(released) == len(results)
         seconds = time.process_time() - started
         return {
             **self.key(mechanism, epsilon, reader),
+            **({"rule": RULE} if reader.startswith(KINDS) else {}),
             "processor_seconds": round(seconds, 1),
             "sha256": hashlib.sha256("\n".join(released).encode()).hexdigest(),
             "words": int(sum(map(len, self.originals))),
@@ -215,12 +216,11 @@ class Bench:
             "model": "+".join(given.model),
             "order": given.order,
             "candidates": given.candidates,
-            "kept": given.kept,
-            "rule": RULE,
             "judge": "+".join(given.judge),
             "mechanism": mechanism,
             "epsilon": epsilon,
             "reader": reader,
+            **({} if given.kept is None else {"kept": given.kept}),
         }
 
     def _kept(self, released: Sequence[str]) -> dict[str, Any]:
