@@ -62,8 +62,13 @@ def test_a_model_that_is_brought_reads_a_release(
 ) -> None:
     monkeypatch.setattr(word_model, "check_model", lambda path: None)
     monkeypatch.setattr(word_model, "open_model", lambda *given: _Even())
+    records = [json.loads(line) for line in corpus.read_text().splitlines()]
+    for record in records:
+        record["spans"] = json.dumps([[0, record["text"].index(",") + 3, "opening"]])
+    marked = tiny.write_jsonl(tmp_path / "marked.jsonl", records)
     flags = [f"--vocabulary={uri}", f"--public_input={public}", "--context_documents=30"]
-    releases.rows(corpus, release, tmp_path / "out", *flags, "--attacker_model=m")
+    flags += ["--entities=spans", "--attacker_model=m"]
+    releases.rows(marked, release, tmp_path / "out", *flags)
     found = _attacks(tmp_path / "out")
     brought = found["with a language model", "words recovered"]
     assert brought["n"] == 30 * 12
@@ -72,6 +77,8 @@ def test_a_model_that_is_brought_reads_a_release(
     stayed = found["believes the release", "all words unchanged"]
     assert believed["low"] <= stayed["success"] * 13 / 12 <= believed["high"]
     assert brought["success"] > 2 * brought["chance"]
+    assert found["with a language model", "opening: words recovered"]["n"] == 30 * 2
+    assert found["with a language model", "numbers recovered"]["n"] == 30 * 12
     of_ten = found["language model, 10 guesses", "words recovered"]
     assert of_ten["chance"] >= brought["chance"]
     assert "with a language model" in (tmp_path / "out" / "report.html").read_text()
