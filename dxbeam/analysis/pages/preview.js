@@ -236,7 +236,7 @@ function promise() {
 function command() {
   const known = mechanism();
   const parts = ["dxbeam sanitize", DATA.flags, `--mechanism ${known.name} --epsilon ${state.epsilon}`];
-  if (known.parameters) parts.push(`--parameters ${known.parameters}`);
+  if (known.flags) parts.push(known.flags);
   if (state.c !== null) parts.push(`--rank_c ${state.c}`);
   if (state.decode !== "nearest") parts.push(`--decode ${state.decode}`);
   if (state.decode !== "nearest" || known.name === "fluent") parts.push(`--language_model ${DATA.language_model}`);

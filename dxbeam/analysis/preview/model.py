@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.measure.plan import Named, made
 from dxbeam.analysis.measure.plan import promises as promises_something
-from dxbeam.analysis.measure.public_parameters import Known
+from dxbeam.analysis.measure.public_parameters import BASE, EXPONENT, Known, taken_apart, written
 from dxbeam.analysis.preview.belief_means import BELIEF_DRAWS, Beliefs
 from dxbeam.analysis.preview.beliefs import beliefs
 from dxbeam.analysis.preview.chances import Chances, chances
@@ -134,9 +134,10 @@ def _mechanism(named: Named, model: LanguageModel | None, search: NeighborSearch
             f"`mechanisms` {name} promises nothing, or nothing for some words, so a preview of it "
             "would mislead; leave it out"
         )
-    if any(isinstance(value, Known) for _, value in parameters):
+    if any(isinstance(value, Known) and key not in (BASE, EXPONENT) for key, value in parameters):
         raise ConfigurationError(
-            f"`mechanisms` {name}: a preview knows no base measure and no scan; leave them out"
+            f"`mechanisms` {name}: a preview shows many epsilons, and a scan is of a few; it shows "
+            "decoders of all mechanisms, with `language_model`; leave them out"
         )
     mechanism: Any = made(named, 1.0)
     if reads_model(name):
@@ -210,10 +211,13 @@ def _nearby_pairs(runs: Runs, which: Ids, nearby: npt.NDArray[np.bool_]) -> Ids:
 
 def _packed(shown: Shown, lexicon: Ids) -> dict[str, Any]:
     name, parameters = shown.named
-    grid = shown.draws.grid
+    grid, text = shown.draws.grid, written(parameters)
+    further = taken_apart(text)
+    chosen = [f"--parameters {further.parameters}"] if further.parameters else []
     return {
         "name": name,
-        "parameters": ",".join(f"{key}={value}" for key, value in parameters),
+        "parameters": text,
+        "flags": " ".join([*chosen, further.flags]).strip(),
         "grid": grid,
         "readings": [
             {

@@ -17,6 +17,7 @@ from dxbeam.analysis.preview.beliefs_by_formula import sums_over_words
 from dxbeam.analysis.preview.chances import chances
 from dxbeam.analysis.preview.draws import drawn, new_keys
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
+from dxbeam.mechanisms.public.base_measure import FrequencyBase
 from dxbeam.space.search.neighbors import NeighborSearch
 from tests.support import tiny
 
@@ -36,14 +37,16 @@ def prior(search: NeighborSearch) -> np.ndarray:
     return np.asarray(weights / weights.sum())
 
 
-@pytest.mark.parametrize("name", ["santext", "tem"])
+@pytest.mark.parametrize("name", ["santext", "tem", "base"])
 def test_beliefs_of_released_words_are_those_of_the_formula(
     name: str, search: NeighborSearch, prior: np.ndarray
 ) -> None:
-    seen = beliefs(make_mechanism(name, epsilon=1.0), IDS, GRID, prior, search, KEYS)
+    base = {"base": FrequencyBase()} if name == "base" else {}
+    name = "santext" if base else name
+    seen = beliefs(make_mechanism(name, epsilon=1.0, **base), IDS, GRID, prior, search, KEYS)
     assert seen.sees == "word"
     for column, epsilon in enumerate(seen.grid):
-        mechanism = make_mechanism(name, epsilon=epsilon)
+        mechanism = make_mechanism(name, epsilon=epsilon, **base)
         [random] = drawn(mechanism, 8, len(IDS) * BELIEF_DRAWS, KEYS[:1])
         random = random[:, : mechanism.draws(8)]
         released = mechanism.release(np.repeat(IDS, BELIEF_DRAWS), random, search)
@@ -117,15 +120,17 @@ def test_sums_over_some_words_are_near_those_over_all(search: NeighborSearch) ->
     assert np.abs(np.log(some / every)).mean() < 0.1
 
 
-@pytest.mark.parametrize("name", ["santext", "tem", "laplace", "vickrey"])
+@pytest.mark.parametrize("name", ["santext", "tem", "laplace", "vickrey", "base"])
 def test_how_likely_words_stay(name: str, search: NeighborSearch) -> None:
     """Counted in 2,000 draws; false alarm below 1 in 10,000, at 5 deviations of each of 20."""
-    mechanism = make_mechanism(name, epsilon=1.0)
+    base = {"base": FrequencyBase()} if name == "base" else {}
+    name = "santext" if base else name
+    mechanism = make_mechanism(name, epsilon=1.0, **base)
     seen = chances(mechanism, IDS, GRID, search)
     assert seen.stay[0].max() == 0
     columns = range(0, len(seen.grid), len(seen.grid) // 5)
     for column in columns:
-        there = make_mechanism(name, epsilon=seen.grid[column])
+        there = make_mechanism(name, epsilon=seen.grid[column], **base)
         [random] = drawn(there, 8, 2_000, new_keys(1))
         random = random[:, : there.draws(8)]
         for row, word in enumerate(IDS[1:].tolist(), 1):

@@ -22,6 +22,7 @@ from dxbeam.analysis.preview.sample import MOST_WORDS, sample_of
 from dxbeam.errors import ConfigurationError, CorpusError, DxbeamError, OutputError
 from dxbeam.language.model import language_model_of
 from dxbeam.mechanisms import MECHANISMS, Mechanism, ScalesNoise, make_mechanism
+from dxbeam.mechanisms.public.base_measure import FrequencyBase
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
@@ -133,6 +134,22 @@ def test_a_grid_is_that_of_the_sanitizer(
         assert preview_page.released(data, found, number, epsilon) == expected
 
 
+def test_a_base_measure_is_that_of_the_sanitizer(
+    search: NeighborSearch, sanitized: Callable[..., str]
+) -> None:
+    """Also in the flags that the page shows."""
+    html = _page(search, None, "santext:base=frequency:base_exponent=0.5")
+    data = preview_page.embedded(html)
+    [shown] = data["mechanisms"]
+    assert shown["flags"] == "--base frequency --base_exponent 0.5"
+    made = make_mechanism("santext", epsilon=1.0, base=FrequencyBase(0.5))
+    found = preview_page.reading(data, "santext", "nearest", None)
+    for number, epsilon in enumerate(found["grid"][::9]):
+        there = replace(made, epsilon=epsilon)  # type: ignore[type-var]
+        expected = sanitized(there, number)
+        assert preview_page.released(data, found, number, epsilon) == expected
+
+
 @pytest.mark.parametrize("decode", ["prior", "context"])
 def test_decoded_words_are_those_of_the_sanitizer(
     decode: str, read: str, model: dxbeam.LanguageModel, sanitized: Callable[..., str]
@@ -240,6 +257,7 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(uri: str, tmp_path: Path)
         (page, f"--input={tmp_path}/binary", CorpusError, "is not text"),
         (page, "--text_field=a", ConfigurationError, "one of the two"),
         (page, "--mechanisms=trlaplace_published", ConfigurationError, "promises nothing"),
+        (page, "--mechanisms=santext:base=none.tsv", ConfigurationError, "cannot be read"),
     ):
         flags = [flag] if flag.startswith(("--text", "--input")) else [flag, text]
         arguments = _arguments(uri, place, *flags)
