@@ -27,7 +27,6 @@ are and what they know: docs/guides/attackers.md.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -46,7 +45,7 @@ from dxbeam.commands.options import parse
 from dxbeam.commands.request import read_corpus
 from dxbeam.transforms.reading.labelled_documents import KnownRuns
 
-try:
+with launch.needing("the frontier needs scipy, matplotlib and jinja2; install them", "report"):
     from dxbeam.analysis.frontier.following import Context, LearnFollowing
     from dxbeam.analysis.frontier.job import (
         FrontierJob,
@@ -63,11 +62,6 @@ try:
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.transform import SharedSearch
     from dxbeam.release.plan import duration
-except ImportError:
-    sys.exit(
-        "dxbeam: the frontier needs scipy, matplotlib and jinja2; install them with: "
-        "pip install 'dxbeam[report]'"
-    )
 
 
 def build(job: FrontierJob) -> beam.Pipeline:

@@ -23,7 +23,6 @@ default, in several processes with --local_processes, and on any Beam runner wit
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 
@@ -41,7 +40,7 @@ from dxbeam.release import claim
 from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.draw_texts import DrawTexts
 
-try:
+with launch.needing("measuring needs scipy, matplotlib and jinja2; install them", "report"):
     from dxbeam.analysis.measure import plan as measurement
     from dxbeam.analysis.measure.job import MeasureJob, described, read_options
     from dxbeam.analysis.measure.page import WriteReport
@@ -59,11 +58,6 @@ try:
     )
     from dxbeam.analysis.measure.word_sample import WordSample
     from dxbeam.analysis.pages.page import REPORT
-except ImportError:
-    sys.exit(
-        "dxbeam: measuring needs scipy, matplotlib and jinja2; install them with: "
-        "pip install 'dxbeam[report]'"
-    )
 
 
 def build(job: MeasureJob) -> beam.Pipeline:

@@ -318,10 +318,9 @@ def test_files_fields_and_dead_letters_as_in_sanitize(
 
 
 @pytest.mark.parametrize("dry", [True, False], ids=["dry run", "run"])
-def test_the_vocabulary_is_opened_once_by_the_launcher_and_once_by_the_workers_process(
-    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: bool
+def test_the_vocabulary_is_opened_once_in_each_process(
+    dry: bool, uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the first hashes every file, which takes a while where a vocabulary is large."""
     openings = tiny.openings(monkeypatch, tmp_path)
     corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
     places = (f"--vocabulary={uri}", f"--input={corpus}", f"--output={tmp_path / 'out'}")

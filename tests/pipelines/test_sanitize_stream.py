@@ -147,7 +147,7 @@ def test_flink_keeps_no_raw_message_in_its_checkpoints(flags: dict[str, str]) ->
     """Bundles end, and all is handed on, before the state is kept."""
     argv = [*_argv(flags), "--runner=FlinkRunner", "--checkpoint_seconds=7"]
     options = parse(argv, SANITIZE_STREAM, "")
-    launcher._prepare(options)
+    sanitize_stream.prepare(options)
     assert options._flags[-2:] == [
         "--checkpointing_interval=7000",
         "--finish_bundle_before_checkpointing",

@@ -28,8 +28,7 @@ from dxbeam.commands.flags.evaluating import EvaluateOptions
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import AttackedOptions, SanitizeOptions
-from dxbeam.commands.options import require
-from dxbeam.commands.request import check_corpus, check_measured, read_corpus
+from dxbeam.commands.request import check_corpus, check_measured, measured_vocabulary, read_corpus
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.release import claim
@@ -68,11 +67,8 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     """
     own, shared = options.view_as(AttackedOptions), options.view_as(SanitizeOptions)
     asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
-    require(shared, "vocabulary")
-    require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
+    vocabulary = measured_vocabulary(options)
     _refuse_contradictions(own, shared, task)
-    vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
     model = named_model(shared.language_model)

@@ -16,11 +16,9 @@ from dxbeam.analysis.measure.public_parameters import (
 )
 from dxbeam.analysis.measure.word_sample import uniform_sample
 from dxbeam.analysis.pages.page import Heading, heading
-from dxbeam.commands import launch
 from dxbeam.commands.flags.measuring import MeasureOptions
-from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
-from dxbeam.commands.options import require
+from dxbeam.commands.request import measured_vocabulary
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -53,10 +51,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
     own, shared = options.view_as(MeasureOptions), options.view_as(SanitizeOptions)
-    require(shared, "vocabulary")
-    require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
-    vocabulary = artifact.handle(shared.vocabulary)
+    vocabulary = measured_vocabulary(options)
     epsilons = None if own.epsilons == "auto" else tuple(grids.parse(own.epsilons))
     model = named_model(shared.language_model)
     decoder = measurement.decoding(shared.decode, shared.decode_loss)
