@@ -100,12 +100,12 @@ def calibrate(argv: Sequence[str]) -> None:
         print(described(job))
         return
     launch.run(pipeline)
-    found = calibrated(job)
+    result = calibrated(job)
     report = storage.join(output, REPORT)
-    storage.create_once(report, page(found).encode())
-    print(f"Report: {report}\n{in_short(found)}")
-    if not found.release:
-        raise RunError(found.failure)
+    storage.create_once(report, page(result).encode())
+    print(f"Report: {report}\n{in_short(result)}")
+    if not result.release:
+        raise RunError(result.failure)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ with launch.needing("the frontier needs scipy, matplotlib and jinja2; install th
 
 def build(job: FrontierJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
-    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
+    attack, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
     task = job.options.view_as(EvaluateOptions).task
     seed = job.options.view_as(MeasureOptions).seed
     pipeline = launch.new_pipeline(job.options)
@@ -74,47 +74,47 @@ def build(job: FrontierJob) -> beam.Pipeline:
     search = SharedSearch(job.vocabulary, launch.backend(job.options))
     counting = words_of(job, shared.input) if shared.input else None
     sample, _ = pipeline | "SampleWords" >> SampleWords(
-        own.attacked_words, job.vocabulary.words, seed, counting
+        attack.attacked_words, job.vocabulary.words, seed, counting
     )
     public = None
-    if own.public_input:
-        public = (pipeline | "CountPublicWords" >> words_of(job, own.public_input)).counts
+    if attack.public_input:
+        public = (pipeline | "CountPublicWords" >> words_of(job, attack.public_input)).counts
     documents = baseline = utility = None
     if task:
-        documents = pipeline | "LabelledDocuments" >> documents_of(job, own.task_documents, task)
+        documents = pipeline | "LabelledDocuments" >> documents_of(job, attack.task_documents, task)
         learning = measure_documents.MeasureBaseline(task, job.vocabulary.words)
         baseline = documents | "MeasureBaseline" >> learning
         # A task that cannot be learnt is refused before anything is measured.
         sample = sample | "TaskFirst" >> beam.Map(lambda it, _: it, pvalue.AsSingleton(baseline))
-    tasks = sample | "PlanFrontier" >> PlanFrontier(job.question, own.points, search)
+    tasks = sample | "PlanFrontier" >> PlanFrontier(job.question, attack.points, search)
     points = tasks | "MeasureFrontier" >> MeasureFrontier(
-        public, search, seed, own.pairs, _context(job, pipeline)
+        public, search, seed, attack.pairs, _context(job, pipeline)
     )
     if task:
         utility = tasks | "MeasureDocuments" >> measure_documents.MeasureDocuments(
             documents, search, seed
         )
     output = job.options.view_as(OutputOptions).output
-    _ = points | "WriteFrontier" >> WriteFrontier(output, job.asked, utility, baseline)
+    _ = points | "WriteFrontier" >> WriteFrontier(output, job.request, utility, baseline)
     return pipeline
 
 
 def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
     """Documents that are read with context, and what follows what in public text."""
-    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
-    if not own.context_documents:
+    attack, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
+    if not attack.context_documents:
         return None
     texts = pipeline | "PublicTexts" >> KnownRuns(
-        read_corpus(shared, own.public_input), job.vocabulary
+        read_corpus(shared, attack.public_input), job.vocabulary
     )
     following = texts | "LearnFollowing" >> LearnFollowing(job.vocabulary.words)
-    documents = pipeline | "ContextDocuments" >> documents_of(job, own.context_documents)
+    documents = pipeline | "ContextDocuments" >> documents_of(job, attack.context_documents)
     return Context(
         documents,
         following,
-        texts if own.attackers or own.attacker_model else None,
-        bool(own.attackers),
-        own.attacker_model or "",
+        texts if attack.attackers or attack.attacker_model else None,
+        bool(attack.attackers),
+        attack.attacker_model or "",
     )
 
 
@@ -125,8 +125,8 @@ def measure_frontier(argv: Sequence[str]) -> None:
     job, output = read_options(options, argv), options.view_as(OutputOptions).output
     check(job)
     pipeline = build(job)
-    if job.asked.left_out:
-        print(f"Left out: {', '.join(job.asked.left_out)}. {LEFT_OUT_BECAUSE}")
+    if job.request.left_out:
+        print(f"Left out: {', '.join(job.request.left_out)}. {LEFT_OUT_BECAUSE}")
     if options.view_as(TestOptions).dry_run:
         print(described(job))
         return

@@ -159,7 +159,7 @@ class SanitizeDoFn(beam.DoFn):
         handle: VocabularyHandle,
         repeated: Mapping[str, bool],
         model: LanguageModelHandle | None,
-        given: Any = beam.DoFn.WindowedValueParam,
+        where: Any = beam.DoFn.WindowedValueParam,
     ) -> Iterable[Any]:
         """Takes a row, and hands on the rows that are ready, in their order."""
         row_id = id_as_text(row_field(row, "id"))
@@ -175,7 +175,7 @@ class SanitizeDoFn(beam.DoFn):
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
         batch = self._batch_of(level, secret_key, handle, model)
-        ticket = _Ticket(_Origin(given.with_value(None), group, kept), len(row.text))
+        ticket = _Ticket(_Origin(where.with_value(None), group, kept), len(row.text))
         batch.tickets.append(ticket)
         self._in_order.append(ticket)
         self._characters += ticket.characters

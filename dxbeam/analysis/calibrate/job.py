@@ -59,10 +59,10 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
-    own, measure = options.view_as(CalibrateOptions), options.view_as(MeasureOptions)
+    flags_of_target, measure = options.view_as(CalibrateOptions), options.view_as(MeasureOptions)
     shared = options.view_as(SanitizeOptions)
     vocabulary = measured_vocabulary(options)
-    targets = calibration.parse_targets(own.at_most, own.at_least)
+    targets = calibration.parse_targets(flags_of_target.at_most, flags_of_target.at_least)
     model = named_model(shared.language_model)
     mechanism = _named(shared, model)
     check_readings([mechanism], model, bool(shared.input), "name them with `input`")

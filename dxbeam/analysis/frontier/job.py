@@ -48,13 +48,13 @@ class FrontierJob(NamedTuple):
       options: the flags.
       question: what is asked.
       vocabulary: the vocabulary's handle.
-      asked: what the page says was asked.
+      request: what the page says was asked.
     """
 
     options: PipelineOptions
     question: Question
     vocabulary: VocabularyHandle
-    asked: Asked
+    request: Asked
 
 
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
@@ -65,10 +65,10 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
-    own, shared = options.view_as(AttackedOptions), options.view_as(SanitizeOptions)
+    attack, shared = options.view_as(AttackedOptions), options.view_as(SanitizeOptions)
     asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
     vocabulary = measured_vocabulary(options)
-    _refuse_contradictions(own, shared, task)
+    _refuse_contradictions(attack, shared, task)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
     model = named_model(shared.language_model)
@@ -79,7 +79,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
             "`language_model` is read by fluent and by decode=prior or decode=context in "
             "`mechanisms`; name one of them, or leave `language_model` out"
         )
-    if reading and not own.context_documents:
+    if reading and not attack.context_documents:
         raise ConfigurationError(
             f"`mechanisms` {reading[0]} reads texts with `language_model`, so it is measured on "
             "texts; say on how many, with `context_documents`"
@@ -91,38 +91,40 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     question = Question(mechanisms, epsilons, measurement.rank_cs(asked_for.rank_cs), 0, importance)
     left_out = set(MECHANISMS) - set(promising) if asked_for.mechanisms == "all" else set()
     begun = heading(shared.vocabulary, vocabulary, shared.input, ["frontier", *argv])
-    asked = Asked(
+    header = Asked(
         begun,
-        own.public_input or "",
-        own.most_risk,
+        attack.public_input or "",
+        attack.most_risk,
         question.rank_cs,
         tuple(sorted(left_out)),
         importance.weights.sentence if importance else "",
     )
-    return FrontierJob(options, question, vocabulary, asked)
+    return FrontierJob(options, question, vocabulary, header)
 
 
-def _refuse_contradictions(own: AttackedOptions, shared: SanitizeOptions, task: str | None) -> None:
-    frontier.best_within([], own.most_risk)
+def _refuse_contradictions(
+    attack: AttackedOptions, shared: SanitizeOptions, task: str | None
+) -> None:
+    frontier.best_within([], attack.most_risk)
     if task and not shared.input:
         raise ConfigurationError(f"`task` {task} is a field of documents; name them with `input`")
     if task and task in (shared.text_field, shared.id_field):
         raise ConfigurationError(f"`task` {task}: this is the text or the id; name another")
-    if own.context_documents and not (shared.input and own.public_input):
+    if attack.context_documents and not (shared.input and attack.public_input):
         raise ConfigurationError(
             "`context_documents` are of `input`, and what follows what is learnt from "
             "`public_input`; name both"
         )
     for flag in ("attackers", "attacker_model"):
-        if getattr(own, flag) and not own.context_documents:
+        if getattr(attack, flag) and not attack.context_documents:
             raise ConfigurationError(
-                f"`{flag}` {getattr(own, flag)} reads documents; say how many, with "
+                f"`{flag}` {getattr(attack, flag)} reads documents; say how many, with "
                 "`context_documents`"
             )
-    if own.attackers:
+    if attack.attackers:
         learned.check_installed()
-    if own.attacker_model:
-        word_model.check_model(own.attacker_model)
+    if attack.attacker_model:
+        word_model.check_model(attack.attacker_model)
 
 
 def check(job: FrontierJob) -> None:
@@ -131,13 +133,13 @@ def check(job: FrontierJob) -> None:
     Raises:
       DxbeamError: the output is in use, a corpus cannot be read, or a word is missing.
     """
-    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
+    attack, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
     output = job.options.view_as(OutputOptions).output
     claim.check_empty(output)
     if shared.input:
         check_measured(shared, output, shared.input)
-    if own.public_input:
-        check_corpus(shared, own.public_input)
+    if attack.public_input:
+        check_corpus(shared, attack.public_input)
     measurement.check_words(job.question, job.vocabulary)
 
 
@@ -169,18 +171,22 @@ def classifiers() -> Any:
 
 def described(job: FrontierJob) -> str:
     """What would be measured, and roughly how long that takes."""
-    own, question, corpus = job.options.view_as(AttackedOptions), job.question, job.asked.heading
+    attack, question, corpus = (
+        job.options.view_as(AttackedOptions),
+        job.question,
+        job.request.heading,
+    )
     search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
     seed = job.options.view_as(MeasureOptions).seed
-    ids = uniform_sample(own.attacked_words, job.vocabulary.words, seed).ids
-    settings = planned(question, own.points, ids, search)
+    ids = uniform_sample(attack.attacked_words, job.vocabulary.words, seed).ids
+    settings = planned(question, attack.points, ids, search)
     points = sum(
         1 + sum(followed(c, setting.epsilons[0], job.vocabulary.words) for c in setting.rank_cs)
         for setting in settings
     )
     lines = [
-        f"Would attack {own.attacked_words:,} words under {len(question.mechanisms)} mechanisms, "
-        f"at {points} points:"
+        f"Would attack {attack.attacked_words:,} words under {len(question.mechanisms)} "
+        f"mechanisms, at {points} points:"
     ]
     for name, parameters in question.mechanisms:
         of = [s.epsilons[0] for s in settings if (s.mechanism, s.parameters) == (name, parameters)]
@@ -188,15 +194,15 @@ def described(job: FrontierJob) -> str:
     if corpus.corpus and question.epsilons is None:
         lines.append("These values are for the vocabulary; words of the corpus will move them.")
     workers = launch.local_workers(job.options) or 0
-    seconds = expected_seconds(settings, ids, own.pairs, search) / (workers or 1)
+    seconds = expected_seconds(settings, ids, attack.pairs, search) / (workers or 1)
     task = job.options.view_as(EvaluateOptions).task
     where = f"{workers} worker processes" if workers > 1 else "one worker process"
     lines.append(
         f"Roughly {duration(seconds)} on {where}"
-        + (f", and the {own.task_documents:,} documents of --task on top." if task else ".")
+        + (f", and the {attack.task_documents:,} documents of --task on top." if task else ".")
     )
     if words := words_read(job.options):
-        seconds = seconds_with_model(own.attacker_model, points * words, search)
+        seconds = seconds_with_model(attack.attacker_model, points * words, search)
         lines.append(
             f"The model of --attacker_model reads up to {words:,} words a point, all points in up "
             f"to {duration(seconds)} on one core."
@@ -206,5 +212,5 @@ def described(job: FrontierJob) -> str:
 
 def words_read(options: PipelineOptions) -> int:
     """How many words a model of the attacker's reads at a point, at most; 0 without one."""
-    own = options.view_as(AttackedOptions)
-    return int(own.context_documents) * MOST_WORDS + PUBLIC_WORDS if own.attacker_model else 0
+    attack = options.view_as(AttackedOptions)
+    return int(attack.context_documents) * MOST_WORDS + PUBLIC_WORDS if attack.attacker_model else 0

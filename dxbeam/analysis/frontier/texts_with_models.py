@@ -133,8 +133,10 @@ def estimates_with_models(
 
     few = channel is not None and not attackers.learned
     originals = pieces(public.texts, PUBLIC_WORDS if few else TRAINING_WORDS)
-    own = Pairs(originals, release(setting, rank_c, originals, random, search).released)
-    guesses = guess_released(drawn.released, sizes, own, channel, public, attackers, search)
+    released_pairs = Pairs(originals, release(setting, rank_c, originals, random, search).released)
+    guesses = guess_released(
+        drawn.released, sizes, released_pairs, channel, public, attackers, search
+    )
     for name, columns in guesses.columns(texts):
         counted(name, columns)
     if drawn.noisy is not None and attackers.learned:

@@ -75,8 +75,8 @@ def tasks_of(part: int, setting: Setting, sample: WordSample) -> Iterator[Task]:
     first = start = 0
     for batch, numbers in enumerate(_some_texts(texts.sizes)):
         stop = int(ends[numbers - 1])
-        own = Texts(texts.sizes[first:numbers], texts.breaks[start:stop])
-        yield Task(part, batch, setting, sample.ids[start:stop], 1, own)
+        part_texts = Texts(texts.sizes[first:numbers], texts.breaks[start:stop])
+        yield Task(part, batch, setting, sample.ids[start:stop], 1, part_texts)
         first, start = numbers, stop
 
 
