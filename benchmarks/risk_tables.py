@@ -119,19 +119,35 @@ def _cell(share: list[float]) -> str:
 
 
 MODELS = {
+    "fluent-models": ("fluent_models", {
     "kn3": "fluent, order 3",
     "kn2": "fluent, order 2",
     "wb2": "fluent, order 2, Witten and Bell's smoothing",
     "kn3:mix=.5": "fluent, order 3, half of each level the one below",
     "base": "santext, `--base frequency`",
-}
-"""Settings of benchmarks/fluent_models.py, in words."""
+    }),
+    "exponents": ("exponents", {
+        "kn2": "fluent, order 2, τ = 1",
+        "kn2:tau=1.25": "fluent, order 2, τ = 1.25",
+        "kn2:tau=1.5": "fluent, order 2, τ = 1.5",
+        "kn2:tau=2": "fluent, order 2, τ = 2",
+        "kn3:tau=1.25": "fluent, order 3, τ = 1.25",
+        "words": "santext, base of the model, τ = 1",
+        "words:tau=1.25": "santext, base of the model, τ = 1.25",
+        "words:tau=1.5": "santext, base of the model, τ = 1.5",
+        "words:tau=2": "santext, base of the model, τ = 2",
+        "base": "santext, `--base frequency`, τ = 1",
+        "base:tau=1.25": "santext, `--base frequency`, τ = 1.25",
+    }),
+}  # fmt: skip
+"""Tables of benchmarks/fluent_models.py: their rows, and settings in words."""
 
 
-def models() -> tuple[list[str], list[list[str]], list[Row]]:
-    """Headings, cells and rows of the table of models: means over draws."""
-    rows, cells = _rows("fluent_models"), []
-    for setting, name in MODELS.items():
+def models(table: str) -> tuple[list[str], list[list[str]], list[Row]]:
+    """Headings, cells and rows of a table of models: means over draws."""
+    file, settings = MODELS[table]
+    rows, cells = _rows(file), []
+    for setting, name in settings.items():
         draws = [row for row in rows if row["setting"] == setting]
         means = [
             sum(row[share] for row in draws) / len(draws)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from benchmarks.risk_tables import (
     ATTACKED,
     HEADINGS,
+    MODELS,
     RISK_TABLES,
     RiskTable,
     attacked,
@@ -238,8 +239,8 @@ def drawn(name: str) -> str:
     """
     if name in RISK_TABLES:
         return _drawn_at_risk(RISK_TABLES[name])
-    if name == "fluent-models":
-        return _page_table(*models())
+    if name in MODELS:
+        return _page_table(*models(name))
     if name in ATTACKED:
         return _drawn_attacked(ATTACKED[name])
     table = TABLES[name]

@@ -11,6 +11,8 @@ and attackers.parquet: which names and numbers stayed.
     --attack author       how well they tell this field from it, as an attacker would
     --reidentify 2000     how well this many documents are found again by their releases
     --entities spans      which spans of text, named by this field, stayed as they were
+    --context_documents N attackers with a model read this many documents and know --public_input:
+                          --attackers learned, --attacker_model DIR, --attacker_endpoint URL
     --group_by label      all scores for each value of this field, too
     --language_model DIR  rare words apart, and perplexity under this public model
     --key_uri file:///k   with the kept key of the release: refuse any other corpus
@@ -47,6 +49,8 @@ with launch.needing(
 ):
     from dxbeam.analysis.evaluate.job import (
         EvaluateJob,
+        attack_texts,
+        cost_of_attackers,
         counted,
         described,
         read_options,
@@ -88,7 +92,12 @@ def build(job: EvaluateJob) -> beam.Pipeline:
         if job.reidentify
         else pipeline | "NoneLinked" >> beam.Create([])
     )
-    attacks = (survivors, linked) | "Attacks" >> beam.Flatten()
+    attacked = (
+        documents | "AttackTexts" >> attack_texts(job, pipeline)
+        if job.attackers.any
+        else pipeline | "NoneAttacked" >> beam.Create([])
+    )
+    attacks = (survivors, linked, attacked) | "Attacks" >> beam.Flatten()
     recorded = recorded_digests(job.releases)
     same_corpus = (
         pairs.originals | "CompareCorpus" >> CompareCorpus(shared.key_uri, recorded)
@@ -113,6 +122,8 @@ def evaluate_release(argv: Sequence[str]) -> None:
     if options.view_as(TestOptions).dry_run:
         print(described(job))
         return
+    for sentence in cost_of_attackers(job):
+        print(sentence)
     started = time.monotonic()
     launch.run(pipeline)
     refuse_another_corpus(output)

@@ -15,6 +15,7 @@ it runs on this machine; --dry_run says how many points there are and roughly ho
     --context_documents 30        and which words follow which, and read documents of --input
     --attackers learned           and train a network on public text that they release themselves
     --attacker_model DIR          and bring a language model, in a directory of transformers
+    --attacker_endpoint URL       and ask a language model there, which is sent released text
     --language_model DIR          fluent and laplace:decode=context among --mechanisms read with it
     --importance stop_words       with santext and tem, under public weights of words
     --most_risk 0.2               the share of words that may be recovered
@@ -27,6 +28,7 @@ are and what they know: docs/guides/attackers.md.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -45,28 +47,34 @@ from dxbeam.commands.options import parse
 from dxbeam.commands.request import read_corpus
 from dxbeam.transforms.reading.labelled_documents import KnownRuns
 
-with launch.needing("the frontier needs scipy, matplotlib and jinja2; install them", "report"):
+try:
     from dxbeam.analysis.frontier.following import Context, LearnFollowing
     from dxbeam.analysis.frontier.job import (
         FrontierJob,
         check,
         classifiers,
+        cost_of_attackers,
         described,
         documents_of,
+        most_points,
         read_options,
         words_of,
-        words_read,
     )
     from dxbeam.analysis.frontier.page import LEFT_OUT_BECAUSE, PAGE, WriteFrontier
     from dxbeam.analysis.frontier.transform import MeasureFrontier, PlanFrontier
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.transform import SharedSearch
     from dxbeam.release.plan import duration
+except ImportError:
+    sys.exit(
+        "dxbeam: the frontier needs scipy, matplotlib and jinja2; install them with: "
+        "pip install 'dxbeam[report]'"
+    )
 
 
 def build(job: FrontierJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
-    attack, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
+    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
     task = job.options.view_as(EvaluateOptions).task
     seed = job.options.view_as(MeasureOptions).seed
     pipeline = launch.new_pipeline(job.options)
@@ -74,48 +82,43 @@ def build(job: FrontierJob) -> beam.Pipeline:
     search = SharedSearch(job.vocabulary, launch.backend(job.options))
     counting = words_of(job, shared.input) if shared.input else None
     sample, _ = pipeline | "SampleWords" >> SampleWords(
-        attack.attacked_words, job.vocabulary.words, seed, counting
+        own.attacked_words, job.vocabulary.words, seed, counting
     )
     public = None
-    if attack.public_input:
-        public = (pipeline | "CountPublicWords" >> words_of(job, attack.public_input)).counts
+    if own.public_input:
+        public = (pipeline | "CountPublicWords" >> words_of(job, own.public_input)).counts
     documents = baseline = utility = None
     if task:
-        documents = pipeline | "LabelledDocuments" >> documents_of(job, attack.task_documents, task)
+        documents = pipeline | "LabelledDocuments" >> documents_of(job, own.task_documents, task)
         learning = measure_documents.MeasureBaseline(task, job.vocabulary.words)
         baseline = documents | "MeasureBaseline" >> learning
         # A task that cannot be learnt is refused before anything is measured.
         sample = sample | "TaskFirst" >> beam.Map(lambda it, _: it, pvalue.AsSingleton(baseline))
-    tasks = sample | "PlanFrontier" >> PlanFrontier(job.question, attack.points, search)
+    tasks = sample | "PlanFrontier" >> PlanFrontier(job.question, own.points, search)
     points = tasks | "MeasureFrontier" >> MeasureFrontier(
-        public, search, seed, attack.pairs, _context(job, pipeline)
+        public, search, seed, own.pairs, _context(job, pipeline)
     )
     if task:
         utility = tasks | "MeasureDocuments" >> measure_documents.MeasureDocuments(
             documents, search, seed
         )
     output = job.options.view_as(OutputOptions).output
-    _ = points | "WriteFrontier" >> WriteFrontier(output, job.request, utility, baseline)
+    _ = points | "WriteFrontier" >> WriteFrontier(output, job.asked, utility, baseline)
     return pipeline
 
 
 def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
     """Documents that are read with context, and what follows what in public text."""
-    attack, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
-    if not attack.context_documents:
+    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
+    if not own.context_documents:
         return None
     texts = pipeline | "PublicTexts" >> KnownRuns(
-        read_corpus(shared, attack.public_input), job.vocabulary
+        read_corpus(shared, own.public_input), job.vocabulary
     )
     following = texts | "LearnFollowing" >> LearnFollowing(job.vocabulary.words)
-    documents = pipeline | "ContextDocuments" >> documents_of(job, attack.context_documents)
-    return Context(
-        documents,
-        following,
-        texts if attack.attackers or attack.attacker_model else None,
-        bool(attack.attackers),
-        attack.attacker_model or "",
-    )
+    documents = pipeline | "ContextDocuments" >> documents_of(job, own.context_documents)
+    attackers = job.attackers.divided(most_points(job))
+    return Context(documents, following, texts if attackers.any else None, attackers)
 
 
 @launch.naming_flags
@@ -125,13 +128,13 @@ def measure_frontier(argv: Sequence[str]) -> None:
     job, output = read_options(options, argv), options.view_as(OutputOptions).output
     check(job)
     pipeline = build(job)
-    if job.request.left_out:
-        print(f"Left out: {', '.join(job.request.left_out)}. {LEFT_OUT_BECAUSE}")
+    if job.asked.left_out:
+        print(f"Left out: {', '.join(job.asked.left_out)}. {LEFT_OUT_BECAUSE}")
     if options.view_as(TestOptions).dry_run:
         print(described(job))
         return
-    if words := words_read(options):
-        print(f"The model of --attacker_model reads up to {words:,} words at each point.")
+    for sentence in cost_of_attackers(job):
+        print(sentence)
     started = time.monotonic()
     launch.run(pipeline)
     print(

@@ -241,7 +241,8 @@ def _why_no_records(release: Mapping[str, Any]) -> str:
     said, policy = release["guarantee"], release["configuration"].get("unknown_words")
     if said["epsilon"] is None:
         return "None is shown, as nothing is promised for this release."
-    if len(said["unprotected"]) > (1 if policy in ("mask", "drop") else 0):
+    replaced = (policy in ("mask", "drop")) + bool(release["configuration"].get("detect"))
+    if len(said["unprotected"]) > replaced:
         return "None is shown, as some of the words are released without protection."
     return ""
 

@@ -161,6 +161,7 @@ def describe(
         "vocabulary": f"{len(vocabulary):,} words in {vocabulary.dimensions} dimensions"
         + approximately,
         "other words": UNKNOWN_WORDS[configuration.unknown_words],
+        **({"detected": configuration.detector.replaced} if configuration.detector else {}),
         **({"epsilon by": _by_level(levels)} if levels else {}),
         **({"bag": _listed(bag)} if bag else {}),
         **({"decoder": _listed(decoder)} if decoder else {}),

@@ -45,6 +45,7 @@ class TextRelease(NamedTuple):
         return not (
             configuration.get("bag_of_words")
             or configuration.get("unknown_words") == "drop"
+            or configuration.get("detect")  # one placeholder for several words
             or is_rewritten(self.manifest)
         )
 
@@ -61,6 +62,8 @@ class TextRelease(NamedTuple):
             further.append(f"bags of {bag['length']} words")
         if (unknown := configuration.get("unknown_words", "noise")) != "noise":
             further.append(f"unknown words: {unknown}")
+        if configuration.get("detect"):
+            further.append("with placeholders")
         if decoder := configuration.get("decoder"):
             further.append(f"decoded by {decoder['decode']}, loss {decoder['loss']}")
         if configuration.get("truecase"):

@@ -97,6 +97,7 @@ class _Draft:
       counts: released words by outcome: original, close, distant, unknown.
       fillers: unknown words that fill up a bag.
       omitted: words that are in no bag: stop words, and those that were not drawn.
+      detected: placeholders of what was recognised.
       end: what follows the last word.
       candidates: of the words released so far, where they are shown.
     """
@@ -110,6 +111,7 @@ class _Draft:
     counts: list[int] = field(default_factory=lambda: [0] * 4)
     fillers: int = 0
     omitted: int = 0
+    detected: int = 0
     end: str = ""
     candidates: list[list[Candidate]] = field(default_factory=list)
 
@@ -204,8 +206,8 @@ class Batch:
         """Yields what is before the words that are to be released, and the words' ids."""
         vocabulary, rule = self._sanitizer.search.vocabulary, self._sanitizer.configuration.words
         policy = self._sanitizer.configuration.unknown_words
-        passed = ""  # what is between two released words, masked and kept words among it
-        for gaps, words in rule.parts(draft.document.text, vocabulary):
+        passed = ""  # between two released words: masked and kept words, placeholders
+        for gaps, words in self._parts(draft):
             ids = rule.ids_of(words, vocabulary).tolist()
             after = "".join(gaps[len(words) :])
             if policy == "noise":
@@ -224,6 +226,23 @@ class Batch:
             yield before, [number for number in ids if number != UNKNOWN]
             passed += after
         draft.end = passed
+
+    def _parts(self, draft: _Draft) -> Iterator[tuple[list[str], list[str]]]:
+        """As ``WordRule.parts``, with placeholders in the gaps between words."""
+        vocabulary, rule = self._sanitizer.search.vocabulary, self._sanitizer.configuration.words
+        detector = self._sanitizer.configuration.detector
+        if detector is None:
+            yield from rule.parts(draft.document.text, vocabulary)
+            return
+        before = ""
+        for text, placeholder in detector.divide(draft.document.text):
+            for gaps, words in rule.parts(text, vocabulary):
+                gaps[0] = before + gaps[0]
+                before = "".join(gaps[len(words) :])
+                yield gaps[: len(words)], words
+            before += placeholder
+            draft.detected += placeholder != ""
+        yield [before], []
 
     def _drawn(self, draft: _Draft, bag: BagOfWords) -> Iterator[tuple[list[str], list[int]]]:
         """Yields the same for the words drawn for a bag; nothing is before any of them."""
@@ -341,7 +360,7 @@ class Batch:
         kept = self._sanitizer.configuration.unknown_words == "keep"
         return Tally(
             documents=1,
-            tokens=original + close + distant + unknown + draft.unprotected,
+            tokens=original + close + distant + unknown + draft.unprotected + draft.detected,
             original=original,
             close=close,
             distant=distant,
@@ -349,4 +368,5 @@ class Batch:
             unchanged=original + (draft.unprotected if kept else 0),
             fillers=draft.fillers,
             omitted=draft.omitted,
+            detected=draft.detected,
         )

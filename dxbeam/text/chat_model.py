@@ -5,14 +5,18 @@ from __future__ import annotations
 import http.client
 import json
 import logging
+import os
+import re
 import threading
 import time
 import urllib.error
 import urllib.request
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from dxbeam.documents import text_problem
-from dxbeam.text.repair import Repair
+from dxbeam.errors import ConfigurationError
 
 _LOG = logging.getLogger(__name__)
 
@@ -26,7 +30,80 @@ _DEAD_AFTER = 4
 minute, or eight where it never answers."""
 
 
-class RepairError(Exception):
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class ChatEndpoint:
+    """Which model is asked, where, and what it is told to do.
+
+    Attributes:
+      model: the model's name, as its endpoint knows it.
+      endpoint: the base URL, such as https://host/v1; ``/chat/completions`` is added to it.
+      prompt: the system message; public, and not made from the private corpus.
+      api_key_variable: the environment variable that holds the key on every worker, or None.
+      flags: the flags of the model, the endpoint, the prompt and the key, as errors name them.
+
+    Raises:
+      ConfigurationError: an endpoint that is no plain http(s) URL or would send a key in the clear,
+        or an invalid name.
+    """
+
+    flags: ClassVar[tuple[str, str, str, str]]
+
+    model: str
+    endpoint: str
+    prompt: str = ""
+    api_key_variable: str | None = None
+
+    def __post_init__(self) -> None:
+        model, endpoint, prompt, key = self.flags
+        if not self.model.strip() or not self.prompt.strip():
+            raise ConfigurationError(f"`{model}` and the text of `{prompt}`: not empty")
+        try:
+            url = urlsplit(self.endpoint)
+            hidden = url.username or url.password or url.query or url.fragment or url.port == 0
+        except ValueError:
+            hidden = True
+        if hidden or url.scheme not in ("http", "https") or not url.hostname:
+            raise ConfigurationError(  # not quoted, as there may be a password in it
+                f"`{endpoint}` is a URL such as https://host/v1, without user, password or "
+                f"query; a key goes into an environment variable, see `{key}`"
+            )
+        if self.api_key_variable is not None:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.api_key_variable):
+                raise ConfigurationError(  # not quoted, as it may be the key itself
+                    f"`{key}` is the name of an environment variable that holds the key, never the "
+                    "key"
+                )
+            if url.scheme == "http" and url.hostname not in _LOCAL:
+                raise ConfigurationError(
+                    f"`{endpoint}`: a key is sent only over https, or to this machine"
+                )
+
+    @property
+    def host(self) -> str:
+        """The endpoint's host and port, which may be published."""
+        return urlsplit(self.endpoint).netloc
+
+    def api_key(self) -> str | None:
+        """The key, from the environment of this process.
+
+        Raises:
+          ConfigurationError: the variable is not set, or cannot be a key.
+        """
+        if self.api_key_variable is None:
+            return None
+        key = os.environ.get(self.api_key_variable, "").strip()
+        if not key or not key.isascii() or not key.isprintable():
+            raise ConfigurationError(
+                f"`{self.flags[3]}` {self.api_key_variable}: this environment variable is not "
+                "set, or what it holds is no key"
+            )
+        return key
+
+
+class ChatError(Exception):
     """The model gave no answer that can be used; says why, and holds no text.
 
     Attributes:
@@ -51,7 +128,7 @@ class ChatModel:
       settings: which one. The key is read from the environment here and shown nowhere.
     """
 
-    def __init__(self, settings: Repair):
+    def __init__(self, settings: ChatEndpoint):
         self._settings = settings
         self._key = settings.api_key()
         # A redirection would carry text, and the key, to a place that nobody named.
@@ -60,11 +137,11 @@ class ChatModel:
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("a ChatModel holds a key and is not pickled; make it where it runs")
 
-    def rewrite(self, text: str) -> str:
+    def answer(self, text: str) -> str:
         """The model's answer to a text.
 
         Raises:
-          RepairError: no answer, or none that can be used.
+          ChatError: no answer, or none that can be used.
         """
         settings = self._settings
         messages = [
@@ -84,13 +161,13 @@ class ChatModel:
                 content = response.read(_LARGEST_ANSWER)
         except urllib.error.HTTPError as error:
             passing = error.code in _PASSING or error.code >= 500
-            raise RepairError(
+            raise ChatError(
                 f"the endpoint answered HTTP {error.code}", passing, error.code in _CLOSED
             ) from None
         except (OSError, http.client.HTTPException) as error:
             cause = error.reason if isinstance(error, urllib.error.URLError) else error
             slow = isinstance(cause, TimeoutError)  # it was waited for long enough
-            raise RepairError(
+            raise ChatError(
                 f"no answer ({type(cause).__name__})", passing=not slow, endpoint=True
             ) from None
         return _answer(content)
@@ -103,41 +180,41 @@ class PatientModel:
       settings: which one.
     """
 
-    def __init__(self, settings: Repair):
+    def __init__(self, settings: ChatEndpoint):
         self._model = ChatModel(settings)
         self._failed_in_a_row, self._told = 0, False
         self._counting = threading.Lock()
 
-    def rewrite(self, text: str) -> str:
+    def answer(self, text: str) -> str:
         """The model's answer to a text.
 
         Raises:
-          RepairError: no answer, or none that can be used; or the endpoint is asked no more.
+          ChatError: no answer, or none that can be used; or the endpoint is asked no more.
         """
         for wait in (*_WAITS, None):
             if self._failed_in_a_row >= _DEAD_AFTER:
-                raise RepairError(
+                raise ChatError(
                     f"the endpoint had failed on {_DEAD_AFTER} texts in a row and was asked no more"
                 )
             try:
-                answer = self._model.rewrite(text)
-            except RepairError as error:
+                answered = self._model.answer(text)
+            except ChatError as error:
                 if not error.passing or wait is None:
                     self._failed(error)
                     raise
             else:
                 self._failed_in_a_row = 0
-                return answer
+                return answered
             time.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 
-    def _failed(self, error: RepairError) -> None:
+    def _failed(self, error: ChatError) -> None:
         with self._counting:
             first, self._told = not self._told, True
             self._failed_in_a_row = self._failed_in_a_row + 1 if error.endpoint else 0
             dead = self._failed_in_a_row == _DEAD_AFTER
         if first:
-            _LOG.warning("a text was not repaired, the first for this worker: %s", error.reason)
+            _LOG.warning("a text got no answer, the first for this worker: %s", error.reason)
         if dead:
             _LOG.warning(
                 "the endpoint failed on %d texts in a row (%s); this worker asks it no more",
@@ -151,9 +228,9 @@ def _answer(content: bytes) -> str:
         choice = json.loads(content)["choices"][0]
         text, finished = choice["message"]["content"], choice.get("finish_reason")
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise RepairError("the answer is not a chat completion") from None
+        raise ChatError("the answer is not a chat completion") from None
     if finished not in (None, "stop"):
-        raise RepairError("the answer was cut off")
+        raise ChatError("the answer was cut off")
     return usable(text)
 
 
@@ -161,13 +238,13 @@ def usable(text: object) -> str:
     """A text that may be released in place of the sanitized one.
 
     Raises:
-      RepairError: it is no text, is empty, or cannot be written.
+      ChatError: it is no text, is empty, or cannot be written.
     """
     reason = text_problem(text)
     if reason is not None:
-        raise RepairError(f"the answer cannot be used: {reason}")
+        raise ChatError(f"the answer cannot be used: {reason}")
     if not str(text).strip():
-        raise RepairError("the answer is empty")
+        raise ChatError("the answer is empty")
     return str(text).strip()
 
 

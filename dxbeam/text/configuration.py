@@ -18,6 +18,7 @@ from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.decoding.decoder import CONTEXT, Decoder
 from dxbeam.text.decoding.reader import why_not_decoded
+from dxbeam.text.detection.detector import Detector
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.truecase import Truecase
 from dxbeam.text.word_rule import FIRST_RULE, WordRule
@@ -30,8 +31,9 @@ UNKNOWN_WORDS = {
 }
 """What can be done with a word outside the vocabulary."""
 
-DECODER, TRUECASE = "decoder", "truecase"
-"""The entries of ``as_dict`` that say how drawn noise is read, and how words are written."""
+DECODER, TRUECASE, DETECT = "decoder", "truecase", "detect"
+"""The entries of ``as_dict`` that say how drawn noise is read, how words are written, and what is
+replaced before words are noised."""
 
 OF_THE_MECHANISM = (
     "Probabilities that are named here are those of the word that the mechanism draws. Rank "
@@ -60,6 +62,8 @@ class Configuration:
         of the digest: releases of one corpus under one kept key, read in two ways, share their
         noise and cost what one of them costs.
       words: what the words of a text are; see word_rule.py.
+      detector: what replaces parts of texts, such as e-mail addresses, by typed placeholders before
+        words are noised, or None.
       truecase: puts capitals into released texts as public text has them, or None. It reads what is
         released and nothing else, so it is no part of the digest either.
 
@@ -78,6 +82,7 @@ class Configuration:
     decoder: Decoder | None = None
     truecase: Truecase | None = None
     words: WordRule = FIRST_RULE
+    detector: Detector | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.mechanism, type) or not hasattr(self.mechanism, "guarantee"):
@@ -112,6 +117,7 @@ class Configuration:
         self._check_epsilon_by()
         self._check_decoder()
         self._check_truecase()
+        self._check_detector()
         check_type(self.words, WordRule, "words is an object such as WordRule(2, 'longest_match')")
         if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
@@ -158,6 +164,17 @@ class Configuration:
                 "`truecase` writes sentences, and `bag_of_words` releases none; leave one out"
             )
 
+    def _check_detector(self) -> None:
+        if not isinstance(self.detector, Detector | None):
+            raise ConfigurationError(
+                f"detector is what detector_of returns, and this is {described(self.detector)}"
+            )
+        if self.detector and self.bag:
+            raise ConfigurationError(
+                "`detect` puts placeholders in the places of what it recognises, and "
+                "`bag_of_words` releases no places; leave one out"
+            )
+
     def with_epsilon(self, epsilon: float) -> Configuration:
         """The configuration of all documents that have this epsilon: the same with it only."""
         mechanism: Any = dataclasses.replace(self.mechanism, epsilon=epsilon)  # type: ignore[type-var]
@@ -189,11 +206,11 @@ class Configuration:
             )
         if not whole.unprotected:
             return None
-        which = (
-            f"`mechanism` {self.mechanism.name}"
-            if word.unprotected
-            else f"`unknown_words` {self.unknown_words}"
-        )
+        which = f"`unknown_words` {self.unknown_words}"
+        if word.unprotected:
+            which = f"`mechanism` {self.mechanism.name}"
+        elif self.unknown_words == "noise":
+            which = "`detect`"
         return f"{which}: nothing is promised for {whole.unprotected[0]}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -209,6 +226,7 @@ class Configuration:
             **({"epsilon_by": self.epsilon_by.as_dict()} if self.epsilon_by else {}),
             **({DECODER: self.decoder.as_dict()} if self.decoder else {}),
             **({TRUECASE: self.truecase.as_dict()} if self.truecase else {}),
+            **({DETECT: self.detector.as_dict()} if self.detector else {}),
         }
 
     def digest(self, vocabulary: str) -> str:
@@ -265,6 +283,11 @@ class Configuration:
                     f"{promise.covered} of the vocabulary",
                     f"words outside the vocabulary, {UNKNOWN_WORDS[self.unknown_words]}",
                 )
+        if self.detector:
+            promise = promise.narrowed(
+                self.detector.covered(promise.covered), self.detector.replaced
+            )
+            visible = (*self.detector.caveats, *visible)
         if self.resampling:
             visible = (OF_THE_MECHANISM, *visible)
         if self.epsilon_by and promise.sound:
@@ -281,7 +304,8 @@ class Configuration:
         words = self.guarantee().unprotected
         if self.bag:
             return ("document ids", *words)
-        between = ("white space", "punctuation", *self.words.visible)
+        placeholders = ("placeholders and their places",) if self.detector else ()
+        between = ("white space", "punctuation", *self.words.visible, *placeholders)
         return ("document ids", "number and order of words", *between, *words)
 
 

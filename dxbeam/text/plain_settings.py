@@ -16,6 +16,7 @@ from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import decoder_of
+from dxbeam.text.detection.detector import NONE, detector_of
 from dxbeam.text.epsilon_by_field import parse_epsilon_by
 from dxbeam.text.public.base_file import read_base
 from dxbeam.text.public.constant_file import read_constant
@@ -49,6 +50,8 @@ def configuration_of(
     truecase: bool = False,
     tokenization: str | int | None = None,
     segmenter: str = "none",
+    detect: str = NONE,
+    detect_model: str | None = None,
 ) -> Configuration:
     """The configuration that plain values stand for: those of the flags of dxbeam sanitize.
 
@@ -73,6 +76,8 @@ def configuration_of(
       truecase: whether to put capitals into released texts as public text has them.
       tokenization: 1 or 2, which punctuation divides words; None for the segmenter's.
       segmenter: how scripts without spaces are cut, a key of SEGMENTERS.
+      detect: ``"none"``, or ``"presidio"`` for typed placeholders of what it recognises.
+      detect_model: a spaCy model that recognises more, an installed package or a folder.
 
     Raises:
       ConfigurationError: a value that does not exist, a file that cannot be read, values that do
@@ -104,6 +109,7 @@ def configuration_of(
         decoder=decoder_of(decode, decode_loss),
         truecase=Truecase() if truecase else None,
         words=word_rule_of(tokenization, segmenter),
+        detector=detector_of(detect, detect_model),
     )
 
 

@@ -14,8 +14,9 @@ from dxbeam.mechanisms.public.public_model import PublicModel
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.bag_of_words_published import BagOfWordsPublished
-from dxbeam.text.configuration import DECODER, TRUECASE, Configuration
+from dxbeam.text.configuration import DECODER, DETECT, TRUECASE, Configuration
 from dxbeam.text.decoding.decoder import Decoder
+from dxbeam.text.detection.detector import Detector
 from dxbeam.text.epsilon_by_field import EpsilonByField
 from dxbeam.text.public.base_file import read_base
 from dxbeam.text.public.importance_file import NAMED, read_importance
@@ -72,6 +73,7 @@ def rebuilt(
             decoder=Decoder.from_dict(decoder) if decoder else None,
             truecase=Truecase(record[TRUECASE]["model"]) if TRUECASE in record else None,
             words=WordRule.from_dict(record),
+            detector=Detector.from_dict(record[DETECT]) if DETECT in record else None,
         )
     except (KeyError, TypeError, ValueError, DxbeamError):
         return None

@@ -9,17 +9,12 @@ private corpus.
 from __future__ import annotations
 
 import hashlib
-import logging
-import os
-import re
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, ClassVar
 
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError
-
-_LOG = logging.getLogger(__name__)
+from dxbeam.text.chat_model import ChatEndpoint
 
 PROMPT = (
     "The user's message is a text in which words were replaced by similar ones at random. Rewrite "
@@ -33,65 +28,36 @@ FAILURES = {
 }
 """What can be done with a document that the model did not repair."""
 
-_LOCAL = ("localhost", "127.0.0.1", "::1")
-
 
 @dataclass(frozen=True)
-class Repair:
-    """Which model repairs grammar, and how it is asked.
+class Repair(ChatEndpoint):
+    """Which model repairs grammar, and how it is asked, besides what ``ChatEndpoint`` says.
 
     Attributes:
-      model: the model's name, as its endpoint knows it.
-      endpoint: the base URL, such as https://host/v1; ``/chat/completions`` is added to it.
-      prompt: the system message; public, and not made from the private corpus.
-      api_key_variable: the environment variable that holds the key on every worker, or None.
       failures: a key of FAILURES.
       candidates: how many candidates of each word the model is given with their probabilities.
 
     Raises:
-      ConfigurationError: an endpoint that is no plain http(s) URL or would send a key in the clear,
-        an invalid name, or an unknown rule for failures.
+      ConfigurationError: what ``ChatEndpoint`` refuses, or an unknown rule for failures.
     """
 
-    model: str
-    endpoint: str
+    flags: ClassVar[tuple[str, str, str, str]] = (
+        "repair_model",
+        "repair_endpoint",
+        "repair_prompt",
+        "repair_api_key_env",
+    )
+
     prompt: str = PROMPT
-    api_key_variable: str | None = None
     failures: str = "keep"
     candidates: int = 0
 
     def __post_init__(self) -> None:
-        if not self.model.strip() or not self.prompt.strip():
-            raise ConfigurationError("`repair_model` and the text of `repair_prompt`: not empty")
-        try:
-            url = urlsplit(self.endpoint)
-            hidden = url.username or url.password or url.query or url.fragment or url.port == 0
-        except ValueError:
-            hidden = True
-        if hidden or url.scheme not in ("http", "https") or not url.hostname:
-            raise ConfigurationError(  # not quoted, as there may be a password in it
-                "`repair_endpoint` is a URL such as https://host/v1, without user, password or "
-                "query; a key goes into an environment variable, see `repair_api_key_env`"
-            )
-        if self.api_key_variable is not None:
-            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.api_key_variable):
-                raise ConfigurationError(  # not quoted, as it may be the key itself
-                    "`repair_api_key_env` is the name of an environment variable that holds the "
-                    "key, never the key"
-                )
-            if url.scheme == "http" and url.hostname not in _LOCAL:
-                raise ConfigurationError(
-                    "`repair_endpoint`: a key is sent only over https, or to this machine"
-                )
+        super().__post_init__()
         if self.failures not in FAILURES:
             raise ConfigurationError(
                 f"`repair_failures` is one of {', '.join(FAILURES)}, not {self.failures!r}"
             )
-
-    @property
-    def host(self) -> str:
-        """The endpoint's host and port, which may be published."""
-        return urlsplit(self.endpoint).netloc
 
     def as_dict(self) -> dict[str, Any]:
         """What the manifest says of it."""
@@ -118,22 +84,6 @@ class Repair:
             "prompt was made from the private corpus: a model that has seen it may add from "
             "memory what the mechanism had hidden.",
         )
-
-    def api_key(self) -> str | None:
-        """The key, from the environment of this process.
-
-        Raises:
-          ConfigurationError: the variable is not set, or cannot be a key.
-        """
-        if self.api_key_variable is None:
-            return None
-        key = os.environ.get(self.api_key_variable, "").strip()
-        if not key or not key.isascii() or not key.isprintable():
-            raise ConfigurationError(
-                f"`repair_api_key_env` {self.api_key_variable}: this environment variable is not "
-                "set, or what it holds is no key"
-            )
-        return key
 
 
 def read_prompt(source: str) -> str:

@@ -23,6 +23,7 @@ class Tally(NamedTuple):
         unknown words where the configuration keeps them.
       fillers: unknown words that fill up bags of words; no words of any document.
       omitted: stop words and words that were not drawn, where bags of words are released.
+      detected: placeholders of what ``detect`` recognised; ``tokens`` counts them.
     """
 
     documents: int = 0
@@ -34,6 +35,7 @@ class Tally(NamedTuple):
     unchanged: int = 0
     fillers: int = 0
     omitted: int = 0
+    detected: int = 0
 
     def merge(self, other: "Tally") -> "Tally":
         """The counts of both."""

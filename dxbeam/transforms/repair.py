@@ -23,7 +23,7 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.text.candidates import CANDIDATES, message
-from dxbeam.text.chat_model import PatientModel, RepairError, usable
+from dxbeam.text.chat_model import ChatError, PatientModel, usable
 from dxbeam.text.repair import FAILURES, Repair
 from dxbeam.transforms.reading.sources import REJECTED
 from dxbeam.transforms.sanitize import is_sanitized
@@ -59,7 +59,7 @@ class ChatCompletions(ModelHandler[str, PredictionResult, PatientModel]):
         self, batch: Sequence[str], model: PatientModel, _: Any = None
     ) -> list[PredictionResult]:
         """Rewrites each text."""
-        return [PredictionResult(text, model.rewrite(text), self._settings.model) for text in batch]
+        return [PredictionResult(text, model.answer(text), self._settings.model) for text in batch]
 
     def batch_elements_kwargs(self) -> dict[str, int]:
         """One text per request, so that one failure concerns one document."""
@@ -178,7 +178,7 @@ def _answer(answered: tuple[Any, Any], text_of: Callable[[Any], Any]) -> tuple[s
     row, prediction = answered
     try:
         text = usable(text_of(prediction))
-    except RepairError as error:
+    except ChatError as error:
         return _FAILED, error.reason, row
     return REPAIRED, "", beam.Row(**{**row._asdict(), "text": text})
 
@@ -186,7 +186,7 @@ def _answer(answered: tuple[Any, Any], text_of: Callable[[Any], Any]) -> tuple[s
 def _no_answer(failed: tuple[Any, tuple[Any, ...]]) -> Iterator[tuple[str, str, Any]]:
     """Each document of a batch that failed: our own errors with their reason, others by name."""
     batch, (kind, _, trace) = failed
-    is_our_own = isinstance(kind, type) and issubclass(kind, RepairError)
+    is_our_own = isinstance(kind, type) and issubclass(kind, ChatError)
     reason = str(getattr(kind, "__name__", kind))
     if is_our_own:
         reason = trace[-1].partition(": ")[2].strip()

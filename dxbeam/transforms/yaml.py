@@ -67,6 +67,9 @@ class SanitizeRows(beam.PTransform):
       unknown_words: noise, mask, drop or keep.
       tokenization: 1 or 2, which punctuation divides words; see docs/guides/languages.md.
       segmenter: none, longest_match or graphemes, how scripts without spaces are cut.
+      detect: none, or presidio for typed placeholders of e-mail addresses and the like; see
+        docs/guides/detecting.md.
+      detect_model: a spaCy model that recognises more, on every worker.
       key_uri: where the secret key is; by default a new one is drawn and forgotten.
       keep_fields: further fields of the rows to release as they are, separated by commas.
       allow_unsound: consent to settings that guarantee nothing, or leave words unprotected.
@@ -101,6 +104,8 @@ class SanitizeRows(beam.PTransform):
         truecase: bool = False,
         tokenization: str | None = None,
         segmenter: str = "none",
+        detect: str = "none",
+        detect_model: str | None = None,
         error_handling: Mapping[str, str] | None = None,
     ):
         super().__init__()
@@ -125,6 +130,8 @@ class SanitizeRows(beam.PTransform):
                 truecase=truecase,
                 tokenization=tokenization,
                 segmenter=segmenter,
+                detect=detect,
+                detect_model=detect_model,
             ),
             vocabulary,
             key_uri,

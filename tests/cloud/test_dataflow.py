@@ -37,7 +37,7 @@ def translated(cloud: Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     corpus = tiny.write_jsonl(tmp_path / "corpus.jsonl", [{"id": "a", "text": f"w1 {SECRET}"}])
     (tmp_path / "key").write_text(tiny.KEY.hex())
     options = PipelineOptions(
-        tiny._arguments(
+        tiny.arguments(
             tiny.write_artifact(tmp_path / "vocabulary"),
             corpus,
             tmp_path / "out",

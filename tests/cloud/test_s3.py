@@ -1,18 +1,8 @@
-"""s3://: reading, writing, and writes that only one of several can make; a server plays S3.
-
-The server checks the signature of every request, and knows one account.
-"""
+"""s3://: reading, writing, and writes that only one of several can make."""
 
 from __future__ import annotations
 
 import gc
-import json
-import os
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,76 +13,10 @@ from dxbeam import storage
 from dxbeam.errors import ConfigurationError, OutputError
 from dxbeam.release import claim, ledger, manifest
 from dxbeam.storage import s3 as s3_store
+from tests.cloud.s3_server import BUCKET
+from tests.cloud.s3_server import path as _path
 from tests.support import calls, tiny
 from tests.support.ledgers import entry
-
-pytest.importorskip("boto3", reason="s3:// needs boto3: pip install '.[aws]'")
-pytest.importorskip("moto.server", reason="no server plays S3: pip install 'moto[server]'")
-
-BUCKET = "records"
-_ALL = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Environment variables by which clients reach the server, with an account's credentials."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = (tmp_path_factory.mktemp("s3") / "log").open("wb")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        env=os.environ | {"INITIAL_NO_AUTH_ACTION_COUNT": "3"},
-        stdout=log,
-        stderr=log,
-    )
-    try:
-        yield _account(f"http://127.0.0.1:{port}")
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _account(url: str) -> dict[str, str]:
-    import boto3
-    from botocore.exceptions import EndpointConnectionError
-
-    nobody = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
-    iam = boto3.client("iam", endpoint_url=url, **nobody)
-    for _ in range(600):
-        try:
-            iam.create_user(UserName="dxbeam")
-            break
-        except EndpointConnectionError:
-            time.sleep(0.1)
-    key = iam.create_access_key(UserName="dxbeam")["AccessKey"]
-    iam.put_user_policy(UserName="dxbeam", PolicyName="all", PolicyDocument=json.dumps(_ALL))
-    return {
-        "AWS_ENDPOINT_URL": url,
-        "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
-        "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }
-
-
-@pytest.fixture
-def s3(server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A client of the account; its bucket is empty."""
-    import boto3
-
-    for name, value in server.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(s3_store, "_let_in", set())
-    client = boto3.client("s3")
-    client.create_bucket(Bucket=BUCKET)
-    for found in client.list_objects_v2(Bucket=BUCKET).get("Contents", []):
-        client.delete_object(Bucket=BUCKET, Key=found["Key"])
-    return client
-
-
-def _path(name: str) -> str:
-    return f"s3://{BUCKET}/{name}"
 
 
 def test_the_server_checks_credentials(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +142,7 @@ def test_a_release_from_s3_to_s3(uri: str, s3: Any, tmp_path: Path) -> None:
     done = tiny.program(
         uri,
         _path("in/*.jsonl"),
-        _path("out"),  # type: ignore[arg-type]
+        _path("out"),
         f"--key_uri={key}",
         f"--ledger={_path('ledger')}",
         "--corpus_id=notes",
@@ -233,6 +157,6 @@ def test_a_release_from_s3_to_s3(uri: str, s3: Any, tmp_path: Path) -> None:
         == next((tmp_path / "out").glob("part-*")).read_bytes()
     )
     assert [line.state for line in ledger.read(_path("ledger"))] == ["begun", "released"]
-    again = tiny.program(uri, _path("in/*.jsonl"), _path("out"))  # type: ignore[arg-type]
+    again = tiny.program(uri, _path("in/*.jsonl"), _path("out"))
     assert again.returncode == 2
     assert "is not empty" in again.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from pipelines.calibrate import calibrate
 from pipelines.frontier import measure_frontier
 from pipelines.measure import measure_settings
 from pipelines.scan_constant import scan_constant
-from tests.support import tiny
+from tests.support import chat_stub, tiny
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -277,6 +278,21 @@ class _Follows:
         return (np.append(text[:1], text[:-1])[:, None] + 1 + np.arange(count)) % 7
 
 
+def _run_with_models(
+    asked: list[str], opened: list[Any], stub: chat_stub.Stub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A dry run, which asks nothing, and a run; both say what they cost."""
+    measure_frontier([*asked, "--dry_run"])
+    assert not stub.bodies
+    dry = capsys.readouterr().out
+    opened.clear()
+    measure_frontier(asked)
+    assert len(stub.bodies) == 7
+    for said in (dry, capsys.readouterr().out):
+        assert "reads up to 6,000 words, 1 times" in said
+        assert "Up to 7 requests go to 127.0.0.1" in said
+
+
 def test_a_model_that_is_brought_reads_documents(
     uri: str,
     tmp_path: Path,
@@ -297,14 +313,16 @@ def test_a_model_that_is_brought_reads_documents(
         "vocabulary": uri, "output": tmp_path / "out", "input": tmp_path / "private.jsonl",
         "public_input": tmp_path / "public.jsonl", "mechanisms": "santext", "epsilons": 1,
         "attacked_words": 100, "context_documents": 20, "attacker_model": "a-model",
+        "attacker_endpoint_model": "m", "attacker_requests": 7,
     }  # fmt: skip
     asked = [f"--{name}={value}" for name, value in flags.items()]
-    measure_frontier([*asked, "--dry_run"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert "up to 6,000 words a point" in said
-    opened.clear()
-    measure_frontier(asked)
-    assert "up to 6,000 words" in " ".join(capsys.readouterr().out.split())
+
+    def repeat(message: str) -> chat_stub.Answer:
+        return chat_stub.completion(json.dumps(json.loads(message)["released"]))
+
+    with chat_stub.serve(repeat) as stub:
+        asked.append(f"--attacker_endpoint={stub.endpoint}")
+        _run_with_models(asked, opened, stub, capsys)
     [row] = pq.read_table(tmp_path / "out" / "frontier.parquet").to_pylist()
     assert row["model"] >= row["context_low"]
     assert row["masked_1"] <= row["masked_5"] <= row["masked_10"]
@@ -313,6 +331,7 @@ def test_a_model_that_is_brought_reads_documents(
     attackers = pq.read_table(tmp_path / "out" / "attackers.parquet").to_pylist()
     by = {row["attacker"]: row for row in attackers}
     assert by["with a language model"]["success"] == row["model"]
+    assert by["asks an endpoint"]["success"] == row["endpoint"]
     assert by["language model, 5 guesses"]["chance"] == row["blind_5"]
     [(path, words, shares)] = opened
     assert path == "a-model"

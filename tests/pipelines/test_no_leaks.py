@@ -98,8 +98,9 @@ def in_fresh_tmpdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--unknown_words=mask", "--allow_unsound", "--output_format=parquet"),
         ("--unknown_words=drop", "--allow_unsound", "--compression=gzip", "--num_shards=2"),
         ("--bag_of_words=20", "--stop_words=none"),
+        ("--mechanism=fluent", "--language_model=demo", "--rank_c=0.05"),
     ],
-    ids=["mask", "drop", "bag"],
+    ids=["mask", "drop", "bag", "fluent"],
 )
 def test_no_secret_leaves_a_run(
     uri: str,
@@ -111,6 +112,7 @@ def test_no_secret_leaves_a_run(
     flags: tuple[str, ...],
 ) -> None:
     with caplog.at_level(logging.INFO):
+        uri = "demo" if "--language_model=demo" in flags else uri
         tiny.run(uri, corpus, tmp_path / "out", *ALLOWED, *flags)
     assert len(tiny.dead_letters(tmp_path / "out")) == 12
     printed = capfd.readouterr()

@@ -52,7 +52,10 @@ from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.parsing import lines
 from dxbeam.corpus.splits import Split
 from dxbeam.errors import DxbeamError
+from dxbeam.language.artifact import write_language_model
+from dxbeam.language.model import language_model_of
 from dxbeam.release import manifest
+from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.space.vocabulary.words import UNKNOWN as UNKNOWN_ID
 from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text import tokenization
@@ -143,6 +146,7 @@ BAG, TEXT, WORD, VECTOR = (
     "--unit=word --projected_dimensions=2 --sensitivity=spectral",
     "--unit=vector --dimensions=2 --projection=none",
 )
+FLUENT = "--mechanism=fluent --language_model={uri}-model"
 KEPT = " --keep_fields=label,stars"
 
 MODES = {
@@ -174,6 +178,12 @@ MODES = {
     "ordered, mask": Mode(UNKNOWNS, "--unknown_words=mask --allow_unsound", ids="made"),
     "ordered, drop": Mode(UNKNOWNS, "--unknown_words=drop --allow_unsound", ids="repeated"),
     "ordered, keep": Mode(UNKNOWNS, "--unknown_words=keep --allow_unsound", "parquet"),
+    "ordered, with a base measure": Mode(
+        ORDERED, "--mechanism=santext --base=frequency --base_exponent=0.5", "files", "made"
+    ),
+    "ordered, fluent": Mode(ORDERED, FLUENT + " --rank_c=0.1", ids="made", more=True),
+    "ordered, fluent, large": Mode(ORDERED, FLUENT, ids="repeated", large=True),
+    "ordered, fluent, mask": Mode(UNKNOWNS, FLUENT + " --unknown_words=mask --allow_unsound"),
     "bags": Mode(NOTHING, BAG + " --rank_c=0.1" + KEPT, "files", "made", more=True),
     "bags, cut into words": Mode(NOTHING, BAG + " --segmenter=longest_match"),
     "bags, CSV, large": Mode(NOTHING, BAG + KEPT, "csv", "made", large=True),
@@ -286,7 +296,7 @@ class Job:
             f"--output={self._output}",
             f"--input_format={kind.get(mode.files, 'jsonl')}",
             "--epsilon=5",
-            *mode.flags.split(),
+            *mode.flags.format(uri=uri).split(),
             *([] if mode.fresh else [f"--key_uri={folder}/key"]),
             *([] if "--unit=vector" in mode.flags else [f"--vocabulary={uri}"]),
         ]
@@ -377,7 +387,10 @@ def _records_of(path: Path, mode: Mode) -> list[str]:
 
 @pytest.fixture(scope="module")
 def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"), VOCABULARY, 5)
+    uri = tiny.write_artifact(tmp_path_factory.mktemp("vocabulary"), VOCABULARY, 5)
+    sentences = np.random.default_rng(1).integers(-1, len(WORDS), (40, 6))
+    write_language_model(f"{uri}-model", language_model_of(sentences, open_vocabulary(uri)), None)
+    return uri
 
 
 def _cut_small(monkeypatch: pytest.MonkeyPatch) -> None:

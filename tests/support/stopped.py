@@ -45,7 +45,7 @@ def running(
 ) -> Iterator[subprocess.Popen[str]]:
     """The launcher ``sanitize``, from when it can be told to stop on."""
     flags = (f"--direct_running_mode={mode}", f"--direct_num_workers={1 + (mode != MODES[0])}")
-    command = ["-m", "pipelines.sanitize", *tiny._arguments(uri, corpus, output, flags)]
+    command = ["-m", "pipelines.sanitize", *tiny.arguments(uri, corpus, output, flags)]
     with process(command, **environment) as launcher:
         yield launcher
 

@@ -107,18 +107,18 @@ def pipeline() -> beam.Pipeline:
 
 def run(uri: str, corpus: Path | str, output: Path, *flags: str) -> dict[str, Any]:
     """Runs the launcher in this process; the release's manifest."""
-    sanitize(_arguments(uri, corpus, output, flags))
+    sanitize(arguments(uri, corpus, output, flags))
     manifest: dict[str, Any] = json.loads((output / "release.json").read_text())
     return manifest
 
 
 def program(
-    uri: str, corpus: Path | str, output: Path, *flags: str, **options: Any
+    uri: str, corpus: Path | str, output: Path | str, *flags: str, **options: Any
 ) -> subprocess.CompletedProcess[str]:
     """Runs the launcher as a program."""
     command = [sys.executable, "-m", "pipelines.sanitize"]
     return subprocess.run(
-        command + _arguments(uri, corpus, output, flags),
+        command + arguments(uri, corpus, output, flags),
         capture_output=True,
         text=True,
         timeout=300,
@@ -127,7 +127,10 @@ def program(
     )
 
 
-def _arguments(uri: str, corpus: Path | str, output: Path, flags: tuple[str, ...]) -> list[str]:
+def arguments(
+    uri: str, corpus: Path | str, output: Path | str, flags: tuple[str, ...]
+) -> list[str]:
+    """The command line of a run; epsilon is 5 unless the flags name it."""
     given = {flag.split("=")[0] for flag in flags}
     epsilon = [] if "--epsilon" in given else ["--epsilon=5"]
     return [f"--vocabulary={uri}", f"--input={corpus}", f"--output={output}", *epsilon, *flags]

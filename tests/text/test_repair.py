@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.text.chat_model import ChatModel, PatientModel, RepairError
+from dxbeam.text.chat_model import ChatError, ChatModel, PatientModel
 from dxbeam.text.repair import PROMPT, Repair, read_prompt
 from tests.support import chat_stub
 
@@ -63,7 +63,7 @@ def test_what_is_sent_is_the_prompt_and_the_text(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv(VARIABLE, "hunter2")
     with chat_stub.serve() as stub:
         model = ChatModel(Repair("m", stub.endpoint + "/", api_key_variable=VARIABLE))
-        assert model.rewrite("w1 naïve 東京") == "Rewritten: w1 naïve 東京"
+        assert model.answer("w1 naïve 東京") == "Rewritten: w1 naïve 東京"
     assert [json.loads(body) for body in stub.bodies] == [
         {
             "model": "m",
@@ -113,8 +113,8 @@ def test_a_key_that_is_not_there_or_none(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_answers_that_are_none_are_told_without_their_text(
     answer: chat_stub.Answer, reason: str, passing: bool
 ) -> None:
-    with chat_stub.serve(lambda _: answer) as stub, pytest.raises(RepairError) as failed:
-        ChatModel(Repair("m", stub.endpoint)).rewrite("w1 w2")
+    with chat_stub.serve(lambda _: answer) as stub, pytest.raises(ChatError) as failed:
+        ChatModel(Repair("m", stub.endpoint)).answer("w1 w2")
     assert reason in str(failed.value)
     assert "w1" not in str(failed.value)
     assert failed.value.passing == passing
@@ -125,8 +125,8 @@ def test_answers_that_are_none_are_told_without_their_text(
 def test_an_endpoint_that_nobody_listens_at() -> None:
     with chat_stub.serve() as stub:
         endpoint = stub.endpoint
-    with pytest.raises(RepairError, match="no answer") as failed:
-        ChatModel(Repair("m", endpoint)).rewrite("w1")
+    with pytest.raises(ChatError, match="no answer") as failed:
+        ChatModel(Repair("m", endpoint)).answer("w1")
     assert failed.value.passing
 
 
@@ -138,11 +138,11 @@ def test_an_endpoint_that_never_answers_is_waited_for_once(
         settings = Repair("m", f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
         model = PatientModel(settings)
         for _ in range(4):
-            with pytest.raises(RepairError, match="no answer") as failed:
-                model.rewrite("w1")
+            with pytest.raises(ChatError, match="no answer") as failed:
+                model.answer("w1")
             assert (failed.value.passing, failed.value.endpoint) == (False, True)
-        with pytest.raises(RepairError, match="was asked no more"):
-            model.rewrite("w1")
+        with pytest.raises(ChatError, match="was asked no more"):
+            model.answer("w1")
 
 
 def test_texts_that_a_model_refuses_do_not_speak_against_the_endpoint() -> None:
@@ -150,9 +150,9 @@ def test_texts_that_a_model_refuses_do_not_speak_against_the_endpoint() -> None:
     with chat_stub.serve(lambda _: next(answers, chat_stub.completion("Good."))) as stub:
         model = PatientModel(Repair("m", stub.endpoint))
         for _ in range(9):
-            with pytest.raises(RepairError, match="HTTP 400"):
-                model.rewrite("w1")
-        assert model.rewrite("w1") == "Good."
+            with pytest.raises(ChatError, match="HTTP 400"):
+                model.answer("w1")
+        assert model.answer("w1") == "Good."
 
 
 def test_prompts_from_files(tmp_path: Path) -> None:

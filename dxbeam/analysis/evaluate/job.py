@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam import storage
+from dxbeam.analysis.attackers.models.asked_for import AskedFor, attackers_of
 from dxbeam.analysis.evaluate import classification
 from dxbeam.analysis.evaluate.classification import Classification
 from dxbeam.analysis.evaluate.headings import (
@@ -21,12 +23,15 @@ from dxbeam.analysis.evaluate.page import (
     PROBLEM,
 )
 from dxbeam.analysis.evaluate.text_features import MEAN_VECTOR, STYLE, WORDS
+from dxbeam.analysis.exposure import attack_texts as attacks
+from dxbeam.analysis.exposure.own_releases import settings_of
 from dxbeam.commands import launch
+from dxbeam.commands.flags.attackers import AttackerOptions
 from dxbeam.commands.flags.evaluating import EvaluateOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.options import require
-from dxbeam.commands.request import check_corpus
+from dxbeam.commands.request import check_corpus, read_corpus
 from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.language.artifact import check_vocabulary, language_model_handle
 from dxbeam.language.handle import LanguageModelHandle
@@ -34,6 +39,8 @@ from dxbeam.release import places
 from dxbeam.release.text_release import TextRelease, check_key, named_releases, open_text_release
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.text.configuration import Configuration
+from dxbeam.transforms.reading.labelled_documents import MOST_WORDS
 
 
 class EvaluateJob(NamedTuple):
@@ -48,6 +55,8 @@ class EvaluateJob(NamedTuple):
       questions: what is classified.
       reidentify: how many documents are to be found again; 0 for none.
       entities: the field that holds spans; "" for none.
+      attackers: those with a model, with the requests of one question about one release.
+      settings: of each release, as attackers release by them; none where there are no attackers.
       heading: what the report begins with.
     """
 
@@ -59,6 +68,8 @@ class EvaluateJob(NamedTuple):
     questions: list[Classification]
     reidentify: int
     entities: str
+    attackers: AskedFor
+    settings: list[Configuration]
     heading: Heading
 
 
@@ -98,6 +109,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
         group_by=shared.group_by or "",
         command=shlex.join(["dxbeam", "evaluate", *argv]),
     )
+    attackers = _attackers(options, len(releases), vocabulary)
     return EvaluateJob(
         options,
         tuple(fields),
@@ -107,8 +119,55 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
         questions,
         flags.reidentify or 0,
         flags.entities or "",
+        attackers,
+        [settings_of(each, language_model) for each in releases if attackers.any],
         heading,
     )
+
+
+def _attackers(
+    options: PipelineOptions, releases: int, vocabulary: VocabularyHandle | None
+) -> AskedFor:
+    """The attackers with a model, with the requests of one question about one release."""
+    flags = options.view_as(AttackerOptions)
+    attackers = attackers_of(flags)
+    if attackers.any and (vocabulary is None or not flags.public_input):
+        raise ConfigurationError(
+            "`context_documents`: attackers with a model know words by `vocabulary`, and learn "
+            "from `public_input`; name both"
+        )
+    return attackers.divided(releases * _questions(options))
+
+
+def attack_texts(job: EvaluateJob, pipeline: beam.Pipeline) -> Any:
+    """The attackers with a model, as a transform of the documents and their releases."""
+    shared, flags = job.options.view_as(SanitizeOptions), job.options.view_as(AttackerOptions)
+    assert job.vocabulary is not None
+    known = attacks.learn_known(
+        pipeline, lambda: read_corpus(shared, flags.public_input), job.vocabulary
+    )
+    return attacks.AttackTexts(
+        job.settings,
+        known,
+        job.vocabulary,
+        job.language_model,
+        job.attackers,
+        flags.context_documents,
+        job.options.view_as(EvaluateOptions).attack or "",
+    )
+
+
+def _questions(options: PipelineOptions) -> int:
+    """How many questions an endpoint is asked about a document: its words, and who wrote it."""
+    return 2 if options.view_as(EvaluateOptions).attack else 1
+
+
+def cost_of_attackers(job: EvaluateJob) -> list[str]:
+    """What attackers with a model cost, in sentences."""
+    documents = job.options.view_as(AttackerOptions).context_documents or 0
+    parts = len(job.releases)
+    requests = job.attackers.requests * parts * _questions(job.options)
+    return job.attackers._replace(requests=requests).cost(documents, MOST_WORDS, parts)
 
 
 def _language_model(
@@ -155,6 +214,7 @@ def described(job: EvaluateJob) -> str:
         [
             f"Would compare {released:,} released documents{several} with their originals.",
             *(f"Would classify by {question.field}." for question in job.questions),
+            *cost_of_attackers(job),
             "Nothing was written (--dry_run).",
         ]
     )
@@ -167,6 +227,8 @@ def text_bytes(job: EvaluateJob) -> int:
       CorpusError: there are none, or one is not of the format.
     """
     flags = job.options.view_as(SanitizeOptions)
+    if job.attackers.any:
+        check_corpus(flags, job.options.view_as(AttackerOptions).public_input)
     try:
         return check_corpus(flags, job.heading.corpus, job.fields, flags.group_by)
     except CorpusError as error:

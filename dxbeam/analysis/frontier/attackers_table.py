@@ -27,6 +27,7 @@ TRAINED = "the same, and public text that it has released itself"
 BROUGHT = "the same, and a language model"
 MODEL_ONLY = "a language model"
 AROUND = "released words around"
+EXAMPLES = "a large language model, and a few pairs of public text"
 
 ATTACKERS = {
     ("blind", "blind_rare"): (
@@ -39,6 +40,7 @@ ATTACKERS = {
     ("masked_1", "masked_1_rare"): ("language model, 1 guess", AROUND, MODEL_ONLY),
     ("masked_5", "masked_5_rare"): ("language model, 5 guesses", AROUND, MODEL_ONLY),
     ("masked_10", "masked_10_rare"): ("language model, 10 guesses", AROUND, MODEL_ONLY),
+    ("endpoint", "endpoint_rare"): ("asks an endpoint", "released words", EXAMPLES),
     ("noisy_context", "noisy_context_rare"): (
         "context", "what was drawn, not released", MECHANISM,
     ),
@@ -113,12 +115,12 @@ def gained(points: Sequence[Point]) -> Iterator[Gained]:
         for words in (ALL, RARE_WORDS):
             for columns, attacker in ATTACKERS.items():
                 column = columns[words == RARE_WORDS]
-                estimate, chance = getattr(point, column), getattr(point, _chance_of(column))
+                estimate, chance = getattr(point, column), getattr(point, chance_of(column))
                 if estimate is not None and chance is not None:
                     yield Gained(point, *attacker, words, estimate, chance.value)
 
 
-def _chance_of(column: str) -> str:
+def chance_of(column: str) -> str:
     """The column of what whoever sees no word gets with as many guesses."""
     guesses = next((f"_{count}" for count in (5, 10) if column.startswith(f"masked_{count}")), "")
     return f"blind{guesses}" + ("_rare" if column.endswith("_rare") else "")

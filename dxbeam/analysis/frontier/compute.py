@@ -33,7 +33,8 @@ BLIND = (
 
 READING = (
     "context", "context_rare", "learned", "learned_rare", "model", "model_rare", "masked_1",
-    "masked_1_rare", "masked_5", "masked_5_rare", "masked_10", "masked_10_rare",
+    "masked_1_rare", "masked_5", "masked_5_rare", "masked_10", "masked_10_rare", "endpoint",
+    "endpoint_rare",
 )  # fmt: skip
 """Those of attackers that read released documents."""
 
@@ -127,6 +128,8 @@ class Point(NamedTuple):
       model, model_rare: by the attacker that brings a language model; masked_1, masked_5,
         masked_10, each with _rare: by this model from the words around, in that number of guesses.
         None where no model was named.
+      endpoint, endpoint_rare: by the attacker that asks an endpoint, of the documents that it
+        answered.
       unchanged_rare: share of the words of documents released as themselves, of those that public
         text holds rarer than 1 in 10,000; None where no document has one.
       task_accuracy: of original documents, of what is learnt from released ones; None where no
@@ -165,6 +168,8 @@ class Point(NamedTuple):
     masked_5_rare: Estimate | None = None
     masked_10: Estimate | None = None
     masked_10_rare: Estimate | None = None
+    endpoint: Estimate | None = None
+    endpoint_rare: Estimate | None = None
     noisy_learned: Estimate | None = None
     noisy_learned_rare: Estimate | None = None
     unchanged_rare: Estimate | None = None

@@ -7,7 +7,10 @@ from typing import NamedTuple
 import apache_beam as beam
 from apache_beam import pvalue
 
+from dxbeam.analysis.attackers.models.asked_for import AskedFor
 from dxbeam.analysis.attackers.word_pairs import learn_pairs
+
+NOBODY = AskedFor()
 
 
 class Context(NamedTuple):
@@ -18,15 +21,13 @@ class Context(NamedTuple):
       following: PCollection[WordPairs] of one, which words follow which in public text.
       texts: PCollection[int64 arrays], the public text itself, where an attacker releases it to
         learn from; None where none does.
-      learned: whether an attacker trains a network.
-      model: the directory of the model that an attacker brings; "" for none.
+      asked: which attackers with a model there are, with the requests of one setting.
     """
 
     documents: pvalue.PCollection
     following: pvalue.PCollection
     texts: pvalue.PCollection | None = None
-    learned: bool = False
-    model: str = ""
+    asked: AskedFor = NOBODY
 
 
 class LearnFollowing(beam.PTransform):

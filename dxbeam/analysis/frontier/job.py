@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from dxbeam.analysis.attackers.models import learned, word_model
+from dxbeam.analysis.attackers.models.asked_for import AskedFor, attackers_of
 from dxbeam.analysis.attackers.models.with_model import PUBLIC_WORDS
 from dxbeam.analysis.frontier import compute as frontier
 from dxbeam.analysis.frontier.cost import expected_seconds, seconds_with_model
@@ -20,7 +20,7 @@ from dxbeam.analysis.frontier.transform import (
 from dxbeam.analysis.measure import grids
 from dxbeam.analysis.measure import plan as measurement
 from dxbeam.analysis.measure.plan import NamedWeights, Question
-from dxbeam.analysis.measure.public_parameters import named_model, reading_of
+from dxbeam.analysis.measure.public_parameters import epsilons_of, named_model, reading_of
 from dxbeam.analysis.measure.word_sample import uniform_sample
 from dxbeam.analysis.pages.page import heading
 from dxbeam.commands import launch
@@ -28,7 +28,8 @@ from dxbeam.commands.flags.evaluating import EvaluateOptions
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import AttackedOptions, SanitizeOptions
-from dxbeam.commands.request import check_corpus, check_measured, measured_vocabulary, read_corpus
+from dxbeam.commands.options import require
+from dxbeam.commands.request import check_corpus, check_measured, read_corpus
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.release import claim
@@ -48,13 +49,15 @@ class FrontierJob(NamedTuple):
       options: the flags.
       question: what is asked.
       vocabulary: the vocabulary's handle.
-      request: what the page says was asked.
+      asked: what the page says was asked.
+      attackers: those with a model, with the requests of all points.
     """
 
     options: PipelineOptions
     question: Question
     vocabulary: VocabularyHandle
-    request: Asked
+    asked: Asked
+    attackers: AskedFor
 
 
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
@@ -65,10 +68,14 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
-    attack, shared = options.view_as(AttackedOptions), options.view_as(SanitizeOptions)
+    own, shared = options.view_as(AttackedOptions), options.view_as(SanitizeOptions)
     asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
-    vocabulary = measured_vocabulary(options)
-    _refuse_contradictions(attack, shared, task)
+    require(shared, "vocabulary")
+    require(options.view_as(OutputOptions), "output")
+    launch.refuse_quoting(options)
+    _refuse_contradictions(own, shared, task)
+    attackers = attackers_of(own)
+    vocabulary = artifact.handle(shared.vocabulary)
     epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
     promising = measurement.without_consent()
     model = named_model(shared.language_model)
@@ -79,7 +86,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
             "`language_model` is read by fluent and by decode=prior or decode=context in "
             "`mechanisms`; name one of them, or leave `language_model` out"
         )
-    if reading and not attack.context_documents:
+    if reading and not own.context_documents:
         raise ConfigurationError(
             f"`mechanisms` {reading[0]} reads texts with `language_model`, so it is measured on "
             "texts; say on how many, with `context_documents`"
@@ -91,40 +98,28 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     question = Question(mechanisms, epsilons, measurement.rank_cs(asked_for.rank_cs), 0, importance)
     left_out = set(MECHANISMS) - set(promising) if asked_for.mechanisms == "all" else set()
     begun = heading(shared.vocabulary, vocabulary, shared.input, ["frontier", *argv])
-    header = Asked(
+    asked = Asked(
         begun,
-        attack.public_input or "",
-        attack.most_risk,
+        own.public_input or "",
+        own.most_risk,
         question.rank_cs,
         tuple(sorted(left_out)),
         importance.weights.sentence if importance else "",
     )
-    return FrontierJob(options, question, vocabulary, header)
+    return FrontierJob(options, question, vocabulary, asked, attackers)
 
 
-def _refuse_contradictions(
-    attack: AttackedOptions, shared: SanitizeOptions, task: str | None
-) -> None:
-    frontier.best_within([], attack.most_risk)
+def _refuse_contradictions(own: AttackedOptions, shared: SanitizeOptions, task: str | None) -> None:
+    frontier.best_within([], own.most_risk)
     if task and not shared.input:
         raise ConfigurationError(f"`task` {task} is a field of documents; name them with `input`")
     if task and task in (shared.text_field, shared.id_field):
         raise ConfigurationError(f"`task` {task}: this is the text or the id; name another")
-    if attack.context_documents and not (shared.input and attack.public_input):
+    if own.context_documents and not (shared.input and own.public_input):
         raise ConfigurationError(
             "`context_documents` are of `input`, and what follows what is learnt from "
             "`public_input`; name both"
         )
-    for flag in ("attackers", "attacker_model"):
-        if getattr(attack, flag) and not attack.context_documents:
-            raise ConfigurationError(
-                f"`{flag}` {getattr(attack, flag)} reads documents; say how many, with "
-                "`context_documents`"
-            )
-    if attack.attackers:
-        learned.check_installed()
-    if attack.attacker_model:
-        word_model.check_model(attack.attacker_model)
 
 
 def check(job: FrontierJob) -> None:
@@ -133,13 +128,13 @@ def check(job: FrontierJob) -> None:
     Raises:
       DxbeamError: the output is in use, a corpus cannot be read, or a word is missing.
     """
-    attack, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
+    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
     output = job.options.view_as(OutputOptions).output
     claim.check_empty(output)
     if shared.input:
         check_measured(shared, output, shared.input)
-    if attack.public_input:
-        check_corpus(shared, attack.public_input)
+    if own.public_input:
+        check_corpus(shared, own.public_input)
     measurement.check_words(job.question, job.vocabulary)
 
 
@@ -171,22 +166,18 @@ def classifiers() -> Any:
 
 def described(job: FrontierJob) -> str:
     """What would be measured, and roughly how long that takes."""
-    attack, question, corpus = (
-        job.options.view_as(AttackedOptions),
-        job.question,
-        job.request.heading,
-    )
+    own, question, corpus = job.options.view_as(AttackedOptions), job.question, job.asked.heading
     search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
     seed = job.options.view_as(MeasureOptions).seed
-    ids = uniform_sample(attack.attacked_words, job.vocabulary.words, seed).ids
-    settings = planned(question, attack.points, ids, search)
+    ids = uniform_sample(own.attacked_words, job.vocabulary.words, seed).ids
+    settings = planned(question, own.points, ids, search)
     points = sum(
         1 + sum(followed(c, setting.epsilons[0], job.vocabulary.words) for c in setting.rank_cs)
         for setting in settings
     )
     lines = [
-        f"Would attack {attack.attacked_words:,} words under {len(question.mechanisms)} "
-        f"mechanisms, at {points} points:"
+        f"Would attack {own.attacked_words:,} words under {len(question.mechanisms)} mechanisms, "
+        f"at {points} points:"
     ]
     for name, parameters in question.mechanisms:
         of = [s.epsilons[0] for s in settings if (s.mechanism, s.parameters) == (name, parameters)]
@@ -194,23 +185,31 @@ def described(job: FrontierJob) -> str:
     if corpus.corpus and question.epsilons is None:
         lines.append("These values are for the vocabulary; words of the corpus will move them.")
     workers = launch.local_workers(job.options) or 0
-    seconds = expected_seconds(settings, ids, attack.pairs, search) / (workers or 1)
+    seconds = expected_seconds(settings, ids, own.pairs, search) / (workers or 1)
     task = job.options.view_as(EvaluateOptions).task
     where = f"{workers} worker processes" if workers > 1 else "one worker process"
     lines.append(
         f"Roughly {duration(seconds)} on {where}"
-        + (f", and the {attack.task_documents:,} documents of --task on top." if task else ".")
+        + (f", and the {own.task_documents:,} documents of --task on top." if task else ".")
     )
-    if words := words_read(job.options):
-        seconds = seconds_with_model(attack.attacker_model, points * words, search)
-        lines.append(
-            f"The model of --attacker_model reads up to {words:,} words a point, all points in up "
-            f"to {duration(seconds)} on one core."
-        )
-    return "\n".join([*lines, "Nothing was written (--dry_run)."])
+    if own.attacker_model:
+        words = points * (own.context_documents * MOST_WORDS + PUBLIC_WORDS)
+        seconds = seconds_with_model(own.attacker_model, words, search)
+        lines.append(f"The model of --attacker_model adds up to {duration(seconds)} on one core.")
+    return "\n".join([*lines, *cost_of_attackers(job), "Nothing was written (--dry_run)."])
 
 
-def words_read(options: PipelineOptions) -> int:
-    """How many words a model of the attacker's reads at a point, at most; 0 without one."""
-    attack = options.view_as(AttackedOptions)
-    return int(attack.context_documents) * MOST_WORDS + PUBLIC_WORDS if attack.attacker_model else 0
+def cost_of_attackers(job: FrontierJob) -> list[str]:
+    """What attackers with a model cost, in sentences."""
+    documents = job.options.view_as(AttackedOptions).context_documents or 0
+    return job.attackers.cost(documents, MOST_WORDS, most_points(job))
+
+
+def most_points(job: FrontierJob) -> int:
+    """How many points there are, at most."""
+    points = job.options.view_as(AttackedOptions).points
+    return sum(
+        len(epsilons_of(parameters, job.question.epsilons) or range(points))
+        * (1 if reading_of(parameters) else 1 + len(job.question.rank_cs))
+        for _, parameters in job.question.mechanisms
+    )

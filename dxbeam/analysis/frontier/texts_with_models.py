@@ -17,6 +17,7 @@ from dxbeam.analysis.attackers.draws import draw
 from dxbeam.analysis.attackers.models.learned import TRAINING_WORDS, pieces
 from dxbeam.analysis.attackers.models.released_texts import (
     Attackers,
+    Column,
     Pairs,
     Public,
     Trained,
@@ -123,28 +124,26 @@ def estimates_with_models(
       search: the vocabulary.
     """
     sizes, rare = [len(text) for text in texts], public.prior.shares < RARE
-    any_rare = any(rare[text].any() for text in texts)
     estimates: dict[str, Estimate] = {}
 
-    def counted(name: str, guesses: Sequence[Ids]) -> None:
-        estimates[name] = Estimate(*share_right(texts, guesses))
-        if any_rare:
-            estimates[f"{name}_rare"] = Estimate(*share_right(texts, guesses, rare))
+    def counted(column: Column) -> None:
+        name, originals, guesses = column
+        estimates[name] = Estimate(*share_right(originals, guesses))
+        if any(rare[text].any() for text in originals):
+            estimates[f"{name}_rare"] = Estimate(*share_right(originals, guesses, rare))
 
     few = channel is not None and not attackers.learned
     originals = pieces(public.texts, PUBLIC_WORDS if few else TRAINING_WORDS)
-    released_pairs = Pairs(originals, release(setting, rank_c, originals, random, search).released)
-    guesses = guess_released(
-        drawn.released, sizes, released_pairs, channel, public, attackers, search
-    )
-    for name, columns in guesses.columns(texts):
-        counted(name, columns)
+    own = Pairs(originals, release(setting, rank_c, originals, random, search).released)
+    guesses = guess_released(drawn.released, sizes, own, channel, public, attackers, search)
+    for column in guesses.columns(texts):
+        counted(column)
     if drawn.noisy is not None and attackers.learned:
         fewer = pieces(public.texts, TRAINING_WORDS // NOISY_SHARE)
         noisy = release(setting, rank_c, fewer, random, search).noisy
         assert noisy is not None
         trained = learn_noisy(setting, fewer, noisy, public, search)
-        counted("noisy_learned", trained.guesses(drawn.noisy, sizes))
+        counted(Column("noisy_learned", texts, trained.guesses(drawn.noisy, sizes)))
     return estimates
 
 

@@ -22,9 +22,8 @@ from dxbeam.analysis.attackers.context import (
 )
 from dxbeam.analysis.attackers.draws import Draws, draw
 from dxbeam.analysis.attackers.make_channel import make_channel, pair_draws
-from dxbeam.analysis.attackers.models import word_model
-from dxbeam.analysis.attackers.models.released_texts import Attackers, Public
-from dxbeam.analysis.attackers.models.word_model import WordModel
+from dxbeam.analysis.attackers.models.asked_for import Opener
+from dxbeam.analysis.attackers.models.released_texts import Public
 from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
 from dxbeam.analysis.attackers.noisy_vector import has_noise_density
 from dxbeam.analysis.attackers.prior import Prior, prior_from_counts, uniform_prior
@@ -38,7 +37,7 @@ from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier import compute as frontier
 from dxbeam.analysis.frontier.attackers_table import blind
 from dxbeam.analysis.frontier.compute import READING_NOISE, Estimate, Point
-from dxbeam.analysis.frontier.following import Context
+from dxbeam.analysis.frontier.following import NOBODY, Context
 from dxbeam.analysis.frontier.read_texts import Drawn, point_of_texts, unchanged_rare
 from dxbeam.analysis.frontier.texts_with_models import estimates_with_models
 from dxbeam.analysis.measure import grids
@@ -181,13 +180,12 @@ class _MeasureFrontier(Searching):
         super().__init__(search)
         self._seed = seed
         self._pairs = pairs
-        self._learned = context is not None and context.learned
-        self._model_path = context.model if context else ""
+        self._asked = context.asked if context else NOBODY
 
     def setup(self) -> None:
         super().setup()
         self._progress = Progress()
-        self._model: WordModel | None = None
+        self._opener = Opener(self._asked)
 
     def process(
         self,
@@ -296,18 +294,12 @@ class _MeasureFrontier(Searching):
 
         noisy = drawn.noisy if point.noisy_learned is None else None
         seen = Drawn(noisy, drawn.chosen, drawn.released)
+        attackers = self._opener.attackers(self._search.vocabulary, public.prior)
         estimates: dict[str, Any] = estimates_with_models(
-            task.setting, point.rank_c, texts, seen, channel, public, self._attackers(public.prior),
+            task.setting, point.rank_c, texts, seen, channel, public, attackers,
             random, self._search,
         )  # fmt: skip
         return point._replace(**estimates)
-
-    def _attackers(self, prior: Prior) -> Attackers:
-        """Those with a model, which is opened once."""
-        if self._model is None and self._model_path:
-            words = self._search.vocabulary.words
-            self._model = word_model.open_model(self._model_path, words, prior.shares)
-        return Attackers(self._learned, self._model)
 
     def _random(self, task: Task, kind: int, rows: int) -> Any:
         draws = task.setting.made().draws(self._search.vocabulary.dimensions)

@@ -40,6 +40,32 @@ from dxbeam.commands.flags.flag import Flag, topic
         "directory on this machine, as save_pretrained of Hugging Face's transformers writes it, "
         "with the tokenizer; safetensors only (needs dxbeam[neural]; default: none)",
     ),
+    Flag(
+        "attacker_endpoint",
+        "URL",
+        "OpenAI-compatible endpoint that attackers ask to guess the original words, e.g. "
+        "http://localhost:8000/v1. It is sent released text, and public text with releases of it, "
+        "and no original (default: no text is sent anywhere)",
+    ),
+    Flag(
+        "attacker_endpoint_model",
+        "NAME",
+        "language model of that endpoint; needed with --attacker_endpoint",
+    ),
+    Flag(
+        "attacker_endpoint_key_env",
+        "NAME",
+        "environment variable that holds the endpoint's key on every worker; never the key itself "
+        "(default: the endpoint needs none)",
+    ),
+    Flag(
+        "attacker_requests",
+        "N",
+        "how many requests the endpoint is sent in all, at most; one that fails for the moment is "
+        "repeated up to four times (default 200)",
+        default=200,
+        type=count,
+    ),
 )
 class AttackerOptions(PipelineOptions):
     """Attackers of texts."""

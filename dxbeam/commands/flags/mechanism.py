@@ -109,8 +109,8 @@ from dxbeam.text.public.importance_file import NAMED
         "allow_unsound",
         None,
         "run settings that guarantee nothing, or nothing for some words: to compare a "
-        "mechanism or reproduce what was published, or for --unknown_words mask, drop or keep "
-        "(default: they are refused)",
+        "mechanism or reproduce what was published, or for --unknown_words mask, drop or keep, or "
+        "for --detect (default: they are refused)",
     ),
 )
 class MechanismOptions(PipelineOptions):

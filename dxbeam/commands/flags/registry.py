@@ -204,11 +204,17 @@ EVALUATE = Command(
     "evaluate",
     needed=("original", "released", "output"),
     takes=(
-        EvaluateOptions, CorpusOptions, VocabularyOptions, "group_by", "language_model", "key_uri",
-        OutputOptions, ProcessOptions,
+        EvaluateOptions, AttackerOptions, CorpusOptions, VocabularyOptions, "group_by",
+        "language_model", "key_uri", OutputOptions, ProcessOptions,
     ),
     without=("input",),
     meanings={
+        "public_input": "public text that attackers with a model learn from, in the format of the "
+        "corpus; they release it as each release was made (default: none)",
+        "context_documents": "how many documents attackers with a model read, those whose ids have "
+        "the smallest hashes, the first 200 known words of each (default: none)",
+        "attackers": "attackers of these documents. learned: a recurrent network that is trained "
+        "for each release on --public_input, in minutes (needs dxbeam[neural]; default: none)",
         "language_model": "what dxbeam build-language-model wrote for this vocabulary, local or "
         "gs://, or 'demo' with the demo vocabulary: by its frequencies rare words are counted "
         "separately, and texts get a perplexity (default: neither). Take another than a decoder "

@@ -7,6 +7,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.flag import Flag, one_of, topic
 from dxbeam.text.configuration import UNKNOWN_WORDS
+from dxbeam.text.detection.detector import NONE
 from dxbeam.text.word_rule import SEGMENTERS
 
 
@@ -46,6 +47,22 @@ class VocabularyOptions(PipelineOptions):
         "and in emoji",
         SEGMENTERS,
         "none",
+    ),
+    Flag(
+        "detect",
+        "HOW",
+        "what is replaced by typed placeholders, such as <EMAIL>, before words are noised "
+        "(default none). presidio: e-mail addresses, telephone, card and account numbers, IP and "
+        "web addresses, by Presidio's patterns. Where placeholders are is visible, so it needs "
+        "--allow_unsound",
+        default=NONE,
+    ),
+    Flag(
+        "detect_model",
+        "NAME",
+        "with --detect presidio, a spaCy model that recognises more, such as names: a package "
+        "or a folder that is on every worker. Nothing is downloaded, and opening it runs its code "
+        "(default: patterns only)",
     ),
 )
 class WordOptions(PipelineOptions):

@@ -104,6 +104,11 @@ def why_not_decoded_again(configuration: Configuration) -> str | None:
     """Why words of a release with these settings are not decoded; None where they can be."""
     if configuration.bag is not None:
         return "the release holds bags of words, which have no order to be read in"
+    if configuration.detector is not None:
+        return (
+            "the release holds placeholders (`detect`), which a decoder would read as words; "
+            "decode while sanitizing"
+        )
     if configuration.words.segmenter != "none":
         return (
             f"its words were cut by `segmenter` {configuration.words.segmenter}: those that were "

@@ -17,6 +17,8 @@ from dxbeam.analysis.attackers.prior import uniform_prior
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
 from dxbeam.mechanisms.constants.exact_constant import ExactConstant
+from dxbeam.mechanisms.constants.optimal_base import optimal_base
+from dxbeam.mechanisms.constants.solve import exponents_of
 from dxbeam.mechanisms.parameters import recorded_settings
 from dxbeam.mechanisms.public.base_measure import FrequencyBase, ListedBase
 from dxbeam.mechanisms.public.importance import Favoured, FrequencyWeights
@@ -94,6 +96,16 @@ def test_released_words_have_the_enumerated_distribution(made: Any, words: int) 
     if isinstance(made.base, ListedBase):
         made = dataclasses.replace(made, base=listed(words, made.base.exponent))
     check(made, vocabulary(words))
+
+
+@pytest.mark.parametrize("words", [5, 300, 3000])
+@pytest.mark.parametrize("plain", [SanText(2.0), TEM(3.0, 0.4)], ids=["santext", "tem"])
+def test_the_measure_of_least_loss_has_the_enumerated_distribution(plain: Any, words: int) -> None:
+    place = vocabulary(words)
+    prior = 1 / np.arange(1.0, words + 1)
+    shares = optimal_base(exponents_of(plain, place), prior, iterations=2, threads=1).shares
+    base = ListedBase(dict(zip(place.words, shares.tolist(), strict=True)), kind="optimal")
+    check(dataclasses.replace(plain, base=base), place)
 
 
 @pytest.mark.parametrize(("around", "rounds"), [(1, 64), (5, 1), (1, 0)])

@@ -1,6 +1,6 @@
-"""What attackers with a model guess of released texts: one that they trained, and one they bring.
+"""What attackers with a model guess of released texts: trained, brought, or behind an endpoint.
 
-Both know which words follow which in public text, and have released some of it themselves under the
+All know which words follow which in public text, and have released some of it themselves under the
 same setting. Where the setting's channel is not known, it is estimated from these pairs.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 from dxbeam.analysis.attackers.channel import Channel
 from dxbeam.analysis.attackers.context import Candidates, candidates_for
 from dxbeam.analysis.attackers.estimated_channel import estimated_channel
+from dxbeam.analysis.attackers.models.endpoint import EXAMPLES, Asking, reconstructed
 from dxbeam.analysis.attackers.models.learned import SequenceModel, learn, read_with_context
 from dxbeam.analysis.attackers.models.with_model import (
     GUESSES,
@@ -52,10 +53,12 @@ class Attackers(NamedTuple):
     Attributes:
       learned: whether one trains a network.
       model: the model that another brings, or None.
+      asking: asks the endpoint of a third, or None.
     """
 
     learned: bool = False
     model: WordModel | None = None
+    asking: Asking | None = None
 
 
 class Pairs(NamedTuple):
@@ -76,6 +79,20 @@ class Pairs(NamedTuple):
         return Pairs(self.originals[:count], self.released[: ends[count - 1]])
 
 
+class Column(NamedTuple):
+    """What one attacker guessed.
+
+    Attributes:
+      name: of the column.
+      originals: of the texts that it read.
+      guesses: of the same texts.
+    """
+
+    name: str
+    originals: Sequence[Ids]
+    guesses: Sequence[Ids]
+
+
 class Guesses(NamedTuple):
     """The best word at each place of texts; None for an attacker that was not asked.
 
@@ -83,21 +100,28 @@ class Guesses(NamedTuple):
       learned: of the one that trains a network.
       model: of the one that brings a model.
       masked: by the model only, with each released word hidden: int64 [T, 10], the best first.
+      asked: of the one that asks an endpoint; None for a text without an answer.
     """
 
     learned: list[Ids] | None = None
     model: list[Ids] | None = None
     masked: list[Ids] | None = None
+    asked: list[Ids | None] | None = None
 
-    def columns(self, originals: Sequence[Ids]) -> Iterator[tuple[str, list[Ids]]]:
-        """By the name of a column, guesses that can be compared with the originals."""
+    def columns(self, originals: Sequence[Ids]) -> Iterator[Column]:
+        """What was guessed, next to the originals of the same texts."""
         if self.learned is not None:
-            yield "learned", self.learned
+            yield Column("learned", originals, self.learned)
         if self.model is not None:
-            yield "model", self.model
+            yield Column("model", originals, self.model)
         if self.masked is not None:
             for count in GUESSES:
-                yield f"masked_{count}", among(originals, self.masked, count)
+                yield Column(f"masked_{count}", originals, among(originals, self.masked, count))
+        if self.asked is not None:
+            both = zip(originals, self.asked, strict=True)
+            answered = [(text, guess) for text, guess in both if guess is not None]
+            if answered:
+                yield Column("endpoint", *map(list, zip(*answered, strict=True)))
 
 
 def guess_released(
@@ -143,7 +167,26 @@ def guess_released(
         )
         read = judged(candidates_for(channel, released), sizes, public.following, brought)
         model, masked = read.guesses(weight), by_masks(texts, brought)
-    return Guesses(learned, model, masked)
+    asked = None
+    if attackers.asking is not None:
+        asked = _asked(released, sizes, rehearsed, attackers.asking, search)
+    return Guesses(learned, model, masked, asked)
+
+
+def _asked(
+    released: Ids, sizes: Sequence[int], own: Pairs, asking: Asking, search: NeighborSearch
+) -> list[Ids | None]:
+    """What an endpoint guesses; the first texts, as many as may be asked for."""
+    vocabulary = search.vocabulary
+
+    ends = np.cumsum([len(text) for text in own.originals])[:-1]
+    pairs = zip(np.split(own.released, ends), own.originals, strict=True)
+    examples = [
+        (vocabulary.words_of(after), vocabulary.words_of(before)) for after, before in pairs
+    ][:EXAMPLES]
+    texts = [vocabulary.words_of(text) for text in np.split(released, np.cumsum(sizes)[:-1])]
+    guesses = reconstructed(texts, examples, asking)
+    return [None if guess is None else vocabulary.ids_of(guess) for guess in guesses]
 
 
 class Trained(NamedTuple):

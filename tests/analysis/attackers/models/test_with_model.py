@@ -164,7 +164,7 @@ def test_a_setting_without_a_formula_is_known_from_pairs(search: NeighborSearch)
         released, [12] * 4, pairs, None, public, Attackers(model=_Skips()), search
     )
     assert found.learned is None
-    assert [name for name, _ in found.columns(texts)] == [
+    assert [column.name for column in found.columns(texts)] == [
         "model", "masked_1", "masked_5", "masked_10",
     ]  # fmt: skip
     assert found.model is not None

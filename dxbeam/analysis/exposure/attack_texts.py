@@ -1,0 +1,261 @@
+"""What attackers with a model recover of finished releases, as Beam transforms.
+
+The attackers know the settings of a release, and release public text by them to learn from. One
+worker holds the documents of a release that are attacked, as ids of words, and trains and asks the
+models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import numpy as np
+from apache_beam import pvalue
+
+from dxbeam.analysis.attackers.context import candidates_for, read_texts, share_right
+from dxbeam.analysis.attackers.estimated_channel import estimated_channel
+from dxbeam.analysis.attackers.models.asked_for import AskedFor, Opener
+from dxbeam.analysis.attackers.models.endpoint import guessed_values
+from dxbeam.analysis.attackers.models.learned import TRAINING_WORDS, pieces
+from dxbeam.analysis.attackers.models.released_texts import Column, Public, guess_released
+from dxbeam.analysis.attackers.prior import prior_from_counts
+from dxbeam.analysis.attackers.word_pairs import WordPairs
+from dxbeam.analysis.evaluate.language_scores import RARE
+from dxbeam.analysis.evaluate.transform import DocumentVersions, hash_of
+from dxbeam.analysis.evaluate.with_vocabulary import WithVocabulary
+from dxbeam.analysis.exposure.attack import Attack
+from dxbeam.analysis.exposure.own_releases import channel_of, release_pieces
+from dxbeam.analysis.frontier.attackers_table import ATTACKERS, blind, chance_of
+from dxbeam.analysis.frontier.following import LearnFollowing
+from dxbeam.analysis.theory.intervals import count_interval
+from dxbeam.language.handle import LanguageModelHandle
+from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN
+from dxbeam.text.configuration import Configuration
+from dxbeam.transforms.reading.count_words import CountWords
+from dxbeam.transforms.reading.labelled_documents import MOST_WORDS, KnownRuns
+from dxbeam.transforms.reading.sources import ReadDocuments
+
+MOST_VALUES = 50
+"""Values of a field that an endpoint chooses from; with more it is not asked."""
+
+
+class Known(NamedTuple):
+    """What attackers know of public text.
+
+    Attributes:
+      counts: PCollection of one array, as ``CountWords`` counts.
+      following: PCollection[WordPairs] of one.
+      texts: PCollection[int64 arrays].
+    """
+
+    counts: pvalue.PCollection
+    following: pvalue.PCollection
+    texts: pvalue.PCollection
+
+
+def learn_known(
+    pipeline: beam.Pipeline, read: Callable[[], ReadDocuments], vocabulary: VocabularyHandle
+) -> Known:
+    """Reads public text.
+
+    Args:
+      pipeline: that reads it.
+      read: makes a transform that does.
+      vocabulary: the handle of the artifact.
+    """
+    texts = pipeline | "PublicTexts" >> KnownRuns(read(), vocabulary)
+    counts = (pipeline | "CountPublicWords" >> CountWords(read(), vocabulary)).counts
+    following = texts | "LearnFollowing" >> LearnFollowing(vocabulary.words)
+    return Known(counts, following, texts)
+
+
+class _Read(NamedTuple):
+    """A document and its release. It is raw text, in numbers; ``order`` follows from the id."""
+
+    order: int
+    original: list[int]
+    released: list[int]
+    text: str
+    value: str | None
+
+
+class AttackTexts(beam.PTransform):
+    """Reads releases: PCollection[DocumentVersions] -> PCollection[tuple[int, Attack]].
+
+    The number is that of the release.
+
+    Args:
+      settings: of each release, by its number.
+      known: what attackers know.
+      vocabulary: the handle of the artifact.
+      language_model: the handle of what the releases were read with, or None.
+      asked: which attackers, with the requests of one question about one release.
+      documents: how many are attacked; those whose ids have the smallest hashes.
+      field: whose value an endpoint guesses; "" for none.
+    """
+
+    def __init__(
+        self,
+        settings: Sequence[Configuration],
+        known: Known,
+        vocabulary: VocabularyHandle,
+        language_model: LanguageModelHandle | None,
+        asked: AskedFor,
+        documents: int,
+        field: str,
+    ):
+        super().__init__()
+        self._known, self._documents = known, documents
+        self._gather = _Gather(vocabulary, field if asked.endpoint else "", asked.endpoint)
+        self._attack = _Attack(vocabulary, language_model, list(settings), asked, field)
+
+    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
+        """Gathers some documents of each release, and attacks them on one worker."""
+        return (
+            documents
+            | "Gather" >> beam.ParDo(self._gather)
+            | "Some" >> beam.combiners.Top.SmallestPerKey(self._documents, key=_order)
+            | "Attack"
+            >> beam.ParDo(
+                self._attack,
+                pvalue.AsSingleton(self._known.counts),
+                pvalue.AsSingleton(self._known.following),
+                pvalue.AsList(self._known.texts),
+            )
+        )
+
+
+def _order(read: _Read) -> int:
+    return read[0]
+
+
+class _Gather(WithVocabulary):
+    def __init__(self, vocabulary: VocabularyHandle, field: str, with_text: object):
+        super().__init__(vocabulary)
+        self._field, self._with_text = field, with_text is not None
+
+    def process(self, document: DocumentVersions) -> Iterator[tuple[int, _Read]]:
+        assert self._vocabulary is not None
+        before = self._vocabulary.ids_of(document.words)
+        value = document.fields.get(self._field) if self._field else None
+        for number, released in document.released.items():
+            if not released.aligned:
+                continue
+            after = self._vocabulary.ids_of(released.words)
+            known = np.flatnonzero((before != UNKNOWN) & (after != UNKNOWN))[:MOST_WORDS]
+            if len(known):
+                yield (
+                    number,
+                    _Read(
+                        hash_of(document.id),
+                        before[known].tolist(),
+                        after[known].tolist(),
+                        released.text if value is not None else "",
+                        None if value is None else str(value),
+                    ),
+                )
+
+
+class _Attack(WithVocabulary):
+    def __init__(
+        self,
+        vocabulary: VocabularyHandle,
+        language_model: LanguageModelHandle | None,
+        settings: list[Configuration],
+        asked: AskedFor,
+        field: str,
+    ):
+        super().__init__(vocabulary, language_model)
+        self._settings, self._asked, self._field = settings, asked, field
+
+    def setup(self) -> None:
+        super().setup()
+        assert self._vocabulary is not None
+        self._search = NeighborSearch(self._vocabulary)
+        self._opener = Opener(self._asked)
+
+    def process(
+        self,
+        numbered: tuple[int, list[_Read]],
+        counts: Any,
+        following: WordPairs,
+        public_texts: Sequence[Ids],
+    ) -> Iterator[tuple[int, Attack]]:
+        number, documents = numbered
+        prior = prior_from_counts("public text", counts[:-1])
+        public = Public(prior, WordPairs(*following), public_texts)
+        for attack in self._words(self._settings[number], number, documents, public):
+            yield number, attack
+        for attack in self._values(documents, public):
+            yield number, attack
+
+    def _words(
+        self, settings: Configuration, seed: int, documents: list[_Read], public: Public
+    ) -> Iterator[Attack]:
+        """What each attacker recovers of the words."""
+        search, prior = self._search, public.prior
+        texts = [np.array(document.original, np.int64) for document in documents]
+        released = [np.array(document.released, np.int64) for document in documents]
+        own = release_pieces(
+            settings, pieces(public.texts, TRAINING_WORDS), search, self._model, seed
+        )
+        channel = channel_of(settings, prior, search)
+        if channel is None:
+            originals = np.concatenate(own.originals)
+            channel = estimated_channel(originals, own.released, prior, search)
+        seen, sizes = np.concatenate(released), [len(text) for text in texts]
+        candidates = candidates_for(channel, seen)
+        columns = [
+            Column("believed", texts, released),
+            Column("context", texts, read_texts(candidates, texts, public.following)),
+        ]
+        attackers = self._opener.attackers(search.vocabulary, prior)
+        guesses = guess_released(seen, sizes, own, channel, public, attackers, search)
+        chances = blind(texts, prior)
+        for column in (*columns, *guesses.columns(texts)):
+            yield from _rows(column, prior.shares < RARE, chances)
+
+    def _values(self, documents: list[_Read], public: Public) -> Iterator[Attack]:
+        """How often an endpoint guesses a field of the corpus."""
+        assert self._vocabulary is not None
+        asking = self._opener.attackers(self._vocabulary, public.prior).asking
+        labelled = [document for document in documents if document.value is not None]
+        values = sorted({str(document.value) for document in labelled})
+        if asking is None or not 2 <= len(values) <= MOST_VALUES:
+            return
+        some = labelled[: asking.left]
+        guesses = guessed_values([document.text for document in some], values, asking)
+        answered = [
+            (document.value, guess)
+            for document, guess in zip(some, guesses, strict=True)
+            if guess is not None
+        ]
+        if answered:
+            right = sum(value == guess for value, guess in answered)
+            shares = [sum(value == each for value, _ in answered) for each in values]
+            yield Attack(
+                "asks an endpoint", "released text", f"the {len(values)} values",
+                f"{self._field} guessed", *count_interval(right, len(answered)),
+                max(shares) / len(answered), len(answered),
+            )  # fmt: skip
+
+
+_BY_NAME = {columns[0]: attacker for columns, attacker in ATTACKERS.items()}
+
+
+def _rows(column: Column, rare: Any, chances: dict[str, Any]) -> Iterator[Attack]:
+    """Of all words and of rare ones."""
+    name, originals, guesses = column
+    for measure, which, suffix in (
+        ("words recovered", np.ones(len(rare), bool), ""),
+        ("rare words recovered", rare, "_rare"),
+    ):
+        words = sum(int(which[text].sum()) for text in originals)
+        if words:
+            share = share_right(originals, guesses, which)
+            chance = chances[chance_of(name + suffix)].value
+            yield Attack(*_BY_NAME[name], measure, *share, chance, words)
