@@ -21,6 +21,7 @@ accuracies of ``bases.jsonl``.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -46,6 +47,7 @@ from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier.read_texts import Drawn, model_of, release_texts
 from dxbeam.analysis.measure.plan import Setting
 from dxbeam.analysis.measure.public_parameters import Known, read, with_reading
+from dxbeam.language.exponent import raised
 from dxbeam.language.model import language_model_of
 from dxbeam.language.sentences import sentence_ends
 from dxbeam.mechanisms.fluent import Fluent
@@ -74,6 +76,7 @@ class Bench:
         public = [each["text"] for each in texts_of(given.corpora, given.model)]
         sentences = [part for text in public for part in self._sentences(text)]
         model = language_model_of(sentences, vocabulary, given.order)
+        model = dataclasses.replace(model, numbers=raised(model.numbers, given.exponent))
         self.model = Known(given.model, public_model(model))
         runs = [
             part[part >= 0]
@@ -132,6 +135,7 @@ class Bench:
             "documents": given.documents,
             "model": given.model,
             "order": given.order,
+            "exponent": given.exponent,
             "mechanism": mechanism,
             "epsilon": epsilon,
         }
@@ -195,6 +199,7 @@ def main() -> None:
     parser.add_argument("--released", type=int, default=8_000)
     parser.add_argument("--model", default="movie_reviews")
     parser.add_argument("--order", type=int, default=3)
+    parser.add_argument("--exponent", type=float, default=1.0, help="of the model")
     parser.add_argument("--settings", nargs="+", required=True)
     given = parser.parse_args()
     bench = Bench(given)

@@ -216,13 +216,7 @@ def _seen(watched: _Run, settings: Settings, taken: float, counted: int) -> dict
         "epsilon spent": ledger.spent(entries, "raw")[0],
         "seconds": round(taken),
         "messages a second": round(messages / taken),
-        "messages a second in the second half": round(
-            processes.rate(messages * 6 // 10, messages), 1
-        ),
-        "processor ms a message": {
-            kind: round(1000 * seconds / released.published, 3)
-            for kind, seconds in sorted(processes.seconds.items())
-        },
+        "rates undisturbed": processes.rates(messages * 6 // 10, messages),
         "MiB for 100,000 messages more": processes.slopes(messages * 6 // 10, messages),
         "files searched": len(traces.searched),
         "checkpoints searched": sum("/chk-" in name for name in traces.searched),

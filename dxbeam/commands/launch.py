@@ -23,7 +23,12 @@ from apache_beam.options.pipeline_options import (
 
 from dxbeam import stopping
 from dxbeam.commands import console, progress_line
-from dxbeam.commands.flags.run import LARGE_CORPUS, ProcessOptions, SearchOptions
+from dxbeam.commands.flags.run import (
+    LARGE_CORPUS,
+    LARGE_DOCUMENT,
+    ProcessOptions,
+    SearchOptions,
+)
 from dxbeam.commands.options import LOCAL_RUNNER, cores, use_processes
 from dxbeam.commands.progress_line import ProgressLine
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
@@ -66,6 +71,11 @@ def local_workers(options: PipelineOptions) -> int | None:
     if options.view_as(StandardOptions).runner != LOCAL_RUNNER:
         return None
     return int(options.view_as(ProcessOptions).local_processes or 1)
+
+
+def divide_above(options: PipelineOptions) -> int | None:
+    """Characters from which on a document is divided among workers; None where there is one."""
+    return None if local_workers(options) == 1 else LARGE_DOCUMENT
 
 
 def search_threads(options: PipelineOptions) -> int:

@@ -27,12 +27,22 @@ from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.backends.choose_backend import AUTO, check_name
 from dxbeam.text.candidates import CANDIDATES
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.parts.divided import Part
 from dxbeam.text.public.public_model import with_model
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.exceptions import WithExceptionHandling
+from dxbeam.transforms.long_documents.divided import SanitizeParts
 from dxbeam.transforms.reading.corpus_digest import AddTags
 from dxbeam.transforms.reading.sources import REJECTED, repeated_ids
-from dxbeam.transforms.sanitize_rows import TAGS, TALLIES, SanitizeDoFn, Unchanged
+from dxbeam.transforms.sanitize_rows import (
+    PARTS,
+    TAGS,
+    TALLIES,
+    WHOLES,
+    SanitizeDoFn,
+    Unchanged,
+    Whole,
+)
 from dxbeam.transforms.secret_key import kept_key, key_fingerprint, layout_key_of, obtain_secret_key
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
@@ -94,6 +104,9 @@ class SanitizeDocuments(beam.PTransform):
         some engines do not hold a stream back until what is broadcast has arrived.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
         are not compared, and no row has to wait for another.
+      divide_above: documents of more characters are divided among workers and put together again,
+        to the same bytes; for bounded input in the global window only. None to divide none, and
+        those are not divided that are released as bags or with ``candidates``.
 
     Takes a PCollection of rows (``beam.Row`` or a NamedTuple), returns ``SanitizedDocuments``.
 
@@ -113,6 +126,7 @@ class SanitizeDocuments(beam.PTransform):
         search_threads: int = 1,
         digest_corpus: bool = False,
         unique_ids: bool = False,
+        divide_above: int | None = None,
         backend: str = AUTO,
         level: str | None = None,
         language_model: str | LanguageModelHandle | None = None,
@@ -139,6 +153,7 @@ class SanitizeDocuments(beam.PTransform):
             )
         self._broadcast = broadcast
         self._unique_ids = unique_ids
+        self._divide_above = divide_above
         self._digest_corpus = digest_corpus
         if not isinstance(vocabulary, VocabularyHandle):
             vocabulary = artifact.handle(vocabulary)
@@ -178,6 +193,7 @@ class SanitizeDocuments(beam.PTransform):
             # steps that are not would keep Beam from giving a lost worker up.
             secret_key = None
             handle, model, key = self._handle, self._language_model, kept_key(str(self._key_uri))
+        divides = self._divide_above and documents.is_bounded and documents.windowing.is_default()
         sanitize = SanitizeDoFn(
             self._configuration,
             self._keep_fields,
@@ -187,6 +203,7 @@ class SanitizeDocuments(beam.PTransform):
             self._backend,
             self._level,
             self._candidates,
+            self._divide_above if divides else None,
         )
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize,
@@ -194,18 +211,27 @@ class SanitizeDocuments(beam.PTransform):
             handle,
             {} if self._unique_ids else repeated_ids(documents),
             model,
-        ).with_outputs(REJECTED, TALLIES, TAGS, main="documents")
+        ).with_outputs(REJECTED, TALLIES, TAGS, PARTS, WHOLES, main="documents")
         row_type = self._row_type(documents.element_type)
         results["documents"].element_type = row_type
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
         results[TAGS].element_type = bytes
         corpus_digest = results[TAGS] | "DigestCorpus" >> AddTags() if self._digest_corpus else None
+        documents, tallies = results["documents"], results[TALLIES]
+        if divides:
+            results[PARTS].element_type = typehints.Tuple[str, int, Part]
+            results[WHOLES].element_type = typehints.Tuple[bytes, Whole]
+            joined = (results[PARTS], results[WHOLES]) | "SanitizeParts" >> SanitizeParts(
+                sanitize, (key, handle, model), row_type
+            )
+            documents = (documents, joined.documents) | "AllDocuments" >> beam.Flatten()
+            tallies = (tallies, joined.tallies) | "AllTallies" >> beam.Flatten()
         return SanitizedDocuments(
-            documents=results["documents"]
+            documents=documents
             | "PassDocuments" >> beam.ParDo(Unchanged()).with_output_types(row_type),
             rejected=results[REJECTED],
-            tallies=results[TALLIES]
+            tallies=tallies
             | "PassTallies"
             >> beam.ParDo(Unchanged()).with_output_types(typehints.Tuple[str, Tally]),
             key_fingerprint=key_fingerprint(secret_key) if self._broadcast else None,
