@@ -45,7 +45,7 @@ from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
-from dxbeam.text.decoding.decoder import Decoder
+from dxbeam.text.decoding.decoder import RULE, Decoder
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tokenization import split, words
 
@@ -178,9 +178,9 @@ class Bench:
             resampling = RankResampling(RANK_C) if reader == "rank_c" else None
             return Sanitizer(self.search, Configuration(made, resampling), KEY)
         kind, _, loss = reader.partition("_")
-        candidates = {} if self.given.candidates is None else {
-            "candidates": self.given.candidates}  # fmt: skip
-        decoder = Decoder(kind, loss or "word", model=self.model.digest, **candidates)
+        sizes = {"candidates": self.given.candidates, "kept": self.given.kept}
+        chosen = {name: size for name, size in sizes.items() if size is not None}
+        decoder = Decoder(kind, loss or "word", model=self.model.digest, **chosen)
         return Sanitizer(self.search, Configuration(made, decoder=decoder), KEY, self.model)
 
     def row(self, mechanism: str, epsilon: float, reader: str) -> dict[str, Any]:
@@ -216,6 +216,8 @@ class Bench:
             "model": "+".join(given.model),
             "order": given.order,
             "candidates": given.candidates,
+            "kept": given.kept,
+            "rule": RULE,
             "judge": "+".join(given.judge),
             "mechanism": mechanism,
             "epsilon": epsilon,
@@ -290,6 +292,7 @@ def main() -> None:
     parser.add_argument("--model", nargs="+", default=["movie_reviews"])
     parser.add_argument("--order", type=int, default=2)
     parser.add_argument("--candidates", type=int)
+    parser.add_argument("--kept", type=int)
     parser.add_argument("--judge", nargs="+", default=["brown"])
     parser.add_argument("--rare_by", nargs="+", default=["movie_reviews"])
     parser.add_argument("--settings", nargs="+", default=SETTINGS.split())

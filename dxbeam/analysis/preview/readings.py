@@ -25,6 +25,7 @@ from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.decoding.decoder import CONTEXT, NEAREST, PRIOR, Decoder
+from dxbeam.text.decoding.likeliest import likeliest
 from dxbeam.text.decoding.losses import most_probable
 from dxbeam.text.decoding.reader import observations
 from dxbeam.text.decoding.reading import by_frequency, in_context
@@ -165,8 +166,13 @@ def _decoded(
     for epsilon in draws.grid:
         mechanism = at(draws.mechanism, epsilon)
         seen = observations(mechanism, search, model, decoder, threads)
-        likelihoods = seen.likelihoods(seen.observe(ids, random))
-        posteriors = by_frequency(likelihoods, model), in_context(likelihoods, breaks, model)
+        observed = seen.observe(ids, random)
+        candidates = seen.candidates(observed)
+        kept = likeliest(candidates, breaks, model, decoder.kept)
+        posteriors = (
+            by_frequency(seen.likelihoods(observed, candidates), model),
+            in_context(seen.likelihoods(observed, kept), breaks, model),
+        )
         decoded.append([most_probable(posterior) for posterior in posteriors])
     by_decoder = np.moveaxis(np.array(decoded), 0, 2)
     for kind, released in zip((PRIOR, CONTEXT), by_decoder, strict=True):
