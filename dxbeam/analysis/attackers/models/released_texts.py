@@ -130,7 +130,7 @@ class Guesses(NamedTuple):
 def guess_released(
     released: Ids,
     sizes: Sequence[int],
-    own: Pairs,
+    rehearsed: Pairs,
     channel: Channel | None,
     public: Public,
     attackers: Attackers,
@@ -141,7 +141,7 @@ def guess_released(
     Args:
       released: int64 [T], the released words, one text after the other.
       sizes: how many words each text has.
-      own: what the attackers have released themselves.
+      rehearsed: what the attackers have released themselves.
       channel: of single words; None to estimate it from their pairs.
       public: what they know.
       attackers: who attacks.
@@ -151,14 +151,14 @@ def guess_released(
       ConfigurationError: PyTorch is not installed, and a network is to be trained.
     """
     if channel is None:
-        originals = np.concatenate(own.originals)
-        channel = estimated_channel(originals, own.released, public.prior, search)
+        originals = np.concatenate(rehearsed.originals)
+        channel = estimated_channel(originals, rehearsed.released, public.prior, search)
     learned = model = masked = None
     if attackers.learned:
-        learned = learn_released(own, channel, public, search).guesses(released, sizes)
+        learned = learn_released(rehearsed, channel, public, search).guesses(released, sizes)
     if attackers.model is not None:
         brought, texts = attackers.model, np.split(released, np.cumsum(sizes)[:-1])
-        tried = own.first(PUBLIC_WORDS)
+        tried = rehearsed.first(PUBLIC_WORDS)
         weight = best_weight(
             tried.originals,
             judged(
@@ -172,7 +172,7 @@ def guess_released(
         model, masked = read.guesses(weight), by_masks(texts, brought)
     asked = None
     if attackers.asking is not None:
-        asked = _asked(released, sizes, own, attackers.asking, search)
+        asked = _asked(released, sizes, rehearsed, attackers.asking, search)
     return Guesses(learned, model, masked, asked)
 
 
@@ -216,13 +216,15 @@ class Trained(NamedTuple):
         return self.model.guesses(read)
 
 
-def learn_released(own: Pairs, channel: Channel, public: Public, search: NeighborSearch) -> Trained:
+def learn_released(
+    rehearsed: Pairs, channel: Channel, public: Public, search: NeighborSearch
+) -> Trained:
     """Learns from what was released of public text; arguments as ``guess_released``."""
 
     def candidates(seen: Ids | Floats) -> Candidates:
         return candidates_for(channel, np.asarray(seen, np.int64))
 
-    return learn_from(own.originals, own.released, candidates, public, search)
+    return learn_from(rehearsed.originals, rehearsed.released, candidates, public, search)
 
 
 def learn_from(
