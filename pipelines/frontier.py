@@ -39,6 +39,7 @@ from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
+from dxbeam.commands.console import counted
 from dxbeam.commands.flags.evaluating import EvaluateOptions
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
@@ -138,7 +139,7 @@ def measure_frontier(argv: Sequence[str]) -> None:
     started = time.monotonic()
     launch.run(pipeline)
     print(
-        f"Attacked {len(job.question.mechanisms)} mechanisms in "
+        f"Attacked {counted(len(job.question.mechanisms), 'mechanism')} in "
         f"{duration(time.monotonic() - started)}. Report: {storage.join(output, PAGE)}"
     )
 

@@ -31,6 +31,7 @@ from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
+from dxbeam.commands.console import counted
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import MEASURE, SanitizeOptions
@@ -110,7 +111,7 @@ def measure_settings(argv: Sequence[str]) -> None:
     started = time.monotonic()
     launch.run(pipeline)
     print(
-        f"Measured {len(job.question.mechanisms)} mechanisms in "
+        f"Measured {counted(len(job.question.mechanisms), 'mechanism')} in "
         f"{time.monotonic() - started:.0f} seconds. Report: {storage.join(output, REPORT)}"
     )
 
