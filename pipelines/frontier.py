@@ -29,7 +29,6 @@ are and what they know: docs/guides/attackers.md.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -136,11 +135,10 @@ def measure_frontier(argv: Sequence[str]) -> None:
         return
     for sentence in cost_of_attackers(job):
         print(sentence)
-    started = time.monotonic()
-    launch.run(pipeline)
+    seconds = launch.run(pipeline)
     print(
         f"Attacked {counted(len(job.question.mechanisms), 'mechanism')} in "
-        f"{duration(time.monotonic() - started)}. Report: {storage.join(output, PAGE)}"
+        f"{duration(seconds)}. Report: {storage.join(output, PAGE)}"
     )
 
 
