@@ -84,13 +84,19 @@ class Column(NamedTuple):
 
     Attributes:
       name: of the column.
-      originals: of the texts that it read.
-      guesses: of the same texts.
+      originals: the texts.
+      guesses: for each of them; None for one that it could not read.
     """
 
     name: str
     originals: Sequence[Ids]
-    guesses: Sequence[Ids]
+    guesses: Sequence[Ids | None]
+
+    def read(self) -> tuple[list[int], list[Ids], list[Ids]]:
+        """Which texts it read, their originals and its guesses."""
+        which = [number for number, guess in enumerate(self.guesses) if guess is not None]
+        guesses = [guess for guess in self.guesses if guess is not None]
+        return which, [self.originals[number] for number in which], guesses
 
 
 class Guesses(NamedTuple):
@@ -118,10 +124,7 @@ class Guesses(NamedTuple):
             for count in GUESSES:
                 yield Column(f"masked_{count}", originals, among(originals, self.masked, count))
         if self.asked is not None:
-            both = zip(originals, self.asked, strict=True)
-            answered = [(text, guess) for text, guess in both if guess is not None]
-            if answered:
-                yield Column("endpoint", *map(list, zip(*answered, strict=True)))
+            yield Column("endpoint", originals, self.asked)
 
 
 def guess_released(
