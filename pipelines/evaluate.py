@@ -26,7 +26,6 @@ to some hundred thousand documents.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 
@@ -44,7 +43,10 @@ from dxbeam.text.public.function_words import ENGLISH
 from dxbeam.transforms.reading.corpus_digest import CompareCorpus
 from dxbeam.transforms.reading.paired_release import PairWithReleases
 
-try:
+with launch.needing(
+    "evaluating needs sacrebleu, rouge-score, scikit-learn and what measuring needs; install them",
+    "evaluate",
+):
     from dxbeam.analysis.evaluate.job import (
         EvaluateJob,
         attack_texts,
@@ -60,11 +62,6 @@ try:
     from dxbeam.analysis.evaluate.transform import Classify, ScoreDocuments
     from dxbeam.analysis.exposure.transform import CountSurvivors, FindAgain
     from dxbeam.analysis.pages.page import REPORT
-except ImportError:
-    sys.exit(
-        "dxbeam: evaluating needs sacrebleu, rouge-score, scikit-learn and what measuring needs; "
-        "install them with: pip install 'dxbeam[evaluate]'"
-    )
 
 
 def build(job: EvaluateJob) -> beam.Pipeline:

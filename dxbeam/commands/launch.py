@@ -175,6 +175,20 @@ def run(pipeline: beam.Pipeline) -> None:
         progress_line.end()
 
 
+@contextlib.contextmanager
+def needing(packages: str, extra: str) -> Iterator[None]:
+    """Ends the program where a block cannot import what its command needs.
+
+    Args:
+      packages: a sentence on what that is.
+      extra: the extra of dxbeam that installs it.
+    """
+    try:
+        yield
+    except ImportError:
+        sys.exit(f"dxbeam: {packages} with: pip install 'dxbeam[{extra}]'")
+
+
 def naming_flags(launcher: Launcher) -> Launcher:
     """A launcher whose errors name flags, --key_uri, where the library names `key_uri`."""
 

@@ -29,8 +29,14 @@ RECORDS: list[dict[str, Any] | bytes] = [
     {"id": f"d{i}", "text": text, "label": f"l{i % 2}"} for i, text in enumerate(tiny.texts(12))
 ]
 
+NOT_FITTING = ("do not fit", "'vocabulary' is not")
 SELF = "not checked Whether release.json itself was edited"
 FOLLOWS = "Whether the guarantee follows from the configuration"
+
+
+def _set(part: str, **values: object) -> Callable[[Any, dict[str, Any]], None]:
+    """Changes a part of the contents of release.json."""
+    return lambda _, contents: contents[part].update(values)
 
 
 class Made(NamedTuple):
@@ -279,12 +285,7 @@ ALTERATIONS: dict[str, tuple[str, Alteration, str, str]] = {
         "vocabulary's size",
         "'vocabulary' is not the vocabulary that is given",
     ),
-    "another vocabulary": (
-        "lines",
-        lambda _, c: c["vocabulary"].update(digest="0" * 64),
-        "do not fit",
-        "'vocabulary' is not",
-    ),
+    "another vocabulary": ("lines", _set("vocabulary", digest="0" * 64), *NOT_FITTING),
     "another vocabulary, digested": (
         "weights",
         lambda _, c: (c["vocabulary"].update(digest="0" * 64), _again(c)),
@@ -298,12 +299,7 @@ ALTERATIONS: dict[str, tuple[str, Alteration, str, str]] = {
         "'key' must hold",
         "SHA-256",
     ),
-    "the key's fingerprint": (
-        "lines",
-        lambda _, c: c["key"].update(fingerprint="0" * 16),
-        SELF,
-        "'key' is not what",
-    ),
+    "the fingerprint": ("lines", _set("key", fingerprint="0" * 16), SELF, "'key' is not what"),
     "context": (
         "lines",
         lambda _, c: c["in_context"][0].update(exponent=0.1),

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from dxbeam.analysis.measure.word_sample import BY_FREQUENCY, UNIFORM
@@ -33,9 +32,7 @@ FLAGS = [
 
 
 def _calibrated(uri: str, output: Path, *flags: str) -> list[dict[str, Any]]:
-    calibrate([f"--vocabulary={uri}", f"--output={output}", *(flags or FLAGS)])
-    rows: list[dict[str, Any]] = pq.read_table(output / "calibration.parquet").to_pylist()
-    return rows
+    return tiny.table_of(calibrate, uri, output, "calibration.parquet", *(flags or FLAGS))
 
 
 @pytest.fixture(scope="module")

@@ -35,9 +35,7 @@ FLAGS = [
 
 
 def _measured(uri: str, output: Path, *flags: str) -> list[dict[str, Any]]:
-    measure_frontier([f"--vocabulary={uri}", f"--output={output}", *FLAGS, *flags])
-    rows: list[dict[str, Any]] = pq.read_table(output / "frontier.parquet").to_pylist()
-    return rows
+    return tiny.table_of(measure_frontier, uri, output, "frontier.parquet", *FLAGS, *flags)
 
 
 @pytest.fixture(scope="module")

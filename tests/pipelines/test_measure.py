@@ -34,9 +34,7 @@ FLAGS = [
 
 
 def _measured(uri: str, output: Path, *flags: str) -> list[dict[str, Any]]:
-    measure_settings([f"--vocabulary={uri}", f"--output={output}", *(flags or FLAGS)])
-    rows: list[dict[str, Any]] = pq.read_table(output / "proportions.parquet").to_pylist()
-    return rows
+    return tiny.table_of(measure_settings, uri, output, "proportions.parquet", *(flags or FLAGS))
 
 
 @pytest.fixture(scope="module")

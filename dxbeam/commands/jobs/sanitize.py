@@ -272,8 +272,9 @@ def _repairs(release: dict[str, Any]) -> str:
     """A line on what became of the texts that a language model was to repair, if there was one."""
     if "post_processing" not in release:
         return ""
-    made = release["post_processing"]["grammar_repair"]
+    texts = release["post_processing"]["grammar_repair"]
     return (
-        f"The language model {made['model']} repaired {made['repaired']:,} texts; of those that it "
-        f"did not, {made['kept']:,} were released as they were and {made['withheld']:,} withheld\n"
+        f"The language model {texts['model']} repaired {texts['repaired']:,} texts; of those that "
+        f"it did not, {texts['kept']:,} were released as they were and {texts['withheld']:,} "
+        "withheld\n"
     )
