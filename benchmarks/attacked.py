@@ -21,14 +21,14 @@ accuracies of ``bases.jsonl``.
 from __future__ import annotations
 
 import argparse
-import json
+import dataclasses
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.decoding import measured_where, private_corpus, texts_of
+from benchmarks.rows import arguments, keep, kept
 from dxbeam.analysis.attackers.channel import Channel
 from dxbeam.analysis.attackers.context import (
     CANDIDATES,
@@ -47,6 +47,7 @@ from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier.read_texts import Drawn, model_of, release_texts
 from dxbeam.analysis.measure.plan import Setting
 from dxbeam.analysis.measure.public_parameters import Known, read, with_reading
+from dxbeam.language.exponent import raised
 from dxbeam.language.model import language_model_of
 from dxbeam.language.sentences import sentence_ends
 from dxbeam.mechanisms.fluent import Fluent
@@ -75,6 +76,7 @@ class Bench:
         public = [each["text"] for each in texts_of(given.corpora, given.model)]
         sentences = [part for text in public for part in self._sentences(text)]
         model = language_model_of(sentences, vocabulary, given.order)
+        model = dataclasses.replace(model, numbers=raised(model.numbers, given.exponent))
         self.model = Known(given.model, public_model(model))
         runs = [
             part[part >= 0]
@@ -133,6 +135,7 @@ class Bench:
             "documents": given.documents,
             "model": given.model,
             "order": given.order,
+            "exponent": given.exponent,
             "mechanism": mechanism,
             "epsilon": epsilon,
         }
@@ -192,32 +195,21 @@ def wanted(given: argparse.Namespace) -> Iterator[tuple[str, float]]:
 
 def main() -> None:
     """Computes the rows that are missing."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--vocabulary", required=True)
-    parser.add_argument("--corpora", type=Path, required=True)
-    parser.add_argument("--private", default="mr_sentence_polarity")
+    parser = arguments(__doc__, documents=1_000)
     parser.add_argument("--released", type=int, default=8_000)
-    parser.add_argument("--documents", type=int, default=1_000)
     parser.add_argument("--model", default="movie_reviews")
     parser.add_argument("--order", type=int, default=3)
+    parser.add_argument("--exponent", type=float, default=1.0, help="of the model")
     parser.add_argument("--settings", nargs="+", required=True)
-    parser.add_argument("--output", type=Path, required=True)
     given = parser.parse_args()
     bench = Bench(given)
-    rows = (
-        [json.loads(line) for line in given.output.read_text().splitlines()]
-        if given.output.exists()
-        else []
-    )
+    rows = kept(given.output)
     for one in wanted(given):
         key = bench.key(*one)
         if any(key.items() <= row.items() for row in rows):
             continue
         row = bench.row(*one)
-        with given.output.open("a") as file:
-            file.write(json.dumps(row) + "\n")
+        keep(given.output, row)
         shares = {name: round(row[name][0], 3) for name in row if isinstance(row[name], tuple)}
         print(*one, shares, flush=True)
 

@@ -21,11 +21,19 @@ _CHUNK = 1 << 22
 
 
 class Sample(NamedTuple):
-    """What a moment looked like: released messages, seconds, and MiB of each kind of process."""
+    """What a moment looked like.
+
+    Attributes:
+      messages: how many were released by then.
+      seconds: since the start.
+      mebibytes: of memory, of each kind of process.
+      spent: processor seconds so far, of each kind of process.
+    """
 
     messages: int
     seconds: float
     mebibytes: dict[str, float]
+    spent: dict[str, float]
 
 
 class Processes:
@@ -33,7 +41,7 @@ class Processes:
 
     def __init__(self) -> None:
         self.samples: list[Sample] = []
-        self.seconds: dict[str, float] = defaultdict(float)
+        self._seconds: dict[str, float] = defaultdict(float)
         self._spent: dict[int, float] = {}
         self._start = time.monotonic()
 
@@ -53,9 +61,11 @@ class Processes:
             kind = kind if comm == "java" else "workers"
             resident[kind] += int(fields[21]) * _PAGE / 2**20
             spent = (int(fields[11]) + int(fields[12])) / _TICKS
-            self.seconds[kind] += spent - self._spent.get(process, 0.0)
+            self._seconds[kind] += spent - self._spent.get(process, 0.0)
             self._spent[process] = spent
-        self.samples.append(Sample(messages, time.monotonic() - self._start, dict(resident)))
+        self.samples.append(
+            Sample(messages, time.monotonic() - self._start, dict(resident), dict(self._seconds))
+        )
 
     def slopes(self, first: int, last: int) -> dict[str, str]:
         """MiB for 100,000 messages more, with 95 % intervals, by kind of process.
@@ -71,14 +81,27 @@ class Processes:
         kinds = {kind for sample in samples for kind in sample.mebibytes}
         return {kind: _slope(samples, kind, first, last) for kind in sorted(kinds)}
 
-    def rate(self, first: int, last: int) -> float:
-        """Messages a second between two numbers of released messages."""
+    def rates(self, first: int, last: int) -> dict[str, float]:
+        """Messages a second, and processor milliseconds a message of each kind of process.
+
+        Args:
+          first: of the messages that are looked at.
+          last: of them.
+        """
         samples = [sample for sample in self.samples if first <= sample.messages <= last]
-        if len(samples) < 2 or samples[-1].seconds == samples[0].seconds:
-            return float("nan")
-        return (samples[-1].messages - samples[0].messages) / (
-            samples[-1].seconds - samples[0].seconds
-        )
+        if len(samples) < 2 or samples[-1].messages == samples[0].messages:
+            return {}
+        start, end = samples[0], samples[-1]
+        messages = end.messages - start.messages
+        return {
+            "messages a second": round(messages / (end.seconds - start.seconds), 1),
+            **{
+                f"ms of {kind} a message": round(
+                    1000 * (seconds - start.spent.get(kind, 0.0)) / messages, 3
+                )
+                for kind, seconds in sorted(end.spent.items())
+            },
+        }
 
 
 def _slope(samples: list[Sample], kind: str, first: int, last: int) -> str:
@@ -169,13 +192,15 @@ class Traces:
     def search(self) -> None:
         """Looks into every file that is there now, checkpoints among them."""
         private = [path for pattern in self._private for path in self._folder.glob(pattern)]
-        for path in self._folder.rglob("*"):
-            if path.is_file() and not any(path.is_relative_to(each) for each in private):
+        for folder, _, files in os.walk(self._folder):  # passes over what is deleted meanwhile
+            if any(Path(folder).is_relative_to(each) for each in private):
+                continue
+            for path in (Path(folder) / file for file in files):
                 name = str(path.relative_to(self._folder))
-                self.searched.add(name)
                 with suppress(FileNotFoundError):
                     if _contains(path, self._canary):
                         self.files.add(name)
+                    self.searched.add(name)
 
 
 def _contains(path: Path, canary: bytes) -> bool:

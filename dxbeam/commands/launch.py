@@ -8,6 +8,7 @@ import logging
 import re
 import shutil
 import sys
+import time
 import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,12 @@ from apache_beam.options.pipeline_options import (
 
 from dxbeam import stopping
 from dxbeam.commands import console, progress_line
-from dxbeam.commands.flags.run import LARGE_CORPUS, ProcessOptions, SearchOptions
+from dxbeam.commands.flags.run import (
+    LARGE_CORPUS,
+    LARGE_DOCUMENT,
+    ProcessOptions,
+    SearchOptions,
+)
 from dxbeam.commands.options import LOCAL_RUNNER, cores, use_processes
 from dxbeam.commands.progress_line import ProgressLine
 from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
@@ -66,6 +72,11 @@ def local_workers(options: PipelineOptions) -> int | None:
     if options.view_as(StandardOptions).runner != LOCAL_RUNNER:
         return None
     return int(options.view_as(ProcessOptions).local_processes or 1)
+
+
+def divide_above(options: PipelineOptions) -> int | None:
+    """Characters from which on a document is divided among workers; None where there is one."""
+    return None if local_workers(options) == 1 else LARGE_DOCUMENT
 
 
 def search_threads(options: PipelineOptions) -> int:
@@ -134,13 +145,13 @@ def releasing(release: Run) -> Iterator[Run]:
     stopping.ended()
 
 
-def run(pipeline: beam.Pipeline) -> None:
-    """Runs to the end.
+def run(pipeline: beam.Pipeline) -> float:
+    """Runs to the end, and says in how many seconds.
 
     Raises:
       DxbeamError: what a worker refused to do, or the place to write to is full.
     """
-    result = None
+    result, started = None, time.monotonic()
     try:
         result = pipeline.run()
         with stopping.cancelled_by(result.cancel):
@@ -163,6 +174,21 @@ def run(pipeline: beam.Pipeline) -> None:
         raise
     finally:
         progress_line.end()
+    return time.monotonic() - started
+
+
+@contextlib.contextmanager
+def needing(packages: str, extra: str) -> Iterator[None]:
+    """Ends the program where a block cannot import what its command needs.
+
+    Args:
+      packages: a sentence on what that is.
+      extra: the extra of dxbeam that installs it.
+    """
+    try:
+        yield
+    except ImportError:
+        sys.exit(f"dxbeam: {packages} with: pip install 'dxbeam[{extra}]'")
 
 
 def naming_flags(launcher: Launcher) -> Launcher:

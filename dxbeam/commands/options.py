@@ -7,12 +7,14 @@ Beam drops a flag it does not know with a warning, so a misspelt --epsilom would
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
 from typing import NoReturn
 
 from apache_beam.options.pipeline_options import (
     DirectOptions,
     PipelineOptions,
+    PrismRunnerOptions,
     StandardOptions,
     _BeamArgumentParser,
 )
@@ -98,6 +100,7 @@ def parse(argv: Sequence[str], command: Command, manual: str) -> PipelineOptions
     parsed = RunOptions(written)
     if parsed.view_as(StandardOptions).runner is None:
         parsed.view_as(StandardOptions).runner = LOCAL_RUNNER
+    _find_prism(parsed)
     _check_runner(parsed)
     _settle_processes(parsed, {known[flag.name].dest for flag in chosen})
     return parsed
@@ -145,6 +148,13 @@ def _refuse_unknown_places(flags: list[GivenFlag], known: KnownFlags) -> None:
                 f"{flag.name}: there is no file system here for paths that begin so; use a "
                 "local path, gs:// or s3://, or install what apache-beam needs for it"
             )
+
+
+def _find_prism(options: PipelineOptions) -> None:
+    """Uses the program ``prism`` on the PATH; Beam would fetch one from the net."""
+    prism = options.view_as(PrismRunnerOptions)
+    if options.view_as(StandardOptions).runner == "PrismRunner" and not prism.prism_location:
+        prism.prism_location = shutil.which("prism")
 
 
 def _check_runner(options: PipelineOptions) -> None:

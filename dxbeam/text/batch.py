@@ -6,23 +6,20 @@ one efficient search. Which words share a search has no influence on what is rel
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from operator import add
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dxbeam.documents import Document, Rejected
-from dxbeam.space.search.neighbors import Ids, NeighborSearch, is_known
+from dxbeam.space.search.neighbors import Ids, is_known
 from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.candidates import Candidate, written
-from dxbeam.text.configuration import Configuration
-from dxbeam.text.decoding.pieces import CUT, FOLLOWS, OVERLAP, Breaks
-from dxbeam.text.decoding.reader import Window, breaks_of, windows
+from dxbeam.text.decoding.pieces import Breaks
+from dxbeam.text.parts.draft import Draft, Read, ReleasesWords, windows_of, words_in_order
 from dxbeam.text.tally import Tally
 
 MASK = "<unk>"
@@ -54,75 +51,6 @@ def rejected(where: str, reason: str) -> Sanitized:
     return Sanitized(None, Tally(), rejected=Rejected(where, reason))
 
 
-class ReleasesWords(Protocol):
-    """What a batch needs of a ``Sanitizer``, whose methods say what they do."""
-
-    configuration: Configuration
-    search: NeighborSearch
-    shows: int
-
-    @property
-    def reads_context(self) -> bool: ...  # noqa: D102
-    @property
-    def reads_released(self) -> bool: ...  # noqa: D102
-    def document_key(self, document: Document) -> bytes: ...  # noqa: D102
-    def written(self, text: str) -> str: ...  # noqa: D102
-    def release(  # noqa: D102
-        self,
-        keys: Iterable[tuple[bytes, int, int]],
-        ids: Ids,
-        breaks: Breaks | None = None,
-    ) -> Ids: ...
-    def release_and_show(  # noqa: D102
-        self,
-        keys: Iterable[tuple[bytes, int, int]],
-        ids: Ids,
-        breaks: Breaks | None = None,
-    ) -> tuple[Ids, list[list[Candidate]]]: ...
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class _Draft:
-    """A document whose words are not all released yet: its key, its new text, its counts.
-
-    It has no repr, as that would show the key and the text.
-
-    Attributes:
-      document: the original.
-      key: the document key, from which its noise is drawn.
-      bag: the words released so far, where the configuration releases bags; else None.
-      text: the text written so far, where the order of words is kept.
-      released: how many words were released so far.
-      unprotected: how many words outside the vocabulary were masked, dropped or kept.
-      counts: released words by outcome: original, close, distant, unknown.
-      fillers: unknown words that fill up a bag.
-      omitted: words that are in no bag: stop words, and those that were not drawn.
-      detected: placeholders of what was recognised.
-      end: what follows the last word.
-      candidates: of the words released so far, where they are shown.
-    """
-
-    document: Document
-    key: bytes
-    bag: list[str] | None = None
-    text: io.StringIO = field(default_factory=io.StringIO)
-    released: int = 0
-    unprotected: int = 0
-    counts: list[int] = field(default_factory=lambda: [0] * 4)
-    fillers: int = 0
-    omitted: int = 0
-    detected: int = 0
-    end: str = ""
-    candidates: list[list[Candidate]] = field(default_factory=list)
-
-
-class _Read(NamedTuple):
-    """A part of a document that is decoded together, and where sentences start in it."""
-
-    window: Window
-    breaks: Breaks
-
-
 class Batch:
     """Collects documents until they hold enough words for a search, and returns them in order.
 
@@ -131,7 +59,7 @@ class Batch:
 
     def __init__(self, sanitizer: ReleasesWords):
         self._sanitizer = sanitizer
-        self._unfinished: list[_Draft] = []  # in order; the last may wait for more words
+        self._unfinished: list[Draft] = []  # in order; the last may wait for more words
         self._done: list[Sanitized] = []
         self._characters = 0
         self._clear_words()
@@ -139,8 +67,8 @@ class Batch:
     def _clear_words(self) -> None:
         self._gaps: list[str] = []
         self._ids: list[int] = []
-        self._runs: list[tuple[_Draft, int]] = []  # document, number of its words
-        self._reads: list[_Read] = []  # where words are decoded together
+        self._runs: list[tuple[Draft, int]] = []  # document, number of its words
+        self._reads: list[Read] = []  # where words are decoded together
         self._shown: list[list[Candidate]] = []  # of the words that are being released
 
     def is_of(self, sanitizer: ReleasesWords) -> bool:
@@ -150,10 +78,10 @@ class Batch:
     def add(self, document: Document) -> bytes:
         """Adds a document that ``document_problem`` has nothing against; the document's key."""
         bag = self._sanitizer.configuration.bag
-        draft = _Draft(document, self._sanitizer.document_key(document), [] if bag else None)
+        draft = Draft(document, self._sanitizer.document_key(document), [] if bag else None)
         self._unfinished.append(draft)
         self._characters += len(document.text)
-        parts = self._drawn(draft, bag) if bag else self._in_order(draft)
+        parts = self._drawn(draft, bag) if bag else words_in_order(self._sanitizer, draft)
         if self._sanitizer.reads_context or self._sanitizer.reads_released:
             self._collect_windows(draft, parts)
         else:
@@ -165,7 +93,44 @@ class Batch:
             self._finish()
         return draft.key
 
-    def _collect(self, draft: _Draft, gaps: list[str], ids: list[int]) -> None:
+    def add_part(
+        self,
+        key: bytes,
+        first: int,
+        parts: Iterable[tuple[list[str], list[int], Read | None]],
+        unprotected: int,
+        detected: int,
+        end: str,
+    ) -> None:
+        """Adds a part of a document, which comes back as a document that is not yet ``written``.
+
+        Args:
+          key: the key of the whole document.
+          first: position of its first word in the whole document.
+          parts: what is before the words, their ids, and how they are read together.
+          unprotected: how many words were masked, dropped or kept.
+          detected: how many placeholders there are.
+          end: what follows the last word.
+        """
+        draft = Draft(
+            Document("", ""),
+            key,
+            released=first,
+            unprotected=unprotected,
+            detected=detected,
+            end=end,
+            is_part=True,
+        )
+        self._unfinished.append(draft)
+        for gaps, ids, read in parts:
+            if read is None:
+                self._collect(draft, gaps, ids)
+            else:
+                self._collect_window(draft, gaps, ids, read)
+        if not self._ids:
+            self._complete(self._unfinished)
+
+    def _collect(self, draft: Draft, gaps: list[str], ids: list[int]) -> None:
         """Takes words of the last document, and releases whenever there are enough for a search."""
         start = 0
         while start < len(ids):
@@ -181,70 +146,23 @@ class Batch:
                 self._complete(self._unfinished[:-1])
             start = stop
 
-    def _collect_windows(self, draft: _Draft, parts: Iterator[tuple[list[str], list[int]]]) -> None:
+    def _collect_windows(self, draft: Draft, parts: Iterator[tuple[list[str], list[int]]]) -> None:
         """Takes all words of the last document, a window of it at a time."""
-        gaps, ids = [], []
-        for some_gaps, some_ids in parts:
-            gaps += some_gaps
-            ids += some_ids
-        breaks, reads_released = breaks_of(gaps), self._sanitizer.reads_released
-        if reads_released:
-            words_in = self._sanitizer.configuration.words.splitter.words
-            breaks[[bool(words_in(gap)) for gap in gaps]] = CUT  # masked and kept words
-        for window in windows(len(ids), 0 if reads_released else OVERLAP):
-            read = breaks[window.first : window.end].copy()
-            read[0] = CUT if read[0] == FOLLOWS else read[0]
-            self._gaps += gaps[window.start : window.stop]
-            self._ids += ids[window.first : window.end]
-            self._runs.append((draft, window.stop - window.start))
-            self._reads.append(_Read(window, read))
-            if len(self._ids) >= (_WORDS_READ_ON if reads_released else _WORDS_PER_SEARCH):
-                self._release()
-                self._complete(self._unfinished[:-1])
+        for gaps, ids, read in windows_of(self._sanitizer, parts):
+            self._collect_window(draft, gaps, ids, read)
 
-    def _in_order(self, draft: _Draft) -> Iterator[tuple[list[str], list[int]]]:
-        """Yields what is before the words that are to be released, and the words' ids."""
-        vocabulary, rule = self._sanitizer.search.vocabulary, self._sanitizer.configuration.words
-        policy = self._sanitizer.configuration.unknown_words
-        passed = ""  # between two released words: masked and kept words, placeholders
-        for gaps, words in self._parts(draft):
-            ids = rule.ids_of(words, vocabulary).tolist()
-            after = "".join(gaps[len(words) :])
-            if policy == "noise":
-                yield gaps, ids
-                passed = after
-                continue
-            before = []
-            for gap, word, number in zip(gaps, words, ids, strict=False):
-                passed += gap
-                if number == UNKNOWN:
-                    draft.unprotected += 1
-                    passed += {"mask": MASK, "drop": "", "keep": word}[policy]
-                else:
-                    before.append(passed)
-                    passed = ""
-            yield before, [number for number in ids if number != UNKNOWN]
-            passed += after
-        draft.end = passed
+    def _collect_window(self, draft: Draft, gaps: list[str], ids: list[int], read: Read) -> None:
+        """Takes a window of the last document, and releases whenever there are enough words."""
+        self._gaps += gaps
+        self._ids += ids
+        self._runs.append((draft, len(gaps)))
+        self._reads.append(read)
+        enough = _WORDS_READ_ON if self._sanitizer.reads_released else _WORDS_PER_SEARCH
+        if len(self._ids) >= enough:
+            self._release()
+            self._complete(self._unfinished[:-1])
 
-    def _parts(self, draft: _Draft) -> Iterator[tuple[list[str], list[str]]]:
-        """As ``WordRule.parts``, with placeholders in the gaps between words."""
-        vocabulary, rule = self._sanitizer.search.vocabulary, self._sanitizer.configuration.words
-        detector = self._sanitizer.configuration.detector
-        if detector is None:
-            yield from rule.parts(draft.document.text, vocabulary)
-            return
-        before = ""
-        for text, placeholder in detector.divide(draft.document.text):
-            for gaps, words in rule.parts(text, vocabulary):
-                gaps[0] = before + gaps[0]
-                before = "".join(gaps[len(words) :])
-                yield gaps[: len(words)], words
-            before += placeholder
-            draft.detected += placeholder != ""
-        yield [before], []
-
-    def _drawn(self, draft: _Draft, bag: BagOfWords) -> Iterator[tuple[list[str], list[int]]]:
+    def _drawn(self, draft: Draft, bag: BagOfWords) -> Iterator[tuple[list[str], list[int]]]:
         """Yields the same for the words drawn for a bag; nothing is before any of them."""
         vocabulary, rule = self._sanitizer.search.vocabulary, self._sanitizer.configuration.words
         drop = self._sanitizer.configuration.unknown_words == "drop"
@@ -344,18 +262,19 @@ class Batch:
         outcomes[changed[close]] = _CLOSE
         return outcomes
 
-    def _complete(self, documents: list[_Draft]) -> None:
+    def _complete(self, documents: list[Draft]) -> None:
         for draft in documents:
             self._characters -= len(draft.document.text)
             draft.text.write(draft.end if draft.bag is None else " ".join(sorted(draft.bag)))
             document_id, _, *others = draft.document
-            text = self._sanitizer.written(draft.text.getvalue())
+            text = draft.text.getvalue()
+            text = text if draft.is_part else self._sanitizer.written(text)
             document = Document(document_id, text, *others)
             shown = written(draft.candidates) if self._sanitizer.shows else ""
             self._done.append(Sanitized(document, self._tally(draft), shown))
         self._unfinished = self._unfinished[len(documents) :]
 
-    def _tally(self, draft: _Draft) -> Tally:
+    def _tally(self, draft: Draft) -> Tally:
         original, close, distant, unknown = draft.counts
         kept = self._sanitizer.configuration.unknown_words == "keep"
         return Tally(

@@ -27,12 +27,22 @@ from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.backends.choose_backend import AUTO, check_name
 from dxbeam.text.candidates import CANDIDATES
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.parts.divided import Part
 from dxbeam.text.public.public_model import with_model
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.exceptions import WithExceptionHandling
+from dxbeam.transforms.long_documents.divided import SanitizeParts
 from dxbeam.transforms.reading.corpus_digest import AddTags
 from dxbeam.transforms.reading.sources import REJECTED, repeated_ids
-from dxbeam.transforms.sanitize_rows import TAGS, TALLIES, SanitizeDoFn, Unchanged
+from dxbeam.transforms.sanitize_rows import (
+    PARTS,
+    TAGS,
+    TALLIES,
+    WHOLES,
+    SanitizeDoFn,
+    Unchanged,
+    Whole,
+)
 from dxbeam.transforms.secret_key import kept_key, key_fingerprint, layout_key_of, obtain_secret_key
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
@@ -94,6 +104,9 @@ class SanitizeDocuments(beam.PTransform):
         some engines do not hold a stream back until what is broadcast has arrived.
       unique_ids: whether the ids are known to be unique, as those of ReadDocuments are; then they
         are not compared, and no row has to wait for another.
+      divide_above: documents of more characters are divided among workers and put together again,
+        to the same bytes; for bounded input in the global window only. None to divide none, and
+        those are not divided that are released as bags or with ``candidates``.
 
     Takes a PCollection of rows (``beam.Row`` or a NamedTuple), returns ``SanitizedDocuments``.
 
@@ -113,6 +126,7 @@ class SanitizeDocuments(beam.PTransform):
         search_threads: int = 1,
         digest_corpus: bool = False,
         unique_ids: bool = False,
+        divide_above: int | None = None,
         backend: str = AUTO,
         level: str | None = None,
         language_model: str | LanguageModelHandle | None = None,
@@ -139,6 +153,7 @@ class SanitizeDocuments(beam.PTransform):
             )
         self._broadcast = broadcast
         self._unique_ids = unique_ids
+        self._divide_above = divide_above
         self._digest_corpus = digest_corpus
         if not isinstance(vocabulary, VocabularyHandle):
             vocabulary = artifact.handle(vocabulary)
@@ -178,15 +193,17 @@ class SanitizeDocuments(beam.PTransform):
             # steps that are not would keep Beam from giving a lost worker up.
             secret_key = None
             handle, model, key = self._handle, self._language_model, kept_key(str(self._key_uri))
+        divides = self._divide_above and documents.is_bounded and documents.windowing.is_default()
         sanitize = SanitizeDoFn(
             self._configuration,
             self._keep_fields,
             self._group_by,
             self._search_threads,
-            self._digest_corpus,
-            self._backend,
-            self._level,
-            self._candidates,
+            digest_corpus=self._digest_corpus,
+            backend=self._backend,
+            level=self._level,
+            candidates=self._candidates,
+            divide_above=self._divide_above if divides else None,
         )
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize,
@@ -194,18 +211,27 @@ class SanitizeDocuments(beam.PTransform):
             handle,
             {} if self._unique_ids else repeated_ids(documents),
             model,
-        ).with_outputs(REJECTED, TALLIES, TAGS, main="documents")
+        ).with_outputs(REJECTED, TALLIES, TAGS, PARTS, WHOLES, main="documents")
         row_type = self._row_type(documents.element_type)
         results["documents"].element_type = row_type
         results[REJECTED].element_type = Rejected
         results[TALLIES].element_type = typehints.Tuple[str, Tally]
         results[TAGS].element_type = bytes
         corpus_digest = results[TAGS] | "DigestCorpus" >> AddTags() if self._digest_corpus else None
+        documents, tallies = results["documents"], results[TALLIES]
+        if divides:
+            results[PARTS].element_type = typehints.Tuple[str, int, Part]
+            results[WHOLES].element_type = typehints.Tuple[bytes, Whole]
+            joined = (results[PARTS], results[WHOLES]) | "SanitizeParts" >> SanitizeParts(
+                sanitize, (key, handle, model), row_type
+            )
+            documents = (documents, joined.documents) | "AllDocuments" >> beam.Flatten()
+            tallies = (tallies, joined.tallies) | "AllTallies" >> beam.Flatten()
         return SanitizedDocuments(
-            documents=results["documents"]
+            documents=documents
             | "PassDocuments" >> beam.ParDo(Unchanged()).with_output_types(row_type),
             rejected=results[REJECTED],
-            tallies=results[TALLIES]
+            tallies=tallies
             | "PassTallies"
             >> beam.ParDo(Unchanged()).with_output_types(typehints.Tuple[str, Tally]),
             key_fingerprint=key_fingerprint(secret_key) if self._broadcast else None,
@@ -246,15 +272,15 @@ class SanitizeDocuments(beam.PTransform):
         return pvalue.AsSingleton(handle), pvalue.AsSingleton(model)
 
     def _row_type(self, element_type: Any) -> RowTypeConstraint:
-        given = RowTypeConstraint.from_user_type(element_type)
-        types = dict(given._fields) if given is not None else {}
+        row_type = RowTypeConstraint.from_user_type(element_type)
+        types = dict(row_type._fields) if row_type is not None else {}
         if isinstance(element_type, type):  # annotations may have been kept as text
             types |= {
                 name: kind for name, kind in get_type_hints(element_type).items() if name in types
             }
         further = [name for name in (self._group_by, self._level) if name]
         needed = ["id", "text", *self._keep_fields, *further]
-        if given is not None and not set(needed) <= set(types):
+        if row_type is not None and not set(needed) <= set(types):
             raise TypeError(
                 f"SanitizeDocuments needs rows with the fields {', '.join(needed)}; these have "
                 f"{sorted(types)}"
@@ -288,6 +314,6 @@ def is_sanitized(rows: pvalue.PCollection) -> bool:
     last = rows.producer
     if not isinstance(getattr(last.transform, "fn", None), Unchanged):
         return False
-    [given] = last.inputs
-    made_by = getattr(given.producer, "transform", None)
-    return isinstance(getattr(made_by, "fn", None), SanitizeDoFn) and given.tag is None
+    [source] = last.inputs
+    made_by = getattr(source.producer, "transform", None)
+    return isinstance(getattr(made_by, "fn", None), SanitizeDoFn) and source.tag is None

@@ -46,6 +46,7 @@ from dxbeam.space.vocabulary.remarks import remarks
 from dxbeam.text.batch import Batch, Sanitized
 from dxbeam.text.candidates import CANDIDATES
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.parts.divided import divide, is_divisible
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.transforms.progress import Progress
 from dxbeam.transforms.reading.sources import REJECTED
@@ -64,6 +65,29 @@ _MOST_CHARACTERS = 1 << 22
 
 TAGS = "tags"
 """Tag of what names the documents of each bundle together: the sum of their tags."""
+
+PARTS, WHOLES = "parts", "wholes"
+"""Tags of the parts of long documents, and of what is needed to put them together."""
+
+
+class Whole(NamedTuple):
+    """A long document, apart from its text.
+
+    Attributes:
+      id: its id.
+      level: its level.
+      parts: how many it has, numbered from 1.
+      micros: its row's timestamp.
+      group: by which its words are counted.
+      kept: fields that are passed on as they are.
+    """
+
+    id: str
+    level: str
+    parts: int
+    micros: int
+    group: str
+    kept: dict[str, Any]
 
 
 class Unchanged(beam.DoFn):
@@ -121,12 +145,15 @@ class SanitizeDoFn(beam.DoFn):
         keep_fields: tuple[str, ...],
         group_by: str | None,
         search_threads: int,
+        *,
         digest_corpus: bool,
         backend: str,
         level: str | None,
         candidates: int,
+        divide_above: int | None = None,
     ):
         self._candidates = candidates
+        self._divide_above = divide_above
         self._digest_corpus, self._level = digest_corpus, level
         self._configuration = configuration
         self._keep_fields = keep_fields
@@ -159,7 +186,7 @@ class SanitizeDoFn(beam.DoFn):
         handle: VocabularyHandle,
         repeated: Mapping[str, bool],
         model: LanguageModelHandle | None,
-        given: Any = beam.DoFn.WindowedValueParam,
+        where: Any = beam.DoFn.WindowedValueParam,
     ) -> Iterable[Any]:
         """Takes a row, and hands on the rows that are ready, in their order."""
         row_id = id_as_text(row_field(row, "id"))
@@ -174,8 +201,12 @@ class SanitizeDoFn(beam.DoFn):
             return [pvalue.TaggedOutput(REJECTED, Rejected(printable_id(row_id), reason))]
         group = str(getattr(row, self._group_by)) if self._group_by else ""
         kept = {name: getattr(row, name) for name in self._keep_fields}
-        batch = self._batch_of(level, secret_key, handle, model)
-        ticket = _Ticket(_Origin(given.with_value(None), group, kept), len(row.text))
+        sanitizer = self._sanitizer_of(level, secret_key, handle, model)
+        if self._divide_above and len(row.text) > self._divide_above and is_divisible(sanitizer):
+            document = Document(row_id, row.text, group=group, level=level)
+            return self._divided(sanitizer, document, where.timestamp.micros, kept)
+        batch = self._batch_of(sanitizer)
+        ticket = _Ticket(_Origin(where.with_value(None), group, kept), len(row.text))
         batch.tickets.append(ticket)
         self._in_order.append(ticket)
         self._characters += ticket.characters
@@ -194,14 +225,30 @@ class SanitizeDoFn(beam.DoFn):
         if self._digest_corpus:
             yield pvalue.TaggedOutput(TAGS, GlobalWindows.windowed_value(self._tags))
 
-    def _batch_of(
+    def _divided(
+        self,
+        sanitizer: Sanitizer,
+        document: Document,
+        micros: int,
+        kept: dict[str, Any],
+    ) -> Iterator[Any]:
+        """Yields the parts of a document, and what is needed to put them together."""
+        number, key = 0, sanitizer.document_key(document)
+        if self._digest_corpus:
+            self._tags = add_tags(self._tags, document_tag(key))
+        for number, part in enumerate(divide(sanitizer, document), 1):
+            yield pvalue.TaggedOutput(PARTS, (document.level, number, part))
+        whole = Whole(document.id, document.level, number, micros, document.group, kept)
+        yield pvalue.TaggedOutput(WHOLES, (key, whole))
+
+    def _sanitizer_of(
         self,
         level: str,
         secret_key: bytes | KeptKey,
         handle: VocabularyHandle,
         model: LanguageModelHandle | None,
-    ) -> _Waiting:
-        """Where rows of a level wait; each epsilon has a separate sanitizer."""
+    ) -> Sanitizer:
+        """The sanitizer of documents of a level; each epsilon has a separate one."""
         if self._sanitizer is None:
             search = self._open(handle)
             opened = self._open_model(model, search) if model else None
@@ -209,6 +256,10 @@ class SanitizeDoFn(beam.DoFn):
             self._sanitizer = Sanitizer(search, self._configuration, key, opened, self._candidates)
         sanitizer = self._sanitizer.at_level(level)
         assert sanitizer is not None
+        return sanitizer
+
+    def _batch_of(self, sanitizer: Sanitizer) -> _Waiting:
+        """Where rows of a level wait."""
         epsilon = sanitizer.configuration.mechanism.epsilon
         if epsilon not in self._batches:
             self._batches[epsilon] = _Waiting(Batch(sanitizer), deque())

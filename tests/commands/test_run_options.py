@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
-from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions, TypeOptions
+import pytest
+from apache_beam.options.pipeline_options import (
+    PipelineOptions,
+    PrismRunnerOptions,
+    StandardOptions,
+    TypeOptions,
+)
 
 from dxbeam.commands.flags.mechanism import MechanismOptions
 from dxbeam.commands.flags.registry import SANITIZE
@@ -40,3 +47,19 @@ def test_they_travel_to_workers() -> None:
     assert there.view_as(ProcessOptions).search_threads == 3
     assert there.view_as(MechanismOptions).epsilon == 10.0
     assert there.get_all_options() == options.get_all_options()
+
+
+def test_prism_is_taken_from_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prism = tmp_path / "prism"
+    prism.write_text("#!/bin/sh\n")
+    prism.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    located = {
+        flags: parse([*FLAGS, *flags], SANITIZE, "").view_as(PrismRunnerOptions).prism_location
+        for flags in (
+            ("--runner=PrismRunner",),
+            ("--runner=PrismRunner", "--prism_location=/elsewhere"),
+            ("--runner=FnApiRunner",),
+        )
+    }
+    assert list(located.values()) == [str(prism), "/elsewhere", None]

@@ -101,11 +101,16 @@ class Broker:
         """Publishes messages, in whatever partition."""
         from confluent_kafka import Producer
 
-        producer = self._client(Producer, **{"queue.buffering.max.messages": 1_000_000})
+        producer = self._client(Producer)
         for value in values:
-            producer.produce(topic, value)
+            while True:
+                try:
+                    producer.produce(topic, value)
+                    break
+                except BufferError:  # the queue is full
+                    producer.poll(1)
             producer.poll(0)
-        assert producer.flush(60) == 0
+        assert producer.flush(600) == 0
 
     def size(self, topic: str) -> int:
         """How many messages a topic holds; 0 while the broker does not answer."""

@@ -11,6 +11,7 @@ import pytest
 from apache_beam.testing import test_pipeline
 
 from dxbeam.commands.flags.registry import SANITIZE_STREAM
+from dxbeam.commands.jobs.sanitize_stream import prepare
 from dxbeam.commands.options import parse
 from dxbeam.corpus.messages import Message
 from dxbeam.errors import ConfigurationError, DxbeamError, RunError
@@ -147,7 +148,7 @@ def test_flink_keeps_no_raw_message_in_its_checkpoints(flags: dict[str, str]) ->
     """Bundles end, and all is handed on, before the state is kept."""
     argv = [*_argv(flags), "--runner=FlinkRunner", "--checkpoint_seconds=7"]
     options = parse(argv, SANITIZE_STREAM, "")
-    launcher._prepare(options)
+    prepare(options)
     assert options._flags[-2:] == [
         "--checkpointing_interval=7000",
         "--finish_bundle_before_checkpointing",

@@ -12,6 +12,9 @@ from dxbeam.space.search.backends.choose_backend import AUTO, NAMES
 LARGE_CORPUS = 4 << 20
 """Bytes of text from which worker processes gain more than it costs to start them."""
 
+LARGE_DOCUMENT = 1 << 20
+"""Characters from which on a document is divided among workers: some seconds of work of one."""
+
 
 @topic(
     flag.RUN,

@@ -164,8 +164,6 @@ def _release(
 
 
 _FLINK = "FlinkRunner"
-
-
 _NATIVE = "use_deprecated_read"
 _NO_TEXTS_KEPT = "--finish_bundle_before_checkpointing"
 """Else Flink's checkpoints hold raw messages that are on their way from one step to the next."""
@@ -187,4 +185,5 @@ def prepare(options: PipelineOptions) -> None:
     if standard.runner == _FLINK:
         options.view_as(DebugOptions).add_experiment(_NATIVE)  # Flink keeps Kafka's offsets itself
         seconds = options.view_as(StreamOptions).checkpoint_seconds
-        options._flags += [f"--checkpointing_interval={1000 * seconds}", _NO_TEXTS_KEPT]
+        interval = f"--checkpointing_interval={1000 * seconds}"
+        options._flags += [interval, _NO_TEXTS_KEPT]

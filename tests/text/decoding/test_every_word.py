@@ -54,7 +54,7 @@ def test_posteriors_are_those_over_all_words(
         random = generator.integers(0, 2**64, (TEXT, mechanism.draws(N)), dtype=np.uint64)
         breaks = np.full(TEXT, FOLLOWS, np.int8)
         breaks[[0, text]] = STARTS
-        decoder = Decoder("context", candidates=WORDS, width=1e4, model=model.digest)
+        decoder = Decoder("context", candidates=WORDS, kept=WORDS, width=1e4, model=model.digest)
         observed = observations(mechanism, search, model, decoder)
         drawn, step = observed.observe(ids, random), getattr(observed, "step", 0.0)
         assert (drawn.ndim == 2) == isinstance(mechanism, DescribesNoise)
@@ -63,7 +63,7 @@ def test_posteriors_are_those_over_all_words(
             ("prior", every_word.by_prior(emissions, model)),
             ("context", every_word.by_context(emissions, breaks == STARTS, model)),
         ):
-            decoder = Decoder(decode, candidates=WORDS, width=1e4, model=model.digest)
+            decoder = Decoder(decode, candidates=WORDS, kept=WORDS, width=1e4, model=model.digest)
             found = Reader(decoder, mechanism, search, model).posteriors(ids, random, breaks)
             every = np.zeros((TEXT, WORDS + 1))
             np.add.at(every, (np.arange(TEXT)[:, None], found.words), found.probabilities)

@@ -74,9 +74,9 @@ def test_posteriors_are_those_over_all_words(
     learnt = learn(mechanism, search, model)
     other = NeighborSearch(vocabulary)  # learnt in one process, used in another
     channel = released_channel(mechanism, resampling, learnt, other, model)
-    decoder = Decoder(CONTEXT, candidates=WORDS, width=1e4)
+    decoder = Decoder(CONTEXT, candidates=WORDS, kept=WORDS, width=1e4)
     reader = ReleasedWords(channel, model.prior, WORDS, decoder.width)
-    found = posterior_of(decoder, reader.likelihoods(drawn), breaks, model)
+    found = posterior_of(decoder, reader, drawn, breaks, model)
     every = np.zeros((TEXT, WORDS + 1))
     np.add.at(every, (np.arange(TEXT)[:, None], found.words), found.probabilities)
     every[:, WORDS] = found.unknown

@@ -1,0 +1,1 @@
+"""Parts of a document: its words in order, and long documents divided among workers."""

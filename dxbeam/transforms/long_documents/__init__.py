@@ -1,0 +1,1 @@
+"""Long documents, divided among workers."""
