@@ -41,13 +41,31 @@ def _padded(array: Ids, dimensions: int) -> Ids:
     return array.reshape((1,) * (dimensions - array.ndim) + array.shape)
 
 
-def _at(array: Ids, at: tuple[Ids, ...]) -> Ids:
-    """An array's elements at places of the shape that it is broadcast to."""
-    place: Ids | int = 0
-    for size, index in zip(array.shape, at, strict=True):
-        if size > 1:
-            place = place * size + index
-    return array.reshape(-1).take(np.broadcast_to(place, at[0].shape))
+def _numbers_in(array: Ids, places: Ids, shape: tuple[int, ...]) -> Ids:
+    """Which of an array's elements are at places of the shape that it is broadcast to.
+
+    Args:
+      array: of as many dimensions as the shape.
+      places: int64 [m], numbers into the flattened shape.
+      shape: what is broadcast to.
+
+    Returns:
+      int64 [m], numbers into the flattened array.
+    """
+    numbers: Ids | int = 0
+    behind, step = 1, 1  # elements of the shape, and of the array, for each one of an axis
+    axes = list(zip(array.shape, shape, strict=True))
+    while axes:
+        # Axes next to each other that are both whole, or both of one element, are taken as one.
+        whole, span = axes[-1][0] == axes[-1][1], 1
+        while axes and (axes[-1][1] == 1 or (axes[-1][0] == axes[-1][1]) == whole):
+            span *= axes.pop()[1]
+        if whole:
+            at = places // behind if behind > 1 else places
+            numbers = numbers + (at - at // span * span if axes else at) * step
+            step *= span
+        behind *= span
+    return np.broadcast_to(np.asarray(numbers), places.shape)
 
 
 def _power_of_two(least: int) -> int:
@@ -127,6 +145,8 @@ class SparseRows:
             return
         rows, columns = _padded(rows, len(shape)), _padded(columns, len(shape))
         row_bits, column_bits = _mixed(rows, _ROW_KEY), _mixed(columns, _COLUMN_KEY)
+        firsts, ends = self.starts.take(rows), self.starts.take(rows + 1)
+        stored = columns.astype(self.columns.dtype)
         a_step = int(np.prod(shape[1:], dtype=np.int64))
         steps = max(1, _AT_ONCE // a_step)
         for start in range(0, shape[0], steps):
@@ -138,14 +158,16 @@ class SparseRows:
             places = self._passing(sums)
             if not len(places):
                 continue
-            at = np.unravel_index(places, sums.shape)
-            entries = self._exactly(
+            row = _numbers_in(rows[row_part], places, sums.shape)
+            column = _numbers_in(columns[column_part], places, sums.shape)
+            exactly = self._exactly(
                 sums.reshape(-1).take(places),
-                _at(rows[row_part], at),
-                _at(columns[column_part], at),
+                firsts[row_part].reshape(-1).take(row),
+                ends[row_part].reshape(-1).take(row),
+                stored[column_part].reshape(-1).take(column),
             )
-            kept = np.flatnonzero(entries >= 0)
-            yield places[kept] + start * a_step, entries[kept]
+            for which, entries in exactly:
+                yield places[which] + start * a_step, entries
 
     def _passing(self, sums: Bits) -> Ids:
         """Numbers, into the flattened sums, of those whose bit of the filter is set."""
@@ -155,24 +177,35 @@ class SparseRows:
         bits &= 1
         return np.flatnonzero(bits.view(np.bool_))  # twice as fast as of numbers
 
-    def _exactly(self, sums: Bits, rows: Ids, columns: Ids) -> Ids:
-        """The entries at some places, int64 [B]; -1 where there is none."""
-        entries = np.full(len(sums), -1, np.int64)
-        live: Ids | slice = slice(None)
+    def _exactly(
+        self,
+        sums: Bits,
+        firsts: npt.NDArray[np.signedinteger],
+        ends: npt.NDArray[np.signedinteger],
+        columns: npt.NDArray[np.unsignedinteger],
+    ) -> Iterator[tuple[Ids, npt.NDArray[np.signedinteger]]]:
+        """Which of some places have an entry, int64 [m], and the entries.
+
+        Args:
+          sums: uint64 [B], of the mixed row and column.
+          firsts: the number of the first entry of each one's row.
+          ends: behind the last one.
+          columns: of the type of the stored ones.
+        """
+        which: Ids | None = None
         slots = (sums >> np.uint64(3)).view(np.int64) & (len(self.slots) - 1)
-        firsts, ends = self.starts.take(rows), self.starts.take(rows + 1)
         while len(slots):
             places = self.slots.take(slots)
-            candidates = firsts + places.astype(np.int64)
+            entries = firsts + places
             # An empty slot's place is beyond the end of every row.
-            same = self.columns.take(candidates, mode="clip") == columns
-            same &= candidates < ends
-            entries[live] = np.where(same, candidates, -1)
+            same = self.columns.take(entries, mode="clip") == columns
+            same &= entries < ends
+            here = np.flatnonzero(same)
+            yield here if which is None else which[here], entries[here]
             on = np.flatnonzero((places != self._empty) & ~same)
-            live = on if isinstance(live, slice) else live[on]
+            which = on if which is None else which[on]
             columns, firsts, ends = columns[on], firsts[on], ends[on]
             slots = (slots[on] + 1) & (len(self.slots) - 1)
-        return entries
 
 
 def sparse_rows(

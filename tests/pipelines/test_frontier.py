@@ -35,15 +35,12 @@ FLAGS = [
 
 
 def _measured(uri: str, output: Path, *flags: str) -> list[dict[str, Any]]:
-    measure_frontier([f"--vocabulary={uri}", f"--output={output}", *FLAGS, *flags])
-    rows: list[dict[str, Any]] = pq.read_table(output / "frontier.parquet").to_pylist()
-    return rows
+    return tiny.table_of(measure_frontier, uri, output, "frontier.parquet", *FLAGS, *flags)
 
 
 @pytest.fixture(scope="module")
 def output(uri: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("frontier") / "out"
-    _measured(uri, folder)
+    _measured(uri, folder := tmp_path_factory.mktemp("frontier") / "out")
     return folder
 
 

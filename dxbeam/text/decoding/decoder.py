@@ -63,14 +63,14 @@ from dxbeam.guarantees import Guarantee, at_most
 from dxbeam.mechanisms.parameters import checked_choice, checked_positive, checked_whole
 from dxbeam.text.decoding.losses import LOSSES, WORD
 from dxbeam.text.decoding.pieces import OVERLAP, PIECE
-from dxbeam.text.decoding.triples import KEPT
+from dxbeam.text.decoding.triples import READ_BY_TRIPLES
 
 NEAREST, PRIOR, CONTEXT = CHOICES = ("nearest", "prior", "context")
 KINDS = (PRIOR, CONTEXT)
 
-CANDIDATES, WIDTH = 32, 14.0
+CANDIDATES, KEPT, WIDTH = 64, 24, 14.0
 WINDOW = 512
-RULE = "decoding-2"
+RULE = "decoding-3"
 """The name of the rule in manifests; it changes whenever decoding would release other words."""
 
 _LARGEST_CANDIDATES = 4096
@@ -96,6 +96,7 @@ class Decoder:
       loss: word, which releases the most probable word; or distance, the candidate nearest to the
         posterior mean of the vectors.
       candidates: K, the words considered at a place.
+      kept: how many of these are read together with those of neighbouring places.
       width: words are no candidates whose prior times likelihood is lower than that of the best by
         more than this, in natural logarithms.
       model: the language model's digest; "" until it is known. ``Sanitizer`` fills it in.
@@ -107,6 +108,7 @@ class Decoder:
     kind: str = CONTEXT
     loss: str = WORD
     candidates: int = CANDIDATES
+    kept: int = KEPT
     width: float = WIDTH
     model: str = ""
 
@@ -116,6 +118,9 @@ class Decoder:
         meaning = "how many words are considered at a place"
         count = checked_whole("candidates", self.candidates, 2, _LARGEST_CANDIDATES, meaning)
         object.__setattr__(self, "candidates", count)
+        meaning = "how many candidates are read together with those of neighbouring places"
+        kept = checked_whole("kept", self.kept, 2, _LARGEST_CANDIDATES, meaning)
+        object.__setattr__(self, "kept", kept)
         meaning = "how far below the best a candidate may be, in natural logarithms"
         object.__setattr__(self, "width", checked_positive("width", self.width, meaning))
         if not isinstance(self.model, str):
@@ -123,17 +128,14 @@ class Decoder:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything that decides which words are released, ready for JSON."""
-        windows = (
-            {"window": WINDOW, "piece": PIECE, "overlap": OVERLAP, "read_by_triples": KEPT}
-            if self.kind == CONTEXT
-            else {}
-        )
+        together = {"kept": self.kept, "read_by_triples": READ_BY_TRIPLES}
+        windows = {"window": WINDOW, "piece": PIECE, "overlap": OVERLAP}
         return {
             "decode": self.kind,
             "loss": self.loss,
             "candidates": self.candidates,
             "width": self.width,
-            **windows,
+            **(windows | together if self.kind == CONTEXT else {}),
             "language_model": self.model,
             "rule": RULE,
         }
@@ -145,8 +147,11 @@ class Decoder:
         Raises:
           KeyError, TypeError, ConfigurationError: it wrote no such thing.
         """
+        every = recorded["candidates"] if recorded["decode"] == CONTEXT else KEPT  # decoding-2
+        kept = recorded.get("kept", every)
         names = ("decode", "loss", "candidates", "width", "language_model")
-        return cls(*(recorded[name] for name in names))
+        kind, loss, candidates, width, model = (recorded[name] for name in names)
+        return cls(kind, loss, candidates, kept, width, model)
 
     def with_model(self, model: str) -> Decoder:
         """The same, naming its language model by its digest."""

@@ -44,8 +44,8 @@ class ReleasedWords:
         self._words = np.empty((0, self._count), np.int64)
         self._logs = np.empty((0, 1 + self._count))
 
-    def likelihoods(self, drawn: Ids, unknown: bool = True) -> Likelihoods:
-        """Candidates and likelihoods of drawn words, int64 [T].
+    def candidates(self, drawn: Ids, unknown: bool = True) -> Likelihoods:
+        """Candidates of drawn words, int64 [T], and their likelihoods.
 
         Args:
           drawn: words of the vocabulary.
@@ -63,6 +63,10 @@ class ReleasedWords:
         if not unknown:
             logs[:, 0] = -np.inf
         return Likelihoods(words, logs)
+
+    def likelihoods(self, _: Ids, candidates: Likelihoods) -> Likelihoods:
+        """The likelihoods of candidates, which are known already."""
+        return candidates
 
     def _make(self, drawn: Ids) -> None:
         words = self._channel.likely(drawn, self._offsets, self._count)

@@ -3,11 +3,12 @@
 Noisy vectors are first rounded to a public grid, so that what reads them sees no more than a number
 of steps a coordinate; decoder.py says why. The density is then taken at the grid point.
 
-Candidates are the words of the largest log prior + log density. For laplace they are found by the
-certified search of space/offset_search.py in the vocabulary's own geometry. Clipped and whitened
-words are a float32 copy, searched in the same way by float32 products. Sums of absolute values have
-no such search: all words are gone through, in float32, and twice as many as are asked for settled
-in float64. Which words are candidates depends on no backend, batch or number of threads.
+Candidates are words of about the largest log prior + log density, chosen by integer products
+(space/search/rounded_choice.py) and with the densities of rounded vectors, until those are known
+that are read: these have the exact density. Clipped and whitened words are rounded in the density's
+coordinates. Sums of absolute values have no such products: all words are gone through, in float32,
+and twice as many as are asked for settled in float64. Which words are candidates depends on no
+processor, backend, batch or number of threads.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.mechanisms import DescribesNoise
-from dxbeam.space.search.backends.float32_bounds import Float32Bounds
+from dxbeam.space.search.backends.rounded_vectors import RoundedVectors, round_vectors
 from dxbeam.space.search.exact_arithmetic import log
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.search.offset_search import NOTHING, OffsetSearch
-from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
+from dxbeam.space.search.rounded_choice import RoundedChoice
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary, distances_to_words
 from dxbeam.text.decoding.likelihoods import Likelihoods
 
 _STEPS_PER_DEVIATION = 16
@@ -96,24 +98,40 @@ class NoisyVectors:
         starts = self._mechanism.noise_starts(ids, self._search)
         return on_grid(starts, self._mechanism.noise(random, self._search), self.step)
 
-    def likelihoods(self, noisy: Floats, unknown: bool = True) -> Likelihoods:
-        """Candidates and likelihoods of noisy vectors, float64 [T, n].
+    def candidates(self, noisy: Floats, unknown: bool = True) -> Likelihoods:
+        """Candidates of noisy vectors, float64 [T, n], and about their likelihoods.
 
         Args:
           noisy: on the grid.
           unknown: whether the word may have been one outside the vocabulary.
         """
         vocabulary = self._search.vocabulary
-        words, logs = self._candidates(noisy)
-        filled = int((words != NOTHING).sum(axis=1).max(initial=1))
-        words, logs = words[:, :filled], logs[:, :filled]  # the best come first
-        order = np.argsort(np.where(words == NOTHING, len(vocabulary), words), axis=1)
+        words, logs = self._chosen(noisy)
+        order = np.argsort(np.where(np.isfinite(logs), words, len(vocabulary)), axis=1)
+        filled = int(np.isfinite(logs).sum(axis=1).max(initial=1))
+        order = order[:, :filled]
         rows = np.arange(len(words))[:, None]
         words, logs = words[rows, order], logs[rows, order]
+        words[~np.isfinite(logs)] = len(vocabulary) - 1
         nothing = np.full((len(noisy), 1), UNKNOWN)
         first = self.density.logs(noisy, nothing, vocabulary) if unknown else nothing * np.inf
-        words = np.where(words == NOTHING, len(vocabulary) - 1, words)
         return Likelihoods(words, np.concatenate([first, logs], axis=1))
+
+    def likelihoods(self, noisy: Floats, candidates: Likelihoods) -> Likelihoods:
+        """The likelihoods of candidates.
+
+        Args:
+          noisy: on the grid, float64 [T, n].
+          candidates: of these.
+        """
+        density, vocabulary, words = self.density, self._search.vocabulary, candidates.words
+        if density.is_plain and density.power == 1:
+            logs = -density.rate * distances_to_words(vocabulary.vectors, noisy, words)
+        else:
+            logs = density.logs(noisy, words, vocabulary)
+        there = np.isfinite(candidates.logs[:, 1:])
+        logs = np.where(there, logs, -np.inf)
+        return Likelihoods(words, np.concatenate([candidates.logs[:, :1], logs], axis=1))
 
     def most_probable(self, noisy: Floats) -> Ids:
         """The word of the largest prior times density at each noisy vector, read by itself.
@@ -136,49 +154,69 @@ class NoisyVectors:
         unsure = unlikely | (best.words[:, 1:] != NOTHING).any(axis=1)
         return np.asarray(np.where(unsure, NOTHING, best.words[:, 0]))
 
-    def _candidates(self, noisy: Floats) -> tuple[Ids, Floats]:
-        """Words, int64 [T, K], NOTHING where there are no more, and log densities, [T, K]."""
+    def _chosen(self, noisy: Floats) -> tuple[Ids, Floats]:
+        """Words, int64 [T, K], and about their log densities, [T, K]; -inf for what is no word."""
         density = self.density
         if density.absolute:
             words = np.array([self._by_sums(row) for row in noisy]).reshape(-1, self._count)
+            logs = density.logs(noisy, np.maximum(words, 0), self._search.vocabulary)
+            return words, np.where(words == NOTHING, -np.inf, logs)
+        if self._count == len(self._offsets):
+            words = np.tile(np.arange(self._count), (len(noisy), 1))
+            logs = density.logs(noisy, words, self._search.vocabulary)
+            values = self._offsets[words] + logs
         else:
             queries = noisy if density.is_plain else density.in_coordinates(noisy)
-            best = self._nearby.best(queries, self._count, self._width)
-            if density.is_plain and density.power == 1:
-                return best.words, -density.rate * best.distances
-            words = best.words
-        logs = density.logs(noisy, np.maximum(words, 0), self._search.vocabulary)
-        return words, np.where(words == NOTHING, -np.inf, logs)
+            words, values = self._choice.best(queries, self._count)
+            logs = values - self._offsets[words]
+        best = values.max(axis=1, keepdims=True)
+        return words, np.where(values >= best - self._width, logs, -np.inf)
+
+    @cached_property
+    def _choice(self) -> RoundedChoice:
+        density = self.density
+        rounded = self._rounded_words if density.is_plain else self._moved_words[1]
+        return RoundedChoice(rounded, self._offsets, density.rate, self._threads, density.power)
 
     @cached_property
     def _nearby(self) -> OffsetSearch:
         density, search = self.density, self._search
-        if density.is_plain:
-            vectors, bounds = search.vocabulary.vectors, search.exact_backend.bounds
-        else:
-            vectors, bounds = self._moved_words
+        vectors, bounds = search.vocabulary.vectors, search.exact_backend.bounds
         return OffsetSearch(
             vectors, bounds, self._offsets, density.rate, self._threads, density.power
         )
 
     @property
-    def _moved_words(self) -> tuple[Singles, Float32Bounds]:
-        """What noise is added to, of all words, in the density's coordinates, and bounds of it.
+    def _rounded_words(self) -> RoundedVectors:
+        """The vocabulary in integers: as it is stored, or made once."""
+        rounded = self._search.vocabulary.rounded
+        if rounded is not None:
+            return rounded
+
+        def of(vocabulary: Vocabulary) -> RoundedVectors:
+            return round_vectors(vocabulary.vectors, vocabulary.vectors_of(np.array([UNKNOWN]))[0])
+
+        made: RoundedVectors = self._search.computed_once("rounded words", of)
+        return made
+
+    @property
+    def _moved_words(self) -> tuple[Singles, RoundedVectors]:
+        """What noise is added to, of all words, in the density's coordinates, and in integers.
 
         It is the same at every epsilon.
         """
         density = self.density
 
-        def of(vocabulary: Vocabulary) -> tuple[Singles, Float32Bounds]:
+        def of(vocabulary: Vocabulary) -> tuple[Singles, RoundedVectors]:
             moved = np.empty(vocabulary.vectors.shape, np.float32)
             for start in range(0, len(moved), _WORDS_PER_BLOCK):
                 part = slice(start, start + _WORDS_PER_BLOCK)
                 starts = density.starts(vocabulary.vectors[part].astype(np.float64))
                 moved[part] = density.in_coordinates(starts)
-            return moved, Float32Bounds(moved)
+            return moved, round_vectors(moved, moved.mean(axis=0, dtype=np.float64))
 
         whitened = None if density.whiten is None else density.whiten.tobytes()
-        kept: tuple[Singles, Float32Bounds] = self._search.computed_once(
+        kept: tuple[Singles, RoundedVectors] = self._search.computed_once(
             ("moved", density.clip, whitened), of
         )
         return kept

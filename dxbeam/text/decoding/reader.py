@@ -15,8 +15,9 @@ from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.search.offset_search import NOTHING
 from dxbeam.space.vocabulary.words import Vocabulary
-from dxbeam.text.decoding.decoder import CONTEXT, PRIOR, WINDOW, Decoder
+from dxbeam.text.decoding.decoder import PRIOR, WINDOW, Decoder
 from dxbeam.text.decoding.drawn_words import DrawnWords
+from dxbeam.text.decoding.likeliest import likeliest
 from dxbeam.text.decoding.likelihoods import Likelihoods, Posterior
 from dxbeam.text.decoding.losses import WORD, most_probable, nearest_to_mean
 from dxbeam.text.decoding.noisy_vectors import NoisyVectors
@@ -24,15 +25,23 @@ from dxbeam.text.decoding.pieces import CUT, FOLLOWS, OVERLAP, STARTS, Breaks
 from dxbeam.text.decoding.reading import by_frequency, in_context
 
 
-class Observations(Protocol):
+class Tells(Protocol):
+    """What drawn noise or words tell of the words behind them."""
+
+    def candidates(self, observed: Any, unknown: bool = True) -> Likelihoods:
+        """Candidates, given what was drawn and nothing else, and about their likelihoods."""
+        ...
+
+    def likelihoods(self, observed: Any, candidates: Likelihoods) -> Likelihoods:
+        """The likelihoods of some of these candidates."""
+        ...
+
+
+class Observations(Tells, Protocol):
     """What a mechanism draws, and what that tells."""
 
     def observe(self, ids: Ids, random: Random) -> Any:
         """What is drawn for words, one row each: int64 [B], uint64 [B, draws]."""
-        ...
-
-    def likelihoods(self, observed: Any, unknown: bool = True) -> Likelihoods:
-        """Candidates and likelihoods, given what was drawn and nothing else."""
         ...
 
 
@@ -108,8 +117,8 @@ class Reader:
 
     def read(self, observed: Any, breaks: Breaks) -> Posterior:
         """The same of what was drawn; nothing here sees a word."""
-        likelihoods = self._observations.likelihoods(observed, self._unknown)
-        return posterior_of(self.decoder, likelihoods, breaks, self._model)
+        seen = self._observations
+        return posterior_of(self.decoder, seen, observed, breaks, self._model, self._unknown)
 
     def release(self, ids: Ids, random: Random, breaks: Breaks) -> Ids:
         """A word of the vocabulary for each word: int64 [T]; arguments as ``posteriors``."""
@@ -125,19 +134,28 @@ class Reader:
 
 
 def posterior_of(
-    decoder: Decoder, likelihoods: Likelihoods, breaks: Breaks, model: LanguageModel
+    decoder: Decoder,
+    tells: Tells,
+    observed: Any,
+    breaks: Breaks,
+    model: LanguageModel,
+    unknown: bool = True,
 ) -> Posterior:
     """What was probably at each place, as the decoder reads.
 
     Args:
       decoder: how.
-      likelihoods: of T places.
+      tells: the likelihoods.
+      observed: what was drawn at T places.
       breaks: int8 [T], where sentences start; see reading.py.
       model: the public language model.
+      unknown: whether words outside the vocabulary were drawn for like any other.
     """
-    if decoder.kind == CONTEXT:
-        return in_context(likelihoods, breaks, model)
-    return by_frequency(likelihoods, model)
+    candidates = tells.candidates(observed, unknown)
+    if decoder.kind == PRIOR:
+        return by_frequency(tells.likelihoods(observed, candidates), model)
+    candidates = likeliest(candidates, breaks, model, decoder.kept)
+    return in_context(tells.likelihoods(observed, candidates), breaks, model)
 
 
 def chosen(decoder: Decoder, posterior: Posterior, vocabulary: Vocabulary) -> Ids:

@@ -146,10 +146,9 @@ class ReleaseDecoder:
             [texts[part.text].ids[part.window.first : part.window.end] for part in parts]
         )
         unknown = self._settings.configuration.unknown_words == "noise"
-        likelihoods = reader.likelihoods(ids, unknown)
         breaks = np.concatenate([part.breaks for part in parts])
         decoder = self._settings.decoder
-        posterior = posterior_of(decoder, likelihoods, breaks, self._model)
+        posterior = posterior_of(decoder, reader, ids, breaks, self._model, unknown)
         released = chosen(decoder, posterior, self._search.vocabulary)
         start = 0
         for number, (first, begin, stop, end), _ in parts:

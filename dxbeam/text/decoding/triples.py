@@ -2,8 +2,8 @@
 
 With p(x_t | x_(t-2), x_(t-1)) in place of p(x_t | x_(t-1)), the chain of pairs (x_(t-1), x_t) is a
 Markov chain, and forward-backward over it takes S^3 steps a place for S states. That is too long
-for all candidates, so only the KEPT states that are most probable by pairs are read by triples
-(approximate: the others keep what pairs say of them, and the kept ones share the rest).
+for all that pairs read, so only the READ_BY_TRIPLES states that are most probable by pairs are read
+by triples (approximate: the others keep what pairs say of them, and these share the rest).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dxbeam.text.decoding.likelihoods import added, normalised
 from dxbeam.text.decoding.pairs import first_words
 from dxbeam.text.decoding.pieces import STARTS, Breaks, Pieces, pieces_at_once
 
-KEPT = 12
+READ_BY_TRIPLES = 12
 
 
 def by_triples(
@@ -34,7 +34,7 @@ def by_triples(
     Returns:
       float64 [T, S].
     """
-    order = np.argsort(-pairs, axis=1, kind="stable")[:, :KEPT]
+    order = np.argsort(-pairs, axis=1, kind="stable")[:, :READ_BY_TRIPLES]
     kept = np.sort(order, axis=1)  # candidates that are filled up stay last
     rows = np.arange(len(kept))[:, None]
     states, emissions = states[rows, kept], emissions[rows, kept]

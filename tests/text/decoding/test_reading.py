@@ -154,7 +154,7 @@ def test_of_many_words_the_most_probable_are_read_by_triples(
     exact = in_context(likelihoods, breaks, model)
     states, emissions = states_of(likelihoods.words), emissions_of(likelihoods.logs)
     pairs = by_pairs(states, emissions, breaks, model)
-    monkeypatch.setattr(triples, "KEPT", 4)
+    monkeypatch.setattr(triples, "READ_BY_TRIPLES", 4)
     some = triples.by_triples(states, emissions, pairs, breaks, model)
     np.testing.assert_allclose(some.sum(axis=1), 1, atol=1e-12)
     assert ((some == pairs).sum(axis=1) == 2).all()  # of 6 states the 2 least probable

@@ -93,14 +93,14 @@ class Network:
     def guesses(self, read: Read) -> list[Ids]:
         """The best word at each place of each text."""
         self.parts.eval()
-        found: list[Ids] = []
+        guesses: list[Ids] = []
         with torch.no_grad():
             for part in _batches(read, np.arange(len(read.sizes))):
                 best = self.scores(part).argmax(dim=2).numpy()
                 for row, where in zip(best, part.parts(), strict=True):
-                    own = part.candidates.ids[where]
-                    found.append(own[np.arange(len(own)), row[: len(own)]])
-        return found
+                    ids = part.candidates.ids[where]
+                    guesses.append(ids[np.arange(len(ids)), row[: len(ids)]])
+        return guesses
 
 
 def trained(training: Texts, stopping: Texts, vectors: Any, seed: int) -> Network:
@@ -194,5 +194,7 @@ def _components(vectors: Any) -> Any:
     """The vectors' first principal components, float32 [N, d], of mean squared length 1."""
     centred = vectors - vectors.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T @ centred)
-    found = centred @ axes[:, ::-1][:, :DIMENSIONS]
-    return np.ascontiguousarray(found / np.sqrt(np.square(found).sum(axis=1).mean()), np.float32)
+    components = centred @ axes[:, ::-1][:, :DIMENSIONS]
+    return np.ascontiguousarray(
+        components / np.sqrt(np.square(components).sum(axis=1).mean()), np.float32
+    )
