@@ -26,7 +26,6 @@ to some hundred thousand documents.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import apache_beam as beam
@@ -124,11 +123,10 @@ def evaluate_release(argv: Sequence[str]) -> None:
         return
     for sentence in cost_of_attackers(job):
         print(sentence)
-    started = time.monotonic()
-    launch.run(pipeline)
+    seconds = launch.run(pipeline)
     refuse_another_corpus(output)
     print(
-        f"Compared {counted(job)} with the originals in {time.monotonic() - started:.0f} "
+        f"Compared {counted(job)} with the originals in {seconds:.0f} "
         f"seconds. Report: {storage.join(output, REPORT)}\n{FROM_RAW_TEXT}"
     )
 

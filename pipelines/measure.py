@@ -23,7 +23,6 @@ default, in several processes with --local_processes, and on any Beam runner wit
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 
 import apache_beam as beam
@@ -31,6 +30,7 @@ from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
+from dxbeam.commands.console import counted
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import MEASURE, SanitizeOptions
@@ -107,11 +107,10 @@ def measure_settings(argv: Sequence[str]) -> None:
     if options.view_as(TestOptions).dry_run:
         print(described(job))
         return
-    started = time.monotonic()
-    launch.run(pipeline)
+    seconds = launch.run(pipeline)
     print(
-        f"Measured {len(job.question.mechanisms)} mechanisms in "
-        f"{time.monotonic() - started:.0f} seconds. Report: {storage.join(output, REPORT)}"
+        f"Measured {counted(len(job.question.mechanisms), 'mechanism')} in "
+        f"{seconds:.0f} seconds. Report: {storage.join(output, REPORT)}"
     )
 
 

@@ -144,7 +144,7 @@ def check_corpus(
     """
     files = matching_files(pattern)
     read_as = corpus_format(flags, keep_fields, group_by)
-    check_readable(files, read_as, flags.allow_unreadable_files)
+    check_readable(files, read_as, allow_unreadable=flags.allow_unreadable_files)
     return text_bytes(files)
 
 

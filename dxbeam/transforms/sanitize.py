@@ -199,11 +199,11 @@ class SanitizeDocuments(beam.PTransform):
             self._keep_fields,
             self._group_by,
             self._search_threads,
-            self._digest_corpus,
-            self._backend,
-            self._level,
-            self._candidates,
-            self._divide_above if divides else None,
+            digest_corpus=self._digest_corpus,
+            backend=self._backend,
+            level=self._level,
+            candidates=self._candidates,
+            divide_above=self._divide_above if divides else None,
         )
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize,

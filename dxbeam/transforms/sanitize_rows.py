@@ -145,6 +145,7 @@ class SanitizeDoFn(beam.DoFn):
         keep_fields: tuple[str, ...],
         group_by: str | None,
         search_threads: int,
+        *,
         digest_corpus: bool,
         backend: str,
         level: str | None,

@@ -123,12 +123,7 @@ class VectorReleaser:
         text, gets a new random id, so no two strings share noise; but a kept secret key cannot draw
         their noise again.
 
-        Args:
-          documents: documents and plain strings.
-
-        Raises:
-          ConfigurationError: this is no iterable of documents, or one of its elements is neither a
-            document nor a string.
+        It takes and refuses what ``Sanitizer.sanitize`` does.
         """
         return self._release(as_documents(documents, "release"))
 

@@ -128,6 +128,10 @@ def _line_added(release: Path, content: Content, line: Content) -> None:
     _recount(release, content, _first(content))
 
 
+def _added(**record: str) -> Callable[[Any, dict[str, Any]], None]:
+    return lambda release, contents: _line_added(release, contents, record)
+
+
 def _column_added(release: Path, content: Content) -> None:
     shard = content["shards"][0]
     path = release / shard["name"]
@@ -402,32 +406,22 @@ ALTERATIONS: dict[str, tuple[str, Alteration, str, str]] = {
     ),
     "sensitivity.json": ("vectors", _sensitivity, "not the sensitivity", "not the sensitivity"),
     "projection": ("vectors", _projection, "not the projection", "not the projection"),
-    "words of vectors": (
-        "vectors",
-        lambda _, c: c.update(tokens=9),
-        "not recorded",
-        "not recorded",
-    ),
+    "words of vectors": ("vectors", lambda _, c: c.update(tokens=9), *["not recorded"] * 2),
     "one shard twice": ("lines", _listed_twice, "twice", "twice"),
     "one shard copied": ("lines", _copied, "a document is there twice", "is not what"),
     "a document repeated": (
         "lines",
-        lambda r, c: _line_added(r, c, {"id": "d0", "text": "w1"}),
+        _added(id="d0", text="w1"),
         "is there twice",
         "is not what",
     ),
     "a raw field added": (
         "lines",
-        lambda r, c: _line_added(r, c, {"id": "x", "text": "w1", "raw": "Jane"}),
+        _added(id="x", text="w1", raw="Jane"),
         "have a field 'raw'",
         "is not what",
     ),
-    "a text that is none": (
-        "lines",
-        lambda r, c: _line_added(r, c, {"id": "x"}),
-        "no text",
-        "is not what",
-    ),
+    "a text that is none": ("lines", _added(id="x"), "no text", "is not what"),
     "a document removed": ("lines", _documents_removed, "'tokens' is", "is not what"),
     "records swapped": ("lines", _swapped, "not the file that was released", "not the file"),
     "a shard's digest": (

@@ -18,16 +18,6 @@ from tests.support.releases import SECRET
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return releases.write_corpus(tmp_path_factory.mktemp("corpus") / "texts.jsonl")
-
-
-@pytest.fixture(scope="module")
-def release(uri: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return releases.release(uri, corpus, tmp_path_factory.mktemp("release") / "out")
-
-
-@pytest.fixture(scope="module")
 def public(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Words of the same vocabulary, none of which is a word of the private text only."""
     generator = np.random.default_rng(1)

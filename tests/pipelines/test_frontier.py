@@ -40,8 +40,7 @@ def _measured(uri: str, output: Path, *flags: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def output(uri: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("frontier") / "out"
-    _measured(uri, folder)
+    _measured(uri, folder := tmp_path_factory.mktemp("frontier") / "out")
     return folder
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline
 
 from dxbeam import storage
+from dxbeam.errors import DxbeamError
 from dxbeam.release.verification.verify import VerifiedRelease, verify_release
 from dxbeam.space.artifact import artifact, this_host
 from dxbeam.space.artifact import contents as artifact_contents
@@ -241,3 +243,11 @@ def table_of(
     launcher([f"--vocabulary={uri}", f"--output={output}", *flags])
     rows: list[dict[str, Any]] = pq.read_table(output / table).to_pylist()
     return rows
+
+
+def check_refused_beside(run: Callable[[Path], object], folder: Path) -> None:
+    """A run that writes nothing where something is already."""
+    (folder / "note.txt").write_text("mine")
+    with pytest.raises(DxbeamError, match=re.escape("is not empty")):
+        run(folder)
+    assert [path.name for path in folder.iterdir()] == ["note.txt"]

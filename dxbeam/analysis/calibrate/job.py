@@ -65,7 +65,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
     targets = calibration.parse_targets(flags_of_target.at_most, flags_of_target.at_least)
     model = named_model(shared.language_model)
     mechanism = _named(shared, model)
-    check_readings([mechanism], model, bool(shared.input), "name them with `input`")
+    check_readings([mechanism], model, texts=bool(shared.input), where="name them with `input`")
     epsilons = None if measure.epsilons == "auto" else tuple(grids.parse(measure.epsilons))
     rank_cs = measurement.rank_cs(measure.rank_cs) if measure.rank_cs else RANK_CS
     if min(measure.words, vocabulary.words) < 2:

@@ -57,7 +57,7 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
     decoder = measurement.decoding(shared.decode, shared.decode_loss)
     every = measurement.decodable() if decoder else tuple(MECHANISMS)
     mechanisms = measurement.named_mechanisms(measure.mechanisms, every, model, decoder)
-    check_readings(mechanisms, model, bool(shared.input), "name them with `input`")
+    check_readings(mechanisms, model, texts=bool(shared.input), where="name them with `input`")
     importance = None
     if shared.importance:
         importance = NamedWeights(shared.importance, read_importance(shared.importance))

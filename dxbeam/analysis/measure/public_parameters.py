@@ -176,6 +176,7 @@ def reads_together(mechanisms: Iterable[Mechanism]) -> bool:
 def check_readings(
     mechanisms: Iterable[Mechanism],
     language_model: Known | None,
+    *,
     texts: bool,
     where: str,
 ) -> None:

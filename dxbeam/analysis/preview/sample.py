@@ -78,10 +78,10 @@ def sample_of(texts: Sequence[str], vocabulary: Vocabulary) -> Sample:
             "vocabulary of its language, and lower-case?"
         )
     gaps.append(between.rstrip())
-    return Sample(gaps, words, ids, np.concatenate(breaks), _remark(len(texts), shown, cut))
+    return Sample(gaps, words, ids, np.concatenate(breaks), _remark(len(texts), shown, cut=cut))
 
 
-def _remark(documents: int, shown: int, cut: bool) -> str:
+def _remark(documents: int, shown: int, *, cut: bool) -> str:
     if documents > 1 and (cut or shown < documents):
         last = ", the last of them cut off" if cut else ""
         return (
