@@ -44,9 +44,10 @@ from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
 from dxbeam.analysis.attackers.prior import prior_from_counts
 from dxbeam.analysis.attackers.word_pairs import learn_pairs
 from dxbeam.analysis.evaluate.language_scores import RARE
-from dxbeam.analysis.frontier.read_texts import Drawn, model_of, release_texts
+from dxbeam.analysis.frontier.read_texts import Drawn, release_texts
 from dxbeam.analysis.measure.plan import Setting
 from dxbeam.analysis.measure.public_parameters import Known, read, with_reading
+from dxbeam.analysis.measure.read_words import model_of
 from dxbeam.language.exponent import raised
 from dxbeam.language.model import language_model_of
 from dxbeam.language.sentences import sentence_ends
@@ -173,7 +174,8 @@ class Bench:
                 mechanism, read_drawn.noisy, self.prior, self.search, WIDE
             )
         assert isinstance(mechanism, Fluent)
-        opened = model_of(setting, self.search)
+        assert setting.reading is not None
+        opened = model_of(setting.reading, self.search)
         return released, candidates_of_fluent(
             mechanism, opened, released, self.prior, self.search, WIDE
         )
