@@ -111,7 +111,7 @@ class ChatError(Exception):
       endpoint: whether the endpoint failed, whatever the text was.
     """
 
-    def __init__(self, reason: str, *, passing: bool = False, endpoint: bool = False):
+    def __init__(self, reason: str, passing: bool = False, endpoint: bool = False):  # it is pickled
         super().__init__(reason, passing, endpoint)
         self.reason = reason
         self.passing = passing
