@@ -22,14 +22,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.decoding import measured_where, private_corpus, texts_of
+from benchmarks.rows import arguments, keep, kept
 from dxbeam.analysis.attackers.channel import Channel
 from dxbeam.analysis.attackers.context import (
     CANDIDATES,
@@ -45,9 +44,10 @@ from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
 from dxbeam.analysis.attackers.prior import prior_from_counts
 from dxbeam.analysis.attackers.word_pairs import learn_pairs
 from dxbeam.analysis.evaluate.language_scores import RARE
-from dxbeam.analysis.frontier.read_texts import Drawn, model_of, release_texts
+from dxbeam.analysis.frontier.read_texts import Drawn, release_texts
 from dxbeam.analysis.measure.plan import Setting
 from dxbeam.analysis.measure.public_parameters import Known, read, with_reading
+from dxbeam.analysis.measure.read_words import model_of
 from dxbeam.language.exponent import raised
 from dxbeam.language.model import language_model_of
 from dxbeam.language.sentences import sentence_ends
@@ -174,7 +174,8 @@ class Bench:
                 mechanism, read_drawn.noisy, self.prior, self.search, WIDE
             )
         assert isinstance(mechanism, Fluent)
-        opened = model_of(setting, self.search)
+        assert setting.reading is not None
+        opened = model_of(setting.reading, self.search)
         return released, candidates_of_fluent(
             mechanism, opened, released, self.prior, self.search, WIDE
         )
@@ -196,33 +197,21 @@ def wanted(given: argparse.Namespace) -> Iterator[tuple[str, float]]:
 
 def main() -> None:
     """Computes the rows that are missing."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--vocabulary", required=True)
-    parser.add_argument("--corpora", type=Path, required=True)
-    parser.add_argument("--private", default="mr_sentence_polarity")
+    parser = arguments(__doc__, documents=1_000)
     parser.add_argument("--released", type=int, default=8_000)
-    parser.add_argument("--documents", type=int, default=1_000)
     parser.add_argument("--model", default="movie_reviews")
     parser.add_argument("--order", type=int, default=3)
     parser.add_argument("--exponent", type=float, default=1.0, help="of the model")
     parser.add_argument("--settings", nargs="+", required=True)
-    parser.add_argument("--output", type=Path, required=True)
     given = parser.parse_args()
     bench = Bench(given)
-    rows = (
-        [json.loads(line) for line in given.output.read_text().splitlines()]
-        if given.output.exists()
-        else []
-    )
+    rows = kept(given.output)
     for one in wanted(given):
         key = bench.key(*one)
         if any(key.items() <= row.items() for row in rows):
             continue
         row = bench.row(*one)
-        with given.output.open("a") as file:
-            file.write(json.dumps(row) + "\n")
+        keep(given.output, row)
         shares = {name: round(row[name][0], 3) for name in row if isinstance(row[name], tuple)}
         print(*one, shares, flush=True)
 

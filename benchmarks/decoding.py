@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.rows import arguments, keep, kept
 from dxbeam.analysis.measure import public_parameters
 from dxbeam.documents import Document
 from dxbeam.language.model import LanguageModel, language_model_of
@@ -287,13 +288,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def main() -> None:
     """Computes the rows that are missing, and prints all."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--vocabulary", required=True)
-    parser.add_argument("--corpora", type=Path, required=True)
-    parser.add_argument("--private", default="mr_sentence_polarity")
-    parser.add_argument("--documents", type=int, default=6_000)
+    parser = arguments(__doc__, documents=6_000)
     parser.add_argument("--model", nargs="+", default=["movie_reviews"])
     parser.add_argument("--order", type=int, default=2)
     parser.add_argument("--candidates", type=int)
@@ -302,14 +297,9 @@ def main() -> None:
     parser.add_argument("--rare_by", nargs="+", default=["movie_reviews"])
     parser.add_argument("--settings", nargs="+", default=SETTINGS.split())
     parser.add_argument("--readers", nargs="+", default=READERS.split())
-    parser.add_argument("--output", type=Path, required=True)
     given = parser.parse_args()
     bench = Bench(given)
-    rows = (
-        [json.loads(line) for line in given.output.read_text().splitlines()]
-        if given.output.exists()
-        else []
-    )
+    rows = kept(given.output)
     wanted = [("originals", 0.0, "none")] + [
         (name, float(epsilon), reader)
         for reader in given.readers
@@ -320,8 +310,7 @@ def main() -> None:
         if any(key.items() <= row.items() for row in rows):
             continue
         rows.append(bench.row(*one))
-        with given.output.open("a") as file:
-            file.write(json.dumps(rows[-1]) + "\n")
+        keep(given.output, rows[-1])
         print(list(table(rows[-1:]))[-1], flush=True)
     print("\n".join(table([row for row in rows if row["model"] == "+".join(given.model)])))
 

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.decoding import RARE, WittenBell, accuracy, measured_where, private_corpus, texts_of
+from benchmarks.rows import arguments, keep
 from dxbeam.language.counts import Counts, count_sentences, summed
 from dxbeam.language.exponent import raised
 from dxbeam.language.kneser_ney import Smoothed, smooth
@@ -179,25 +178,17 @@ def _random(generator: np.random.Generator, rows: int, draws: int) -> Any:
 
 def main() -> None:
     """Measures each setting with each seed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--vocabulary", required=True)
-    parser.add_argument("--corpora", type=Path, required=True)
-    parser.add_argument("--private", default="mr_sentence_polarity")
-    parser.add_argument("--documents", type=int, default=8_000)
+    parser = arguments(__doc__, documents=8_000)
     parser.add_argument("--model", default="movie_reviews")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--settings", nargs="+", required=True)
-    parser.add_argument("--output", type=Path, required=True)
     given = parser.parse_args()
     bench = Bench(given)
     for seed in given.seeds:
         for setting in given.settings:
             name, _, epsilon = setting.rpartition("@")
             row = bench.row(name, float(epsilon), seed)
-            with given.output.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+            keep(given.output, row)
             print(setting, seed, row["unchanged_rare"], row["accuracy"], flush=True)
 
 

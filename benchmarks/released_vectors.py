@@ -12,8 +12,11 @@ import argparse
 import time
 
 import numpy as np
+import numpy.typing as npt
 
-from dxbeam.audit.reachability import add, add_on_grid, words_left
+from dxbeam.audit.reachability import Release, add, add_on_grid, reachable
+from dxbeam.mechanisms.sampling.noise import laplace, laplace_draws
+from dxbeam.randomness import fill
 from dxbeam.space.artifact import artifact
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.vectors import sensitivity
@@ -22,6 +25,37 @@ from dxbeam.vectors.projections import make_projection
 
 PUBLISHED = bytes(32)
 """A published key: these vectors protect nobody."""
+
+
+def words_left(
+    words: npt.NDArray[np.float64],
+    epsilon: float,
+    dtype: type[np.floating],
+    release: Release,
+    targets: npt.NDArray[np.int64],
+    key: bytes,
+) -> npt.NDArray[np.int64]:
+    """Releases each target word once, and counts the words that could have been it: int64 [B].
+
+    Args:
+      words: projected vectors, float64 [N, m].
+      epsilon: the noise's parameter in the projected space, epsilon over sensitivity.
+      dtype: the float type of words and noise.
+      release: how they become what is released.
+      targets: positions of the words to release, [B].
+      key: 32 bytes that name the noise.
+    """
+    m = words.shape[1]
+    random = np.empty((len(targets), laplace_draws(m) + laplace_draws(m) % 2), np.uint64)
+    fill(key, 0, random)
+    noise = laplace(random, m, epsilon).astype(dtype)
+    typed = words.astype(dtype)
+    counts = np.empty(len(targets), np.int64)
+    for row, target in enumerate(targets):
+        left = reachable(release(typed[target], noise[row]), typed, release)
+        assert target in left
+        counts[row] = len(left)
+    return counts
 
 
 def stretches(vocabulary: Vocabulary) -> None:

@@ -93,8 +93,12 @@ def columns_of(found: ReadOff) -> list[str]:
 HEADINGS = ("ε", "recovered, of all words", "unchanged", "accuracy")
 
 
-ATTACKED = {"attacked": "mr_sentence_polarity", "attacked-subjectivity": "subjectivity"}
-"""Tables of what attackers get at every epsilon, and their corpus."""
+ATTACKED = {
+    "attacked": ("attacked", "mr_sentence_polarity"),
+    "attacked-subjectivity": ("attacked", "subjectivity"),
+    "attacked-exponents": ("attacked_exponents", "mr_sentence_polarity"),
+}
+"""Tables of what attackers get at every epsilon: the rows' file, and the corpus."""
 
 _SHARES = {
     "unchanged": "unchanged",
@@ -105,9 +109,9 @@ _SHARES = {
 }
 
 
-def attacked(private: str) -> tuple[list[str], list[tuple[Row, list[str]]]]:
+def attacked(file: str, private: str) -> tuple[list[str], list[tuple[Row, list[str]]]]:
     """Headings after ε, and each row with its cells."""
-    rows = [row for row in _rows("attacked") if row["private"] == private]
+    rows = [row for row in _rows(file) if row["private"] == private]
     rows.sort(key=lambda row: (row["mechanism"].split(":")[0], row["mechanism"], row["epsilon"]))
     cells = [[_cell(row[name]) for name in _SHARES.values()] for row in rows]
     return list(_SHARES), list(zip(rows, cells, strict=True))

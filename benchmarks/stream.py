@@ -42,7 +42,10 @@ CANARY = "zyzzogeton"
 DEAD_LETTERS = 3
 _WORDS, _WINDOW, _LARGEST, _CHECKPOINTS = 20, 30, 20_000, 10
 _BLOCK, _CANARY_EACH = 10_000, 50
-_KILLED = ("pool-0", "task-manager-1", "broker", "pool-1", "task-manager-0")
+_KILLED = {
+    True: ("pool-0", "task-manager-1", "broker", "pool-1", "task-manager-0"),
+    False: ("worker-0", "task-manager-1", "broker", "worker-1", "task-manager-0"),
+}
 _SAMPLE_SECONDS = 2.0
 
 
@@ -52,12 +55,16 @@ class Settings(NamedTuple):
     Attributes:
       messages: how many.
       kills: how many processes are killed.
+      compared: how many are compared with what the Sanitizer makes; None for all.
       seconds: after which nothing new may still be to come.
+      pools: whether workers are in worker pools, or else children of the TaskManagers.
     """
 
     messages: int
     kills: int = 0
+    compared: int | None = None
     seconds: float = 300
+    pools: bool = True
 
 
 def texts(first: int, last: int) -> Iterator[str]:
@@ -149,7 +156,7 @@ class _Run:
         messages, kills = self._settings.messages, self._settings.kills
         self.until(lambda: self.released.distinct > 0, "first message")
         self.started = time.monotonic()
-        for number, name in enumerate(islice(cycle(_KILLED), kills), 1):
+        for number, name in enumerate(islice(cycle(_KILLED[self._settings.pools]), kills), 1):
             self._await(number * messages // (2 * kills))
             self.kill(name)
         self._await(messages)
@@ -177,9 +184,10 @@ def run(folder: Path, settings: Settings) -> dict[str, object]:
         "TMPDIR": str(temporary),
         "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={temporary} {installed.LOGGED}",
     }
+    kept = {"attempts": None, "checkpoints": _CHECKPOINTS, "pools": settings.pools}
     with (
         Broker(kafka, folder / "kafka") as broker,
-        FlinkCluster(jar, folder / "flink", attempts=None, checkpoints=_CHECKPOINTS) as cluster,
+        FlinkCluster(jar, folder / "flink", **kept) as cluster,
     ):
         broker.create("raw", "released", "released-dead-letters")
         broker.publish("raw", _messages(settings.messages))
@@ -203,13 +211,15 @@ def _seen(watched: _Run, settings: Settings, taken: float, counted: int) -> dict
     released, processes, traces = watched.released, watched.processes, watched.traces
     entries = ledger.read(str(watched.stream.ledger))
     messages = settings.messages
+    compared = released.digests[: settings.compared]
     return {
         "messages": messages,
         "killed": settings.kills,
         "lost": messages - released.distinct,
         "published": released.published,
         "unequal": released.unequal,
-        "other than without Beam": _differing(released.digests, os.cpu_count() or 1),
+        "compared": len(compared),
+        "other than without Beam": _differing(compared, os.cpu_count() or 1),
         "counted in windows": counted,
         "windows": len(watched.stream.records()),
         "lines of the ledger": len(entries),
@@ -231,11 +241,19 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=10_000)
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument(
+        "--compared", type=int, help="with what the Sanitizer makes; all by default"
+    )
+    parser.add_argument(
         "--seconds", type=float, default=300, help="longest time without a new message"
+    )
+    parser.add_argument(
+        "--processes", action="store_true", help="workers are children of the TaskManagers"
     )
     parser.add_argument("--folder", type=Path, help="fresh place whose files are kept")
     flags = parser.parse_args()
-    settings = Settings(flags.messages, flags.kills, flags.seconds)
+    settings = Settings(
+        flags.messages, flags.kills, flags.compared, flags.seconds, not flags.processes
+    )
     if flags.folder:
         flags.folder.mkdir(parents=True)
         print(json.dumps(run(flags.folder, settings), indent=1))

@@ -242,7 +242,7 @@ def drawn(name: str) -> str:
     if name in MODELS:
         return _page_table(*models(name))
     if name in ATTACKED:
-        return _drawn_attacked(ATTACKED[name])
+        return _drawn_attacked(*ATTACKED[name])
     table = TABLES[name]
     rows = rows_of(table)
     if not rows:
@@ -259,10 +259,20 @@ def _drawn_at_risk(table: RiskTable) -> str:
     return _page_table(["released", *HEADINGS], cells, rows)
 
 
-def _drawn_attacked(private: str) -> str:
-    headings, rows = attacked(private)
-    cells = [[_setting(row["mechanism"]), _epsilon(row), *each] for row, each in rows]
+def _drawn_attacked(file: str, private: str) -> str:
+    headings, rows = attacked(file, private)
+    cells = [
+        [f"{_setting(row['mechanism'])}{_model(row)}", _epsilon(row), *each] for row, each in rows
+    ]
     return _page_table(["released", "ε", *headings], cells, [row for row, _ in rows])
+
+
+def _model(row: Row) -> str:
+    """Which model fluent reads, where it is not that of the other rows."""
+    if row["mechanism"] != "fluent" or row["order"] == 3:
+        return ""
+    power = "" if row["exponent"] == 1 else f", τ = {row['exponent']:g}"
+    return f", order {row['order']}{power}"
 
 
 def _setting(written: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from dxbeam.errors import ConfigurationError, RunError, described
+from dxbeam.errors import ConfigurationError, RunError, check_type, described
 
 RELEASED_FIELDS = ("id", "text", "vector")
 """Fields that every release has, so no kept field may have such a name."""
@@ -169,11 +169,7 @@ def document_problem(document: Document) -> str | None:
     Raises:
       ConfigurationError: it is no Document.
     """
-    if not isinstance(document, Document):
-        raise ConfigurationError(
-            "a document is given as Document(id, text) or as a string, and this is "
-            f"{described(document)}"
-        )
+    check_type(document, Document, "a document is given as Document(id, text) or as a string")
     if (reason := id_problem(document.id)) is not None:
         return reason
     if (reason := text_problem(document.text)) is not None:

@@ -4,6 +4,10 @@ No message ever holds text of a document; see ``Rejected`` in documents.py for r
 name parameters in backticks, such as `key_uri`; launchers show them as flags, such as --key_uri.
 """
 
+from __future__ import annotations
+
+from types import UnionType
+
 
 class DxbeamError(Exception):
     """A mistake the user can correct. ``str(error)`` says what, where and what to do."""
@@ -44,3 +48,18 @@ def described(value: object) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}"
     return f"of type {type(value).__name__}"
+
+
+def check_type(value: object, kind: type | tuple[type, ...] | UnionType, meaning: str) -> None:
+    """Refuses a value of another type.
+
+    Args:
+      value: what came.
+      kind: what ``isinstance`` takes.
+      meaning: how it is written, such as "bag is an object such as BagOfWords(50), or None".
+
+    Raises:
+      ConfigurationError: says so, and what the value is instead.
+    """
+    if not isinstance(value, kind):
+        raise ConfigurationError(f"{meaning}, and this is {described(value)}")

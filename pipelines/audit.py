@@ -48,13 +48,11 @@ from dxbeam.text.decoding.decoder import decoder_of
 from dxbeam.transforms.expected import Expected
 from dxbeam.transforms.progress import Progress
 
-try:
+with launch.needing("the audit needs scipy; install it", "analysis"):
     from dxbeam.audit import report as audit_report
     from dxbeam.audit.public_settings import audited_public, sizes_of
     from dxbeam.audit.report import AuditRun, Public, Target, Task
     from dxbeam.audit.subject import Finding
-except ImportError:
-    sys.exit("dxbeam: the audit needs scipy; install it with: pip install 'dxbeam[analysis]'")
 
 PARTS = "parts"
 """What progress is counted in."""

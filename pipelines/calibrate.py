@@ -22,7 +22,6 @@ default, in several processes with --local_processes, and on any Beam runner wit
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import apache_beam as beam
@@ -40,7 +39,7 @@ from dxbeam.release import claim
 from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.draw_texts import DrawTexts
 
-try:
+with launch.needing("calibrating needs scipy, matplotlib and jinja2; install them", "report"):
     from dxbeam.analysis.calibrate.job import CalibrateJob, calibrated, described, read_options
     from dxbeam.analysis.calibrate.page import in_short, page
     from dxbeam.analysis.calibrate.transform import MeasureCurve
@@ -49,11 +48,6 @@ try:
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.word_sample import uniform_sample
     from dxbeam.analysis.pages.page import REPORT
-except ImportError:
-    sys.exit(
-        "dxbeam: calibrating needs scipy, matplotlib and jinja2; install them with: "
-        "pip install 'dxbeam[report]'"
-    )
 
 
 def build(job: CalibrateJob) -> beam.Pipeline:
@@ -106,12 +100,12 @@ def calibrate(argv: Sequence[str]) -> None:
         print(described(job))
         return
     launch.run(pipeline)
-    found = calibrated(job)
+    result = calibrated(job)
     report = storage.join(output, REPORT)
-    storage.create_once(report, page(found).encode())
-    print(f"Report: {report}\n{in_short(found)}")
-    if not found.release:
-        raise RunError(found.failure)
+    storage.create_once(report, page(result).encode())
+    print(f"Report: {report}\n{in_short(result)}")
+    if not result.release:
+        raise RunError(result.failure)
 
 
 if __name__ == "__main__":

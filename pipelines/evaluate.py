@@ -26,8 +26,6 @@ to some hundred thousand documents.
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Sequence
 
 import apache_beam as beam
@@ -44,7 +42,10 @@ from dxbeam.text.public.function_words import ENGLISH
 from dxbeam.transforms.reading.corpus_digest import CompareCorpus
 from dxbeam.transforms.reading.paired_release import PairWithReleases
 
-try:
+with launch.needing(
+    "evaluating needs sacrebleu, rouge-score, scikit-learn and what measuring needs; install them",
+    "evaluate",
+):
     from dxbeam.analysis.evaluate.job import (
         EvaluateJob,
         attack_texts,
@@ -60,11 +61,6 @@ try:
     from dxbeam.analysis.evaluate.transform import Classify, ScoreDocuments
     from dxbeam.analysis.exposure.transform import CountSurvivors, FindAgain
     from dxbeam.analysis.pages.page import REPORT
-except ImportError:
-    sys.exit(
-        "dxbeam: evaluating needs sacrebleu, rouge-score, scikit-learn and what measuring needs; "
-        "install them with: pip install 'dxbeam[evaluate]'"
-    )
 
 
 def build(job: EvaluateJob) -> beam.Pipeline:
@@ -127,11 +123,10 @@ def evaluate_release(argv: Sequence[str]) -> None:
         return
     for sentence in cost_of_attackers(job):
         print(sentence)
-    started = time.monotonic()
-    launch.run(pipeline)
+    seconds = launch.run(pipeline)
     refuse_another_corpus(output)
     print(
-        f"Compared {counted(job)} with the originals in {time.monotonic() - started:.0f} "
+        f"Compared {counted(job)} with the originals in {seconds:.0f} "
         f"seconds. Report: {storage.join(output, REPORT)}\n{FROM_RAW_TEXT}"
     )
 

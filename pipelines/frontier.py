@@ -29,7 +29,6 @@ are and what they know: docs/guides/attackers.md.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,6 +38,7 @@ from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
+from dxbeam.commands.console import counted
 from dxbeam.commands.flags.evaluating import EvaluateOptions
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
@@ -135,11 +135,10 @@ def measure_frontier(argv: Sequence[str]) -> None:
         return
     for sentence in cost_of_attackers(job):
         print(sentence)
-    started = time.monotonic()
-    launch.run(pipeline)
+    seconds = launch.run(pipeline)
     print(
-        f"Attacked {len(job.question.mechanisms)} mechanisms in "
-        f"{duration(time.monotonic() - started)}. Report: {storage.join(output, PAGE)}"
+        f"Attacked {counted(len(job.question.mechanisms), 'mechanism')} in "
+        f"{duration(seconds)}. Report: {storage.join(output, PAGE)}"
     )
 
 

@@ -23,8 +23,6 @@ default, in several processes with --local_processes, and on any Beam runner wit
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator, Sequence
 
 import apache_beam as beam
@@ -32,6 +30,7 @@ from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
+from dxbeam.commands.console import counted
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import MEASURE, SanitizeOptions
@@ -41,7 +40,7 @@ from dxbeam.release import claim
 from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.draw_texts import DrawTexts
 
-try:
+with launch.needing("measuring needs scipy, matplotlib and jinja2; install them", "report"):
     from dxbeam.analysis.measure import plan as measurement
     from dxbeam.analysis.measure.job import MeasureJob, described, read_options
     from dxbeam.analysis.measure.page import WriteReport
@@ -59,29 +58,24 @@ try:
     )
     from dxbeam.analysis.measure.word_sample import WordSample
     from dxbeam.analysis.pages.page import REPORT
-except ImportError:
-    sys.exit(
-        "dxbeam: measuring needs scipy, matplotlib and jinja2; install them with: "
-        "pip install 'dxbeam[report]'"
-    )
 
 
 def build(job: MeasureJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
-    own, shared = job.options.view_as(MeasureOptions), job.options.view_as(SanitizeOptions)
+    measure, shared = job.options.view_as(MeasureOptions), job.options.view_as(SanitizeOptions)
     pipeline = launch.new_pipeline(job.options)
     counting = drawing = None
     if shared.input:
         if reads_together(job.question.mechanisms):
-            drawing = DrawTexts(read_corpus(shared), job.vocabulary, own.words, own.seed)
+            drawing = DrawTexts(read_corpus(shared), job.vocabulary, measure.words, measure.seed)
         else:
             counting = CountWords(read_corpus(shared), job.vocabulary)
     sample, left_out = pipeline | "SampleWords" >> SampleWords(
-        own.words, job.vocabulary.words, own.seed, counting, drawing
+        measure.words, job.vocabulary.words, measure.seed, counting, drawing
     )
     search = SharedSearch(job.vocabulary, launch.backend(job.options))
     planned = sample | "PlanMeasurement" >> PlanMeasurement(job.question, search)
-    noise = search, own.seed, launch.search_threads(job.options)
+    noise = search, measure.seed, launch.search_threads(job.options)
     sums = planned | "Batches" >> beam.FlatMap(_once) | "MeasureShares" >> MeasureShares(*noise)
     repeated = planned | "Repeats" >> beam.FlatMap(_again) | "RepeatWords" >> RepeatWords(*noise)
     output = job.options.view_as(OutputOptions).output
@@ -113,11 +107,10 @@ def measure_settings(argv: Sequence[str]) -> None:
     if options.view_as(TestOptions).dry_run:
         print(described(job))
         return
-    started = time.monotonic()
-    launch.run(pipeline)
+    seconds = launch.run(pipeline)
     print(
-        f"Measured {len(job.question.mechanisms)} mechanisms in "
-        f"{time.monotonic() - started:.0f} seconds. Report: {storage.join(output, REPORT)}"
+        f"Measured {counted(len(job.question.mechanisms), 'mechanism')} in "
+        f"{seconds:.0f} seconds. Report: {storage.join(output, REPORT)}"
     )
 
 

@@ -70,7 +70,7 @@ def build(
         search_threads=launch.search_threads(job.options),
         digest_corpus=True,
         unique_ids=True,
-        divide_above=launch.divide_above(job.options),
+        divide_above=None if job.repair else launch.divide_above(job.options),
         backend=launch.backend(job.options),
         level="level",
         language_model=job.language_model,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import os
 import re
 import subprocess
@@ -18,6 +17,7 @@ import yaml
 import dxbeam
 from benchmarks import tables
 from tests import test_architecture as architecture
+from tests.support import calls
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -153,12 +153,7 @@ def test_what_quick_tests_leave_out_is_there() -> None:
 
 
 def _generated_pages() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generated_pages", DOCS / "generated_pages.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return calls.module_at(DOCS / "generated_pages.py")
 
 
 def test_links_are_rewritten_for_the_site() -> None:

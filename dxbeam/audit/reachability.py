@@ -14,8 +14,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.mechanisms.sampling.noise import laplace, laplace_draws
-from dxbeam.randomness import fill
 from dxbeam.vectors.release import to_grid
 
 Reals = npt.NDArray[np.floating]
@@ -56,34 +54,3 @@ def reachable(released: Reals, words: Reals, release: Release) -> npt.NDArray[np
             reached |= release(column, noise.astype(column.dtype)) == goal
         left = left[reached]
     return left
-
-
-def words_left(
-    words: npt.NDArray[np.float64],
-    epsilon: float,
-    dtype: type[np.floating],
-    release: Release,
-    targets: npt.NDArray[np.int64],
-    key: bytes,
-) -> npt.NDArray[np.int64]:
-    """Releases each target word once, and counts the words that could have been it: int64 [B].
-
-    Args:
-      words: projected vectors, float64 [N, m].
-      epsilon: the noise's parameter in the projected space, epsilon over sensitivity.
-      dtype: the float type of words and noise.
-      release: how they become what is released.
-      targets: positions of the words to release, [B].
-      key: 32 bytes that name the noise.
-    """
-    m = words.shape[1]
-    random = np.empty((len(targets), laplace_draws(m) + laplace_draws(m) % 2), np.uint64)
-    fill(key, 0, random)
-    noise = laplace(random, m, epsilon).astype(dtype)
-    typed = words.astype(dtype)
-    counts = np.empty(len(targets), np.int64)
-    for row, target in enumerate(targets):
-        left = reachable(release(typed[target], noise[row]), typed, release)
-        assert target in left
-        counts[row] = len(left)
-    return counts

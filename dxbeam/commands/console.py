@@ -14,3 +14,8 @@ def print_anything() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 file", "1,200 files"."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

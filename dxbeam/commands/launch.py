@@ -8,6 +8,7 @@ import logging
 import re
 import shutil
 import sys
+import time
 import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -144,13 +145,13 @@ def releasing(release: Run) -> Iterator[Run]:
     stopping.ended()
 
 
-def run(pipeline: beam.Pipeline) -> None:
-    """Runs to the end.
+def run(pipeline: beam.Pipeline) -> float:
+    """Runs to the end, and says in how many seconds.
 
     Raises:
       DxbeamError: what a worker refused to do, or the place to write to is full.
     """
-    result = None
+    result, started = None, time.monotonic()
     try:
         result = pipeline.run()
         with stopping.cancelled_by(result.cancel):
@@ -173,6 +174,21 @@ def run(pipeline: beam.Pipeline) -> None:
         raise
     finally:
         progress_line.end()
+    return time.monotonic() - started
+
+
+@contextlib.contextmanager
+def needing(packages: str, extra: str) -> Iterator[None]:
+    """Ends the program where a block cannot import what its command needs.
+
+    Args:
+      packages: a sentence on what that is.
+      extra: the extra of dxbeam that installs it.
+    """
+    try:
+        yield
+    except ImportError:
+        sys.exit(f"dxbeam: {packages} with: pip install 'dxbeam[{extra}]'")
 
 
 def naming_flags(launcher: Launcher) -> Launcher:

@@ -146,7 +146,7 @@ def _refuse_unknown_places(flags: list[GivenFlag], known: KnownFlags) -> None:
         if known[flag.name].metavar in _PLACES and "://" in place and not storage.knows(place):
             raise ConfigurationError(
                 f"{flag.name}: there is no file system here for paths that begin so; use a "
-                "local path or gs://, or install what apache-beam needs for it"
+                "local path, gs:// or s3://, or install what apache-beam needs for it"
             )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from dxbeam.commands import launch
 from dxbeam.commands.flags.corpus import QUOTES
 from dxbeam.commands.flags.output import LedgerOptions, OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
+from dxbeam.commands.options import require
 from dxbeam.commands.preview_files import check_outside_releases
 from dxbeam.corpus.files import matching_files, text_bytes
 from dxbeam.corpus.formats import CorpusFormat
@@ -16,6 +18,8 @@ from dxbeam.corpus.settings import TableSettings
 from dxbeam.errors import ConfigurationError
 from dxbeam.release import places
 from dxbeam.release.request import ReleaseRequest
+from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.transforms.reading.sources import ReadDocuments
 
 
@@ -104,6 +108,19 @@ def read_corpus(
     )
 
 
+def measured_vocabulary(options: PipelineOptions) -> VocabularyHandle:
+    """The vocabulary of a command that measures, which needs that and an output.
+
+    Raises:
+      DxbeamError: one of them is missing, or a flag would let texts into messages.
+    """
+    flags = options.view_as(SanitizeOptions)
+    require(flags, "vocabulary")
+    require(options.view_as(OutputOptions), "output")
+    launch.refuse_quoting(options)
+    return artifact.handle(flags.vocabulary)
+
+
 def read_released(request: ReleaseRequest) -> ReadDocuments:
     """Reads the corpus that is released."""
     return ReadDocuments(
@@ -127,7 +144,7 @@ def check_corpus(
     """
     files = matching_files(pattern)
     read_as = corpus_format(flags, keep_fields, group_by)
-    check_readable(files, read_as, flags.allow_unreadable_files)
+    check_readable(files, read_as, allow_unreadable=flags.allow_unreadable_files)
     return text_bytes(files)
 
 

@@ -39,22 +39,22 @@ class TableEstimate(NamedTuple):
       words: N.
       seconds: as long as everything takes that was measured, or of one core of a cluster.
       here: whether it is made on this machine.
-      found: of how many words the neighbours are there already.
+      done: of how many words the neighbours are there already.
     """
 
     words: int
     seconds: float
     here: bool
-    found: int = 0
+    done: int = 0
 
     @property
     def sentence(self) -> str:
         """As a person reads it; with smaller sizes, where it is long."""
         place = "on this machine" if self.here else "of one core, less with more workers"
-        left = self.seconds * (1 - self.found / self.words)
+        left = self.seconds * (1 - self.done / self.words)
         told = f"Now their neighbours: about {duration(left)} {place}"
-        if self.found:
-            return f"{told}, as those of {self.found:,} words are there"
+        if self.done:
+            return f"{told}, as those of {self.done:,} words are there"
         smaller = [size for size in SMALLER if size < self.words]
         if self.seconds < _LONG or not smaller:
             return told
@@ -76,7 +76,7 @@ def estimate(
     threads: int,
     workers: int | None,
     backend: str = AUTO,
-    found: int = 0,
+    done: int = 0,
 ) -> TableEstimate:
     """Searches a few hundred words of a draft, and concludes what all of them will take.
 
@@ -87,7 +87,7 @@ def estimate(
       threads: of a search.
       workers: processes on this machine that search at once; None on a cluster.
       backend: how they search, one of ``choose_backend.NAMES``.
-      found: of how many words the neighbours are there already.
+      done: of how many words the neighbours are there already.
     """
     search = NeighborSearch(artifact.open_draft(uri, shape.digest), threads, backend)
     rows = np.unique(np.linspace(0, shape.words - 1, _ROWS).astype(np.int64))
@@ -97,7 +97,7 @@ def estimate(
     search.neighbor_table(rows, depth)
     per_row = (time.perf_counter() - prepared) / len(rows)
     seconds = prepared - started + shape.words * per_row / (workers or 1)
-    return TableEstimate(shape.words, seconds, workers is not None, found)
+    return TableEstimate(shape.words, seconds, workers is not None, done)
 
 
 def words_done(pieces: str, words: int, depth: int) -> int:

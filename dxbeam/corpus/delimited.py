@@ -65,7 +65,7 @@ class DelimitedText:
             with damage_as_corpus_error(), open_as_utf_8(file.path, settings.encoding) as content:
                 self._header(content, settings)
 
-        check_first_readable(files, check, allow_unreadable)
+        check_first_readable(files, check, allow_unreadable=allow_unreadable)
 
     def splits(self, file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
         """Divides a file among workers, between rows."""

@@ -137,7 +137,7 @@ def damage_as_corpus_error() -> Iterator[None]:
 
 
 def check_first_readable(
-    files: Sequence[CorpusFile], check: Callable[[CorpusFile], object], allow_unreadable: bool
+    files: Sequence[CorpusFile], check: Callable[[CorpusFile], object], *, allow_unreadable: bool
 ) -> None:
     """Checks the first file; where files may be unreadable, the first one that is not.
 

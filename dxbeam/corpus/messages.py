@@ -126,8 +126,8 @@ class MessageFormat:
         A function of the document only, so that a message which is published twice is equal in
         bytes. Its key is the id, so both go to one partition.
         """
-        own = {"id": document.id, "text": document.text}
-        value = json.dumps({**own, **json.loads(document.fields), **own}, ensure_ascii=False)
+        fields = {"id": document.id, "text": document.text}
+        value = json.dumps({**fields, **json.loads(document.fields), **fields}, ensure_ascii=False)
         written, key = value.encode(), document.id.encode()
         if len(key) + len(written) > self.largest:
             return Rejected(

@@ -49,7 +49,9 @@ def check_first_records(
     Raises:
       CorpusError: says which file, and why.
     """
-    check_first_readable(files, lambda file: next(splits(file, settings), None), allow_unreadable)
+    check_first_readable(
+        files, lambda file: next(splits(file, settings), None), allow_unreadable=allow_unreadable
+    )
 
 
 def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:

@@ -38,7 +38,7 @@ _FILES_NAMED = 5  # of those that cannot be read, in a sentence
 
 
 def check_readable(
-    files: Sequence[CorpusFile], corpus: CorpusFormat, allow_unreadable: bool = False
+    files: Sequence[CorpusFile], corpus: CorpusFormat, *, allow_unreadable: bool = False
 ) -> None:
     """Looks, before work starts, at names, at whether local files open, and at the first records.
 

@@ -171,7 +171,7 @@ class DiffractorTEM:
         """Pure epsilon for each step between two words, up to gamma, for every pair of strings."""
         citation = "Carvalho et al. 2021, theorem 1; proof in dxbeam/mechanisms/diffractor_tem.py"
         ring = self.shape == RING
-        return by_steps(self.epsilon, self.orders, ring, self.gamma, citation)
+        return by_steps(self.epsilon, self.orders, ring=ring, limit=self.gamma, citation=citation)
 
 
 def _powers(rate: float, first: Ids, last: Ids) -> Floats:

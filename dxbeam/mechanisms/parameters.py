@@ -7,7 +7,7 @@ from dataclasses import Field, field, fields
 from numbers import Real
 from typing import Any
 
-from dxbeam.errors import ConfigurationError, described
+from dxbeam.errors import ConfigurationError, check_type
 
 ADDED_LATER = {"added later": True}
 """Metadata of a mechanism's parameter that is None by default and came after the first releases.
@@ -196,10 +196,7 @@ def parse_parameters(text: str) -> dict[str, str]:
     Raises:
       ConfigurationError: not of this form, or a name twice.
     """
-    if not isinstance(text, str):
-        raise ConfigurationError(
-            f"`parameters` are one text, as in 'delta=1e-6,clip=5', and this is {described(text)}"
-        )
+    check_type(text, str, "`parameters` are one text, as in 'delta=1e-6,clip=5'")
     parameters: dict[str, str] = {}
     for part in filter(None, text.split(",")):
         name, equals, value = (piece.strip() for piece in part.partition("="))

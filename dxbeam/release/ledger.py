@@ -256,8 +256,8 @@ def latest(entries: Iterable[Entry]) -> list[Entry]:
 
     What was released stays released, so no line counts after the one that says so.
     """
-    found: dict[str, Entry] = {}
+    last: dict[str, Entry] = {}
     for entry in entries:
-        if entry.run not in found or found[entry.run].state != RELEASED:
-            found[entry.run] = entry
-    return list(found.values())
+        if entry.run not in last or last[entry.run].state != RELEASED:
+            last[entry.run] = entry
+    return list(last.values())

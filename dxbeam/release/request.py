@@ -133,7 +133,7 @@ class ReleaseRequest:
           ConfigurationError: there is no such key.
         """
         files = matching_files(self.corpus)
-        check_readable(files, self.corpus_format, self.allow_unreadable_files)
+        check_readable(files, self.corpus_format, allow_unreadable=self.allow_unreadable_files)
         if self.key_uri:
             keys.read_key(self.key_uri)
         return files

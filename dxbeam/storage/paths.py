@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import cast
 
-from dxbeam.errors import ConfigurationError, described
+from dxbeam.errors import check_type
 
 _SCHEME = re.compile(r"[A-Za-z][-A-Za-z0-9+.]*://")
 
@@ -19,10 +19,7 @@ def without_file_scheme(path: str | os.PathLike[str]) -> str:
       ConfigurationError: this names no place.
     """
     if not isinstance(path, str):
-        if not isinstance(path, os.PathLike):
-            raise ConfigurationError(
-                f"a place is named by a path or a URI, and this is {described(path)}"
-            )
+        check_type(path, os.PathLike, "a place is named by a path or a URI")
         path = os.fspath(path)
     return path[len("file://") :] if path.startswith("file://") else path
 

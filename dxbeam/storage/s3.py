@@ -10,6 +10,7 @@ import errno
 import importlib.util
 import io
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable
@@ -17,7 +18,9 @@ from typing import Any, BinaryIO, cast
 
 SCHEME, NAME = "s3://", "S3"
 
+_BUCKET = re.compile(r"[A-Za-z0-9._:-]{1,255}")
 _ATTEMPTS = 8
+_SECONDS = 5
 
 _let_in: set[str] = set()
 """The scheme, once there were credentials, and buckets that refuse to write over an object."""
@@ -30,18 +33,38 @@ def is_installed() -> bool:
     return importlib.util.find_spec("boto3") is not None
 
 
-def why_no_access(path: str) -> str | None:  # noqa: ARG001 (one account for all buckets)
-    """Why an object is out of reach without credentials, and how to get some; None if it is not."""
+def why_no_access(path: str) -> str | None:
+    """Why an object is out of reach, and what to do about it; None if it is not.
+
+    One request is made first, once in a process: Beam repeats unanswered ones for minutes.
+    """
     if not is_installed():
         return "s3:// needs boto3: pip install 'dxbeam[aws]'"
+    if not _BUCKET.fullmatch(_named(path)["Bucket"]):
+        return f"{path}: this names no bucket that S3 could have; write s3://BUCKET/NAME"
     if SCHEME in _let_in:
         return None
     import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError, ClientError
 
-    if boto3.session.Session().get_credentials() is None:
+    once = Config(
+        connect_timeout=_SECONDS, read_timeout=_SECONDS, retries={"total_max_attempts": 1}
+    )
+    try:
+        session = boto3.session.Session()
+        if session.get_credentials() is None:
+            return (
+                "s3://: there are no AWS credentials here; set AWS_ACCESS_KEY_ID and "
+                "AWS_SECRET_ACCESS_KEY, or configure a profile"
+            )
+        session.client("s3", config=once).head_bucket(Bucket=_named(path)["Bucket"])
+    except ClientError:
+        pass  # there is an answer; what it forbids is reported by the access itself
+    except (BotoCoreError, ValueError) as error:  # of boto3, which names no object
         return (
-            "s3://: there are no AWS credentials here; set AWS_ACCESS_KEY_ID and "
-            "AWS_SECRET_ACCESS_KEY, or configure a profile"
+            f"s3:// cannot be reached ({type(error).__name__}); look at AWS_ENDPOINT_URL, "
+            "AWS_PROFILE, the credentials and the network"
         )
     _let_in.add(SCHEME)
     return None

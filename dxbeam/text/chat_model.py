@@ -111,7 +111,7 @@ class ChatError(Exception):
       endpoint: whether the endpoint failed, whatever the text was.
     """
 
-    def __init__(self, reason: str, passing: bool = False, endpoint: bool = False):
+    def __init__(self, reason: str, passing: bool = False, endpoint: bool = False):  # it is pickled
         super().__init__(reason, passing, endpoint)
         self.reason = reason
         self.passing = passing
@@ -162,7 +162,9 @@ class ChatModel:
         except urllib.error.HTTPError as error:
             passing = error.code in _PASSING or error.code >= 500
             raise ChatError(
-                f"the endpoint answered HTTP {error.code}", passing, error.code in _CLOSED
+                f"the endpoint answered HTTP {error.code}",
+                passing=passing,
+                endpoint=error.code in _CLOSED,
             ) from None
         except (OSError, http.client.HTTPException) as error:
             cause = error.reason if isinstance(error, urllib.error.URLError) else error

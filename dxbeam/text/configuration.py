@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from dxbeam.errors import ConfigurationError, described
+from dxbeam.errors import ConfigurationError, check_type, described
 from dxbeam.guarantees import LEFT_OUT, Guarantee
 from dxbeam.mechanisms import DescribesNoise, Mechanism, ReadsReleased
 from dxbeam.mechanisms.parameters import recorded
@@ -90,16 +90,12 @@ class Configuration:
                 "`mechanism` is an object such as Laplace(10.0), and this is "
                 f"{described(self.mechanism)}; make_mechanism makes one from a name"
             )
-        if not isinstance(self.resampling, RankResampling | None):
-            raise ConfigurationError(
-                "resampling is an object such as RankResampling(0.02), or None, and this is "
-                f"{described(self.resampling)}"
-            )
-        if not isinstance(self.bag, BagOfWords | None):
-            raise ConfigurationError(
-                "bag is an object such as BagOfWords(50), or None, and this is "
-                f"{described(self.bag)}"
-            )
+        check_type(
+            self.resampling,
+            RankResampling | None,
+            "resampling is an object such as RankResampling(0.02), or None",
+        )
+        check_type(self.bag, BagOfWords | None, "bag is an object such as BagOfWords(50), or None")
         if self.unknown_words not in tuple(UNKNOWN_WORDS):
             raise ConfigurationError(
                 f"`unknown_words` is one of {', '.join(UNKNOWN_WORDS)}, not {self.unknown_words!r}"
@@ -122,11 +118,7 @@ class Configuration:
         self._check_decoder()
         self._check_truecase()
         self._check_detector()
-        if not isinstance(self.words, WordRule):
-            raise ConfigurationError(
-                "words is an object such as WordRule(2, 'longest_match'), and this is "
-                f"{described(self.words)}"
-            )
+        check_type(self.words, WordRule, "words is an object such as WordRule(2, 'longest_match')")
         if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
                 f"{reason}; add `allow_unsound` to run it anyway (in Python "
@@ -134,11 +126,11 @@ class Configuration:
             )
 
     def _check_epsilon_by(self) -> None:
-        if not isinstance(self.epsilon_by, EpsilonByField | None):
-            raise ConfigurationError(
-                "epsilon_by is an object such as EpsilonByField('consent', {'low': 5.0}), or None, "
-                f"and this is {described(self.epsilon_by)}"
-            )
+        check_type(
+            self.epsilon_by,
+            EpsilonByField | None,
+            "epsilon_by is an object such as EpsilonByField('consent', {'low': 5.0}), or None",
+        )
         if self.epsilon_by is None:
             return
         if self.mechanism.epsilon != self.epsilon_by.largest:
@@ -150,11 +142,11 @@ class Configuration:
             self.with_epsilon(epsilon)  # refuses one that the mechanism does not take
 
     def _check_decoder(self) -> None:
-        if not isinstance(self.decoder, Decoder | None):
-            raise ConfigurationError(
-                'decoder is an object such as Decoder("context"), or None, and this is '
-                f"{described(self.decoder)}"
-            )
+        check_type(
+            self.decoder,
+            Decoder | None,
+            'decoder is an object such as Decoder("context"), or None',
+        )
         if self.decoder is None:
             return
         if reason := why_not_decoded(self.mechanism):
@@ -166,10 +158,7 @@ class Configuration:
             )
 
     def _check_truecase(self) -> None:
-        if not isinstance(self.truecase, Truecase | None):
-            raise ConfigurationError(
-                f"truecase is Truecase(), or None, and this is {described(self.truecase)}"
-            )
+        check_type(self.truecase, Truecase | None, "truecase is Truecase(), or None")
         if self.truecase and self.bag:
             raise ConfigurationError(
                 "`truecase` writes sentences, and `bag_of_words` releases none; leave one out"

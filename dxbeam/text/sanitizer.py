@@ -17,7 +17,7 @@ from dxbeam.documents import (
     printable_id,
     with_random_id,
 )
-from dxbeam.errors import ConfigurationError, CorpusError, described
+from dxbeam.errors import ConfigurationError, CorpusError, check_type, described
 from dxbeam.keys import given_or_new_key
 from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import Mechanism, ReadsReleased
@@ -346,11 +346,7 @@ def _with_model(
     """
     if model is None:
         return with_model(configuration, None, casings=False)
-    if not isinstance(model, LanguageModel):
-        raise ConfigurationError(
-            "`language_model` is what dxbeam.open_language_model returns, and this is "
-            f"{described(model)}"
-        )
+    check_type(model, LanguageModel, "`language_model` is what dxbeam.open_language_model returns")
     if model.vocabulary != vocabulary.content_digest:
         raise ConfigurationError(
             "`language_model` was made for another vocabulary than `vocabulary`; build one for "

@@ -140,13 +140,13 @@ class _Decode(beam.DoFn):
         self,
         document: Document,
         learnt: dict[float, Learnt],
-        given: Any = beam.DoFn.WindowedValueParam,
+        where: Any = beam.DoFn.WindowedValueParam,
     ) -> Iterable[Any]:
         if self._decoder is None:
             search = self._opening.search()
             model = self._opening.model(search)
             self._decoder = ReleaseDecoder(self._settings, search, model, learnt)
-        self._waiting.append(given)
+        self._waiting.append(where)
         self._characters += len(document.text)
         return self._decoded() if self._characters >= _CHARACTERS_AT_ONCE else ()
 

@@ -107,11 +107,11 @@ class _SearchPiece(beam.DoFn):
             ),
             tag=self._shape.digest,
         )
-        self._found = whole_pieces(self._pieces, self._shape.words, self._depth)
+        self._pieces_done = whole_pieces(self._pieces, self._shape.words, self._depth)
 
     def process(self, first: int) -> Iterator[Piece]:
-        if first in self._found:
-            yield self._found[first]
+        if first in self._pieces_done:
+            yield self._pieces_done[first]
             return
         ids = np.arange(first, first + rows_of(first, self._shape.words))
         neighbors, radii = self._words.neighbor_table(ids, self._depth)

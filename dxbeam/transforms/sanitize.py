@@ -199,11 +199,11 @@ class SanitizeDocuments(beam.PTransform):
             self._keep_fields,
             self._group_by,
             self._search_threads,
-            self._digest_corpus,
-            self._backend,
-            self._level,
-            self._candidates,
-            self._divide_above if divides else None,
+            digest_corpus=self._digest_corpus,
+            backend=self._backend,
+            level=self._level,
+            candidates=self._candidates,
+            divide_above=self._divide_above if divides else None,
         )
         results = documents | "Sanitize" >> beam.ParDo(
             sanitize,
@@ -272,15 +272,15 @@ class SanitizeDocuments(beam.PTransform):
         return pvalue.AsSingleton(handle), pvalue.AsSingleton(model)
 
     def _row_type(self, element_type: Any) -> RowTypeConstraint:
-        given = RowTypeConstraint.from_user_type(element_type)
-        types = dict(given._fields) if given is not None else {}
+        row_type = RowTypeConstraint.from_user_type(element_type)
+        types = dict(row_type._fields) if row_type is not None else {}
         if isinstance(element_type, type):  # annotations may have been kept as text
             types |= {
                 name: kind for name, kind in get_type_hints(element_type).items() if name in types
             }
         further = [name for name in (self._group_by, self._level) if name]
         needed = ["id", "text", *self._keep_fields, *further]
-        if given is not None and not set(needed) <= set(types):
+        if row_type is not None and not set(needed) <= set(types):
             raise TypeError(
                 f"SanitizeDocuments needs rows with the fields {', '.join(needed)}; these have "
                 f"{sorted(types)}"
@@ -314,6 +314,6 @@ def is_sanitized(rows: pvalue.PCollection) -> bool:
     last = rows.producer
     if not isinstance(getattr(last.transform, "fn", None), Unchanged):
         return False
-    [given] = last.inputs
-    made_by = getattr(given.producer, "transform", None)
-    return isinstance(getattr(made_by, "fn", None), SanitizeDoFn) and given.tag is None
+    [source] = last.inputs
+    made_by = getattr(source.producer, "transform", None)
+    return isinstance(getattr(made_by, "fn", None), SanitizeDoFn) and source.tag is None

@@ -145,6 +145,7 @@ class SanitizeDoFn(beam.DoFn):
         keep_fields: tuple[str, ...],
         group_by: str | None,
         search_threads: int,
+        *,
         digest_corpus: bool,
         backend: str,
         level: str | None,
@@ -185,7 +186,7 @@ class SanitizeDoFn(beam.DoFn):
         handle: VocabularyHandle,
         repeated: Mapping[str, bool],
         model: LanguageModelHandle | None,
-        given: Any = beam.DoFn.WindowedValueParam,
+        where: Any = beam.DoFn.WindowedValueParam,
     ) -> Iterable[Any]:
         """Takes a row, and hands on the rows that are ready, in their order."""
         row_id = id_as_text(row_field(row, "id"))
@@ -203,9 +204,9 @@ class SanitizeDoFn(beam.DoFn):
         sanitizer = self._sanitizer_of(level, secret_key, handle, model)
         if self._divide_above and len(row.text) > self._divide_above and is_divisible(sanitizer):
             document = Document(row_id, row.text, group=group, level=level)
-            return self._divided(sanitizer, document, given.timestamp.micros, kept)
+            return self._divided(sanitizer, document, where.timestamp.micros, kept)
         batch = self._batch_of(sanitizer)
-        ticket = _Ticket(_Origin(given.with_value(None), group, kept), len(row.text))
+        ticket = _Ticket(_Origin(where.with_value(None), group, kept), len(row.text))
         batch.tickets.append(ticket)
         self._in_order.append(ticket)
         self._characters += ticket.characters

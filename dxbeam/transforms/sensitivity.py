@@ -84,11 +84,11 @@ class _Scan(beam.DoFn):
             lambda: PairScan(_vocabulary(self._vocabulary), self._projection),
             tag=self._vocabulary.digest,
         )
-        self._found = LargestRatio()  # what this worker has found before spares it work
+        self._largest = LargestRatio()  # what this worker has found before spares it work
 
     def process(self, start: int) -> Iterator[Part]:
-        self._found = self._scan.scan(start, self._found)
-        bound, ratio, first, second = self._found
+        self._largest = self._scan.scan(start, self._largest)
+        bound, ratio, first, second = self._largest
         yield bound, ratio, first, second
 
 

@@ -49,7 +49,7 @@ import numpy.typing as npt
 
 from dxbeam.corpus.parsing.given_vectors import decode, why_no_vector
 from dxbeam.documents import Document, Rejected, as_documents, document_problem, printable_id
-from dxbeam.errors import ConfigurationError, described
+from dxbeam.errors import ConfigurationError, check_type
 from dxbeam.keys import given_or_new_key
 from dxbeam.mechanisms.sampling.noise import laplace, laplace_draws
 from dxbeam.randomness import document_key, draws_a_word, fill
@@ -89,15 +89,12 @@ class VectorReleaser:
         configuration: VectorConfiguration,
         secret_key: bytes | None = None,
     ):
-        if not isinstance(vocabulary, Vocabulary | None):
-            raise ConfigurationError(
-                'vocabulary is a Vocabulary, such as dxbeam.open_vocabulary("demo"), and this is '
-                f"{described(vocabulary)}"
-            )
-        if not isinstance(configuration, VectorConfiguration):
-            raise ConfigurationError(
-                f"configuration is a VectorConfiguration, and this is {described(configuration)}"
-            )
+        check_type(
+            vocabulary,
+            Vocabulary | None,
+            'vocabulary is a Vocabulary, such as dxbeam.open_vocabulary("demo")',
+        )
+        check_type(configuration, VectorConfiguration, "configuration is a VectorConfiguration")
         if vocabulary is None and configuration.unit != "vector":
             raise ConfigurationError(f"`unit` {configuration.unit} needs a `vocabulary`")
         n = configuration.projection.dimensions
@@ -126,12 +123,7 @@ class VectorReleaser:
         text, gets a new random id, so no two strings share noise; but a kept secret key cannot draw
         their noise again.
 
-        Args:
-          documents: documents and plain strings.
-
-        Raises:
-          ConfigurationError: this is no iterable of documents, or one of its elements is neither a
-            document nor a string.
+        It takes and refuses what ``Sanitizer.sanitize`` does.
         """
         return self._release(as_documents(documents, "release"))
 

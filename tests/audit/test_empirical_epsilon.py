@@ -17,7 +17,13 @@ from dxbeam.audit.empirical_epsilon import (
     largest_bound,
 )
 from dxbeam.mechanisms import Mechanism
+from dxbeam.mechanisms.custext import CusText
+from dxbeam.mechanisms.diffractor import Diffractor
+from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.laplace import Laplace
+from dxbeam.mechanisms.mahalanobis import Mahalanobis, shape_of
+from dxbeam.mechanisms.sampling.cluster_choice import partition_of
+from dxbeam.mechanisms.sampling.order_choice import orders_of
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.mechanisms.vickrey import Vickrey
@@ -26,6 +32,8 @@ from tests.support import vocabularies
 
 SEARCH = NeighborSearch(vocabularies.line_vocabulary())
 """Words at -3, -1, 0, 0.5 and 4."""
+
+PLANE = NeighborSearch(vocabularies.random_vocabulary(8, 2, 0))
 
 WORDS = (np.array([1]), np.array([3]))
 """Two words, 1.5 apart."""
@@ -37,14 +45,21 @@ RUNS, ERROR = 200, 1e-6
 """200 runs of a sound mechanism fail at a rate of 200 in a million at most."""
 
 
-def _releases(mechanism: Mechanism, words: Ids, draws: int, seed: int, shared: bool = False) -> Ids:
+def _releases(
+    mechanism: Mechanism,
+    words: Ids,
+    draws: int,
+    seed: int,
+    shared: bool = False,
+    search: NeighborSearch = SEARCH,
+) -> Ids:
     """M releases of a document; with ``shared``, the same noise for all words of a release."""
     random = np.random.default_rng(seed)
-    needed = mechanism.draws(SEARCH.vocabulary.dimensions)
+    needed = mechanism.draws(search.vocabulary.dimensions)
     shape = (draws, 1 if shared else len(words), needed)
     numbers = random.integers(0, 2**64, shape, np.uint64)
     numbers = np.broadcast_to(numbers, (draws, len(words), needed)).reshape(-1, needed)
-    released = mechanism.release(np.tile(words, draws), np.ascontiguousarray(numbers), SEARCH)
+    released = mechanism.release(np.tile(words, draws), np.ascontiguousarray(numbers), search)
     return released.reshape(draws, -1)
 
 
@@ -71,6 +86,51 @@ def test_a_sound_mechanism_stays_below_its_promise(
 ) -> None:
     bounds = [_bound(mechanism(1.0), pair, 900, run) for run in range(RUNS)]
     assert max(bounds) <= distance
+
+
+def _steps() -> float:
+    """How many steps the two words are apart in the public order."""
+    places = orders_of(SEARCH, 1).places[0].astype(int)
+    return float(abs(places[WORDS[0][0]] - places[WORDS[1][0]]))
+
+
+def _of_a_cluster() -> tuple[Ids, Ids]:
+    """Two words of one public cluster."""
+    members = partition_of(SEARCH, 2).members
+    return members[:1], members[1:2]
+
+
+def _whitened() -> float:
+    """How far the two words of the plane are apart by the mechanism's distance."""
+    vectors = PLANE.vocabulary.vectors.astype(float)
+    factor = np.linalg.cholesky(shape_of(PLANE.vocabulary, 0.8))
+    return float(np.linalg.norm(np.linalg.solve(factor, vectors[1] - vectors[3])))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "search", "pair", "promised", "delta"),
+    [
+        (Gaussian(1.0, delta=0.01, distance=2.0), SEARCH, WORDS, 1.5, 0.01),
+        (Mahalanobis(1.0, covariance_weight=0.8), PLANE, WORDS, _whitened(), 0.0),
+        (CusText(1.5, cluster_size=2), SEARCH, _of_a_cluster(), 1.5, 0.0),
+        (Diffractor(0.5), SEARCH, WORDS, 0.5 * _steps(), 0.0),
+    ],
+    ids=["gaussian", "mahalanobis", "custext", "diffractor"],
+)
+def test_a_sound_mechanism_with_another_promise_stays_below_it(
+    mechanism: Mechanism, search: NeighborSearch, pair: tuple[Ids, Ids], promised: float,
+    delta: float,
+) -> None:  # fmt: skip
+    """By another distance, within a cluster, along an order, or with a slack."""
+    bounds = []
+    for run in range(RUNS):
+        sides = [
+            _releases(mechanism, words, 900, 2 * run + side, search=search)
+            for side, words in enumerate(pair)
+        ]
+        bounds.append(empirical_epsilon(*sides, ERROR, delta=delta))
+    assert max(bounds) <= promised
+    assert max(bounds) > 0
 
 
 @pytest.mark.parametrize(("pair", "distance"), [(WORDS, 1.5), (DOCUMENTS, 2.0)])

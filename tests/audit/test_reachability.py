@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dxbeam.audit.reachability import add, add_on_grid, reachable, words_left
+from benchmarks.released_vectors import words_left
+from dxbeam.audit.reachability import add, add_on_grid, reachable
 from dxbeam.documents import Document
 from dxbeam.space.embeddings.reader import read_embeddings
 from dxbeam.vectors import sensitivity

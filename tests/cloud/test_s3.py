@@ -15,7 +15,7 @@ from dxbeam.release import claim, ledger, manifest
 from dxbeam.storage import s3 as s3_store
 from tests.cloud.s3_server import BUCKET
 from tests.cloud.s3_server import path as _path
-from tests.support import tiny
+from tests.support import calls, tiny
 from tests.support.ledgers import entry
 
 
@@ -107,15 +107,10 @@ def test_of_two_writers_at_once_one_wins_fifty_times(s3: Any) -> None:
 def test_a_ledger_takes_each_line_once_and_keeps_its_cap(s3: Any) -> None:
     path = _path("ledger")
 
-    def begin(number: int) -> bool:
-        try:
-            ledger.begin(path, entry(str(number), key=f"k{number}"), 30.0)
-        except OutputError:
-            return False
-        return True
+    def begin(number: int) -> str:
+        return ledger.begin(path, entry(str(number), key=f"k{number}"), 30.0)
 
-    with ThreadPoolExecutor(6) as pool:
-        assert sum(pool.map(begin, range(6))) == 3
+    assert sum(calls.at_once(6, 6, begin)) == 3
     assert ledger.spent(ledger.read(path), "notes") == (30.0, 0)
 
 

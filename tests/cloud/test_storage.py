@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from dxbeam import storage
@@ -11,6 +9,7 @@ from dxbeam.errors import OutputError
 from dxbeam.release import ledger
 from tests.cloud.bucket import names, put
 from tests.cloud.front import BUCKET, Front
+from tests.support import calls
 from tests.support.ledgers import entry
 
 ONCE = f"gs://{BUCKET}/once"
@@ -26,15 +25,7 @@ def test_the_first_writer_wins_and_a_repeat_is_accepted(cloud: Front) -> None:
 
 
 def test_of_many_writers_at_once_one_wins(cloud: Front) -> None:
-    def write(number: int) -> bool:
-        try:
-            storage.create_once(ONCE, b"%d" % number)
-        except OutputError:
-            return False
-        return True
-
-    with ThreadPoolExecutor(8) as pool:
-        won = list(pool.map(write, range(8)))
+    won = calls.at_once(8, 8, lambda number: storage.create_once(ONCE, b"%d" % number))
     assert sum(won) == 1
     assert storage.read(ONCE) == b"%d" % won.index(True)
 
@@ -108,14 +99,8 @@ def test_a_ledger_takes_each_line_once(cloud: Front, failure: str) -> None:
 def test_of_many_that_begin_at_once_as_many_do_as_the_cap_allows(cloud: Front) -> None:
     path = f"gs://{BUCKET}/ledger"
 
-    def begin(number: int) -> bool:
-        try:
-            ledger.begin(path, entry(str(number), key=f"k{number}"), 30.0)
-        except OutputError:
-            return False
-        return True
+    def begin(number: int) -> str:
+        return ledger.begin(path, entry(str(number), key=f"k{number}"), 30.0)
 
-    with ThreadPoolExecutor(6) as pool:
-        begun = list(pool.map(begin, range(6)))
-    assert sum(begun) == 3
+    assert sum(calls.at_once(6, 6, begin)) == 3
     assert ledger.spent(ledger.read(path), "notes") == (30.0, 0)

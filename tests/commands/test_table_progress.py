@@ -52,7 +52,7 @@ def test_progress_counts_each_piece_once(tmp_path: Path) -> None:
 
 
 def test_what_was_there_before_says_nothing_of_the_time_left() -> None:
-    again = TableEstimate(4000, 400.0, here=True, found=1000).sentence
+    again = TableEstimate(4000, 400.0, here=True, done=1000).sentence
     assert again.endswith("about 5 minutes on this machine, as those of 1,000 words are there")
 
 

@@ -39,6 +39,7 @@ class FlinkCluster:
       slots: of each TaskManager.
       attempts: how often a job that fails again and again is started again; None for ever.
       checkpoints: how many checkpoints are kept.
+      pools: whether workers are in worker pools, or else children of the TaskManagers.
     """
 
     def __init__(
@@ -49,10 +50,12 @@ class FlinkCluster:
         slots: int = 2,
         attempts: int | None = 8,
         checkpoints: int = 1,
+        pools: bool = True,
     ):
         self._jar = jar
         self._folder = folder
         self._slots = slots
+        self._pools = pools
         self._rest, rpc, self._pool_port = free_ports(3)
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._task_managers = task_managers
@@ -67,7 +70,8 @@ class FlinkCluster:
         try:
             self._java("job-manager", _JOB_MANAGER, "127.0.0.1", "-Xmx512m")
             for number in range(self._task_managers):
-                self.start_pool(number)
+                if self._pools:
+                    self.start_pool(number)
                 self.start_task_manager(number)
             self.await_task_managers()
         except BaseException:
@@ -94,11 +98,20 @@ class FlinkCluster:
             "--runner=FlinkRunner",
             f"--flink_master=127.0.0.1:{self._rest}",
             f"--flink_job_server_jar={self._jar}",
-            "--environment_type=EXTERNAL",
-            f"--environment_config={_POOL}:{self._pool_port}",
+            *self._environment(),
             f"--parallelism={parallelism or self._task_managers * self._slots}",
             f"--environment_cache_millis={kept}",
         )
+
+    def _environment(self) -> tuple[str, str]:
+        if self._pools:
+            config = f"{_POOL}:{self._pool_port}"
+            return "--environment_type=EXTERNAL", f"--environment_config={config}"
+        boot = self._folder / "boot"
+        boot.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.engines.worker_process "$@"\n')
+        boot.chmod(0o755)
+        config = json.dumps({"command": str(boot)})
+        return "--environment_type=PROCESS", f"--environment_config={config}"
 
     def start_task_manager(self, number: int) -> None:
         """Starts the TaskManager of this number, which must not be running."""
@@ -138,14 +151,26 @@ class FlinkCluster:
     def start(self, name: str) -> None:
         """Starts a process again that was killed."""
         kind, _, number = name.rpartition("-")
+        if kind == "worker":  # its TaskManager starts it
+            return
         {"task-manager": self.start_task_manager, "pool": self.start_pool}[kind](int(number))
 
     def kill(self, name: str) -> None:
-        """SIGKILL for a process and its children: "task-manager-0", "pool-1"."""
+        """SIGKILL for a process and its children: "task-manager-0", "pool-1", "worker-0"."""
+        if name.startswith("worker-"):
+            self._kill_workers(self._processes[name.replace("worker", "task-manager")].pid)
+            return
         process = self._processes.pop(name)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+    def _kill_workers(self, session: int) -> None:
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                name, _, fields = (folder / "stat").read_text().partition("(")[2].rpartition(") ")
+                if int(fields.split()[3]) == session and name != "java":
+                    os.kill(int(folder.name), signal.SIGKILL)
 
     def sessions(self) -> dict[int, str]:
         """What runs in which session of processes; worker pools have no Java."""

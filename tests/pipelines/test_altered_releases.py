@@ -29,8 +29,14 @@ RECORDS: list[dict[str, Any] | bytes] = [
     {"id": f"d{i}", "text": text, "label": f"l{i % 2}"} for i, text in enumerate(tiny.texts(12))
 ]
 
+NOT_FITTING = ("do not fit", "'vocabulary' is not")
 SELF = "not checked Whether release.json itself was edited"
 FOLLOWS = "Whether the guarantee follows from the configuration"
+
+
+def _set(part: str, **values: object) -> Callable[[Any, dict[str, Any]], None]:
+    """Changes a part of the contents of release.json."""
+    return lambda _, contents: contents[part].update(values)
 
 
 class Made(NamedTuple):
@@ -120,6 +126,10 @@ def _line_added(release: Path, content: Content, line: Content) -> None:
     with (release / _first(content)).open("a") as file:
         file.write(json.dumps(line) + "\n")
     _recount(release, content, _first(content))
+
+
+def _added(**record: str) -> Callable[[Any, dict[str, Any]], None]:
+    return lambda release, contents: _line_added(release, contents, record)
 
 
 def _column_added(release: Path, content: Content) -> None:
@@ -279,12 +289,7 @@ ALTERATIONS: dict[str, tuple[str, Alteration, str, str]] = {
         "vocabulary's size",
         "'vocabulary' is not the vocabulary that is given",
     ),
-    "another vocabulary": (
-        "lines",
-        lambda _, c: c["vocabulary"].update(digest="0" * 64),
-        "do not fit",
-        "'vocabulary' is not",
-    ),
+    "another vocabulary": ("lines", _set("vocabulary", digest="0" * 64), *NOT_FITTING),
     "another vocabulary, digested": (
         "weights",
         lambda _, c: (c["vocabulary"].update(digest="0" * 64), _again(c)),
@@ -298,12 +303,7 @@ ALTERATIONS: dict[str, tuple[str, Alteration, str, str]] = {
         "'key' must hold",
         "SHA-256",
     ),
-    "the key's fingerprint": (
-        "lines",
-        lambda _, c: c["key"].update(fingerprint="0" * 16),
-        SELF,
-        "'key' is not what",
-    ),
+    "the fingerprint": ("lines", _set("key", fingerprint="0" * 16), SELF, "'key' is not what"),
     "context": (
         "lines",
         lambda _, c: c["in_context"][0].update(exponent=0.1),
@@ -406,32 +406,22 @@ ALTERATIONS: dict[str, tuple[str, Alteration, str, str]] = {
     ),
     "sensitivity.json": ("vectors", _sensitivity, "not the sensitivity", "not the sensitivity"),
     "projection": ("vectors", _projection, "not the projection", "not the projection"),
-    "words of vectors": (
-        "vectors",
-        lambda _, c: c.update(tokens=9),
-        "not recorded",
-        "not recorded",
-    ),
+    "words of vectors": ("vectors", lambda _, c: c.update(tokens=9), *["not recorded"] * 2),
     "one shard twice": ("lines", _listed_twice, "twice", "twice"),
     "one shard copied": ("lines", _copied, "a document is there twice", "is not what"),
     "a document repeated": (
         "lines",
-        lambda r, c: _line_added(r, c, {"id": "d0", "text": "w1"}),
+        _added(id="d0", text="w1"),
         "is there twice",
         "is not what",
     ),
     "a raw field added": (
         "lines",
-        lambda r, c: _line_added(r, c, {"id": "x", "text": "w1", "raw": "Jane"}),
+        _added(id="x", text="w1", raw="Jane"),
         "have a field 'raw'",
         "is not what",
     ),
-    "a text that is none": (
-        "lines",
-        lambda r, c: _line_added(r, c, {"id": "x"}),
-        "no text",
-        "is not what",
-    ),
+    "a text that is none": ("lines", _added(id="x"), "no text", "is not what"),
     "a document removed": ("lines", _documents_removed, "'tokens' is", "is not what"),
     "records swapped": ("lines", _swapped, "not the file that was released", "not the file"),
     "a shard's digest": (

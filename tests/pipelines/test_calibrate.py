@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from dxbeam.analysis.measure.word_sample import BY_FREQUENCY, UNIFORM
-from dxbeam.errors import ConfigurationError, DxbeamError, RunError
+from dxbeam.errors import ConfigurationError, RunError
 from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.space.search.neighbors import NeighborSearch
 from pipelines.calibrate import calibrate
@@ -33,9 +32,7 @@ FLAGS = [
 
 
 def _calibrated(uri: str, output: Path, *flags: str) -> list[dict[str, Any]]:
-    calibrate([f"--vocabulary={uri}", f"--output={output}", *(flags or FLAGS)])
-    rows: list[dict[str, Any]] = pq.read_table(output / "calibration.parquet").to_pylist()
-    return rows
+    return tiny.table_of(calibrate, uri, output, "calibration.parquet", *(flags or FLAGS))
 
 
 @pytest.fixture(scope="module")
@@ -185,10 +182,7 @@ def test_what_cannot_be_calibrated_is_refused(
 
 
 def test_nothing_is_written_where_something_lies(uri: str, tmp_path: Path) -> None:
-    (tmp_path / "note.txt").write_text("mine")
-    with pytest.raises(DxbeamError, match=re.escape("is not empty")):
-        _calibrated(uri, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
+    tiny.check_refused_beside(lambda folder: _calibrated(uri, folder), tmp_path)
 
 
 def test_consent_to_what_guarantees_nothing_is_among_the_flags(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.sanitizer import Sanitizer
-from pipelines.sanitize import sanitize
 from tests.support import tiny
 
 TEXTS = ["The film is one of the best of the year.", "It was not very good, they said.", ""]
@@ -25,23 +23,7 @@ DECODED = ("--decode=context", "--language_model=demo")
 
 
 def _run(folder: Path, name: str, *flags: str) -> dict[str, Any]:
-    records = [{"id": f"d{number}", "text": text} for number, text in enumerate(TEXTS)]
-    corpus = tiny.write_jsonl(folder / "corpus.jsonl", records)
-    key = folder / "key"
-    key.write_text(tiny.KEY.hex())
-    key.chmod(0o600)
-    sanitize(
-        [
-            f"--input={corpus}",
-            "--vocabulary=demo",
-            "--epsilon=12",
-            f"--output={folder / name}",
-            f"--key_uri={key}",
-            *flags,
-        ]
-    )
-    manifest: dict[str, Any] = json.loads((folder / name / "release.json").read_text())
-    return manifest
+    return tiny.run_demo(folder, name, TEXTS, *flags)
 
 
 def test_a_decoded_release_says_how_and_verifies(tmp_path: Path) -> None:

@@ -30,16 +30,6 @@ TEXT_METRICS = (
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return releases.write_corpus(tmp_path_factory.mktemp("corpus") / "texts.jsonl")
-
-
-@pytest.fixture(scope="module")
-def release(uri: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return releases.release(uri, corpus, tmp_path_factory.mktemp("release") / "out")
-
-
-@pytest.fixture(scope="module")
 def output(uri: str, corpus: Path, release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evaluated") / "out"
     flags = [f"--vocabulary={uri}", "--group_by=label", "--task=label", "--attack=author"]

@@ -18,16 +18,6 @@ from tests.support.releases import SECRET
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return releases.write_corpus(tmp_path_factory.mktemp("corpus") / "texts.jsonl")
-
-
-@pytest.fixture(scope="module")
-def release(uri: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return releases.release(uri, corpus, tmp_path_factory.mktemp("release") / "out")
-
-
-@pytest.fixture(scope="module")
 def public(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Words of the same vocabulary, none of which is a word of the private text only."""
     generator = np.random.default_rng(1)
@@ -62,8 +52,13 @@ def test_a_model_that_is_brought_reads_a_release(
 ) -> None:
     monkeypatch.setattr(word_model, "check_model", lambda path: None)
     monkeypatch.setattr(word_model, "open_model", lambda *given: _Even())
+    records = [json.loads(line) for line in corpus.read_text().splitlines()]
+    for record in records:
+        record["spans"] = json.dumps([[0, record["text"].index(",") + 3, "opening"]])
+    marked = tiny.write_jsonl(tmp_path / "marked.jsonl", records)
     flags = [f"--vocabulary={uri}", f"--public_input={public}", "--context_documents=30"]
-    releases.rows(corpus, release, tmp_path / "out", *flags, "--attacker_model=m")
+    flags += ["--entities=spans", "--attacker_model=m"]
+    releases.rows(marked, release, tmp_path / "out", *flags)
     found = _attacks(tmp_path / "out")
     brought = found["with a language model", "words recovered"]
     assert brought["n"] == 30 * 12
@@ -72,9 +67,40 @@ def test_a_model_that_is_brought_reads_a_release(
     stayed = found["believes the release", "all words unchanged"]
     assert believed["low"] <= stayed["success"] * 13 / 12 <= believed["high"]
     assert brought["success"] > 2 * brought["chance"]
+    assert found["with a language model", "opening: words recovered"]["n"] == 30 * 2
+    assert found["with a language model", "numbers recovered"]["n"] == 30 * 12
     of_ten = found["language model, 10 guesses", "words recovered"]
     assert of_ten["chance"] >= brought["chance"]
     assert "with a language model" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.exhaustive
+def test_a_network_is_trained_on_the_settings_of_a_release(
+    uri: str,
+    corpus: Path,
+    public: Path,
+    tmp_path: Path,
+    undrawn: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of santext, whose channel is known, and of laplace with rank resampling, where it is not."""
+    pytest.importorskip("torch")
+    from dxbeam.analysis.attackers.models import sequence_model
+
+    monkeypatch.setattr(sequence_model, "EPOCHS", 1)
+    settings = (["--mechanism=santext", "--epsilon=3"], ["--epsilon=5", "--rank_c=0.1"])
+    for number, flags in enumerate(settings):
+        releases.release(uri, corpus, tmp_path / "releases" / str(number), *flags)
+    asked = [f"--vocabulary={uri}", f"--public_input={public}", "--context_documents=30"]
+    every = tmp_path / "releases" / "*"
+    releases.rows(corpus, every, tmp_path / "out", *asked, "--attackers=learned")
+    rows = pq.read_table(tmp_path / "out" / "attackers.parquet").to_pylist()
+    learned = [row for row in rows if row["attacker"] == "learned inversion"]
+    assert [row["measure"] for row in learned if not row["measure"].startswith("rare")] == [
+        "words recovered", "words recovered",
+    ]  # fmt: skip
+    for row in learned:
+        assert row["success"] > 2 * row["chance"]
 
 
 def _second_guess(asked: str) -> chat_stub.Answer:

@@ -35,15 +35,12 @@ FLAGS = [
 
 
 def _measured(uri: str, output: Path, *flags: str) -> list[dict[str, Any]]:
-    measure_frontier([f"--vocabulary={uri}", f"--output={output}", *FLAGS, *flags])
-    rows: list[dict[str, Any]] = pq.read_table(output / "frontier.parquet").to_pylist()
-    return rows
+    return tiny.table_of(measure_frontier, uri, output, "frontier.parquet", *FLAGS, *flags)
 
 
 @pytest.fixture(scope="module")
 def output(uri: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("frontier") / "out"
-    _measured(uri, folder)
+    _measured(uri, folder := tmp_path_factory.mktemp("frontier") / "out")
     return folder
 
 
@@ -291,7 +288,7 @@ def _run_with_models(
     measure_frontier(asked)
     assert len(stub.bodies) == 7
     for said in (dry, capsys.readouterr().out):
-        assert "reads up to 6,000 words, 1 times" in said
+        assert "reads up to 6,000 words." in said
         assert "Up to 7 requests go to 127.0.0.1" in said
 
 

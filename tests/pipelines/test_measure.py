@@ -34,9 +34,7 @@ FLAGS = [
 
 
 def _measured(uri: str, output: Path, *flags: str) -> list[dict[str, Any]]:
-    measure_settings([f"--vocabulary={uri}", f"--output={output}", *(flags or FLAGS)])
-    rows: list[dict[str, Any]] = pq.read_table(output / "proportions.parquet").to_pylist()
-    return rows
+    return tiny.table_of(measure_settings, uri, output, "proportions.parquet", *(flags or FLAGS))
 
 
 @pytest.fixture(scope="module")
@@ -282,10 +280,7 @@ def test_what_cannot_be_measured_is_refused(uri: str, tmp_path: Path, flag: str,
 
 
 def test_nothing_is_written_where_something_lies(uri: str, tmp_path: Path) -> None:
-    (tmp_path / "note.txt").write_text("mine")
-    with pytest.raises(DxbeamError, match=re.escape("is not empty")):
-        _measured(uri, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
+    tiny.check_refused_beside(lambda folder: _measured(uri, folder), tmp_path)
 
 
 def test_a_dry_run_says_what_it_would_measure(

@@ -14,6 +14,7 @@ import random
 import string
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -102,14 +103,9 @@ def in_fresh_tmpdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
     ids=["mask", "drop", "bag", "fluent"],
 )
+@pytest.mark.usefixtures("in_fresh_tmpdir")
 def test_no_secret_leaves_a_run(
-    uri: str,
-    corpus: str,
-    tmp_path: Path,
-    in_fresh_tmpdir: Path,
-    capfd: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-    flags: tuple[str, ...],
+    uri: str, corpus: str, tmp_path: Path, capfd: Any, caplog: Any, flags: tuple[str, ...]
 ) -> None:
     with caplog.at_level(logging.INFO):
         uri = "demo" if "--language_model=demo" in flags else uri
@@ -144,14 +140,9 @@ def test_no_secret_leaves_a_program(
     [("--unknown_words=keep", "--allow_unsound"), ("--bag_of_words=20", "--stop_words=none")],
     ids=["keep", "bag"],
 )
+@pytest.mark.usefixtures("in_fresh_tmpdir")
 def test_no_secret_is_in_a_plan(
-    uri: str,
-    corpus: str,
-    tmp_path: Path,
-    in_fresh_tmpdir: Path,
-    capfd: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-    flags: tuple[str, ...],
+    uri: str, corpus: str, tmp_path: Path, capfd: Any, caplog: Any, flags: tuple[str, ...]
 ) -> None:
     """Though a sample of them is sanitized, and next to texts that cannot be."""
     sample = f"--input={Path(corpus).parent}/a.jsonl"

@@ -8,7 +8,6 @@ import json
 import logging
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,7 @@ from dxbeam.corpus.parsing.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError, CorpusError, DxbeamError, RunError
 from dxbeam.release import manifest
-from dxbeam.space.artifact import artifact, this_host
-from dxbeam.space.artifact import contents as artifact_contents
+from dxbeam.space.artifact import artifact
 from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.configuration import VectorConfiguration
@@ -320,28 +318,11 @@ def test_files_fields_and_dead_letters_as_in_sanitize(
 
 
 @pytest.mark.parametrize("dry", [True, False], ids=["dry run", "run"])
-def test_the_vocabulary_is_opened_once_by_the_launcher_and_once_by_the_workers_process(
-    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: bool
+def test_the_vocabulary_is_opened_once_in_each_process(
+    dry: bool, uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the first hashes every file, which takes a while where a vocabulary is large."""
-    opened, read = (
-        tiny.counted(monkeypatch, artifact, name) for name in ("open_vocabulary", "read_manifest")
-    )
-    hashed = tiny.counted(monkeypatch, artifact_contents, "check_file")
-    monkeypatch.setattr(this_host, "SETTLED_SECONDS", 0.0)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where nobody has checked it yet
+    openings = tiny.openings(monkeypatch, tmp_path)
     corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
-    release_vectors(
-        [
-            f"--vocabulary={uri}",
-            f"--input={corpus}",
-            f"--output={tmp_path / 'out'}",
-            "--epsilon=5",
-            "--projected_dimensions=3",
-            *["--dry_run"] * dry,
-        ]
-    )
-    opens = 1 if dry else 2
-    assert len(opened) == opens
-    assert len(hashed) == len(artifact.read_manifest(uri)["files"])
-    assert len(read) - 1 == opens + 1, "the launcher reads it for the handle, too"
+    places = (f"--vocabulary={uri}", f"--input={corpus}", f"--output={tmp_path / 'out'}")
+    release_vectors([*places, "--epsilon=5", "--projected_dimensions=3", *["--dry_run"] * dry])
+    openings.check(uri, dry)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,7 @@ from dxbeam.errors import CorpusError
 from dxbeam.keys import fingerprint
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release import manifest
-from dxbeam.space.artifact import artifact, this_host
-from dxbeam.space.artifact import contents as artifact_contents
+from dxbeam.space.artifact import artifact
 from dxbeam.text.sanitizer import Sanitizer
 from pipelines.sanitize import sanitize
 from tests.support import tiny
@@ -350,23 +348,8 @@ def test_the_vocabulary_is_opened_once_by_the_launcher_and_once_by_the_workers_p
     uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: bool
 ) -> None:
     """Only the first hashes every file, which takes a while where a vocabulary is large."""
-    opened, read = (
-        tiny.counted(monkeypatch, artifact, name) for name in ("open_vocabulary", "read_manifest")
-    )
-    hashed = tiny.counted(monkeypatch, artifact_contents, "check_file")
-    monkeypatch.setattr(this_host, "SETTLED_SECONDS", 0.0)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where nobody has checked it yet
+    openings = tiny.openings(monkeypatch, tmp_path)
     corpus = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
-    sanitize(
-        [
-            f"--vocabulary={uri}",
-            f"--input={corpus}",
-            f"--output={tmp_path / 'out'}",
-            "--epsilon=5",
-            *["--dry_run"] * dry,
-        ]
-    )
-    opens = 1 if dry else 2
-    assert len(opened) == opens
-    assert len(hashed) == len(artifact.read_manifest(uri)["files"])
-    assert len(read) - 1 == opens + 1, "the launcher reads it for the handle, too"
+    places = (f"--vocabulary={uri}", f"--input={corpus}", f"--output={tmp_path / 'out'}")
+    sanitize([*places, "--epsilon=5", *["--dry_run"] * dry])
+    openings.check(uri, dry)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +11,13 @@ import dxbeam
 from dxbeam.errors import DxbeamError
 from dxbeam.text.truecase import truecased
 from pipelines.build_language_model import build_language_model
-from pipelines.sanitize import sanitize
 from tests.support import tiny
 
 TEXTS = ["Mr. SMITH flew to PARIS on Monday.\nHe said: no!", "all lower case. really", ""]
 
 
 def _run(folder: Path, name: str, *flags: str) -> dict[str, Any]:
-    records = [{"id": f"d{number}", "text": text} for number, text in enumerate(TEXTS)]
-    corpus = tiny.write_jsonl(folder / "corpus.jsonl", records)
-    key = folder / "key"
-    key.write_text(tiny.KEY.hex())
-    key.chmod(0o600)
-    sanitize([
-        f"--input={corpus}", "--vocabulary=demo", "--epsilon=12", f"--output={folder / name}",
-        f"--key_uri={key}", *flags,
-    ])  # fmt: skip
-    manifest: dict[str, Any] = json.loads((folder / name / "release.json").read_text())
-    return manifest
+    return tiny.run_demo(folder, name, TEXTS, *flags)
 
 
 def test_a_release_with_capitals_is_the_one_without_written_again(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from dxbeam import storage
 from dxbeam.errors import OutputError
 from dxbeam.release import claim, manifest
 from dxbeam.release.manifest import Shard
+from tests.support import calls
 
 
 def _content(*shards: Shard, **facts: Any) -> dict[str, Any]:
@@ -37,15 +37,8 @@ def test_a_prefix_is_claimed_by_one_run_and_given_up(tmp_path: Path) -> None:
 
 
 def test_of_many_runs_at_once_one_has_the_prefix(tmp_path: Path) -> None:
-    def try_to_claim(number: int) -> bool:
-        try:
-            claim.take_fresh(str(tmp_path / "out"), f"run {number}")
-        except OutputError:
-            return False
-        return True
-
-    with ThreadPoolExecutor(16) as pool:
-        won = list(pool.map(try_to_claim, range(32)))
+    place = str(tmp_path / "out")
+    won = calls.at_once(16, 32, lambda number: claim.take_fresh(place, f"run {number}"))
     assert sum(won) == 1
     [claimed] = (tmp_path / "out").iterdir()
     assert claimed.read_text() == f"run {won.index(True)}\n"

@@ -63,3 +63,13 @@ def drawn(
     ids = prior.draw(numbers(1, words, seed)[0])
     draws = draws_needed(mechanism, rank_c, search.vocabulary.dimensions)
     return draw(mechanism, rank_c, ids, numbers(words, draws, seed + 1), search)
+
+
+def chained(texts: int, length: int, words: int, share: float, seed: int) -> list[np.ndarray]:
+    """Texts in which a word is followed by the next one with this probability, else by any."""
+    generator = np.random.default_rng(seed)
+    rows = generator.integers(0, words, (texts, length))
+    for place in range(1, length):
+        follows = generator.random(texts) < share
+        rows[follows, place] = (rows[follows, place - 1] + 1) % words
+    return list(rows)

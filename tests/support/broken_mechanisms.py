@@ -262,12 +262,18 @@ class GaussianForOneRadius(Gaussian):
         return analytic_sigma(self.epsilon, self.delta, self.distance / 2)
 
 
-@dataclass(frozen=True)
-class GaussianUnclipped(Gaussian):
+class _Unclipped:
     """Forgets to clip."""
+
+    noise: Any
 
     def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
         return search.nearest(search.vocabulary.vectors_of(ids) + self.noise(random, search))
+
+
+@dataclass(frozen=True)
+class GaussianUnclipped(_Unclipped, Gaussian):
+    """Forgets to clip."""
 
 
 @dataclass(frozen=True)
@@ -279,11 +285,8 @@ class TrLaplaceTooShort(TrLaplace):
 
 
 @dataclass(frozen=True)
-class TrLaplaceUnclipped(TrLaplace):
+class TrLaplaceUnclipped(_Unclipped, TrLaplace):
     """Forgets to clip."""
-
-    def release(self, ids: Ids, random: Any, search: NeighborSearch) -> Ids:
-        return search.nearest(search.vocabulary.vectors_of(ids) + self.noise(random, search))
 
 
 @dataclass(frozen=True)

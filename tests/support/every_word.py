@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from dxbeam.audit.references.table import REFERENCES
+from dxbeam.mechanisms.public.importance import FrequencyWeights
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 
 Floats = npt.NDArray[np.float64]
@@ -25,6 +26,17 @@ Flags = npt.NDArray[np.bool_]
 
 WORDS, N, TEXT = 50, 3, 6
 """Words, dimensions, and words of a text that can be enumerated."""
+
+CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
+    "santext": ("santext", {"epsilon": 2.0}),
+    "santext, weighted": ("santext", {"epsilon": 2.0, "importance": FrequencyWeights(4.0)}),
+    "tem": ("tem", {"epsilon": 2.0, "beta": 0.2}),
+    "custext": ("custext", {"epsilon": 3.0, "cluster_size": 10}),
+    "cluster_response": ("cluster_response", {"epsilon": 3.0, "cluster_size": 10}),
+    "diffractor": ("diffractor", {"epsilon": 0.3, "orders": 2}),
+    "diffractor_tem": ("diffractor_tem", {"epsilon": 0.3, "gamma": 8, "orders": 2}),
+}
+"""Mechanisms that choose a word, with parameters."""
 
 
 def log_emissions(

@@ -103,3 +103,15 @@ def movers(x: Bag, y: Bag) -> tuple[float, float]:
 
 def line() -> Vocabulary:
     return Vocabulary([f"w{i}" for i in range(5)], POSITIONS.astype(np.float32)[:, None])
+
+
+def p_value(released: Iterable[str], law: Distribution, count: int) -> float:
+    """Chi-squared test of released bags against their law; rare ones are counted together."""
+    seen = Counter(released)
+    expected = {" ".join(f"w{word}" for word in bag): p * count for bag, p in law.items()}
+    assert set(seen) <= set(expected)
+    rare = [text for text, number in expected.items() if number < 5]
+    groups = [[text] for text in expected if text not in rare] + ([rare] if rare else [])
+    observed = [sum(seen[text] for text in group) for group in groups]
+    wanted = [sum(expected[text] for text in group) for group in groups]
+    return float(stats.chisquare(observed, wanted).pvalue)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 import numpy as np
@@ -18,8 +20,10 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline
 
 from dxbeam import storage
+from dxbeam.errors import DxbeamError
 from dxbeam.release.verification.verify import VerifiedRelease, verify_release
-from dxbeam.space.artifact import artifact
+from dxbeam.space.artifact import artifact, this_host
+from dxbeam.space.artifact import contents as artifact_contents
 from dxbeam.space.artifact import manifest as artifact_manifest
 from dxbeam.space.artifact.word_files import open_words
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -183,3 +187,67 @@ def told(path: Path) -> str:
         return path.read_text()
     table = pq.read_table(path)
     return f"{table.schema}{table.schema.metadata}{json.dumps(table.to_pylist(), default=str)}"
+
+
+class Openings(NamedTuple):
+    """What was done to open a vocabulary, a call each."""
+
+    opened: list[Any]
+    manifests: list[Any]
+    hashed: list[Any]
+
+    def check(self, uri: str, dry: bool) -> None:
+        """The launcher opens once, and so does the workers' process; the first hashes each file."""
+        opens = 1 if dry else 2
+        assert len(self.opened) == opens
+        assert len(self.hashed) == len(artifact.read_manifest(uri)["files"])
+        assert len(self.manifests) - 1 == opens + 1, "the launcher reads it for the handle, too"
+
+
+def openings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Openings:
+    """Counts from now on, in a folder where no file has been checked yet."""
+    monkeypatch.setattr(this_host, "SETTLED_SECONDS", 0.0)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return Openings(
+        counted(monkeypatch, artifact, "open_vocabulary"),
+        counted(monkeypatch, artifact, "read_manifest"),
+        counted(monkeypatch, artifact_contents, "check_file"),
+    )
+
+
+def run_demo(folder: Path, name: str, texts: Iterable[str], *flags: str) -> dict[str, Any]:
+    """Releases texts with the bundled vocabulary and a kept key; the manifest."""
+    records = [{"id": f"d{number}", "text": text} for number, text in enumerate(texts)]
+    corpus = write_jsonl(folder / "corpus.jsonl", records)
+    key = folder / "key"
+    key.write_text(KEY.hex())
+    key.chmod(0o600)
+    places = (f"--input={corpus}", f"--output={folder / name}", f"--key_uri={key}")
+    sanitize(["--vocabulary=demo", "--epsilon=12", *places, *flags])
+    manifest: dict[str, Any] = json.loads((folder / name / "release.json").read_text())
+    return manifest
+
+
+def write_glove(path: Path, vocabulary: Vocabulary) -> Path:
+    """Writes words and vectors as an embedding file."""
+    vectors = vocabulary.vectors.tolist()
+    rows = zip(vocabulary.words, vectors, strict=True)
+    path.write_text("".join(" ".join([word, *map(str, vector)]) + "\n" for word, vector in rows))
+    return path
+
+
+def table_of(
+    launcher: Callable[[list[str]], None], uri: str, output: Path, table: str, *flags: str
+) -> list[dict[str, Any]]:
+    """Runs a launcher that measures, and reads the rows of the table that it wrote."""
+    launcher([f"--vocabulary={uri}", f"--output={output}", *flags])
+    rows: list[dict[str, Any]] = pq.read_table(output / table).to_pylist()
+    return rows
+
+
+def check_refused_beside(run: Callable[[Path], object], folder: Path) -> None:
+    """A run that writes nothing where something is already."""
+    (folder / "note.txt").write_text("mine")
+    with pytest.raises(DxbeamError, match=re.escape("is not empty")):
+        run(folder)
+    assert [path.name for path in folder.iterdir()] == ["note.txt"]

@@ -88,11 +88,7 @@ def test_settings_that_do_not_protect_every_word_need_consent(tmp_path: Path) ->
 
 def test_a_vocabulary_is_built(tmp_path: Path) -> None:
     words = tiny.vocabulary(50, 4)
-    lines = [
-        " ".join([word, *map(str, vector)])
-        for word, vector in zip(words.words, words.vectors.tolist(), strict=True)
-    ]
-    (tmp_path / "glove.txt").write_text("\n".join(lines) + "\n")
+    tiny.write_glove(tmp_path / "glove.txt", words)
     pipeline = tmp_path / "build.yaml"
     pipeline.write_text(
         f"""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from importlib import metadata
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support import calls
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / "templates" / "dataflow"
@@ -20,12 +21,7 @@ FIELDS = {
 
 
 def _written() -> Any:
-    spec = importlib.util.spec_from_file_location("metadata", FOLDER / "metadata.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return calls.module_at(FOLDER / "metadata.py")
 
 
 @pytest.mark.parametrize("name", ["sanitize", "decode", "build_vocabulary"])

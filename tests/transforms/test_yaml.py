@@ -18,13 +18,7 @@ from tests.support import tiny
 
 @pytest.fixture
 def embeddings(tmp_path: Path) -> Path:
-    made = tiny.vocabulary(50, 4)
-    lines = [
-        " ".join([word, *map(str, vector)])
-        for word, vector in zip(made.words, made.vectors.tolist(), strict=True)
-    ]
-    (tmp_path / "glove.txt").write_text("\n".join(lines) + "\n")
-    return tmp_path / "glove.txt"
+    return tiny.write_glove(tmp_path / "glove.txt", tiny.vocabulary(50, 4))
 
 
 def _build(embeddings: Path, output: Path, max_words: int = 0) -> artifact.VocabularyHandle:

@@ -117,13 +117,13 @@ def read_texts(candidates: Candidates, texts: Sequence[Ids], pairs: WordPairs) -
       texts: of which only the lengths count.
       pairs: which words follow which.
     """
-    found, start = [], 0
+    guesses, start = [], 0
     for text in texts:
         part = slice(start, start + len(text))
         ids, posterior, priors = candidates
-        found.append(read_each(Candidates(ids[part], posterior[part], priors[part]), pairs))
+        guesses.append(read_each(Candidates(ids[part], posterior[part], priors[part]), pairs))
         start += len(text)
-    return found
+    return guesses
 
 
 def share_right(

@@ -45,14 +45,14 @@ def draw(
       random: uint64 [B, draws_needed or more], the mechanism's first.
       search: the vocabulary.
     """
-    own = mechanism.draws(search.vocabulary.dimensions)
-    chosen = mechanism.release(ids, random[:, :own], search)
+    draws = mechanism.draws(search.vocabulary.dimensions)
+    chosen = mechanism.release(ids, random[:, :draws], search)
     noisy = None
     if isinstance(mechanism, AddsNoise) and has_noise_density(mechanism):
         starts = noise_density(mechanism, search).starts(search.vocabulary.vectors_of(ids))
-        noisy = starts + mechanism.noise(random[:, :own], search)
+        noisy = starts + mechanism.noise(random[:, :draws], search)
     released = chosen
     if rank_c:
-        further = random[:, own : own + 1]
+        further = random[:, draws : draws + 1]
         released = RankResampling(rank_c).resample(chosen, further, mechanism.epsilon, search)
     return Draws(ids, noisy, chosen, released)

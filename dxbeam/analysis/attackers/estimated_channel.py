@@ -47,5 +47,5 @@ def estimated_channel(
     Raises:
       ConfigurationError: there are no pairs.
     """
-    made = estimate(originals, released, prior.shares, search)
-    return EstimatedChannel(prior, made, search)
+    channel = estimate(originals, released, prior.shares, search)
+    return EstimatedChannel(prior, channel, search)

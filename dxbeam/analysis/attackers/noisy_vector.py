@@ -138,14 +138,14 @@ def guess_from_vectors(
     """
     density = noise_density(mechanism, search)
     logs = np.log(prior.shares)
-    found = np.empty((len(noisy), count), np.int64)
+    guesses = np.empty((len(noisy), count), np.int64)
     if not density.euclidean:
-        _by_sums(density, noisy, logs, found, search)
-        return found
+        _by_sums(density, noisy, logs, guesses, search)
+        return guesses
     if density.coordinates is not None:
         noisy = np.array([row @ density.coordinates for row in noisy]).reshape(noisy.shape)
-    _by_lengths(density, noisy, logs, found)
-    return found
+    _by_lengths(density, noisy, logs, guesses)
+    return guesses
 
 
 def _same(vectors: Floats) -> Floats:
@@ -166,7 +166,7 @@ def _shortened(vocabulary: Vocabulary, radius: float | None) -> npt.NDArray[np.f
     return clipped(vocabulary.vectors.astype(np.float64), radius).astype(np.float32)
 
 
-def _by_lengths(density: NoiseDensity, noisy: Floats, logs: Floats, found: Ids) -> None:
+def _by_lengths(density: NoiseDensity, noisy: Floats, logs: Floats, guesses: Ids) -> None:
     words = density.words
     squares = np.einsum("ij,ij->i", words, words, dtype=np.float64)
     longest, n = math.sqrt(squares.max()), words.shape[1]
@@ -180,14 +180,14 @@ def _by_lengths(density: NoiseDensity, noisy: Floats, logs: Floats, found: Ids) 
             apart = squares - 2.0 * product + length**2
             least = logs + density.log_density(np.sqrt(np.maximum(apart + error, 0)))
             most = logs + density.log_density(np.sqrt(np.maximum(apart - error, 0)))
-            place = len(least) - found.shape[1]
+            place = len(least) - guesses.shape[1]
             left = np.flatnonzero(most >= np.partition(least, place)[place])
             exact = logs[left] + density.log_density(distances(words[left], query))
-            found[row] = left[np.lexsort((left, -exact))[: found.shape[1]]]
+            guesses[row] = left[np.lexsort((left, -exact))[: guesses.shape[1]]]
 
 
 def _by_sums(
-    density: NoiseDensity, noisy: Floats, logs: Floats, found: Ids, search: NeighborSearch
+    density: NoiseDensity, noisy: Floats, logs: Floats, guesses: Ids, search: NeighborSearch
 ) -> None:
     vectors = search.vocabulary.vectors
     starts = [
@@ -202,4 +202,4 @@ def _by_sums(
         if density.limit < math.inf:
             farthest = [cdist(query[None], block, "chebyshev")[0] for block in starts]
             scores[np.concatenate(farthest) > reach] = -np.inf
-        found[row] = np.lexsort((np.arange(len(scores)), -(scores + logs)))[: found.shape[1]]
+        guesses[row] = np.lexsort((np.arange(len(scores)), -(scores + logs)))[: guesses.shape[1]]

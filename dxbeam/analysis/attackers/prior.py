@@ -33,8 +33,8 @@ class Prior(NamedTuple):
         """Independent words: uint64 [B] -> int64 [B]."""
         sums = np.cumsum(self.shares)
         units = (random >> np.uint64(11)) * 2.0**-53
-        found = np.searchsorted(sums, units * sums[-1], side="right")
-        return np.asarray(np.minimum(found, len(sums) - 1).astype(np.int64))
+        ids = np.searchsorted(sums, units * sums[-1], side="right")
+        return np.asarray(np.minimum(ids, len(sums) - 1).astype(np.int64))
 
 
 def uniform_prior(words: int) -> Prior:

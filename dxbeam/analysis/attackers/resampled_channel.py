@@ -88,20 +88,20 @@ class ResampledChannel:
         """
         for start in range(0, len(outputs), _OUTPUTS_AT_ONCE):
             block = outputs[start : start + _OUTPUTS_AT_ONCE]
-            own = [slice(self.starts[output], self.starts[output + 1]) for output in block]
-            sizes = [part.stop - part.start for part in own]
+            parts = [slice(self.starts[output], self.starts[output + 1]) for output in block]
+            sizes = [part.stop - part.start for part in parts]
             rows = np.repeat(np.arange(len(block)), sizes)
-            sources = np.concatenate([self.sources[part] for part in own]).astype(np.int64)
-            chances = np.concatenate([self.law[self.ranks[part]] for part in own])
+            sources = np.concatenate([self.sources[part] for part in parts]).astype(np.int64)
+            chances = np.concatenate([self.law[self.ranks[part]] for part in parts])
             order = np.argsort(sources, kind="stable")
             words, first = np.unique(sources[order], return_index=True)
             ends = np.append(first, len(order))
-            made = np.zeros((len(block), len(self.prior.shares)))
+            sums = np.zeros((len(block), len(self.prior.shares)))
             for part, joint in self.chosen.joint(words):
                 for word, source in zip(range(part.start, part.stop), joint, strict=True):
                     for place in order[ends[word] : ends[word + 1]]:
-                        made[rows[place]] += chances[place] * source
-            yield slice(start, start + len(block)), made
+                        sums[rows[place]] += chances[place] * source
+            yield slice(start, start + len(block)), sums
 
 
 def resampled_channel(

@@ -36,12 +36,12 @@ def attack_all(
       a noise density, Bayes on the noisy vector.
     """
     count = guesses_in(len(search.vocabulary))
-    made = {
+    successes = {
         PRIOR: prior_alone(channel.prior, drawn.ids),
         OUTPUT: counted(guess_the_output(drawn.released, search), drawn.ids),
         RELEASED_WORD: counted(guess_from_words(channel, drawn.released, count), drawn.ids),
     }
     if drawn.noisy is not None:
         guesses = guess_from_vectors(mechanism, drawn.noisy, channel.prior, count, search)
-        made[NOISY_VECTOR] = counted(guesses, drawn.ids)
-    return made
+        successes[NOISY_VECTOR] = counted(guesses, drawn.ids)
+    return successes

@@ -213,14 +213,14 @@ def answers(rows: Sequence[Row], targets: tuple[Target, ...]) -> list[Answer]:
     Returns:
       answers in the order in which the weightings occur.
     """
-    made = []
+    best_answers = []
     for weighting in dict.fromkeys(row["weighting"] for row in rows):
         best = best_at_each_epsilon(of_half(rows, weighting, CHOICE), targets)
         meets = [row for row in best if least_slack(row, targets) >= 0]
         chosen = meets[0] if meets else max(best, key=lambda row: least_slack(row, targets))
         others = of_half(rows, weighting, VERIFICATION)
-        made.append(Answer(targets, weighting, chosen, same_setting(others, chosen)))
-    return made
+        best_answers.append(Answer(targets, weighting, chosen, same_setting(others, chosen)))
+    return best_answers
 
 
 def of_half(rows: Sequence[Row], weighting: str, half: str) -> list[Row]:
@@ -262,23 +262,23 @@ def shares_in_words(row: Row, shares: Sequence[str] = SHARES, intervals: bool = 
     )
 
 
-def compared(own: Answer, uniform: Answer, rows: Sequence[Row]) -> str:
+def compared(answer: Answer, uniform: Answer, rows: Sequence[Row]) -> str:
     """How the answer for the words of a corpus differs from that for all words alike.
 
     Args:
-      own: for the words of the corpus.
+      answer: for the words of the corpus.
       uniform: for the words of the vocabulary.
       rows: the curves of both.
     """
-    at_own = same_setting(of_half(rows, uniform.weighting, VERIFICATION), own.verified)
-    agree = own.confirmed == uniform.confirmed and (
-        not own.confirmed or own.setting == uniform.setting
+    at_own = same_setting(of_half(rows, uniform.weighting, VERIFICATION), answer.verified)
+    agree = answer.confirmed == uniform.confirmed and (
+        not answer.confirmed or answer.setting == uniform.setting
     )
-    found = uniform.setting if uniform.confirmed else "no setting was found"
+    setting = uniform.setting if uniform.confirmed else "no setting was found"
     return (
         f"The answers {'agree' if agree else 'differ'}: for the vocabulary, where every word "
-        f"counts alike, it is {found}. In a text a common word counts as often as it occurs: at "
-        f"{own.setting} the shares of its words are "
-        f"{shares_in_words(own.verified, intervals=False)}, "
+        f"counts alike, it is {setting}. In a text a common word counts as often as it occurs: at "
+        f"{answer.setting} the shares of its words are "
+        f"{shares_in_words(answer.verified, intervals=False)}, "
         f"and those of the vocabulary's words {shares_in_words(at_own, intervals=False)}"
     )

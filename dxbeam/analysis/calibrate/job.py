@@ -22,11 +22,10 @@ from dxbeam.analysis.measure.public_parameters import (
 )
 from dxbeam.analysis.measure.word_sample import UNIFORM, uniform_sample
 from dxbeam.analysis.pages.page import Heading, flags, heading
-from dxbeam.commands import launch
 from dxbeam.commands.flags.measuring import CalibrateOptions, MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
-from dxbeam.commands.options import require
+from dxbeam.commands.request import measured_vocabulary
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import parse_parameters
 from dxbeam.release.context import in_context
@@ -60,18 +59,15 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
-    own, measure = options.view_as(CalibrateOptions), options.view_as(MeasureOptions)
+    flags_of_target, measure = options.view_as(CalibrateOptions), options.view_as(MeasureOptions)
     shared = options.view_as(SanitizeOptions)
-    require(shared, "vocabulary")
-    require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
-    targets = calibration.parse_targets(own.at_most, own.at_least)
+    vocabulary = measured_vocabulary(options)
+    targets = calibration.parse_targets(flags_of_target.at_most, flags_of_target.at_least)
     model = named_model(shared.language_model)
     mechanism = _named(shared, model)
-    check_readings([mechanism], model, bool(shared.input), "name them with `input`")
+    check_readings([mechanism], model, texts=bool(shared.input), where="name them with `input`")
     epsilons = None if measure.epsilons == "auto" else tuple(grids.parse(measure.epsilons))
     rank_cs = measurement.rank_cs(measure.rank_cs) if measure.rank_cs else RANK_CS
-    vocabulary = artifact.handle(shared.vocabulary)
     if min(measure.words, vocabulary.words) < 2:
         raise ConfigurationError("`words`: one half chooses and one verifies, so 2 are needed")
     measurement.check_defined([mechanism], epsilons or (), vocabulary.dimensions)

@@ -102,46 +102,46 @@ class Calibrated(NamedTuple):
         return "" if self.uniform is None else compared(self.answer, self.uniform, self.rows)
 
 
-def in_short(found: Calibrated) -> str:
+def in_short(result: Calibrated) -> str:
     """The answer in a few lines, the flags last."""
-    answer = found.answer
-    lines = [f"Asked for: {found.asked}"]
-    if found.release:
+    answer = result.answer
+    lines = [f"Asked for: {result.asked}"]
+    if result.release:
         lines += [
             f"Answer ({answer.weighting}): {answer.setting}",
             f"Shares on {answer.verified['words']:,} {SURE}:",
             f"  {shares_in_words(answer.verified)}",
         ]
-    if found.uniform:
-        lines.append(f"{found.comparison}.")
-    if found.heading.corpus:
-        lines.append(f"Computed from raw text: keep it with {found.heading.corpus}.")
-    if found.release:
+    if result.uniform:
+        lines.append(f"{result.comparison}.")
+    if result.heading.corpus:
+        lines.append(f"Computed from raw text: keep it with {result.heading.corpus}.")
+    if result.release:
         lines += [
-            f"Promise: {found.release.promise}",
-            *(f"Not protected: {what}" for what in found.release.unprotected),
-            *(f"  In context: {cost}." for cost in found.release.costs),
+            f"Promise: {result.release.promise}",
+            *(f"Not protected: {what}" for what in result.release.unprotected),
+            *(f"  In context: {cost}." for cost in result.release.costs),
             "To release with it:",
-            found.release.command,
+            result.release.command,
         ]
     return "\n".join(lines)
 
 
-def page(found: Calibrated) -> str:
+def page(result: Calibrated) -> str:
     """The page as HTML."""
-    answer = found.answer
-    first = of_half(found.rows, answer.weighting, CHOICE)
-    second = of_half(found.rows, answer.weighting, VERIFICATION)
+    answer = result.answer
+    first = of_half(result.rows, answer.weighting, CHOICE)
+    second = of_half(result.rows, answer.weighting, VERIFICATION)
     best = best_at_each_epsilon(first, answer.targets)
     return render(
         "calibration.html.jinja",
         Page(
-            f"Which setting meets a target: {found.heading.vocabulary['name']}",
+            f"Which setting meets a target: {result.heading.vocabulary['name']}",
             "Which setting meets a target",
-            found.heading.command,
+            result.heading.command,
         ),
-        found=found,
-        heading=found.heading,
+        found=result,
+        heading=result.heading,
         answer=answer,
         shares=SHARES,
         sure=SURE,
@@ -160,9 +160,9 @@ def _figures(answer: Answer, rows: Sequence[Row]) -> list[Figure]:
     across = [row for row in rows if row["epsilon"] == at["epsilon"]]
     resampled = [row for row in across if row["rank_c"] is not None]
     said = {row["rank_c"]: shares_in_words(row, intervals=False) for row in across}
-    made = []
+    drawn = []
     if len(along) > 1:
-        made.append(
+        drawn.append(
             figure(
                 f"Shares against epsilon, with {c}",
                 targets_figure(along, "epsilon", at["epsilon"], levels),
@@ -171,7 +171,7 @@ def _figures(answer: Answer, rows: Sequence[Row]) -> list[Figure]:
             )
         )
     if len(resampled) > 1:
-        made.append(
+        drawn.append(
             figure(
                 f"Shares against c, at epsilon = {at['epsilon']:g}",
                 targets_figure(resampled, "rank_c", at["rank_c"], levels),
@@ -180,7 +180,7 @@ def _figures(answer: Answer, rows: Sequence[Row]) -> list[Figure]:
                 + f"; without rank resampling {said[None]}",
             )
         )
-    return made
+    return drawn
 
 
 def _telling(resampled: Sequence[Row], at: Row) -> list[float]:

@@ -132,8 +132,8 @@ class _Plan(Searching):
         self._grid = grid
 
     def process(self, samples: list[WordSample]) -> Iterator[Halves]:
-        given = [WordSample(*sample) for sample in samples]
-        yield Halves(self._grid.setting(given, self._search), given)
+        word_samples = [WordSample(*sample) for sample in samples]
+        yield Halves(self._grid.setting(word_samples, self._search), word_samples)
 
 
 def _tasks(halves: Halves) -> Iterator[Task]:

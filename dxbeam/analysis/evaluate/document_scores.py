@@ -160,14 +160,14 @@ class DocumentScorer:
                 np.array(shares, np.float64),
                 reference.bleu_counts(text),
                 reference.chrf_counts(text),
-                self._language_counts(ids, released.aligned),
+                self._language_counts(ids, aligned=released.aligned),
             ]
         )
         wmd, relaxed, cosine = self._moved(ids)
         means = np.array([*reference.rouge(text), cosine, wmd, relaxed], np.float64)
         return DocumentScores(self._weights, counts, means, released.aligned)
 
-    def _language_counts(self, ids: Ids, aligned: bool) -> Counts:
+    def _language_counts(self, ids: Ids, *, aligned: bool) -> Counts:
         """Rare words that came out as they were and all; losses and words, after and before.
 
         A text whose words are not in the places of the original's counts for nothing.
@@ -240,7 +240,7 @@ def no_documents() -> Sums:
     return Sums(0, 0, np.zeros((1 + REPLICATES, _COUNTS)), np.zeros((3, len(_MEANS))))
 
 
-def scores_of(sums: Sums, with_vocabulary: bool) -> Iterator[Score]:
+def scores_of(sums: Sums, *, with_vocabulary: bool) -> Iterator[Score]:
     """All scores that follow from sums.
 
     Args:

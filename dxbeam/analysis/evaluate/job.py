@@ -154,6 +154,7 @@ def attack_texts(job: EvaluateJob, pipeline: beam.Pipeline) -> Any:
         job.attackers,
         flags.context_documents,
         job.options.view_as(EvaluateOptions).attack or "",
+        job.entities,
     )
 
 

@@ -116,7 +116,7 @@ def _write(
     by_what = dict(sums)
     for number, release in enumerate(heading.releases):
         every = by_what.get(every_document(number))
-        problem = why_not_compared(release, every, same_corpus.get(number, True))
+        problem = why_not_compared(release, every, same_corpus=same_corpus.get(number, True))
         if problem is not None:
             path = storage.join(output, PROBLEM)
             storage.create_once(path, problem.encode())
@@ -130,7 +130,9 @@ def _write(
     return path
 
 
-def why_not_compared(release: ReleaseHeading, every: Sums | None, same_corpus: bool) -> str | None:
+def why_not_compared(
+    release: ReleaseHeading, every: Sums | None, *, same_corpus: bool
+) -> str | None:
     """Why a release is not of this corpus, as a sentence; None if it may be.
 
     Args:
@@ -178,7 +180,10 @@ def score_rows(
     for number, release in enumerate(heading.releases):
         for over in sorted(over for over in sums if over[0] == number):
             _, is_group, name = over
-            added = [score._asdict() for score in scores_of(sums[over], bool(heading.vocabulary))]
+            added = [
+                score._asdict()
+                for score in scores_of(sums[over], with_vocabulary=bool(heading.vocabulary))
+            ]
             added = [{"group": name if is_group else None, **row} for row in added]
             if not is_group:
                 added += of.get(number, [])

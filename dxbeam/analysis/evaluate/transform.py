@@ -97,7 +97,7 @@ class ScoreDocuments(beam.PTransform):
     ):
         super().__init__()
         self._expected = expected
-        self._score = _Score(vocabulary, by_group, language_model)
+        self._score = _Score(vocabulary, by_group=by_group, language_model=language_model)
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
         """Scores each document and combines per key."""
@@ -196,6 +196,7 @@ class _Score(WithVocabulary):
     def __init__(
         self,
         vocabulary: VocabularyHandle | None,
+        *,
         by_group: bool,
         language_model: LanguageModelHandle | None,
     ):

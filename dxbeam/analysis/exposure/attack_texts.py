@@ -20,11 +20,13 @@ from dxbeam.analysis.attackers.models.asked_for import AskedFor, Opener
 from dxbeam.analysis.attackers.models.endpoint import guessed_values
 from dxbeam.analysis.attackers.models.learned import TRAINING_WORDS, pieces
 from dxbeam.analysis.attackers.models.released_texts import Column, Public, guess_released
-from dxbeam.analysis.attackers.prior import prior_from_counts
+from dxbeam.analysis.attackers.models.with_model import GUESSES
+from dxbeam.analysis.attackers.prior import Prior, prior_from_counts
 from dxbeam.analysis.attackers.word_pairs import WordPairs
-from dxbeam.analysis.evaluate.language_scores import RARE
+from dxbeam.analysis.evaluate.language_scores import RARE, sentence_begins
 from dxbeam.analysis.evaluate.transform import DocumentVersions, hash_of
 from dxbeam.analysis.evaluate.with_vocabulary import WithVocabulary
+from dxbeam.analysis.exposure import survival
 from dxbeam.analysis.exposure.attack import Attack
 from dxbeam.analysis.exposure.own_releases import channel_of, release_pieces
 from dxbeam.analysis.frontier.attackers_table import ATTACKERS, blind, chance_of
@@ -35,6 +37,8 @@ from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.public.function_words import ENGLISH
+from dxbeam.text.tokenization import split
 from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.labelled_documents import MOST_WORDS, KnownRuns
 from dxbeam.transforms.reading.sources import ReadDocuments
@@ -74,13 +78,17 @@ def learn_known(
 
 
 class _Read(NamedTuple):
-    """A document and its release. It is raw text, in numbers; ``order`` follows from the id."""
+    """A document and its release. It is raw text, in numbers; ``order`` follows from the id.
+
+    ``classes`` says of each class of words in which places it is.
+    """
 
     order: int
     original: list[int]
     released: list[int]
     text: str
     value: str | None
+    classes: dict[str, list[int]]
 
 
 class AttackTexts(beam.PTransform):
@@ -96,6 +104,7 @@ class AttackTexts(beam.PTransform):
       asked: which attackers, with the requests of one question about one release.
       documents: how many are attacked; those whose ids have the smallest hashes.
       field: whose value an endpoint guesses; "" for none.
+      entities: the field that holds spans; "" for none.
     """
 
     def __init__(
@@ -107,10 +116,11 @@ class AttackTexts(beam.PTransform):
         asked: AskedFor,
         documents: int,
         field: str,
+        entities: str,
     ):
         super().__init__()
         self._known, self._documents = known, documents
-        self._gather = _Gather(vocabulary, field if asked.endpoint else "", asked.endpoint)
+        self._gather = _Gather(vocabulary, field if asked.endpoint else "", entities)
         self._attack = _Attack(vocabulary, language_model, list(settings), asked, field)
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
@@ -134,30 +144,48 @@ def _order(read: _Read) -> int:
 
 
 class _Gather(WithVocabulary):
-    def __init__(self, vocabulary: VocabularyHandle, field: str, with_text: object):
+    def __init__(self, vocabulary: VocabularyHandle, field: str, entities: str):
         super().__init__(vocabulary)
-        self._field, self._with_text = field, with_text is not None
+        self._field, self._entities = field, entities
 
     def process(self, document: DocumentVersions) -> Iterator[tuple[int, _Read]]:
         assert self._vocabulary is not None
         before = self._vocabulary.ids_of(document.words)
         value = document.fields.get(self._field) if self._field else None
+        classes = classes_of(document, self._entities)
         for number, released in document.released.items():
             if not released.aligned:
                 continue
             after = self._vocabulary.ids_of(released.words)
             known = np.flatnonzero((before != UNKNOWN) & (after != UNKNOWN))[:MOST_WORDS]
             if len(known):
-                yield (
-                    number,
-                    _Read(
-                        hash_of(document.id),
-                        before[known].tolist(),
-                        after[known].tolist(),
-                        released.text if value is not None else "",
-                        None if value is None else str(value),
-                    ),
+                places = {name: np.flatnonzero(mask[known]) for name, mask in classes.items()}
+                read = _Read(
+                    hash_of(document.id),
+                    before[known].tolist(),
+                    after[known].tolist(),
+                    released.text if value is not None else "",
+                    None if value is None else str(value),
+                    {name: those.tolist() for name, those in places.items() if len(those)},
                 )
+                yield number, read
+
+
+def classes_of(document: DocumentVersions, entities: str) -> dict[str, survival.Mask]:
+    """Which words are names, numbers, or in a span of a class: bool [T] for each.
+
+    Args:
+      document: with its original.
+      entities: the field that holds spans; "" for none.
+    """
+    gaps, words = split(document.original)
+    classes = survival.classes_of_words(words, sentence_begins(gaps), ENGLISH)
+    del classes[survival.EVERY]
+    value = document.fields.get(entities) if entities else None
+    for span in survival.spans_of(value, entities, len(document.original)):
+        mask = classes.setdefault(f"{span.label}: words", np.zeros(len(words), bool))
+        mask |= survival.within(span, gaps, words)
+    return classes
 
 
 class _Attack(WithVocabulary):
@@ -216,8 +244,10 @@ class _Attack(WithVocabulary):
         attackers = self._opener.attackers(search.vocabulary, prior)
         guesses = guess_released(seen, sizes, own, channel, public, attackers, search)
         chances = blind(texts, prior)
+        classes = [document.classes for document in documents]
         for column in (*columns, *guesses.columns(texts)):
             yield from _rows(column, prior.shares < RARE, chances)
+            yield from _rows_of_classes(column, classes, prior)
 
     def _values(self, documents: list[_Read], public: Public) -> Iterator[Attack]:
         """How often an endpoint guesses a field of the corpus."""
@@ -249,7 +279,7 @@ _BY_NAME = {columns[0]: attacker for columns, attacker in ATTACKERS.items()}
 
 def _rows(column: Column, rare: Any, chances: dict[str, Any]) -> Iterator[Attack]:
     """Of all words and of rare ones."""
-    name, originals, guesses = column
+    name, (_, originals, guesses) = column.name, column.read()
     for measure, which, suffix in (
         ("words recovered", np.ones(len(rare), bool), ""),
         ("rare words recovered", rare, "_rare"),
@@ -259,3 +289,22 @@ def _rows(column: Column, rare: Any, chances: dict[str, Any]) -> Iterator[Attack
             share = share_right(originals, guesses, which)
             chance = chances[chance_of(name + suffix)].value
             yield Attack(*_BY_NAME[name], measure, *share, chance, words)
+
+
+def _rows_of_classes(
+    column: Column, classes: Sequence[dict[str, list[int]]], prior: Prior
+) -> Iterator[Attack]:
+    """Of the words of each class; chance guesses the commonest words of public text."""
+    which, originals, guesses = column.read()
+    count = next((k for k in GUESSES if column.name == f"masked_{k}"), 1)
+    commonest = prior.best(count)
+    for name in sorted({name for each in classes for name in each}):
+        both = [
+            (text[classes[number].get(name, [])], guess[classes[number].get(name, [])])
+            for number, text, guess in zip(which, originals, guesses, strict=True)
+        ]
+        words = np.concatenate([text for text, _ in both]) if both else np.zeros(0, np.int64)
+        if len(words):
+            share = share_right([text for text, _ in both], [guess for _, guess in both])
+            chance = float(np.isin(words, commonest).mean())
+            yield Attack(*_BY_NAME[column.name], f"{name} recovered", *share, chance, len(words))

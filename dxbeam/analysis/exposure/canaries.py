@@ -69,13 +69,13 @@ def exposure(
         raise ConfigurationError(f"`copies`: from 1 to {released.shape[1]}, the number of releases")
     rows = np.broadcast_to(candidates, (released.size, len(candidates)))
     logs = channel.logs(released.ravel(), rows).reshape(*released.shape, -1)
-    own = (candidates == secrets[:, None]).argmax(axis=1)
-    return [_exposure(logs[:, :k].sum(axis=1), own, k) for k in copies]
+    inserted = (candidates == secrets[:, None]).argmax(axis=1)
+    return [_exposure(logs[:, :k].sum(axis=1), inserted, k) for k in copies]
 
 
-def _exposure(scores: Floats, own: Ids, copies: int) -> Exposure:
+def _exposure(scores: Floats, inserted: Ids, copies: int) -> Exposure:
     canaries, words = scores.shape
-    right = scores[np.arange(canaries), own][:, None]
+    right = scores[np.arange(canaries), inserted][:, None]
     ahead = (scores > right).sum(axis=1)
     level = (scores == right).sum(axis=1)
     bits = np.log2(words) - np.log2(ahead + (level + 1) / 2)

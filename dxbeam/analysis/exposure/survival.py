@@ -80,11 +80,9 @@ def counted_spans(
       gaps: what is before, between and behind its words, T + 1.
       words: its words, T.
     """
-    lengths = np.array([len(word) for word in words], np.int64)
-    starts = np.cumsum([len(gap) for gap in gaps[:-1]]) + np.cumsum(lengths) - lengths
     sums: dict[str, list[int]] = {}
     for span in spans:
-        inside = unchanged[(starts < span.end) & (starts + lengths > span.start)]
+        inside = unchanged[within(span, gaps, words)]
         if len(inside):
             for name, stayed, of in (
                 (f"{span.label}: words unchanged", int(inside.sum()), len(inside)),
@@ -93,6 +91,14 @@ def counted_spans(
                 sums[name] = [a + b for a, b in zip(sums.get(name, [0, 0]), (stayed, of))]  # noqa: B905
     for name, (stayed, of) in sums.items():
         yield name, Counted(stayed, of)
+
+
+def within(span: Span, gaps: Sequence[str], words: Sequence[str]) -> Mask:
+    """Which words a span touches: bool [T]; gaps and words as ``counted_spans`` has them."""
+    lengths = np.array([len(word) for word in words], np.int64)
+    starts = np.cumsum([len(gap) for gap in gaps[:-1]], dtype=np.int64)
+    starts += np.cumsum(lengths) - lengths
+    return np.asarray((starts < span.end) & (starts + lengths > span.start))
 
 
 def spans_of(value: Any, field: str, length: int) -> list[Span]:

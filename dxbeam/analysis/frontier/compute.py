@@ -233,13 +233,13 @@ def measured(
     if before is not None:
         drawn = drawn._replace(noisy=None)
     kinds = outcomes(ids, drawn.released[:, None], search)[:, 0]
-    found = attack_all(mechanism, drawn, channel, search)
+    successes = attack_all(mechanism, drawn, channel, search)
     return Counts(
         len(ids),
         int((kinds == 0).sum()),
         int((kinds <= 1).sum()),
-        found[RELEASED_WORD],
-        before.noisy_vector if before else found.get(NOISY_VECTOR),
+        successes[RELEASED_WORD],
+        before.noisy_vector if before else successes.get(NOISY_VECTOR),
     )
 
 
@@ -297,7 +297,7 @@ def best_within(
             f"{NOISY_VECTOR}"
         )
     best: dict[Any, Point] = {}
-    for candidate in sorted(points, key=lambda found: (-found.useful.value, found.epsilon)):
+    for candidate in sorted(points, key=lambda point: (-point.useful.value, point.epsilon)):
         risk = candidate.risk(attacker)
         if risk is not None and risk.high <= most_risk:
             best.setdefault(candidate.curve, candidate)
@@ -313,10 +313,10 @@ def compared(points: Sequence[Point], by: str = "useful") -> Iterator[Verdict]:
     """
     for index, one in enumerate(points):
         for other in points[index + 1 :]:
-            own, others = getattr(one, by), getattr(other, by)
+            first, others = getattr(one, by), getattr(other, by)
             more = None
-            if own.low > others.high:
+            if first.low > others.high:
                 more = one
-            elif others.low > own.high:
+            elif others.low > first.high:
                 more = other
             yield Verdict(one, other, more)

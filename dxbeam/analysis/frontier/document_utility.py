@@ -100,8 +100,8 @@ def task_baseline(field: str, documents: Sequence[Labelled], words: int) -> Task
         Example(document.order, document.label, {ORIGINAL: _counts(document.ids, words)})
         for document in documents
     ]
-    found = _accuracies(examples, question)
-    return TaskBaseline(field, len(documents), found[WORDS], found[MAJORITY])
+    accuracies = _accuracies(examples, question)
+    return TaskBaseline(field, len(documents), accuracies[WORDS], accuracies[MAJORITY])
 
 
 def document_utility(
@@ -115,13 +115,13 @@ def document_utility(
       vocabulary: its vectors.
     """
     examples, apart = [], []
-    for document, own in zip(documents, _cut(documents, released), strict=True):
+    for document, output in zip(documents, _cut(documents, released), strict=True):
         features = {
             ORIGINAL: _counts(document.ids, len(vocabulary)),
-            RELEASED: _counts(own, len(vocabulary)),
+            RELEASED: _counts(output, len(vocabulary)),
         }
         examples.append(Example(document.order, document.label, features))
-        moved = movement(vocabulary, np.array(document.ids, np.int64), own)
+        moved = movement(vocabulary, np.array(document.ids, np.int64), output)
         if moved.exact is not None:
             apart.append(moved.exact)
     accuracy = _accuracies(examples, _question("task", RELEASED))[WORDS]

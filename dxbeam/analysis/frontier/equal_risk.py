@@ -55,7 +55,7 @@ def read_off(points: Iterable[Point], level: float) -> list[ReadOff]:
     for point in points:
         if rare_risk(point) is not None:
             curves.setdefault(point.curve, []).append(point)
-    found = []
+    crossings = []
     for curve in curves.values():
         curve.sort(key=lambda point: point.epsilon)
         epsilons = [point.epsilon for point in curve]
@@ -72,8 +72,8 @@ def read_off(points: Iterable[Point], level: float) -> list[ReadOff]:
                 high = max(_at(epsilons, [each.high for each in column], x) for x in there)
                 value = _at(epsilons, [each.value for each in column], crossed)
                 values[name] = Estimate(value, low, high)
-        found.append(ReadOff(curve[0], crossed, values))
-    return found
+        crossings.append(ReadOff(curve[0], crossed, values))
+    return crossings
 
 
 def _around(epsilons: Sequence[float], curve: Sequence[Point], level: float) -> tuple[float, float]:

@@ -55,7 +55,7 @@ class WriteFrontier(beam.PTransform):
 
     Args:
       output: an empty directory or gs:// prefix.
-      asked: what the page says was asked.
+      request: what the page says was asked.
       utility: of documents, as ``MeasureDocuments`` makes it; None where none were released.
       baseline: PCollection[TaskBaseline] of one, where there is utility.
     """
@@ -63,12 +63,12 @@ class WriteFrontier(beam.PTransform):
     def __init__(
         self,
         output: str,
-        asked: Asked,
+        request: Asked,
         utility: pvalue.PCollection | None = None,
         baseline: pvalue.PCollection | None = None,
     ):
         super().__init__()
-        self._output, self._asked = output, asked
+        self._output, self._request = output, request
         self._utility, self._baseline = utility, baseline
 
     def expand(self, points: pvalue.PCollection) -> pvalue.PCollection:
@@ -77,39 +77,39 @@ class WriteFrontier(beam.PTransform):
         further = []
         if self._utility is not None:
             further = [pvalue.AsDict(self._utility), pvalue.AsSingleton(self._baseline)]
-        return one | "Write" >> beam.Map(_write, self._asked, pvalue.AsIter(points), *further)
+        return one | "Write" >> beam.Map(_write, self._request, pvalue.AsIter(points), *further)
 
 
 def _write(
     output: str,
-    asked: Asked,
+    request: Asked,
     numbered: Iterable[tuple[int, Point]],
     utility: Mapping[Any, Any] | None = None,
     baseline: Any = None,
 ) -> str:
-    ordered = sorted(numbered, key=lambda found: (found[0], found[1].rank_c or 0))
+    ordered = sorted(numbered, key=lambda entry: (entry[0], entry[1].rank_c or 0))
     points = [
-        found._replace(**(utility[part, found.rank_c]._asdict() if utility else {}))
-        for part, found in ordered
+        entry._replace(**(utility[part, entry.rank_c]._asdict() if utility else {}))
+        for part, entry in ordered
     ]
-    write_table(storage.join(output, FRONTIER), [found.as_row() for found in points])
+    write_table(storage.join(output, FRONTIER), [entry.as_row() for entry in points])
     rows = [row.as_row() for row in attackers_table.gained(points)]
     if rows:
         write_table(storage.join(output, ATTACKERS), rows, attackers_table.COLUMNS)
     path = storage.join(output, PAGE)
-    storage.create_once(path, page(asked, points, baseline).encode())
+    storage.create_once(path, page(request, points, baseline).encode())
     return path
 
 
-def page(asked: Asked, points: Sequence[Point], baseline: Any = None) -> str:
+def page(request: Asked, points: Sequence[Point], baseline: Any = None) -> str:
     """The page as HTML.
 
     Args:
-      asked: what was asked.
+      request: what was asked.
       points: what was found, each curve in increasing order of epsilon.
       baseline: what the task is measured against; None where there is none.
     """
-    best = best_within(points, asked.most_risk)
+    best = best_within(points, request.most_risk)
     curves, within = {point.curve: point for point in points}, {point.curve for point in best}
     tasks: list[Figure] = []
     if baseline is not None:
@@ -117,24 +117,24 @@ def page(asked: Asked, points: Sequence[Point], baseline: Any = None) -> str:
             "learnt from the originals": baseline.original.value,
             "always the commonest class": baseline.majority.value,
         }
-        tasks = panels(points, asked.most_risk, "task_accuracy", levels)
+        tasks = panels(points, request.most_risk, "task_accuracy", levels)
     return render(
         "frontier.html.jinja",
         Page(
-            f"Utility against risk: {asked.heading.vocabulary['name']}",
+            f"Utility against risk: {request.heading.vocabulary['name']}",
             "What settings leave, and what attackers get",
-            asked.heading.command,
+            request.heading.command,
         ),
-        asked=asked,
+        asked=request,
         points=points,
-        pictures=panels(points, asked.most_risk, "useful", {}),
+        pictures=panels(points, request.most_risk, "useful", {}),
         baseline=baseline,
         tasks=tasks,
         gained=list(attackers_table.gained(points)),
-        equal=read_off(points, asked.most_risk),
-        chosen=_chosen(best, asked.heading.vocabulary["name"], baseline is not None),
+        equal=read_off(points, request.most_risk),
+        chosen=_chosen(best, request.heading.vocabulary["name"], baseline is not None),
         nowhere=[named(curves[curve]) for curve in curves if curve not in within],
-        not_followed=not_followed(points, asked.rank_cs),
+        not_followed=not_followed(points, request.rank_cs),
         because=LEFT_OUT_BECAUSE,
         most_ranks=MOST_RANKS,
         named=named,

@@ -35,13 +35,13 @@ def panels(
       levels: heights at which a line is drawn, by what they are called.
     """
     names = list(dict.fromkeys(point.curve[:2] for point in points))
-    made = []
+    figures = []
     for c in sorted({point.rank_c or 0.0 for point in points}):
-        own = [point for point in points if (point.rank_c or 0.0) == c]
+        at_c = [point for point in points if (point.rank_c or 0.0) == c]
         title = f"With rank resampling, c = {c:g}" if c else "Without rank resampling"
-        drawn = _panel(own, names, most_risk, utility, levels)
-        made.append(figure(title, drawn, in_words(own, utility)))
-    return made
+        drawn = _panel(at_c, names, most_risk, utility, levels)
+        figures.append(figure(title, drawn, in_words(at_c, utility)))
+    return figures
 
 
 def without_c(point: Point) -> str:
@@ -53,13 +53,13 @@ def in_words(points: Sequence[Point], utility: str) -> str:
     """What a panel shows, for those who do not see it."""
     said = []
     for curve in dict.fromkeys(point.curve for point in points):
-        own = [point for point in points if point.curve == curve]
+        of_curve = [point for point in points if point.curve == curve]
         first, last = (
             f"{_of(point, utility).value:.0%} and {point.released_word.value:.0%} at epsilon = "
             f"{point.epsilon:g}"
-            for point in (own[0], own[-1])
+            for point in (of_curve[0], of_curve[-1])
         )
-        said.append(f"{without_c(own[0])} from {first} to {last}")
+        said.append(f"{without_c(of_curve[0])} from {first} to {last}")
     return (
         f"Up and left is better. Across, the share of words recovered from the released word; up, "
         f"the {AXES[utility]}. Up and across: {'; '.join(said)}."
@@ -83,10 +83,10 @@ def _panel(
         axes.text(1.0, level, name, color=INK, fontsize=8, ha="right", va="bottom",
                   transform=axes.get_yaxis_transform())  # fmt: skip
     for number, curve in enumerate(names):
-        own = [point for point in points if point.curve[:2] == curve]
-        if own:
-            across = [point.released_word for point in own]
-            up = [_of(point, utility) for point in own]
+        of_curve = [point for point in points if point.curve[:2] == curve]
+        if of_curve:
+            across = [point.released_word for point in of_curve]
+            up = [_of(point, utility) for point in of_curve]
             axes.errorbar(
                 [estimate.value for estimate in across],
                 [estimate.value for estimate in up],
@@ -98,7 +98,7 @@ def _panel(
                 markersize=4,
                 linewidth=1.2,
                 elinewidth=0.5,
-                label=without_c(own[0]),
+                label=without_c(of_curve[0]),
             )
     axes.set(xlabel="share of words recovered", ylabel=AXES[utility], xlim=(-0.02, 1.02))
     if utility == "useful":
@@ -108,14 +108,17 @@ def _panel(
 
 
 def _of(point: Point, utility: str) -> Estimate:
-    found: Estimate = getattr(point, utility)
-    return found
+    estimate: Estimate = getattr(point, utility)
+    return estimate
 
 
 def _whiskers(estimates: Iterable[Estimate]) -> list[tuple[float, ...]]:
     return list(
         zip(
-            *((found.value - found.low, found.high - found.value) for found in estimates),
+            *(
+                (estimate.value - estimate.low, estimate.high - estimate.value)
+                for estimate in estimates
+            ),
             strict=True,
         )
     )

@@ -69,12 +69,12 @@ def release_texts(
     """
     mechanism, reading = setting.made(), setting.reading
     assert reading is not None
-    own = random[:, : mechanism.draws(search.vocabulary.dimensions)]
+    numbers = random[:, : mechanism.draws(search.vocabulary.dimensions)]
     breaks = breaks_of_runs([(0, size) for size in sizes])
-    released = released_by_reading(mechanism, reading, ids, own, breaks, search)
+    released = released_by_reading(mechanism, reading, ids, numbers, breaks, search)
     if reading.decoder is None:
         return Drawn(None, released, released)
-    drawn = draw(mechanism, None, ids, own, search)
+    drawn = draw(mechanism, None, ids, numbers, search)
     return Drawn(drawn.noisy, drawn.chosen, released)
 
 
@@ -112,7 +112,7 @@ def point_of_texts(
 
     close = np.where(outcomes(ids, drawn.released[:, None], search)[:, 0] <= 1, ids, -1)
     unchanged = shares("unchanged", released)
-    found: dict[str, Any] = {
+    recovered: dict[str, Any] = {
         "useful": Estimate(*share_right(texts, np.split(close, ends))),
         **unchanged,
         "noisy_vector": None,
@@ -121,20 +121,20 @@ def point_of_texts(
         candidates = candidates_of_fluent(
             mechanism, model_of(setting.reading, search), released, prior, search
         )
-        found["released_word"] = _first(candidates, texts, ends)
-        found |= shares("context", read_texts(candidates, texts, following))
+        recovered["released_word"] = _first(candidates, texts, ends)
+        recovered |= shares("context", read_texts(candidates, texts, following))
     else:
-        found["released_word"] = found["context"] = unchanged["unchanged"]
-        found["context_rare"] = unchanged["unchanged_rare"]
+        recovered["released_word"] = recovered["context"] = unchanged["unchanged"]
+        recovered["context_rare"] = unchanged["unchanged_rare"]
         if drawn.noisy is not None:
             candidates = candidates_from_vectors(mechanism, drawn.noisy, prior, search)
-            found["noisy_vector"] = _first(candidates, texts, ends)
+            recovered["noisy_vector"] = _first(candidates, texts, ends)
         else:
             assert channel is not None
             candidates = candidates_for(channel, drawn.chosen)
-        found |= shares("noisy_context", read_texts(candidates, texts, following))
+        recovered |= shares("noisy_context", read_texts(candidates, texts, following))
     parameters = setting.parameters_text
-    point = Point(mechanism.name, parameters, None, mechanism.epsilon, len(ids), **found)
+    point = Point(mechanism.name, parameters, None, mechanism.epsilon, len(ids), **recovered)
     return point, drawn
 
 

@@ -127,8 +127,9 @@ def estimates_with_models(
     estimates: dict[str, Estimate] = {}
 
     def counted(column: Column) -> None:
-        name, originals, guesses = column
-        estimates[name] = Estimate(*share_right(originals, guesses))
+        name, (_, originals, guesses) = column.name, column.read()
+        if originals:
+            estimates[name] = Estimate(*share_right(originals, guesses))
         if any(rare[text].any() for text in originals):
             estimates[f"{name}_rare"] = Estimate(*share_right(originals, guesses, rare))
 

@@ -256,14 +256,14 @@ class _MeasureFrontier(Searching):
         random = self._random(task, _READ, len(ids))
         drawn = draw(mechanism, point.rank_c, ids, random, self._search)
         rare = channel.prior.shares < RARE
-        found = {"context": candidates_for(channel, drawn.released)}
+        readings = {"context": candidates_for(channel, drawn.released)}
         if drawn.noisy is not None and point.noisy_context is None:
-            found["noisy_context"] = candidates_from_vectors(
+            readings["noisy_context"] = candidates_from_vectors(
                 mechanism, drawn.noisy, channel.prior, self._search
             )
         released = np.split(drawn.released, np.cumsum([len(text) for text in texts])[:-1])
         estimates: dict[str, Any] = {"believed": Estimate(*share_right(texts, released))}
-        for name, candidates in found.items():
+        for name, candidates in readings.items():
             guesses = read_texts(candidates, texts, public.following)
             estimates[name] = Estimate(*share_right(texts, guesses))
             if rare[ids].any():

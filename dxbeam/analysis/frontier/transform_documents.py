@@ -100,7 +100,7 @@ class _MeasureDocuments(Searching):
             ids = np.concatenate([np.array(document.ids, np.int64) for document in documents])
             mechanism, cs = task.setting.made(), (None, *task.setting.rank_cs)
             n = self._search.vocabulary.dimensions
-            own, further = mechanism.draws(n), RankResampling(1.0).draws()
+            draws, further = mechanism.draws(n), RankResampling(1.0).draws()
             generator = np.random.default_rng((self._seed, _DOCUMENTS, task.part))
             released: dict[float | None, list[Any]] = {c: [] for c in cs}
             if task.setting.reading:
@@ -109,12 +109,12 @@ class _MeasureDocuments(Searching):
                 return
             for start in range(0, len(ids), _WORDS_AT_ONCE):
                 part = ids[start : start + _WORDS_AT_ONCE]
-                shape = (len(part), own + further)
+                shape = (len(part), draws + further)
                 random = generator.integers(0, 2**64, shape, dtype=np.uint64)
-                chosen = mechanism.release(part, random[:, :own], self._search)
+                chosen = mechanism.release(part, random[:, :draws], self._search)
                 for c in cs:
                     resampled = c and RankResampling(c).resample(
-                        chosen, random[:, own:], mechanism.epsilon, self._search
+                        chosen, random[:, draws:], mechanism.epsilon, self._search
                     )
                     released[c].append(chosen if resampled is None else resampled)
             for c in cs:

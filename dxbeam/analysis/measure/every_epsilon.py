@@ -101,12 +101,12 @@ def spans(
     starts: Floats, noise: Floats, scales: Floats, words: Lines, threads: int = 2
 ) -> list[Spans]:
     """As ``released``, for very many scales: only where the answer changes, for every row."""
-    found: list[Spans] = [Spans(np.zeros(0, np.int64), np.zeros(0, np.int64))] * len(starts)
+    result: list[Spans] = [Spans(np.zeros(0, np.int64), np.zeros(0, np.int64))] * len(starts)
     for row, candidates in _every_row(starts, noise, scales, words, threads):
         at_zero, slopes = _exact_lines(starts[row], noise[row], words, candidates)
         first, best = _envelope(at_zero, slopes, scales)
-        found[row] = Spans(first, candidates[best])
-    return found
+        result[row] = Spans(first, candidates[best])
+    return result
 
 
 def _every_row(
@@ -117,11 +117,11 @@ def _every_row(
         threadpool_limits(1, "blas"),
         ThreadPoolExecutor(threads) as pool,
     ):
-        for rows, found in pool.map(
+        for rows, computed in pool.map(
             lambda rows: (rows, _block(starts[rows], noise[rows], scales, words)),
             _blocks(len(starts), len(words.vectors)),
         ):
-            yield from enumerate(found, rows.start)
+            yield from enumerate(computed, rows.start)
 
 
 def _blocks(rows: int, words: int) -> Iterator[slice]:
@@ -166,7 +166,7 @@ def _error(words: Lines, start: float, noise: Floats) -> Floats:
 
 def _candidates(at_zero: Singles, slopes: Singles, scales: Floats, error: Floats) -> Ids:
     """Ids in increasing order of all words that may be the answer at one of the scales."""
-    found: list[Ids] = []
+    candidates: list[Ids] = []
     best: dict[int, int] = {}
 
     def look(index: int) -> int:
@@ -174,7 +174,7 @@ def _candidates(at_zero: Singles, slopes: Singles, scales: Floats, error: Floats
             scores = at_zero + np.float32(scales[index]) * slopes
             best[index] = int(scores.argmax())
             limit = scores[best[index]] - np.float32(2.1 * error[index])
-            found.append(np.flatnonzero(scores >= limit))
+            candidates.append(np.flatnonzero(scores >= limit))
         return best[index]
 
     intervals = [(0, len(scales) - 1)]
@@ -191,8 +191,8 @@ def _candidates(at_zero: Singles, slopes: Singles, scales: Floats, error: Floats
             middle = min(max(int(np.searchsorted(scales, crossing)), first + 1), last - 1)
             intervals += [(first, middle), (middle, last)]
         else:
-            found.append(above)
-    return np.unique(np.concatenate(found))
+            candidates.append(above)
+    return np.unique(np.concatenate(candidates))
 
 
 def _crossing(
@@ -228,7 +228,7 @@ def _envelope(at_zero: Floats, slopes: Floats, scales: Floats) -> tuple[Ids, Ids
     meets it first.
     """
     best = int((at_zero + slopes * scales[0]).argmax())
-    first, found = [0], [best]
+    first, winners = [0], [best]
     while len(steeper := np.flatnonzero(slopes > slopes[best])):
         meeting = (at_zero[best] - at_zero[steeper]) / (slopes[steeper] - slopes[best])
         nearest = int(meeting.argmin())
@@ -237,8 +237,8 @@ def _envelope(at_zero: Floats, slopes: Floats, scales: Floats) -> tuple[Ids, Ids
             break
         best = int(steeper[nearest])
         if place <= first[-1]:
-            found[-1] = best
+            winners[-1] = best
         else:
             first.append(place)
-            found.append(best)
-    return np.array(first), np.array(found)
+            winners.append(best)
+    return np.array(first), np.array(winners)

@@ -102,8 +102,8 @@ def by_shares(mechanism: Mechanism, ids: Ids, search: NeighborSearch, points: in
     reached = np.maximum.accumulate(original) + 1e-9 * np.arange(len(defined))
     low, high = max(LEAST, reached[0]), min(MOST, reached[-1])
     targets = low + (high - low) * np.linspace(0, 1, points) ** 2
-    found = np.exp(np.interp(targets, reached, np.log(defined)))
-    grid = sorted({float(f"{epsilon:.3g}") for epsilon in found})
+    epsilons = np.exp(np.interp(targets, reached, np.log(defined)))
+    grid = sorted({float(f"{epsilon:.3g}") for epsilon in epsilons})
     return _defined(mechanism, grid, search.vocabulary.dimensions)
 
 

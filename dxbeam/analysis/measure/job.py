@@ -16,11 +16,9 @@ from dxbeam.analysis.measure.public_parameters import (
 )
 from dxbeam.analysis.measure.word_sample import uniform_sample
 from dxbeam.analysis.pages.page import Heading, heading
-from dxbeam.commands import launch
 from dxbeam.commands.flags.measuring import MeasureOptions
-from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
-from dxbeam.commands.options import require
+from dxbeam.commands.request import measured_vocabulary
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -52,23 +50,20 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
-    own, shared = options.view_as(MeasureOptions), options.view_as(SanitizeOptions)
-    require(shared, "vocabulary")
-    require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
-    vocabulary = artifact.handle(shared.vocabulary)
-    epsilons = None if own.epsilons == "auto" else tuple(grids.parse(own.epsilons))
+    measure, shared = options.view_as(MeasureOptions), options.view_as(SanitizeOptions)
+    vocabulary = measured_vocabulary(options)
+    epsilons = None if measure.epsilons == "auto" else tuple(grids.parse(measure.epsilons))
     model = named_model(shared.language_model)
     decoder = measurement.decoding(shared.decode, shared.decode_loss)
     every = measurement.decodable() if decoder else tuple(MECHANISMS)
-    mechanisms = measurement.named_mechanisms(own.mechanisms, every, model, decoder)
-    check_readings(mechanisms, model, bool(shared.input), "name them with `input`")
+    mechanisms = measurement.named_mechanisms(measure.mechanisms, every, model, decoder)
+    check_readings(mechanisms, model, texts=bool(shared.input), where="name them with `input`")
     importance = None
     if shared.importance:
         importance = NamedWeights(shared.importance, read_importance(shared.importance))
     measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions, importance)
     question = Question(
-        mechanisms, epsilons, measurement.rank_cs(own.rank_cs), own.repeats, importance
+        mechanisms, epsilons, measurement.rank_cs(measure.rank_cs), measure.repeats, importance
     )
     begun = heading(shared.vocabulary, vocabulary, shared.input, ["measure", *argv])
     return MeasureJob(options, question, vocabulary, begun)
@@ -76,15 +71,19 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
 
 def described(job: MeasureJob) -> str:
     """What would be measured."""
-    own, question, corpus = job.options.view_as(MeasureOptions), job.question, job.heading.corpus
+    measure, question, corpus = (
+        job.options.view_as(MeasureOptions),
+        job.question,
+        job.heading.corpus,
+    )
     if corpus and question.epsilons is None:
         grid = ["a grid of epsilon that its words decide"] * len(question.mechanisms)
     else:
         search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
-        sample = uniform_sample(own.words, job.vocabulary.words, own.seed)
-        found = [setting.epsilons for setting in plan(question, sample, search).settings]
-        grid = [f"{len(e)} values of epsilon, {e[0]:g} to {e[-1]:g}" for e in found]
-    words = f"{own.words:,} words of {corpus or 'the vocabulary'}"
+        sample = uniform_sample(measure.words, job.vocabulary.words, measure.seed)
+        epsilons_of = [setting.epsilons for setting in plan(question, sample, search).settings]
+        grid = [f"{len(e)} values of epsilon, {e[0]:g} to {e[-1]:g}" for e in epsilons_of]
+    words = f"{measure.words:,} words of {corpus or 'the vocabulary'}"
     return "\n".join(
         [
             *(

@@ -169,11 +169,11 @@ def page(plan: Plan, heading: Heading, rows: Found, left_out: int) -> str:
 def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
     guarantee = setting.configuration().guarantee()
     shares = _own(setting, rows.proportions)
-    made = []
+    parts = []
     for c, group in itertools.groupby(shares, key=lambda row: row["rank_c"]):
         shown = list(group)
         title = "Without rank resampling" if c is None else f"With rank resampling, c = {c:g}"
-        made.append(
+        parts.append(
             figure(title, figures.shares_figure(shown), figures.shares_in_words(shown), shown)
         )
     useful = [
@@ -181,9 +181,9 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
             shown.rows[0]["rank_c"],
             next((row for row in shown.rows if row["distant"] <= 0.5), None),
         )
-        for shown in made
+        for shown in parts
     ]
-    plain = made[0].rows
+    plain = parts[0].rows
     ranks, words = _own(setting, rows.ranks), _own(setting, rows.words)
     further = [
         figure(
@@ -207,7 +207,7 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
         "parameters": setting.parameters_text,
         "promise": f"At epsilon = {setting.epsilons[0]:g}, for example: {guarantee.sentence}",
         "unprotected": "; ".join(guarantee.unprotected),
-        "figures": made,
+        "figures": parts,
         "useful": useful,
         "further": further,
         "flags": flags(
@@ -223,14 +223,14 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
 
 
 def _own(setting: Setting, rows: Iterable[Row]) -> list[Row]:
-    own = setting.mechanism, setting.parameters_text
-    return [row for row in rows if (row["mechanism"], row["parameters"]) == own]
+    key = setting.mechanism, setting.parameters_text
+    return [row for row in rows if (row["mechanism"], row["parameters"]) == key]
 
 
 def _geometry_figures(plan: Plan, rows: Found) -> list[Figure]:
-    made = []
+    drawn = []
     if plan.points:
-        made.append(
+        drawn.append(
             figure(
                 "Which of two words is nearer to the noisy vector",
                 figures.nearer_figure(plan.points),
@@ -241,14 +241,14 @@ def _geometry_figures(plan: Plan, rows: Found) -> list[Figure]:
     bounds = [row for row in rows.geometry if row["epsilon"] is not None]
     bounds = [row for row in bounds if row["quantity"].endswith("share released")]
     if bounds:
-        made.append(
+        drawn.append(
             figure(
                 "What the paper's bounds say, and what happens",
                 figures.bounds_figure(bounds),
                 figures.bounds_in_words(bounds),
             )
         )
-    return made
+    return drawn
 
 
 def _noise_figures(plan: Plan, dimensions: int) -> list[Figure]:

@@ -266,8 +266,8 @@ def named_mechanisms(
     of_all = of_all or {}
     listed: list[Named] = []
     for entry in (",".join(every) if text == "all" else text).split(","):
-        name, *given = re.split(r":(?!//)", entry.strip())  # not that of a URI
-        parameters = dict(pair.partition("=")[::2] for pair in given)
+        name, *values = re.split(r":(?!//)", entry.strip())  # not that of a URI
+        parameters = dict(pair.partition("=")[::2] for pair in values)
         if "epsilon" in parameters:
             raise ConfigurationError("`mechanisms`: epsilon is what is measured; leave it out")
         if "importance" in parameters:
@@ -299,12 +299,12 @@ def rank_cs(text: str) -> tuple[float, ...]:
     if text == "none":
         return ()
     try:
-        found = sorted({float(part) for part in text.split(",") if part.strip()} - {0.0})
+        cs = sorted({float(part) for part in text.split(",") if part.strip()} - {0.0})
     except ValueError:
-        found = [-1.0]
-    if not all(0 < c < float("inf") for c in found):
+        cs = [-1.0]
+    if not all(0 < c < float("inf") for c in cs):
         raise ConfigurationError(f"`rank_cs` {text}: write numbers above 0, as 0.02,0.04")
-    return tuple(found)
+    return tuple(cs)
 
 
 def check_defined(

@@ -77,12 +77,12 @@ def repeat(
     else:
         released = read_words(mechanism, reading, epsilons, every, random, search, threads)
     nearest = search.nearest_neighbors(ids, min(2, len(search.vocabulary)))[:, -1]
-    made = []
+    results = []
     for word, other, outputs in zip(
         ids, nearest, released.reshape(len(ids), repeats, -1), strict=True
     ):
         ordered = np.sort(outputs, axis=0)
-        made.append(
+        results.append(
             Repeated(
                 int(word),
                 search.vocabulary.words[word],
@@ -92,7 +92,7 @@ def repeat(
                 (outputs == other).sum(axis=0, dtype=np.float64),
             )
         )
-    return made
+    return results
 
 
 def transition(epsilons: Sequence[float], unchanged: Floats, repeats: int) -> float | None:

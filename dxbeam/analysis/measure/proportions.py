@@ -182,12 +182,12 @@ def shares_of(
     confidence: float = CONFIDENCE,
 ) -> list[Shares]:
     """Shares, each with an interval that holds with the given confidence (intervals.py)."""
-    made = []
+    shares = []
     for row, c in enumerate((None, *rank_cs)):
         for column, epsilon in enumerate(epsilons):
             cells = (_share(sums, (row, column, kind), confidence) for kind in range(3))
-            made.append(Shares(epsilon, c, sums.words, *cells))
-    return made
+            shares.append(Shares(epsilon, c, sums.words, *cells))
+    return shares
 
 
 def _share(sums: Sums, cell: tuple[int, int, int], confidence: float) -> tuple[float, float, float]:
@@ -221,14 +221,14 @@ def released_words(
         scales = np.array([setting.noise_scale for setting in settings])
         order = np.argsort(scales)
         noise = mechanism.noise(random, search) / mechanism.noise_scale
-        found = every_epsilon.released(
+        released = every_epsilon.released(
             mechanism.noise_starts(ids, search),
             noise,
             scales[order],
             search.computed_once("lines", lambda words: every_epsilon.lines(words.vectors)),
             threads,
         )
-        return found[:, np.argsort(order)]
+        return released[:, np.argsort(order)]
     return np.stack([setting.release(ids, random, search) for setting in settings], axis=1)
 
 
@@ -243,11 +243,13 @@ def read_words(
     texts: Texts | None = None,
 ) -> Ids:
     """As ``released_words``, read with a language model; without texts each word by itself."""
-    own = random[:, : mechanism.draws(search.vocabulary.dimensions)]
+    numbers = random[:, : mechanism.draws(search.vocabulary.dimensions)]
     breaks = (texts or words_by_themselves(len(ids))).breaks
     return np.stack(
         [
-            released_by_reading(_at(mechanism, epsilon), reading, ids, own, breaks, search, threads)
+            released_by_reading(
+                _at(mechanism, epsilon), reading, ids, numbers, breaks, search, threads
+            )
             for epsilon in epsilons
         ],
         axis=1,

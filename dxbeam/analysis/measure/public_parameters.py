@@ -96,8 +96,8 @@ def read(parameters: dict[str, str]) -> dict[str, Value]:
     Raises:
       ConfigurationError: a file cannot be read, or an exponent without a base measure.
     """
-    found: dict[str, Value] = dict(parameters)
-    if EXPONENT in found and BASE not in found:
+    known: dict[str, Value] = dict(parameters)
+    if EXPONENT in known and BASE not in known:
         raise ConfigurationError("`mechanisms`: base_exponent goes with base; leave it out")
     if BASE in parameters:
         exponent = parameters.get(EXPONENT, "1")
@@ -107,12 +107,12 @@ def read(parameters: dict[str, str]) -> dict[str, Value]:
             raise ConfigurationError(
                 f"`mechanisms`: base_exponent must be a number, not {exponent}"
             ) from None
-        found[BASE] = Known(parameters[BASE], read_base(parameters[BASE], number))
+        known[BASE] = Known(parameters[BASE], read_base(parameters[BASE], number))
         if EXPONENT in parameters:
-            found[EXPONENT] = Known(exponent, None)
+            known[EXPONENT] = Known(exponent, None)
     if SCAN in parameters:
-        found[SCAN] = Known(parameters[SCAN], read_constant(parameters[SCAN]))
-    return found
+        known[SCAN] = Known(parameters[SCAN], read_constant(parameters[SCAN]))
+    return known
 
 
 def named_model(uri: str | None) -> Known | None:
@@ -137,24 +137,24 @@ def with_reading(
     Raises:
       ConfigurationError: there is no such decoder, or no language model for it.
     """
-    found = dict(parameters)
-    if MODEL in found:
+    known = dict(parameters)
+    if MODEL in known:
         raise ConfigurationError(f"`mechanisms`: {MODEL} has a separate flag, `{MODEL}`")
-    decode, loss = (None if name not in found else str(found[name]) for name in (DECODE, LOSS))
+    decode, loss = (None if name not in known else str(known[name]) for name in (DECODE, LOSS))
     decoder = decoder_of(decode, loss)
     if decoder is None:
-        found.pop(DECODE, None)
+        known.pop(DECODE, None)
         if name == "fluent" and language_model is not None:
-            found[MODEL] = language_model
-        return found
+            known[MODEL] = language_model
+        return known
     if language_model is None:
         raise ConfigurationError(
             f"decode={decoder.kind} reads with a public language model; name it with "
             "`language_model`, or leave decode out"
         )
-    found[DECODE] = Known(decoder.kind, Reading(language_model.value, decoder))
-    found.update({LOSS: Known(loss, None)} if loss else {})
-    return {**found, MODEL: Known(language_model.source, None)}
+    known[DECODE] = Known(decoder.kind, Reading(language_model.value, decoder))
+    known.update({LOSS: Known(loss, None)} if loss else {})
+    return {**known, MODEL: Known(language_model.source, None)}
 
 
 def reading_of(parameters: Iterable[tuple[str, Value]]) -> Reading | None:
@@ -176,6 +176,7 @@ def reads_together(mechanisms: Iterable[Mechanism]) -> bool:
 def check_readings(
     mechanisms: Iterable[Mechanism],
     language_model: Known | None,
+    *,
     texts: bool,
     where: str,
 ) -> None:
@@ -207,34 +208,34 @@ def check_readings(
 
 def arguments(parameters: Iterable[tuple[str, Value]]) -> dict[str, Any]:
     """What ``make_mechanism`` takes."""
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in parameters:
         if not isinstance(value, Known):
-            made[name] = value
+            values[name] = value
         elif value.value is not None and name != DECODE:
-            made[_ARGUMENTS.get(name, name)] = value.value
-    return made
+            values[_ARGUMENTS.get(name, name)] = value.value
+    return values
 
 
 def epsilons_of(
-    parameters: Iterable[tuple[str, Value]], asked: tuple[float, ...] | None
+    parameters: Iterable[tuple[str, Value]], wanted: tuple[float, ...] | None
 ) -> tuple[float, ...] | None:
     """At which epsilons a mechanism is measured: with a scan those that it solved for.
 
     Args:
       parameters: of the mechanism.
-      asked: the same for all mechanisms; None where each has separate epsilons.
+      wanted: the same for all mechanisms; None where each has separate epsilons.
 
     Raises:
       ConfigurationError: the scan solved for none of those that are asked for.
     """
     constant = arguments(parameters).get("constant")
     if not isinstance(constant, ExactConstant):
-        return asked
+        return wanted
     solved = tuple(epsilon for epsilon, _ in constant.levels)
-    if asked is None:
+    if wanted is None:
         return solved
-    both = tuple(epsilon for epsilon in asked if epsilon in solved)
+    both = tuple(epsilon for epsilon in wanted if epsilon in solved)
     if not both:
         raise ConfigurationError(
             f"`epsilons`: the scan of `mechanisms` solved for "

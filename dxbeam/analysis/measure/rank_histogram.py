@@ -52,8 +52,8 @@ def histogram(
     ]
     half_squares(search)  # before the threads, so that it is computed once
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
-        found = pool.map(lambda rows: _ranks(ids[rows], released[rows], search), blocks)
-        ranks = np.concatenate([np.zeros((0, released.shape[1]), np.int64), *found])
+        parts = pool.map(lambda rows: _ranks(ids[rows], released[rows], search), blocks)
+        ranks = np.concatenate([np.zeros((0, released.shape[1]), np.int64), *parts])
     ranks = np.where(kinds == 1, np.clip(ranks, 1, CLOSE_RANK), ranks)
     ranks = np.where(kinds == 2, np.maximum(ranks, CLOSE_RANK + 1), ranks)
     ranks = np.where(kinds == 0, 0, ranks)

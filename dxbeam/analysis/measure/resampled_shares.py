@@ -55,11 +55,11 @@ def resampled_shares(
         ranks = search.ranks(pairs % words, groups[pairs // words], deepest)
         looked_at = ranks.min(axis=1)[which] < words
         rows, columns, which = rows[looked_at], columns[looked_at], which[looked_at]
-        own, close = ranks[:, :1], np.sort(ranks[:, 1:], axis=1)
+        original, close = ranks[:, :1], np.sort(ranks[:, 1:], axis=1)
         widest = int((close < words).sum(axis=1).max(initial=0))
-        for kind, found in enumerate((own, close[:, :widest])):
-            found = np.where(found < words, found, np.inf)[which]
-            chances = np.exp(-rates[:, columns, None] * found).sum(axis=-1)
+        for kind, reached in enumerate((original, close[:, :widest])):
+            reached = np.where(reached < words, reached, np.inf)[which]
+            chances = np.exp(-rates[:, columns, None] * reached).sum(axis=-1)
             shares[:, start + rows, columns, kind] = first[:, columns] * chances
     shares[..., 2] = np.maximum(0, 1 - shares[..., 0] - shares[..., 1])
     return shares

@@ -119,26 +119,26 @@ def bound_rows(
     epsilons: Sequence[float], bounds: Sequence[Bounds], repeated: Iterable[Repeated]
 ) -> Iterator[Row]:
     """Means over words of the bounds of Eqs 20 and 21, and of the shares that were measured."""
-    found = {word.id: word for word in repeated}
-    own = [found[bound.word] for bound in bounds if bound.word in found]
-    if not own:
+    by_word = {word.id: word for word in repeated}
+    bounded = [by_word[bound.word] for bound in bounds if bound.word in by_word]
+    if not bounded:
         return
     for released, bound_of, count_of in (
         ("w", "original", "unchanged"),
         ("x1", "nearest", "nearest"),
     ):
-        limits = np.array([getattr(bound, bound_of) for bound in bounds if bound.word in found])
-        shares = np.array([getattr(word, count_of) / word.repeats for word in own])
+        limits = np.array([getattr(bound, bound_of) for bound in bounds if bound.word in by_word])
+        shares = np.array([getattr(word, count_of) / word.repeats for word in bounded])
         for column, epsilon in enumerate(epsilons):
             yield _geometry_row(
                 quantity="bound on the share released",
                 between=released,
                 epsilon=epsilon,
                 value=float(limits[:, column].mean()),
-                words=len(own),
+                words=len(bounded),
             )
             values = shares[:, column]
-            mean, low, high = mean_interval(values.sum(), np.square(values).sum(), len(own))
+            mean, low, high = mean_interval(values.sum(), np.square(values).sum(), len(bounded))
             yield _geometry_row(
                 quantity="share released",
                 between=released,
@@ -146,12 +146,12 @@ def bound_rows(
                 value=mean,
                 low=low,
                 high=high,
-                words=len(own),
+                words=len(bounded),
             )
 
 
-def _geometry_row(**given: Any) -> Row:
-    return {column: given.get(column) for column in _GEOMETRY_COLUMNS}
+def _geometry_row(**values: Any) -> Row:
+    return {column: values.get(column) for column in _GEOMETRY_COLUMNS}
 
 
 def _of(setting: Setting) -> Row:

@@ -75,8 +75,8 @@ def tasks_of(part: int, setting: Setting, sample: WordSample) -> Iterator[Task]:
     first = start = 0
     for batch, numbers in enumerate(_some_texts(texts.sizes)):
         stop = int(ends[numbers - 1])
-        own = Texts(texts.sizes[first:numbers], texts.breaks[start:stop])
-        yield Task(part, batch, setting, sample.ids[start:stop], 1, own)
+        part_texts = Texts(texts.sizes[first:numbers], texts.breaks[start:stop])
+        yield Task(part, batch, setting, sample.ids[start:stop], 1, part_texts)
         first, start = numbers, stop
 
 
@@ -132,55 +132,44 @@ class PlanMeasurement(beam.PTransform):
         return sample | "Plan" >> beam.ParDo(self._plan)
 
 
-class MeasureShares(beam.PTransform):
+class _OverTasks(beam.PTransform):
+    """Spreads batches of words over workers.
+
+    Args:
+      search: of the vocabulary.
+      seed: of the noise. The figures are of words, and nothing is released.
+      threads: of one worker.
+    """
+
+    def __init__(self, search: SharedSearch, seed: int, threads: int = 1):
+        super().__init__()
+        self._noise = search, seed, threads
+
+    def _spread(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
+        return tasks | "Expected" >> Expected(BATCHES) | "Spread" >> beam.Reshuffle()
+
+
+class MeasureShares(_OverTasks):
     """Adds up what becomes of words: PCollection[Task] -> PCollection[tuple[int, Sums]].
 
     One element for each part, under its number.
-
-    Args:
-      search: of the vocabulary.
-      seed: of the noise. The figures are of words, and nothing is released.
-      threads: of one worker.
     """
 
-    def __init__(self, search: SharedSearch, seed: int, threads: int = 1):
-        super().__init__()
-        self._measure = _MeasureShares(search, seed, threads)
-
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
-        """Spreads the batches over workers and adds the sums up per part."""
-        return (
-            tasks
-            | "Expected" >> Expected(BATCHES)
-            | "Spread" >> beam.Reshuffle()
-            | "Measure" >> beam.ParDo(self._measure)
-            | "AddUp" >> beam.CombinePerKey(_AddUp())
-        )
+        """Adds the sums up per part."""
+        measured = self._spread(tasks) | "Measure" >> beam.ParDo(_MeasureShares(*self._noise))
+        return measured | "AddUp" >> beam.CombinePerKey(_AddUp())
 
 
-class RepeatWords(beam.PTransform):
+class RepeatWords(_OverTasks):
     """Releases words again and again: PCollection[Task] -> PCollection[tuple[int, Repeated]].
 
     An element for each word of each part, under the part's number.
-
-    Args:
-      search: of the vocabulary.
-      seed: of the noise. The figures are of words, and nothing is released.
-      threads: of one worker.
     """
 
-    def __init__(self, search: SharedSearch, seed: int, threads: int = 1):
-        super().__init__()
-        self._repeat = _RepeatWords(search, seed, threads)
-
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
-        """Spreads the batches over workers."""
-        return (
-            tasks
-            | "Expected" >> Expected(BATCHES)
-            | "Spread" >> beam.Reshuffle()
-            | "Repeat" >> beam.ParDo(self._repeat)
-        )
+        """Releases."""
+        return self._spread(tasks) | "Repeat" >> beam.ParDo(_RepeatWords(*self._noise))
 
 
 class Searching(beam.DoFn):

@@ -86,8 +86,8 @@ def sums_over_words(steps: Sequence[Any], search: NeighborSearch, summed: int = 
     lowered = distributions[0].half_weights(vocabulary)
     leaving = np.ones(words) if lowered is None else np.exp(-lowered)
     base = public_base(steps[0], search)
-    own = np.ones(words) if base is None else base
-    factors = (own * leaving)[some].astype(np.float32)
+    measure = np.ones(words) if base is None else base
+    factors = (measure * leaving)[some].astype(np.float32)
     sums = np.empty((len(steps), words))
     for start in range(0, words, _WORDS_PER_BLOCK):
         part = slice(start, start + _WORDS_PER_BLOCK)
@@ -104,5 +104,5 @@ def sums_over_words(steps: Sequence[Any], search: NeighborSearch, summed: int = 
                 np.maximum(weights, np.float32(least), out=weights)
             np.exp(weights, out=weights)
             weights[itself] = 0
-            sums[row, part] = own[part] + leaving[part] * scale * (weights @ factors)
+            sums[row, part] = measure[part] + leaving[part] * scale * (weights @ factors)
     return sums

@@ -96,8 +96,8 @@ def _computed(
             base = public_base(there, search)
             if base is not None:
                 weights = weights * base
-            own = weights[np.arange(len(words)), words]
-            shares[known[part], column] = own / weights.sum(axis=1, dtype=np.float64)
+            unchanged = weights[np.arange(len(words)), words]
+            shares[known[part], column] = unchanged / weights.sum(axis=1, dtype=np.float64)
     return shares
 
 

@@ -100,13 +100,13 @@ def page(
         "rare": _rare(places.language_model if model is not None else ""),
         "original": _original(sample),
     }
-    made = pages.render(TEMPLATE, _PAGE, preview=shown, data=packed(data))
-    if len(made.encode()) > LARGEST:
+    document = pages.render(TEMPLATE, _PAGE, preview=shown, data=packed(data))
+    if len(document.encode()) > LARGEST:
         raise ConfigurationError(
             f"`mechanisms`: the page would have more than {LARGEST:,} bytes; name fewer, or show a "
             "shorter text"
         )
-    return Preview(made)
+    return Preview(document)
 
 
 def _rare(model: str) -> str:

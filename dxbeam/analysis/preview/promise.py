@@ -33,7 +33,7 @@ class Promise(NamedTuple):
 
 def promises(mechanism: Mechanism, grid: Sequence[float], search: NeighborSearch) -> list[Promise]:
     """For a word and its nearest one, and for two typical words; [] if not Euclidean."""
-    words, found = len(search.vocabulary), []
+    words, result = len(search.vocabulary), []
     guarantees = [at(mechanism, epsilon).guarantee() for epsilon in grid]
     if guarantees[0].euclidean_epsilon is None:
         return []
@@ -46,8 +46,8 @@ def promises(mechanism: Mechanism, grid: Sequence[float], search: NeighborSearch
         name = "any two typical words" if pair.rank is None else "a word and its nearest one"
         deltas = [each.one_word(words)[1] for each in guarantees]
         slope = _proportional(exponents, grid)
-        found.append(Promise(name, pair.distance, exponents, slope, max(deltas)))
-    return found
+        result.append(Promise(name, pair.distance, exponents, slope, max(deltas)))
+    return result
 
 
 def _proportional(exponents: Sequence[float | None], grid: Sequence[float]) -> float | None:

@@ -71,10 +71,10 @@ class Drawn(NamedTuple):
 def draw(mechanism: Mechanism, sample: Sample, keys: list[bytes], search: NeighborSearch) -> Drawn:
     """Draws, and looks where the mechanism begins to keep words."""
     random = drawn(mechanism, search.vocabulary.dimensions, len(sample.ids), keys)
-    own = mechanism.draws(search.vocabulary.dimensions)
+    draws = mechanism.draws(search.vocabulary.dimensions)
     known = np.flatnonzero(sample.known)
-    values = grid(mechanism, sample.ids[known], random[0, known, :own], search)
-    return Drawn(mechanism, random[..., :own], random[..., own], values)
+    values = grid(mechanism, sample.ids[known], random[0, known, :draws], search)
+    return Drawn(mechanism, random[..., :draws], random[..., draws], values)
 
 
 def readings(
@@ -151,8 +151,8 @@ def _resampled(draws: Drawn, released: Ids, search: NeighborSearch) -> Iterator[
     )
     # Few pairs of word and rank are different: each is looked up once.
     pairs, which = np.unique(chosen.T * words + ranks, return_inverse=True)
-    found = search.neighbor(pairs // words, pairs % words)[which].reshape(ranks.shape)
-    for c, words_of_c in zip(RANK_CS, found, strict=True):
+    neighbors = search.neighbor(pairs // words, pairs % words)[which].reshape(ranks.shape)
+    for c, words_of_c in zip(RANK_CS, neighbors, strict=True):
         yield Reading(NEAREST, c, epsilons, of_grid(np.ascontiguousarray(words_of_c.T), count))
 
 
@@ -162,7 +162,7 @@ def _decoded(
     count = len(draws.random)
     ids, random = np.tile(sample.ids, count), _rows(draws)
     breaks = np.tile(sample.breaks, count)
-    decoder, found = Decoder(CONTEXT, model=model.digest), []
+    decoder, decoded = Decoder(CONTEXT, model=model.digest), []
     for epsilon in draws.grid:
         mechanism = at(draws.mechanism, epsilon)
         seen = observations(mechanism, search, model, decoder, threads)
@@ -173,8 +173,8 @@ def _decoded(
             by_frequency(seen.likelihoods(observed, candidates), model),
             in_context(seen.likelihoods(observed, kept), breaks, model),
         )
-        found.append([most_probable(posterior) for posterior in posteriors])
-    by_decoder = np.moveaxis(np.array(found), 0, 2)
+        decoded.append([most_probable(posterior) for posterior in posteriors])
+    by_decoder = np.moveaxis(np.array(decoded), 0, 2)
     for kind, released in zip((PRIOR, CONTEXT), by_decoder, strict=True):
         yield Reading(kind, None, draws.grid, of_grid(released, count))
 

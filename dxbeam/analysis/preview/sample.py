@@ -57,19 +57,19 @@ def sample_of(texts: Sequence[str], vocabulary: Vocabulary) -> Sample:
     breaks: list[Breaks] = []
     shown, between, cut = 0, "", False
     for text in ordered:
-        before, found = split(text)
-        if not found:
+        before, tokens = split(text)
+        if not tokens:
             continue
         room = MOST_WORDS - len(words)
         if room <= 0:
             break
         shown += 1
-        cut = len(found) > room
-        before, found = before[: room + 1], found[:room]
-        breaks.append(breaks_of(before[: len(found)]))
-        gaps += [between + before[0], *before[1 : len(found)]]
-        words += found
-        behind = " …" if cut else before[len(found)]
+        cut = len(tokens) > room
+        before, tokens = before[: room + 1], tokens[:room]
+        breaks.append(breaks_of(before[: len(tokens)]))
+        gaps += [between + before[0], *before[1 : len(tokens)]]
+        words += tokens
+        behind = " …" if cut else before[len(tokens)]
         between = behind.rstrip() + _PARAGRAPH
     ids = vocabulary.ids_of(words)
     if not is_known(ids).any():
@@ -78,10 +78,10 @@ def sample_of(texts: Sequence[str], vocabulary: Vocabulary) -> Sample:
             "vocabulary of its language, and lower-case?"
         )
     gaps.append(between.rstrip())
-    return Sample(gaps, words, ids, np.concatenate(breaks), _remark(len(texts), shown, cut))
+    return Sample(gaps, words, ids, np.concatenate(breaks), _remark(len(texts), shown, cut=cut))
 
 
-def _remark(documents: int, shown: int, cut: bool) -> str:
+def _remark(documents: int, shown: int, *, cut: bool) -> str:
     if documents > 1 and (cut or shown < documents):
         last = ", the last of them cut off" if cut else ""
         return (

@@ -217,7 +217,7 @@ _NOISES = {
 """What vickrey adds."""
 
 
-def _truncated(mechanism: Any, vocabulary: Vocabulary, limit: float, claims: bool) -> Reference:
+def _truncated(mechanism: Any, vocabulary: Vocabulary, limit: float, *, claims: bool) -> Reference:
     """Truncated Laplace coordinates on a clipped vector."""
     rate, clip = mechanism.epsilon / math.sqrt(vocabulary.dimensions), mechanism.clip
     whole = -math.expm1(-rate * limit)

@@ -122,7 +122,7 @@ class BuildVocabularyOptions(PipelineOptions):
         "exponent",
         "TAU",
         "take every probability to this power, for fluent: above 1 probable words become more so, "
-        "and more epsilon leaves rare words as they are (default 1: as counted)",
+        "and more epsilon leaves rare words as they are (default 1.0: as counted)",
         default=1.0,
         type=float,
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -53,6 +53,23 @@ class Flag(NamedTuple):
     default: Any = None
     type: Callable[[str], Any] | None = None
     choices: Sequence[str] | None = None
+
+
+def one_of(
+    name: str, metavar: str, help: str, choices: Mapping[str, str], default: str, rest: str = ""
+) -> Flag:
+    """A flag whose values are named, and explained in its help.
+
+    Args:
+      name: without dashes.
+      metavar: what stands for its value in --help.
+      help: what it decides, before the values.
+      choices: each value, and what it means.
+      default: the value where it is left out.
+      rest: what follows the values.
+    """
+    explained = "; ".join(f"{value}: {what}" for value, what in choices.items())
+    return Flag(name, metavar, f"{help} (default {default}). {explained}{rest}", default)
 
 
 Options = TypeVar("Options", bound=PipelineOptions)

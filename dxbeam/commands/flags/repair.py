@@ -6,7 +6,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import count
-from dxbeam.commands.flags.flag import Flag, topic
+from dxbeam.commands.flags.flag import Flag, one_of, topic
 from dxbeam.text.repair import FAILURES
 
 
@@ -42,12 +42,12 @@ from dxbeam.text.repair import FAILURES
         "word, with the probabilities that the decoder computed (default: none)",
         type=count,
     ),
-    Flag(
+    one_of(
         "repair_failures",
         "HOW",
-        "what becomes of documents that the model fails on (default keep). "
-        + "; ".join(f"{name}: {what}" for name, what in FAILURES.items()),
-        default="keep",
+        "what becomes of documents that the model fails on",
+        FAILURES,
+        "keep",
     ),
 )
 class RepairOptions(PipelineOptions):

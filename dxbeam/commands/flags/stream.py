@@ -6,7 +6,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import count, number, size
-from dxbeam.commands.flags.flag import Flag, topic
+from dxbeam.commands.flags.flag import Flag, one_of, topic
 from dxbeam.corpus.messages import LARGEST_MESSAGE, PROCESSING, TIMES
 
 _DAY = 24 * 3600
@@ -77,12 +77,12 @@ _DAY = 24 * 3600
         default=_DAY,
         type=count,
     ),
-    Flag(
+    one_of(
         "message_time",
         "WHICH",
-        "by which time messages are counted (default processing). "
-        + "; ".join(f"{name}: {what}" for name, what in TIMES.items()),
-        default=PROCESSING,
+        "by which time messages are counted",
+        TIMES,
+        PROCESSING,
     ),
     Flag(
         "checkpoint_seconds",

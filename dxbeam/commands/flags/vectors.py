@@ -6,20 +6,20 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import count, number
-from dxbeam.commands.flags.flag import Flag, topic
+from dxbeam.commands.flags.flag import Flag, one_of, topic
 from dxbeam.vectors.configuration import UNITS
 from dxbeam.vectors.projections import DEFAULT_SEED, KINDS
 
 
 @topic(
     flag.VECTORS,
-    Flag(
+    one_of(
         "unit",
         "UNIT",
-        "what a released vector stands for (default text). "
-        + "; ".join(f"{name}: {what}" for name, what in UNITS.items())
-        + ". --vocabulary is needed for word and text",
-        default="text",
+        "what a released vector stands for",
+        UNITS,
+        "text",
+        ". --vocabulary is needed for word and text",
     ),
     Flag(
         "vector_field",
@@ -33,12 +33,12 @@ from dxbeam.vectors.projections import DEFAULT_SEED, KINDS
         "with --unit vector, how many numbers a vector has (default: as many as the vocabulary's)",
         type=count,
     ),
-    Flag(
+    one_of(
         "projection",
         "KIND",
-        "how dimensions are reduced (default pca). "
-        + "; ".join(f"{name}: {what}" for name, what in KINDS.items()),
-        default="pca",
+        "how dimensions are reduced",
+        KINDS,
+        "pca",
     ),
     Flag(
         "projected_dimensions",

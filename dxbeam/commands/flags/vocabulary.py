@@ -5,7 +5,7 @@ from __future__ import annotations
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands.flags import flag
-from dxbeam.commands.flags.flag import Flag, topic
+from dxbeam.commands.flags.flag import Flag, one_of, topic
 from dxbeam.text.configuration import UNKNOWN_WORDS
 from dxbeam.text.detection.detector import NONE
 from dxbeam.text.word_rule import SEGMENTERS
@@ -26,12 +26,12 @@ class VocabularyOptions(PipelineOptions):
 
 @topic(
     flag.VOCABULARY,
-    Flag(
+    one_of(
         "unknown_words",
         "HOW",
-        "what becomes of words outside the vocabulary (default noise). "
-        + "; ".join(f"{name}: {what}" for name, what in UNKNOWN_WORDS.items()),
-        default="noise",
+        "what becomes of words outside the vocabulary",
+        UNKNOWN_WORDS,
+        "noise",
     ),
     Flag(
         "tokenization",
@@ -40,13 +40,13 @@ class VocabularyOptions(PipelineOptions):
         "A kept key draws other noise with the other (default 1; 2 with --segmenter)",
         choices=("1", "2"),
     ),
-    Flag(
+    one_of(
         "segmenter",
         "HOW",
         "how words are found in scripts without spaces, such as Chinese, Japanese and Thai, "
-        "and in emoji (default none). "
-        + "; ".join(f"{name}: {what}" for name, what in SEGMENTERS.items()),
-        default="none",
+        "and in emoji",
+        SEGMENTERS,
+        "none",
     ),
     Flag(
         "detect",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam import storage
+from dxbeam.commands.console import counted
 from dxbeam.commands.flags.decoding import DecodeOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
@@ -93,8 +94,9 @@ def said(job: DecodeJob, seconds: float) -> str:
     release = manifest.read(job.output)
     digest, _ = storage.sha256(storage.join(job.output, manifest.RELEASE))
     return (
-        f"Decoded {release['documents_out']:,} documents, {release['tokens']:,} tokens, into "
-        f"{len(release['shards'])} files below {job.output} ({release['tokens'] / seconds:,.0f} "
+        f"Decoded {counted(release['documents_out'], 'document')}, "
+        f"{counted(release['tokens'], 'token')}, into {counted(len(release['shards']), 'file')} "
+        f"below {job.output} ({release['tokens'] / seconds:,.0f} "
         f"tokens per second), by an {job.settings.channel} channel\n"
         f"Keep this SHA-256 of {manifest.RELEASE} in another place: {digest}; dxbeam verify "
         f"{job.output} --digest SHA256 compares it\n{release['guarantee']['sentence']}"

@@ -12,6 +12,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
+from dxbeam.commands.console import counted
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.flags.vectors import ReleaseVectorsOptions
@@ -186,10 +187,10 @@ def said(job: VectorJob, run: Run, seconds: float) -> str:
     """What was released, and where."""
     release = run.release
     return (
-        f"Released {release['documents_out']:,} vectors of "
+        f"Released {counted(release['documents_out'], 'vector')} of "
         f"{job.configuration.projection.projected} dimensions in "
-        f"{len(release['shards'])} files below {run.output}, in {seconds:.0f} "
-        f"seconds; {release['dead_letters']:,} dead letters"
+        f"{counted(len(release['shards']), 'file')} below {run.output}, in {seconds:.0f} "
+        f"seconds; {counted(release['dead_letters'], 'dead letter')}"
         f"{describe_left_out(release['unreadable_files'])}\n{run.noted}\n"
         f"{release['guarantee']['sentence']}"
     )

@@ -10,6 +10,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
+from dxbeam.commands.console import counted
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.options import require
@@ -236,9 +237,10 @@ def said(
     release = run.release
     warnings = "".join(f"Warning: {remark}\n" for remark in remarked)
     return (
-        f"Released {release['documents_out']:,} documents, {release['tokens']:,} tokens, in "
-        f"{len(release['shards'])} files below {run.output} ({release['tokens'] / seconds:,.0f} "
-        f"tokens per second); {release['dead_letters']:,} dead letters"
+        f"Released {counted(release['documents_out'], 'document')}, "
+        f"{counted(release['tokens'], 'token')}, in {counted(len(release['shards']), 'file')} "
+        f"below {run.output} ({release['tokens'] / seconds:,.0f} tokens per second); "
+        f"{counted(release['dead_letters'], 'dead letter')}"
         f"{describe_left_out(release['unreadable_files'])}. Metrics: {run.metrics_output}\n"
         f"{_unchanged(run, lambda: _cause(job, files))}{warnings}{_repairs(release)}{run.noted}\n"
         f"{release['guarantee']['sentence']}"
@@ -272,8 +274,9 @@ def _repairs(release: dict[str, Any]) -> str:
     """A line on what became of the texts that a language model was to repair, if there was one."""
     if "post_processing" not in release:
         return ""
-    made = release["post_processing"]["grammar_repair"]
+    texts = release["post_processing"]["grammar_repair"]
     return (
-        f"The language model {made['model']} repaired {made['repaired']:,} texts; of those that it "
-        f"did not, {made['kept']:,} were released as they were and {made['withheld']:,} withheld\n"
+        f"The language model {texts['model']} repaired {texts['repaired']:,} texts; of those that "
+        f"it did not, {texts['kept']:,} were released as they were and {texts['withheld']:,} "
+        "withheld\n"
     )

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from dxbeam.errors import ConfigurationError, described
+from dxbeam.errors import ConfigurationError, check_type
 from dxbeam.guarantees import Guarantee
 from dxbeam.space.search.neighbors import Floats
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
@@ -101,11 +101,11 @@ class ListedBase:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.listed, Mapping):
-            raise ConfigurationError(
-                "a base measure is a mapping of words to numbers, such as {'the': 0.05}, and this "
-                f"is {described(self.listed)}"
-            )
+        check_type(
+            self.listed,
+            Mapping,
+            "a base measure is a mapping of words to numbers, such as {'the': 0.05}",
+        )
         shares = {word: checked_share_of(share) for word, share in self.listed.items()}
         kept = {word: shares[word] for word in sorted(shares) if shares[word]}
         if not kept:
@@ -207,11 +207,11 @@ def checked_base(base: object) -> None:
     Raises:
       ConfigurationError: so it is.
     """
-    if not isinstance(base, FrequencyBase | ListedBase | None):
-        raise ConfigurationError(
-            "base is what dxbeam.read_base gives, FrequencyBase or ListedBase, and this is "
-            f"{described(base)}"
-        )
+    check_type(
+        base,
+        FrequencyBase | ListedBase | None,
+        "base is what dxbeam.read_base gives, FrequencyBase or ListedBase",
+    )
 
 
 def with_base(promise: Guarantee, base: BaseMeasure | None) -> Guarantee:

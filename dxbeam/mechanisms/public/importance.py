@@ -47,7 +47,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dxbeam.errors import ConfigurationError, described
+from dxbeam.errors import ConfigurationError, check_type, described
 from dxbeam.guarantees import Guarantee, Metric, at_most
 from dxbeam.mechanisms.sampling.noise import uniform
 from dxbeam.randomness import Random
@@ -90,11 +90,11 @@ class WordWeights:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.listed, Mapping):
-            raise ConfigurationError(
-                "importance is a mapping of words to weights, such as {'the': 10.0}, and this is "
-                f"{described(self.listed)}"
-            )
+        check_type(
+            self.listed,
+            Mapping,
+            "importance is a mapping of words to weights, such as {'the': 10.0}",
+        )
         weights = {word: checked_weight(weight) for word, weight in self.listed.items()}
         kept = {word: weights[word] for word in sorted(weights) if weights[word]}
         if not kept:
@@ -211,11 +211,11 @@ def checked_importance(importance: object) -> None:
     Raises:
       ConfigurationError: so it is.
     """
-    if not isinstance(importance, WordWeights | FrequencyWeights | None):
-        raise ConfigurationError(
-            "importance is what dxbeam.read_importance gives, WordWeights or FrequencyWeights, and "
-            f"this is {described(importance)}"
-        )
+    check_type(
+        importance,
+        WordWeights | FrequencyWeights | None,
+        "importance is what dxbeam.read_importance gives, WordWeights or FrequencyWeights",
+    )
 
 
 def with_importance(promise: Guarantee, importance: Importance | None) -> Guarantee:

@@ -129,7 +129,7 @@ def below(counts: Ids | np.int64, random: Random) -> Ids:
 
 
 def by_steps(
-    epsilon: float, orders: int, ring: bool, limit: int | None, citation: str
+    epsilon: float, orders: int, *, ring: bool, limit: int | None, citation: str
 ) -> Guarantee:
     """Epsilon for each step between two words.
 

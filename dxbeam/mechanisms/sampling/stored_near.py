@@ -144,20 +144,20 @@ class Level:
         lists = self._kept.of(rows.tolist(), ids.tolist())
         kept = {row: each for row, each in enumerate(lists) if each is not None}
         missing = np.array([row for row, each in enumerate(lists) if each is None], np.int64)
-        found, looked_at = self._computed(rows[missing], around.at(missing))
+        computed, looked_at = self._computed(rows[missing], around.at(missing))
         if not self._kept.full:
             for number in np.flatnonzero(looked_at > _LONG).tolist():
-                part, row = slice(*found.bounds[number : number + 2]), missing[number]
-                words, shares = found.words[part].astype(np.int32), found.shares[part].copy()
-                new = KeptList(words, shares, float(found.sums[number]))
+                part, row = slice(*computed.bounds[number : number + 2]), missing[number]
+                words, shares = computed.words[part].astype(np.int32), computed.shares[part].copy()
+                new = KeptList(words, shares, float(computed.sums[number]))
                 self._kept.keep(int(rows[row]), int(ids[row]), new, len(words))
         if not kept:
-            return found
+            return computed
         sums, sizes = np.zeros(len(rows)), np.zeros(len(rows), np.int64)
-        sums[missing], sizes[missing] = found.sums, np.diff(found.bounds)
+        sums[missing], sizes[missing] = computed.sums, np.diff(computed.bounds)
         sums[list(kept)] = [each.total for each in kept.values()]
         bounds = np.concatenate([[0], sizes.cumsum()])
-        return Stored(bounds, found.words, found.shares, sums, kept)
+        return Stored(bounds, computed.words, computed.shares, sums, kept)
 
     def _computed(self, rows: Ids, around: Near) -> tuple[Stored, Ids]:
         """As ``near``, nothing being kept; and how many entries were looked at: int64 [B]."""
@@ -173,15 +173,15 @@ class Level:
         ).argmin(axis=0)
         looked_at = np.minimum(sizes, around.counts)
         ways[looked_at == 0] = -1
-        found: list[Found] = []
+        parts: list[Found] = []
         for way, of in enumerate((self._by_word, self._by_context, self._by_search, self._by_hash)):
             which = np.flatnonzero(ways == way)
             lengths = (around.counts if way in (1, 3) else sizes)[which]
             for part in _parts(lengths):
                 these = which[part]
                 owners, entries = _entries(these, lengths[part], (firsts, around.starts)[way % 2])
-                found.append(of(owners, entries, rows, around))
-        return _gathered(found, around, len(rows)), looked_at
+                parts.append(of(owners, entries, rows, around))
+        return _gathered(parts, around, len(rows)), looked_at
 
     def _slots(self, rows: Ids, sizes: Ids) -> Ids:
         """The rows' tables of places, made where they are missing and there is room."""
@@ -258,11 +258,11 @@ def _entries(which: Ids, lengths: Ids, starts: Ids) -> tuple[Ids, Ids]:
     return np.repeat(which, lengths), ragged(starts[which], lengths)
 
 
-def _gathered(found: list[Found], around: Near, rows: int) -> Stored:
-    if not found:
+def _gathered(parts: list[Found], around: Near, rows: int) -> Stored:
+    if not parts:
         none = np.zeros(0, np.int64)
         return Stored(np.zeros(rows + 1, np.int64), none, np.zeros(0), np.zeros(rows), {})
-    owners, places, values = map(np.concatenate, zip(*found, strict=True))
+    owners, places, values = map(np.concatenate, zip(*parts, strict=True))
     if (owners[1:] < owners[:-1]).any():  # originals went several ways
         order = owners.argsort(kind="stable")
         owners, places, values = owners[order], places[order], values[order]

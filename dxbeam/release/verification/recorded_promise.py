@@ -117,11 +117,20 @@ def _check_sentence(path: str, release: Mapping[str, Any], other: str | None) ->
     # A field is missing, or of another type.
     except (KeyError, TypeError, ValueError, ArithmeticError):
         follows = False
-    if follows:
-        return ()
+    problem = "the guarantee's sentence does not follow from its other fields"
+    question = "Whether the sentence follows from the guarantee's numbers"
+    return () if follows else _not_as_computed(path, problem, question, other)
+
+
+def _not_as_computed(path: str, problem: str, question: str, other: str | None) -> tuple[str, ...]:
+    """What was not checked, where another version may have worded it otherwise.
+
+    Raises:
+      DamagedReleaseError: this version wrote it.
+    """
     if other is None:
-        raise damaged(path, "the guarantee's sentence does not follow from its other fields")
-    return (f"Whether the sentence follows from the guarantee's numbers: {other}.",)
+        raise damaged(path, problem)
+    return (f"{question}: {other}.",)
 
 
 def _check_configuration(
@@ -236,11 +245,9 @@ def _check_context(
         same = _alike(computed, release.get("in_context"))
     except (KeyError, TypeError, ValueError):
         same = False
-    if same:
-        return ()
-    if other is None:
-        raise damaged(path, "'in_context' does not follow from the guarantee and the vocabulary")
-    return (f"What epsilon means in the vocabulary ('in_context'): {other}.",)
+    problem = "'in_context' does not follow from the guarantee and the vocabulary"
+    question = "What epsilon means in the vocabulary ('in_context')"
+    return () if same else _not_as_computed(path, problem, question, other)
 
 
 def _alike(computed: object, recorded: object) -> bool:

@@ -111,18 +111,18 @@ def verify_release(
                 "check the path"
             )
         own_ledger = None if decoded_from else ledger
-        given = witnesses.given(vocabulary, importance, stop_words, digest, own_ledger, base)
+        held = witnesses.given(vocabulary, importance, stop_words, digest, own_ledger, base)
         try:
             release = manifest.verify(prefix)
         except OutputError as error:
             raise DamagedReleaseError(str(error)) from None
-        unchanged, unchecked = witnesses.check_witnesses(path, release, given)
+        unchanged, unchecked = witnesses.check_witnesses(path, release, held)
         _check_entries(path, release)
         unchecked += [
             *_unknown_entries(release),
             *_check_first(path, release, decoded_from, vocabulary, importance, ledger),
-            *check_promise(path, release, checked_projection(prefix, release), given),
-            *check_contents(prefix, release, given.vocabulary),
+            *check_promise(path, release, checked_projection(prefix, release), held),
+            *check_contents(prefix, release, held.vocabulary),
         ]
         actual, _ = storage.sha256(path)
     except OSError as error:

@@ -94,10 +94,10 @@ def wrong_field(manifest: dict[str, Any]) -> str:
         return "'index' does not say whether it is exact"
     if not index["exact"] and not isinstance(index.get("factory"), str):
         return "'index' names no factory"
-    return _wrong_files(manifest.get("files"), manifest["version"], index["exact"])
+    return _wrong_files(manifest.get("files"), manifest["version"], exact=index["exact"])
 
 
-def _wrong_files(files: Any, version: int, exact: bool) -> str:
+def _wrong_files(files: Any, version: int, *, exact: bool) -> str:
     required, optional = LAYOUTS[version]
     needed = [*required, *(() if exact else (INDEX,))]
     known = {*needed, *(name for group in optional.values() for name in group)}

@@ -32,7 +32,7 @@ _NUMBERS_AT_END = re.compile(rb"(?: +[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)+
 class TextReader:
     """Reads lines ``word v1 … vn``, below a header or without one; see ``Reader``."""
 
-    def __init__(self, file: EmbeddingFile, has_header: bool) -> None:
+    def __init__(self, file: EmbeddingFile, *, has_header: bool) -> None:
         self._file, self.words_read = file, 0
         self._words_in_header: int | None = None
         if has_header:

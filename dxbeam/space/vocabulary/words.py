@@ -130,20 +130,20 @@ class Vocabulary:
         """
         words = len(self.words)
         if self.clusters is not None:
-            given = np.asarray(self.clusters)
-            if given.shape != (words,) or not np.issubdtype(given.dtype, np.integer):
+            table = np.asarray(self.clusters)
+            if table.shape != (words,) or not np.issubdtype(table.dtype, np.integer):
                 return f"with clusters has one whole number for each of its {words:,} words"
-            sizes = np.bincount(given) if 0 <= given.min() <= given.max() < words else np.zeros(1)
+            sizes = np.bincount(table) if 0 <= table.min() <= table.max() < words else np.zeros(1)
             if not ((sizes[:-1] == sizes[0]).all() and 0 < sizes[0] <= sizes[-1] < 2 * sizes[0]):
                 return (
                     "has clusters numbered from 0 on, all of one size but for the last one, which "
                     "is less than twice as large; these are not"
                 )
         if self.orders is not None:
-            given = np.asarray(self.orders)
-            if given.shape[1:] != (words,) or not np.issubdtype(given.dtype, np.integer):
+            table = np.asarray(self.orders)
+            if table.shape[1:] != (words,) or not np.issubdtype(table.dtype, np.integer):
                 return f"with orders has places for each of its {words:,} words in each of them"
-            if not (np.sort(given, axis=1) == np.arange(words)).all():
+            if not (np.sort(table, axis=1) == np.arange(words)).all():
                 return "has orders that hold each word once; one of these does not"
         return None
 
@@ -228,21 +228,21 @@ class Vocabulary:
         """The id of a word that is not at hand; only public words are remembered."""
         if self._stored is None:
             return UNKNOWN
-        found, ids = self._stored.find(word), self._ids
-        if found != UNKNOWN:
+        number, ids = self._stored.find(word), self._ids
+        if number != UNKNOWN:
             if len(ids) >= _REMEMBERED:
                 ids.clear()
-            ids[word] = found
-        return found
+            ids[word] = number
+        return number
 
     def ids_of(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
         """The ids of ``words``, int64 [B]; UNKNOWN where there is none."""
         looked_up = list(map(str.lower, words) if self.lowercase else words)
-        found = list(map(self._ids.get, looked_up))
-        if None in found:
-            pairs = zip(found, looked_up, strict=True)
-            found = [self._met(word) if number is None else number for number, word in pairs]
-        return np.array(found, np.int64)
+        numbers = list(map(self._ids.get, looked_up))
+        if None in numbers:
+            pairs = zip(numbers, looked_up, strict=True)
+            numbers = [self._met(word) if number is None else number for number, word in pairs]
+        return np.array(numbers, np.int64)
 
     def words_of(self, ids: npt.NDArray[np.int64]) -> list[str]:
         """The words of ``ids``, int64 [B], none of which is UNKNOWN."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dxbeam.errors import ConfigurationError, described
+from dxbeam.errors import ConfigurationError, check_type
 from dxbeam.mechanisms.public.importance import (
     FREQUENCY,
     FrequencyWeights,
@@ -38,10 +38,7 @@ def read_importance(source: str) -> Importance:
       ConfigurationError: the file cannot be read, or holds no weights; messages name its lines,
         never its words.
     """
-    if not isinstance(source, str):
-        raise ConfigurationError(
-            f"`importance` is the name of a file or a list, and this is {described(source)}"
-        )
+    check_type(source, str, "`importance` is the name of a file or a list")
     name, _, largest = source.partition("=")
     if name in NAMED:
         weight = _weight(largest, f"`importance` {source}") if largest else USUAL_WEIGHT

@@ -73,7 +73,7 @@ class ReadDocuments(beam.PTransform):
     def expand(self, begin: pvalue.PBegin) -> CorpusRead:
         """Divides and counts, finds the repeated ids, reads."""
         splits, unreadable = begin | "Survey" >> _Survey(
-            self._pattern, self._format, self._allow_unreadable
+            self._pattern, self._format, allow_unreadable=self._allow_unreadable
         )
         repeated = (
             splits
@@ -90,7 +90,7 @@ class ReadDocuments(beam.PTransform):
 class _Survey(beam.PTransform):
     """Reads every file to its end: PBegin -> (numbered splits, UnreadableFiles)."""
 
-    def __init__(self, pattern: str, corpus_format: CorpusFormat, allow_unreadable: bool):
+    def __init__(self, pattern: str, corpus_format: CorpusFormat, *, allow_unreadable: bool):
         super().__init__()
         self._pattern = pattern
         self._format = corpus_format

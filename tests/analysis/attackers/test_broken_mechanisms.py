@@ -20,7 +20,7 @@ from dxbeam.analysis.evaluate.text_features import WORDS, FeatureMaker
 from dxbeam.analysis.exposure.linking import ATTACKERS, linked
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.space.search.neighbors import NeighborSearch
-from tests.support.attacked import channel_of, tabled
+from tests.support.attacked import chained, channel_of, tabled
 
 SIZE, TEXTS, LENGTH = 60, 200, 12
 STATED = Laplace(1.0)
@@ -49,13 +49,7 @@ def channel(prior: Prior, search: NeighborSearch) -> Channel:
 
 
 def _texts(seed: int) -> list[np.ndarray]:
-    """Texts in which a word is followed by the next one, or by any."""
-    generator = np.random.default_rng(seed)
-    rows = generator.integers(0, SIZE, (TEXTS, LENGTH))
-    for place in range(1, LENGTH):
-        follows = generator.random(TEXTS) < 0.6
-        rows[follows, place] = (rows[follows, place - 1] + 1) % SIZE
-    return list(rows)
+    return chained(TEXTS, LENGTH, SIZE, 0.6, seed)
 
 
 def _noise(mechanism: Laplace, seed: int, search: NeighborSearch, shared: bool = False) -> Any:

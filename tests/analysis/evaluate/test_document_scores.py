@@ -55,7 +55,7 @@ def _scores(
     vocabulary: Vocabulary | None = None,
     model: LanguageModel | None = None,
 ) -> dict[str, Score]:
-    found = scores_of(_sums(pairs, vocabulary, 0, model), vocabulary is not None)
+    found = scores_of(_sums(pairs, vocabulary, 0, model), with_vocabulary=vocabulary is not None)
     return {score.metric: score for score in found}
 
 
@@ -159,7 +159,7 @@ def test_intervals_hold_the_value_of_all_documents() -> None:
         sums = no_documents()
         for place in places:
             sums = sums.with_document(scored[place])
-        return {score.metric: score for score in scores_of(sums, False)}
+        return {score.metric: score for score in scores_of(sums, with_vocabulary=False)}
 
     truth = summed(np.arange(len(pairs)))
     generator, misses = np.random.default_rng(3), dict.fromkeys(truth, 0)

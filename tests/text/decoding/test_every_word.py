@@ -9,14 +9,13 @@ import pytest
 
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.mechanisms import DescribesNoise, make_mechanism
-from dxbeam.mechanisms.public.importance import FrequencyWeights
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.decoding.decoder import Decoder
 from dxbeam.text.decoding.pieces import FOLLOWS, STARTS
 from dxbeam.text.decoding.reader import Reader, observations, why_not_decoded
 from tests.support import every_word
-from tests.support.every_word import TEXT, WORDS, N
+from tests.support.every_word import CHOICES, TEXT, WORDS, N
 
 MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "laplace": ("laplace", {"epsilon": 2.0}),
@@ -27,14 +26,8 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "coordinate_laplace": ("coordinate_laplace", {"epsilon": 3.0}),
     "coordinate_laplace, clipped": ("coordinate_laplace", {"epsilon": 3.0, "clip": 2.5}),
     "trlaplace": ("trlaplace", {"epsilon": 3.0, "delta": 0.2, "clip": 2.5}),
-    "santext": ("santext", {"epsilon": 2.0}),
-    "santext, weighted": ("santext", {"epsilon": 2.0, "importance": FrequencyWeights(4.0)}),
-    "tem": ("tem", {"epsilon": 2.0, "beta": 0.2}),
-    "custext": ("custext", {"epsilon": 3.0, "cluster_size": 10}),
-    "cluster_response": ("cluster_response", {"epsilon": 3.0, "cluster_size": 10}),
-    "diffractor": ("diffractor", {"epsilon": 0.3, "orders": 2}),
+    **CHOICES,
     "diffractor, one order": ("diffractor", {"epsilon": 1.0}),
-    "diffractor_tem": ("diffractor_tem", {"epsilon": 0.3, "gamma": 8, "orders": 2}),
     "diffractor_tem, a line": ("diffractor_tem", {"epsilon": 0.6, "gamma": 8, "shape": "line"}),
     "diffractor_tem, all": ("diffractor_tem", {"epsilon": 0.6, "gamma": 40, "orders": 3}),
 }

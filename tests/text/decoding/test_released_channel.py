@@ -13,7 +13,6 @@ from dxbeam.mechanisms.channels import resampled_channel
 from dxbeam.mechanisms.channels.resampled_channel import ResampledWordChannel
 from dxbeam.mechanisms.channels.word_channel import FallingChannel
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.mechanisms.public.importance import FrequencyWeights
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -30,17 +29,7 @@ from dxbeam.text.decoding.released_channel import (
     word_shares,
 )
 from tests.support import every_word, tiny
-from tests.support.every_word import TEXT, WORDS, N
-
-CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
-    "santext": ("santext", {"epsilon": 2.0}),
-    "santext, weighted": ("santext", {"epsilon": 2.0, "importance": FrequencyWeights(4.0)}),
-    "tem": ("tem", {"epsilon": 2.0, "beta": 0.2}),
-    "custext": ("custext", {"epsilon": 3.0, "cluster_size": 10}),
-    "cluster_response": ("cluster_response", {"epsilon": 3.0, "cluster_size": 10}),
-    "diffractor": ("diffractor", {"epsilon": 0.3, "orders": 2}),
-    "diffractor_tem": ("diffractor_tem", {"epsilon": 0.3, "gamma": 8, "orders": 2}),
-}
+from tests.support.every_word import CHOICES, TEXT, WORDS, N
 
 
 def law_of_ranks(search: NeighborSearch, rate: float) -> Any:

@@ -70,10 +70,8 @@ class AskedFor(NamedTuple):
         """
         sentences = []
         if self.model:
-            read = documents * words + PUBLIC_WORDS
-            sentences.append(
-                f"The model of --attacker_model reads up to {read:,} words, {parts} times."
-            )
+            read = parts * (documents * words + PUBLIC_WORDS)
+            sentences.append(f"The model of --attacker_model reads up to {read:,} words.")
         if self.endpoint is not None:
             most = min(self.requests, 2 * documents * parts)
             each = words + 2 * EXAMPLES * PIECE

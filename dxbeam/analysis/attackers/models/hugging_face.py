@@ -143,12 +143,12 @@ class Masked:
         """As ``WordModel`` says."""
         sizes = self._pieces.sizes[candidates]
         logs = self._logs[candidates]
-        asked = [
+        queries = [
             (place, size)
             for place, row in enumerate(sizes)
             for size in np.unique(row[(row > 0) & (row <= MOST_PIECES)]).tolist()
         ]
-        for (place, size), scores in zip(asked, self._at(text, asked), strict=True):
+        for (place, size), scores in zip(queries, self._at(text, queries), strict=True):
             for which in np.flatnonzero(sizes[place] == size):
                 cut = self._pieces.ids[candidates[place, which]]
                 logs[place, which] = self._of_size[size] + scores[np.arange(size), cut].sum()
@@ -156,22 +156,22 @@ class Masked:
 
     def likeliest(self, text: Ids, count: int) -> Ids:
         """As ``WordModel`` says, of words of one piece."""
-        asked = [(place, 1) for place in range(len(text))]
+        queries = [(place, 1) for place in range(len(text))]
         best = np.full((len(text), count), -1, np.int64)
         pieces = self._pieces.first[self._single]
-        for place, scores in enumerate(self._at(text, asked)):
+        for place, scores in enumerate(self._at(text, queries)):
             order = np.argsort(-scores[0, pieces], kind="stable")[:count]
             best[place, : len(order)] = self._single[order]
         return best
 
-    def _at(self, text: Ids, asked: Sequence[tuple[int, int]]) -> Iterator[Any]:
+    def _at(self, text: Ids, queries: Sequence[tuple[int, int]]) -> Iterator[Any]:
         """Of each question, ln p of all pieces at masks in place of a word: float32 [masks, V]."""
         cut = [self._pieces.ids[word] for word in text]
         before = np.cumsum([0, *map(len, cut)])
         whole = [piece for word in cut for piece in word]
-        for start in range(0, len(asked), _AT_ONCE):
+        for start in range(0, len(queries), _AT_ONCE):
             rows, masks = [], []
-            for place, size in asked[start : start + _AT_ONCE]:
+            for place, size in queries[start : start + _AT_ONCE]:
                 left = whole[: before[place]][-self._around :]
                 right = whole[before[place + 1] :][: self._around]
                 rows.append([*self._begin, *left, *[self._mask] * size, *right, *self._end])
@@ -181,7 +181,7 @@ class Masked:
             seen = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
             with torch.no_grad():
                 logits = self._model(input_ids=ids, attention_mask=seen).logits
-            for row, mask, (_, size) in zip(logits, masks, asked[start:], strict=False):
+            for row, mask, (_, size) in zip(logits, masks, queries[start:], strict=False):
                 some = row[mask.start : mask.start + size].float()
                 yield torch.log_softmax(some, dim=-1).numpy()
 

@@ -84,13 +84,19 @@ class Column(NamedTuple):
 
     Attributes:
       name: of the column.
-      originals: of the texts that it read.
-      guesses: of the same texts.
+      originals: the texts.
+      guesses: for each of them; None for one that it could not read.
     """
 
     name: str
     originals: Sequence[Ids]
-    guesses: Sequence[Ids]
+    guesses: Sequence[Ids | None]
+
+    def read(self) -> tuple[list[int], list[Ids], list[Ids]]:
+        """Which texts it read, their originals and its guesses."""
+        which = [number for number, guess in enumerate(self.guesses) if guess is not None]
+        guesses = [guess for guess in self.guesses if guess is not None]
+        return which, [self.originals[number] for number in which], guesses
 
 
 class Guesses(NamedTuple):
@@ -118,16 +124,13 @@ class Guesses(NamedTuple):
             for count in GUESSES:
                 yield Column(f"masked_{count}", originals, among(originals, self.masked, count))
         if self.asked is not None:
-            both = zip(originals, self.asked, strict=True)
-            answered = [(text, guess) for text, guess in both if guess is not None]
-            if answered:
-                yield Column("endpoint", *map(list, zip(*answered, strict=True)))
+            yield Column("endpoint", originals, self.asked)
 
 
 def guess_released(
     released: Ids,
     sizes: Sequence[int],
-    own: Pairs,
+    rehearsed: Pairs,
     channel: Channel | None,
     public: Public,
     attackers: Attackers,
@@ -138,7 +141,7 @@ def guess_released(
     Args:
       released: int64 [T], the released words, one text after the other.
       sizes: how many words each text has.
-      own: what the attackers have released themselves.
+      rehearsed: what the attackers have released themselves.
       channel: of single words; None to estimate it from their pairs.
       public: what they know.
       attackers: who attacks.
@@ -148,14 +151,14 @@ def guess_released(
       ConfigurationError: PyTorch is not installed, and a network is to be trained.
     """
     if channel is None:
-        originals = np.concatenate(own.originals)
-        channel = estimated_channel(originals, own.released, public.prior, search)
+        originals = np.concatenate(rehearsed.originals)
+        channel = estimated_channel(originals, rehearsed.released, public.prior, search)
     learned = model = masked = None
     if attackers.learned:
-        learned = learn_released(own, channel, public, search).guesses(released, sizes)
+        learned = learn_released(rehearsed, channel, public, search).guesses(released, sizes)
     if attackers.model is not None:
         brought, texts = attackers.model, np.split(released, np.cumsum(sizes)[:-1])
-        tried = own.first(PUBLIC_WORDS)
+        tried = rehearsed.first(PUBLIC_WORDS)
         weight = best_weight(
             tried.originals,
             judged(
@@ -169,7 +172,7 @@ def guess_released(
         model, masked = read.guesses(weight), by_masks(texts, brought)
     asked = None
     if attackers.asking is not None:
-        asked = _asked(released, sizes, own, attackers.asking, search)
+        asked = _asked(released, sizes, rehearsed, attackers.asking, search)
     return Guesses(learned, model, masked, asked)
 
 
@@ -213,13 +216,15 @@ class Trained(NamedTuple):
         return self.model.guesses(read)
 
 
-def learn_released(own: Pairs, channel: Channel, public: Public, search: NeighborSearch) -> Trained:
+def learn_released(
+    rehearsed: Pairs, channel: Channel, public: Public, search: NeighborSearch
+) -> Trained:
     """Learns from what was released of public text; arguments as ``guess_released``."""
 
     def candidates(seen: Ids | Floats) -> Candidates:
         return candidates_for(channel, np.asarray(seen, np.int64))
 
-    return learn_from(own.originals, own.released, candidates, public, search)
+    return learn_from(rehearsed.originals, rehearsed.released, candidates, public, search)
 
 
 def learn_from(

@@ -15,7 +15,8 @@ first principal components of the public vectors. Where words are seen, the rele
 on top: what believing the release is worth at this place. U, c, b, d, v and w begin at 0 and a at
 1, so that an untrained network answers as the attacker with context. It is trained by cross-entropy
 over the candidates of places whose word is one of them, and kept as it was when it read held-out
-text best.
+text best, of those passes that read rare words no worse than the start: what is learnt of common
+words may tell against rare ones.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import torch
 from torch import nn
 
 from dxbeam.analysis.attackers.models.learned import Read
+from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.space.search.neighbors import Ids
 
 HIDDEN, DIMENSIONS = 96, 64
@@ -93,14 +95,14 @@ class Network:
     def guesses(self, read: Read) -> list[Ids]:
         """The best word at each place of each text."""
         self.parts.eval()
-        found: list[Ids] = []
+        guesses: list[Ids] = []
         with torch.no_grad():
             for part in _batches(read, np.arange(len(read.sizes))):
                 best = self.scores(part).argmax(dim=2).numpy()
                 for row, where in zip(best, part.parts(), strict=True):
-                    own = part.candidates.ids[where]
-                    found.append(own[np.arange(len(own)), row[: len(own)]])
-        return found
+                    ids = part.candidates.ids[where]
+                    guesses.append(ids[np.arange(len(ids)), row[: len(ids)]])
+        return guesses
 
 
 def trained(training: Texts, stopping: Texts, vectors: Any, seed: int) -> Network:
@@ -115,13 +117,13 @@ def trained(training: Texts, stopping: Texts, vectors: Any, seed: int) -> Networ
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = Network(vectors)
-        best, kept, since = _right(network, stopping), _weights(network), 0
+        (best, least_rare), kept, since = _right(network, stopping), _weights(network), 0
         optimizer = torch.optim.AdamW(network.parts.parameters(), _RATE, weight_decay=_DECAY)
         for _ in range(EPOCHS):
             _pass(network, training, optimizer)
-            right = _right(network, stopping)
+            right, rare = _right(network, stopping)
             since += 1
-            if right > best:
+            if right > best and rare >= least_rare:
                 best, kept, since = right, _weights(network), 0
             if since >= PATIENCE:
                 break
@@ -153,11 +155,13 @@ def _pass(network: Network, training: Texts, optimizer: Any) -> None:
         optimizer.step()
 
 
-def _right(network: Network, texts: Texts) -> int:
-    """How many words of texts are guessed."""
+def _right(network: Network, texts: Texts) -> tuple[int, int]:
+    """How many words of texts are guessed, and how many of these are rare."""
     read, originals = texts
-    guesses = network.guesses(read)
-    return int(sum((a == b).sum() for a, b in zip(guesses, originals, strict=True)))
+    guessed, actual = np.concatenate(network.guesses(read)), np.concatenate(originals)
+    ids, _, priors = read.candidates
+    right = (guessed == actual)[:, None] & (ids == actual[:, None])
+    return int(right.sum()), int((right & (priors < RARE)).sum())
 
 
 def _weights(network: Network) -> Any:
@@ -194,5 +198,7 @@ def _components(vectors: Any) -> Any:
     """The vectors' first principal components, float32 [N, d], of mean squared length 1."""
     centred = vectors - vectors.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T @ centred)
-    found = centred @ axes[:, ::-1][:, :DIMENSIONS]
-    return np.ascontiguousarray(found / np.sqrt(np.square(found).sum(axis=1).mean()), np.float32)
+    components = centred @ axes[:, ::-1][:, :DIMENSIONS]
+    return np.ascontiguousarray(
+        components / np.sqrt(np.square(components).sum(axis=1).mean()), np.float32
+    )

@@ -24,14 +24,9 @@ from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
 from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.space.search.neighbors import NeighborSearch
-from tests.support.attacked import tabled
+from tests.support.attacked import chained
 
 WORDS = 24
-
-
-@pytest.fixture(scope="module")
-def search() -> NeighborSearch:
-    return tabled(WORDS, 4)
 
 
 def _topics(texts: int, length: int, seed: int) -> list[np.ndarray]:
@@ -47,12 +42,7 @@ def _topics(texts: int, length: int, seed: int) -> list[np.ndarray]:
 
 def _chain(texts: int, length: int, seed: int, words: int = WORDS) -> list[np.ndarray]:
     """Texts in which a word is followed by the next one nine times of ten, else by any."""
-    generator = np.random.default_rng(seed)
-    rows = generator.integers(0, words, (texts, length))
-    for place in range(1, length):
-        follows = generator.random(texts) < 0.9
-        rows[follows, place] = (rows[follows, place - 1] + 1) % words
-    return list(rows)
+    return chained(texts, length, words, 0.9, seed)
 
 
 def _chain_pairs(words: int = WORDS) -> WordPairs:

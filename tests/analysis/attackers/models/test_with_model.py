@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from dxbeam.analysis.attackers.context import read_texts
 from dxbeam.analysis.attackers.make_channel import make_channel
@@ -26,14 +25,9 @@ from dxbeam.analysis.attackers.word_pairs import WordPairs
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
-from tests.support.attacked import numbers, tabled
+from tests.support.attacked import numbers
 
 WORDS = 24
-
-
-@pytest.fixture(scope="module")
-def search() -> NeighborSearch:
-    return tabled(WORDS, 4)
 
 
 class _Skips:
