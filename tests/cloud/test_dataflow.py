@@ -86,7 +86,7 @@ def test_the_vocabulary_is_a_side_input_and_the_package_is_staged(translated: An
         for transform in components.transforms.values()
         if transform.spec.urn == "beam:transform:pardo:v1"
     }
-    [sanitize] = [name for name in inputs if "_SanitizeDoFn" in name or name.endswith("/Sanitize")]
+    [sanitize] = [name for name in inputs if "ParDo(SanitizeDoFn)" in name]
     assert inputs[sanitize] == 3, "documents, the key and the vocabulary's handle"
     hints = [
         environment.resource_hints
