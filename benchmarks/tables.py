@@ -137,6 +137,12 @@ _BY_EVALUATE: dict[str, Callable[[Row], str]] = {
     "accuracy above": lambda row: "{:.3f} ± {:.3f}".format(*row["table"]["accuracy"]),
     "same bytes as above": lambda row: "yes" if row["as_in_table"] else "another model",
 }
+_BY_CANDIDATES: dict[str, Callable[[Row], str]] = {
+    "sentences": lambda row: f"{row['documents']:,}",
+    "candidates": lambda row: f"{row['candidates']:,}",
+    "read together": lambda row: f"{row['kept']:,}",
+    **{name: _MEASURED[name] for name in ("unchanged", "of rare words", "accuracy")},
+}
 _MR: Row = {"private": "mr_sentence_polarity", "model": "movie_reviews", "order": 2}
 
 
@@ -155,12 +161,15 @@ TABLES = {
         "bases", {"private": "movie_reviews"}, _MEASURED, _ALL, _PLAIN, read_off=0.2
     ),
     "decoding-laplace": Table("decoding", _MR, _WITH_SMALL, ("laplace",)),
+    "decoding-candidates": Table(
+        "decoding_candidates", {"reader": "context"}, _BY_CANDIDATES, ("laplace",)
+    ),
     "decoding-job": Table("decoding_job", {}, _BY_EVALUATE, ("laplace",)),
     "decoding-santext": Table("decoding", _MR, _WITH_SMALL, ("santext",)),
     "decoding-trigrams": Table("decoding", {**_MR, "order": 3}, _MEASURED, readers=_PLAIN),
-    "decoding-brown": Table("decoding", {**_MR, "model": "brown"}, _MEASURED, readers=_PLAIN),
+    "decoding-brown": Table("decoding", {**_MR, "model": "brown"}, _MEASURED, readers=_DECODED),
     "decoding-speeches": Table(
-        "decoding", {**_MR, "model": "state_union+inaugural"}, _MEASURED, readers=_PLAIN
+        "decoding", {**_MR, "model": "state_union+inaugural"}, _MEASURED, readers=_DECODED
     ),
     "decoding-subjectivity": Table(
         "decoding", {**_MR, "private": "subjectivity"}, _MEASURED, readers=_DECODED
@@ -187,15 +196,16 @@ def rows_of(table: Table) -> list[Row]:
         and row["mechanism"].partition(":")[0] in ("originals", *table.mechanisms)
         and row["reader"] in table.readers
     ]
-    rows = list({tuple(row[name] for name in _KEY): row for row in rows}.values())
+    rows = list({tuple(row.get(name) for name in _KEY): row for row in rows}.values())
     if table.read_off is not None:
         rows = list(_read_off(rows, table.read_off))
     return sorted(rows, key=lambda row: (
         row["mechanism"] != "originals", row["mechanism"].partition(":")[0], row["epsilon"],
-        _READERS.index(row["reader"]), row["mechanism"]))  # fmt: skip
+        _READERS.index(row["reader"]), row["mechanism"], row["documents"],
+        row.get("candidates") or 0))  # fmt: skip
 
 
-_KEY = ("mechanism", "reader", "epsilon")
+_KEY = ("mechanism", "reader", "epsilon", "documents", "candidates", "kept")
 
 
 def _read_off(rows: Sequence[Row], share: float) -> Iterator[Row]:
