@@ -85,7 +85,11 @@ def _public(s3: Any) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "mode", ["csv", "bags", pytest.param("parquet output", marks=pytest.mark.exhaustive)]
+    "mode",
+    [
+        "csv",
+        *(pytest.param(each, marks=pytest.mark.exhaustive) for each in ("bags", "parquet output")),
+    ],
 )
 def test_twins_look_alike(
     uri: str, s3: Any, key: str, capfd: pytest.CaptureFixture[str], mode: str
