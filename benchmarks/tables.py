@@ -164,7 +164,7 @@ TABLES = {
     "decoding-candidates": Table(
         "decoding_candidates", {"reader": "context"}, _BY_CANDIDATES, ("laplace",)
     ),
-    "decoding-job": Table("decoding_job", {}, _BY_EVALUATE, ("laplace",)),
+    "decoding-job": Table("decoding_job", {}, _BY_EVALUATE),
     "decoding-santext": Table("decoding", _MR, _WITH_SMALL, ("santext",)),
     "decoding-trigrams": Table("decoding", {**_MR, "order": 3}, _MEASURED, readers=_PLAIN),
     "decoding-brown": Table("decoding", {**_MR, "model": "brown"}, _MEASURED, readers=_DECODED),
