@@ -30,7 +30,7 @@ class Gain(NamedTuple):
     Attributes:
       texts: how many.
       words: how many words they hold.
-      alone: how many words the attacker on single words got.
+      single: how many words the attacker on single words got.
       context: how many this one got, with the most probable word at each place.
       both: how many both got.
       sequence: how many words of the most probable sequence were right.
@@ -43,7 +43,7 @@ class Gain(NamedTuple):
 
     texts: int
     words: int
-    alone: int
+    single: int
     context: int
     both: int
     sequence: int
@@ -64,8 +64,8 @@ class Gain(NamedTuple):
         ``intervals.share_of_words_interval``, for words won and words lost.
         """
         if self.texts < 2:
-            return (self.context - self.alone) / self.words, -1.0, 1.0
-        won, lost = self.context - self.both, self.alone - self.both
+            return (self.context - self.single) / self.words, -1.0, 1.0
+        won, lost = self.context - self.both, self.single - self.both
         texts, words, squares = self.texts, self.words, self.word_squares
         return difference_interval(
             share_of_words_interval(
@@ -132,17 +132,17 @@ def measure_gain(
     """
     total = Gain(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     for text, own in _with_candidates(channel, originals, released, count):
-        alone, context = own.ids[:, 0] == text, read_each(own, pairs) == text
+        single, context = own.ids[:, 0] == text, read_each(own, pairs) == text
         sequence = read_on(own, pairs) == text
-        won, lost = int((context & ~alone).sum()), int((alone & ~context).sum())
+        won, lost = int((context & ~single).sum()), int((single & ~context).sum())
         words = len(text)
         total = total.plus(
             Gain(
                 texts=1,
                 words=words,
-                alone=int(alone.sum()),
+                single=int(single.sum()),
                 context=int(context.sum()),
-                both=int((alone & context).sum()),
+                both=int((single & context).sum()),
                 sequence=int(sequence.sum()),
                 won_squares=won**2,
                 won_products=won * words,

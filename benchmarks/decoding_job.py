@@ -38,7 +38,7 @@ IN_TABLE = 6_000
 
 
 def flags(reader: str, model: str) -> list[str]:
-    """What ``dxbeam sanitize`` is told of a reader."""
+    """The flags of ``dxbeam sanitize`` for a reader."""
     if reader == "nearest":
         return []
     if reader == "rank_c":

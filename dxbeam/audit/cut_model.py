@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dxbeam.language.artifact import opened_alone
+from dxbeam.language.artifact import open_for_any_vocabulary
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.kneser_ney import Smoothed, rounded_down
 from dxbeam.language.model import LanguageModel
@@ -45,11 +45,11 @@ class CutModel:
 
 @lru_cache(1)
 def _opened(handle: LanguageModelHandle) -> LanguageModel:
-    return opened_alone(handle)
+    return open_for_any_vocabulary(handle)
 
 
 def cut(numbers: Smoothed, words: int) -> Smoothed:
-    """The numbers of a model of so many words."""
+    """A model's numbers, cut to its first words."""
     known = len(numbers.continuation) - 1
     kept = min(known, words)
     events = np.minimum(np.arange(known + 1), kept)  # the unknown word is the last one

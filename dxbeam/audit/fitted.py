@@ -22,8 +22,8 @@ from dxbeam.space.vocabulary.words import Vocabulary
 OPTIMAL = "optimal"
 
 _FEW, _ITERATIONS, _OF_MANY = 1_000, 20, 1
-"""Of up to so many words, the best base measure is sought for so many iterations; of more for one,
-as each looks at all pairs."""
+"""The best base measure is sought in 20 iterations for at most 1,000 words, and in one for more, as
+each iteration looks at all pairs."""
 
 
 @dataclass(frozen=True)

@@ -132,10 +132,10 @@ def open_language_model(
     else:
         handle = language_model_handle(cast(str, place))
     check_vocabulary(handle, vocabulary.content_digest)
-    return opened_alone(handle)
+    return open_for_any_vocabulary(handle)
 
 
-def opened_alone(handle: LanguageModelHandle) -> LanguageModel:
+def open_for_any_vocabulary(handle: LanguageModelHandle) -> LanguageModel:
     """Opens a language model as ``open_language_model`` does, whatever its vocabulary.
 
     Raises:

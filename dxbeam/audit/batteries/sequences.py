@@ -36,7 +36,7 @@ _SHORT = (
 """Documents of which the outcomes are counted; a line break ends a sentence."""
 
 _WINDOW = 512
-"""After so many words of a document nothing of what was before is read."""
+"""Words of a window; what is before a window is not read."""
 
 _LONG = 1_200
 """Words of the one sentence that is longer than two windows."""

@@ -228,7 +228,7 @@ def _scores_of(keys: Ids) -> Scores:
 
 @cache
 def _exact_product(terms: int) -> Product:
-    """A product of integers of so many terms that is exact here: the fastest."""
+    """The fastest product that is exact here for sums of this many terms."""
     product = onnx_product()
     if terms * _LARGEST * LARGEST_WORD < 2**24 and product and is_exact(product, _BITS):
         return product
@@ -244,7 +244,7 @@ def plain_product(
     bias: Floats,
     out: npt.NDArray[np.float32],
 ) -> None:
-    """A ``Product`` by a floating-point type that holds all sums."""
+    """A ``Product`` in float32, or in float64 where float32 cannot hold the sums."""
     kind = np.float32 if len(words) * _LARGEST * LARGEST_WORD < 2**24 else np.float64
     sums = (queries.astype(kind) - kind(zero)) @ words.astype(kind)
     np.multiply(sums, word_scales * query_scale, out=out, casting="same_kind")

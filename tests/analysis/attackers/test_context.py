@@ -204,7 +204,7 @@ def test_context_adds_where_words_follow_from_words(name: str, search: NeighborS
     texts = [_chain(WORDS, 40, seed) for seed in range(100, 150)]
     gain = _gain(texts, _pairs(), search, name)
     assert gain.words == 2_000
-    assert gain.both <= min(gain.alone, gain.context)
+    assert gain.both <= min(gain.single, gain.context)
     share, low, high = gain.gained()
     assert low > 0.05
     assert low < share < high

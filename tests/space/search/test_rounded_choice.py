@@ -58,7 +58,9 @@ def test_nearly_all_of_the_best_words_are_chosen(
         missed += len(set(best.tolist()) - set(chosen.words[row].tolist()))
         assert len(set(chosen.words[row].tolist())) == COUNT
         wrong.append(np.abs(chosen.values[row] - values[chosen.words[row]]))
-    assert np.median(wrong) < 2  # natural logarithms, as offsets are
+    # In natural logarithms, as offsets are. Seven bits are coarse where two dimensions have 2,500
+    # words: 1.7 at most of these cases, and 4 % of the words.
+    assert np.median(wrong) < 2
     assert missed <= 0.05 * len(queries) * (COUNT // 2)
 
 

@@ -73,7 +73,7 @@ class Pairs(NamedTuple):
     released: Ids
 
     def first(self, words: int) -> Pairs:
-        """The first texts, until they hold so many words."""
+        """The first texts that together hold this many words."""
         ends = np.cumsum([len(text) for text in self.originals])
         count = min(len(ends), int(np.searchsorted(ends, words)) + 1)
         return Pairs(self.originals[:count], self.released[: ends[count - 1]])
