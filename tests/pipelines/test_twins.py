@@ -397,7 +397,10 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
 def _cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large corpora have more splits than workers, and are released as several files."""
     corpora.divide(monkeypatch, 150)
-    monkeypatch.setattr(shards, "DOCUMENTS_PER_FILE", 16)
+    number_of_files = shards._number_of_files
+    monkeypatch.setattr(
+        shards, "_number_of_files", lambda rows, asked, _: number_of_files(rows, asked, 16)
+    )
 
 
 def test_the_table_holds_enough_pairs() -> None:
