@@ -11,7 +11,7 @@ from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.options import require
 from dxbeam.commands.preview_files import check_outside_releases
 from dxbeam.corpus.files import matching_files, text_bytes
-from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.formats import BIGQUERY, CorpusFormat
 from dxbeam.corpus.parsing.column_types import parse_columns, parse_types
 from dxbeam.corpus.reading import check_readable
 from dxbeam.corpus.settings import TableSettings
@@ -20,6 +20,7 @@ from dxbeam.release import places
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.storage.bigquery.tables import is_table
 from dxbeam.transforms.reading.sources import ReadDocuments
 
 
@@ -64,6 +65,7 @@ def corpus_format(
     keep_fields: tuple[str, ...] = (),
     group_by: str | None = None,
     epsilon_by: str | None = None,
+    pattern: str | None = None,
 ) -> CorpusFormat:
     """How the corpus is read.
 
@@ -72,9 +74,12 @@ def corpus_format(
       keep_fields: further fields that are read.
       group_by: a further field that is read.
       epsilon_by: the public field that decides which epsilon a document has, or None.
+      pattern: its files, or its table; by default those of ``input``.
     """
+    named = (flags.input if pattern is None else pattern) or ""
+    usual = flags.input_format == "jsonl"
     return CorpusFormat(
-        flags.input_format,
+        BIGQUERY if usual and is_table(named) else flags.input_format,
         flags.text_field,
         flags.id_field,
         keep_fields,
@@ -103,7 +108,7 @@ def read_corpus(
     """
     return ReadDocuments(
         flags.input if pattern is None else pattern,
-        corpus_format(flags, keep_fields, group_by),
+        corpus_format(flags, keep_fields, group_by, pattern=pattern),
         allow_unreadable=flags.allow_unreadable_files,
     )
 
@@ -143,7 +148,7 @@ def check_corpus(
       CorpusError: no files, or a file that is not of the format.
     """
     files = matching_files(pattern)
-    read_as = corpus_format(flags, keep_fields, group_by)
+    read_as = corpus_format(flags, keep_fields, group_by, pattern=pattern)
     check_readable(files, read_as, allow_unreadable=flags.allow_unreadable_files)
     return text_bytes(files)
 

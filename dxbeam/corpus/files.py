@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from dxbeam import storage
 from dxbeam.errors import CorpusError
+from dxbeam.storage.bigquery import tables
 
 DAMAGE = (OSError, EOFError, zlib.error, pa.ArrowException)
 """What is raised by reading a file that is missing, cut off, damaged or not readable."""
@@ -24,7 +25,10 @@ _BUFFER = 1 << 18
 
 
 class CorpusFile(NamedTuple):
-    """One file of a corpus: its path, its path below the corpus, its size in bytes."""
+    """One file of a corpus: its path, its path below the corpus, its size in bytes.
+
+    A table of BigQuery is one, too.
+    """
 
     path: str
     name: str
@@ -35,11 +39,13 @@ def matching_files(pattern: str) -> list[CorpusFile]:
     """The files of a corpus, in order of path.
 
     Args:
-      pattern: a glob, local or gs://.
+      pattern: a glob, local, gs:// or s3://; or a table of BigQuery.
 
     Raises:
       CorpusError: nothing matches, or all that matches is empty.
     """
+    if tables.is_table(pattern):
+        return [_table(pattern)]
     place = storage.without_file_scheme(pattern)
     if storage.is_local(place) and not place.endswith("/") and Path(place).is_dir():
         raise CorpusError(
@@ -52,6 +58,14 @@ def matching_files(pattern: str) -> list[CorpusFile]:
     if not any(file.size for file in files):
         raise CorpusError(f"`input` {pattern}: the corpus is empty ({len(files)} files of 0 bytes)")
     return files
+
+
+def _table(place: str) -> CorpusFile:
+    table = tables.table_of("input", place)
+    described = tables.described(table)
+    if not (described.num_rows or described.streaming_buffer or described.num_rows is None):
+        raise CorpusError(f"`input` {place}: the table is empty")
+    return CorpusFile(place, table.name, max(1, int(described.num_bytes or 0)))
 
 
 def _what_to_do(pattern: str) -> str:

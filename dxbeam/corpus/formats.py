@@ -14,7 +14,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from dxbeam.corpus import jsonl, parquet, plain_text
+from dxbeam.corpus import bigquery, jsonl, parquet, plain_text
 from dxbeam.corpus.delimited import CSV, TSV
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import CorpusFile
@@ -99,7 +99,11 @@ FORMATS: dict[str, Format] = {
     "tsv": TSV,
     "text": plain_text,
 }
-"""Every format, by the name that --input_format and --output_format give it."""
+"""Every format of files, by the name that --input_format and --output_format give it."""
+
+BIGQUERY = "bigquery"
+SOURCES: dict[str, Format] = {**FORMATS, BIGQUERY: bigquery}
+"""Every format that can be read, by the name that --input_format gives it."""
 
 
 @dataclass(frozen=True)
@@ -111,9 +115,9 @@ class CorpusFormat(ReadSettings):
     """
 
     def __post_init__(self) -> None:
-        if self.name not in FORMATS:
+        if self.name not in SOURCES:
             raise ConfigurationError(
-                f"`input_format` is one of {', '.join(FORMATS)}, not {self.name!r}"
+                f"`input_format` is one of {', '.join(SOURCES)}, not {self.name!r}"
             )
         if self.document_per not in UNITS:
             raise ConfigurationError(
@@ -183,4 +187,4 @@ class CorpusFormat(ReadSettings):
     @property
     def format(self) -> Format:
         """The module that reads such files."""
-        return FORMATS[self.name]
+        return SOURCES[self.name]

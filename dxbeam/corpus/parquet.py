@@ -1,7 +1,6 @@
 """Parquet: one row per document; a row group is what one worker reads.
 
-Kept fields keep the types of their columns: dates and timestamps travel as ISO 8601 and become
-dates and timestamps again.
+Kept fields keep the types of their columns, see ``parsing.arrow_columns``.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dxbeam import storage
@@ -22,6 +20,13 @@ from dxbeam.corpus.files import (
     check_first_readable,
     damage_as_corpus_error,
     matching_files,
+)
+from dxbeam.corpus.parsing.arrow_columns import (
+    KEPT,
+    can_be_kept,
+    is_string,
+    rows_of,
+    travels_as_text,
 )
 from dxbeam.corpus.parsing.records import document_of, id_of
 from dxbeam.corpus.settings import ReadSettings
@@ -120,12 +125,7 @@ def _rows(split: Split, columns: set[str]) -> Iterator[tuple[int, dict[str, Any]
     """Number and values of each row of a row group; None where a string is not valid UTF-8."""
     number = split.first_record
     for batch in _batches(split, columns):
-        for index in range(batch.num_rows):
-            row: dict[str, Any] | None
-            try:
-                row = {name: batch[name][index].as_py() for name in batch.schema.names}
-            except UnicodeDecodeError:
-                row = None
+        for row in rows_of(batch):
             yield number, row
             number += 1
 
@@ -134,18 +134,7 @@ def _batches(split: Split, columns: set[str]) -> Iterator[pa.RecordBatch]:
     """These columns of a row group, as far as the file has them, a few rows at a time."""
     with storage.open_read(split.path) as raw, pq.ParquetFile(raw, buffer_size=_BUFFER) as file:
         wanted = [name for name in file.schema_arrow.names if name in columns]
-        for batch in file.iter_batches(_ROWS_PER_BATCH, row_groups=[split.start], columns=wanted):
-            columns_as_json = [_as_json(column) for column in batch.columns]
-            # Without columns, a batch still knows how many rows there are.
-            yield pa.RecordBatch.from_arrays(columns_as_json, wanted) if wanted else batch
-
-
-def _as_json(column: pa.Array) -> pa.Array:
-    """Dates and timestamps of a column as ISO 8601, to the last digit; others as they are."""
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%S" + ("%z" if kind.tz else ""))
-    return column.cast(pa.string()) if pa.types.is_date(kind) else column
+        yield from file.iter_batches(_ROWS_PER_BATCH, row_groups=[split.start], columns=wanted)
 
 
 def wrong_schema(schema: pa.Schema, settings: ReadSettings) -> str | None:
@@ -157,30 +146,19 @@ def wrong_schema(schema: pa.Schema, settings: ReadSettings) -> str | None:
         if schema.names.count(column) > 1:
             return f"the Parquet file has several columns {column!r}"
     for column in settings.keep_fields:
-        if not _can_be_kept(schema.field(column).type):
+        if not can_be_kept(schema.field(column).type):
             return (
                 f"the Parquet column {column!r} holds {schema.field(column).type}, which cannot be "
-                "kept; strings, numbers, booleans, dates and timestamps can"
+                f"kept; {KEPT} can"
             )
     kind = schema.field(settings.text_field).type
     if settings.vector_dimensions:
         if not _is_numbers(kind):
             return f"the Parquet column {settings.text_field!r} holds {kind}, not lists of numbers"
         return None
-    if not _is_string(kind):
+    if not is_string(kind):
         return f"the Parquet column {settings.text_field!r} holds {kind}, not strings"
     return None
-
-
-def _can_be_kept(kind: pa.DataType) -> bool:
-    scalar = ("null", "boolean", "integer", "floating", "date", "timestamp")
-    return _is_string(kind) or any(getattr(pa.types, f"is_{name}")(kind) for name in scalar)
-
-
-def _is_string(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _is_numbers(kind: pa.DataType) -> bool:
@@ -300,7 +278,7 @@ class _ParquetOutput:
 def _column(field: pa.Field, values: list[Any]) -> pa.Array:
     """The Arrow column of values that were read from JSON."""
     try:
-        if pa.types.is_temporal(field.type):  # which JSON holds as ISO 8601
+        if travels_as_text(field.type):
             return pa.array(values, pa.string()).cast(field.type)
         if pa.types.is_integer(field.type) and not {*map(type, values)} <= {int, type(None)}:
             raise pa.ArrowInvalid("Arrow would cut decimals off")

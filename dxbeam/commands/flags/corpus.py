@@ -7,7 +7,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import size
 from dxbeam.commands.flags.flag import Flag, topic
-from dxbeam.corpus.formats import FORMATS
+from dxbeam.corpus.formats import SOURCES
 from dxbeam.corpus.parsing.column_types import TYPES
 
 QUOTES = ("double", "none")
@@ -19,12 +19,12 @@ QUOTES = ("double", "none")
         "input",
         "GLOB",
         "corpus files, local or gs://; quote a pattern such as 'corpus/*.jsonl'; .gz and "
-        ".zst files are decompressed",
+        ".zst files are decompressed; or a table of BigQuery, bq://PROJECT.DATASET.TABLE",
     ),
     Flag(
         "input_format",
         "FORMAT",
-        f"{', '.join(FORMATS)} (default jsonl)",
+        f"{', '.join(SOURCES)} (default jsonl; bigquery where a table is read)",
         default="jsonl",
     ),
     Flag(

@@ -32,6 +32,7 @@ from dxbeam.release import claim
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.vocabulary.words import Vocabulary
+from dxbeam.storage.bigquery.tables import is_table
 from dxbeam.text import tokenization
 from dxbeam.transforms.reading.count_ngrams import (
     HELD_OUT,
@@ -60,6 +61,11 @@ def check(options: PipelineOptions) -> VocabularyHandle:
         raise ConfigurationError(
             "a language model is made of --input, public text, or of --arpa, a published model; "
             "give one of them"
+        )
+    if is_table(shared.input or ""):
+        raise ConfigurationError(
+            f"--input {shared.input}: a language model names the files that it was made of by their "
+            "digests, and a table has none; export it to Parquet first"
         )
     for name in ("held_out", "unseen_mass"):
         if not 0 <= getattr(flags, name) < 1:
