@@ -42,6 +42,15 @@ _LANGUAGE = 2 * len(_SHARES) + BLEU_COUNTS + CHRF_COUNTS
 _COUNTS = _LANGUAGE + 2 * len(_OF_LANGUAGE)
 
 
+def replicate_weights(seed: int) -> npt.NDArray[np.int64]:
+    """How often each replicate of the bootstrap counts a document: int64 [REPLICATES].
+
+    Args:
+      seed: the document's own, the same wherever it is counted.
+    """
+    return np.random.default_rng(seed).poisson(1.0, REPLICATES)
+
+
 class Original(Protocol):
     """A document before.
 
@@ -136,7 +145,7 @@ class DocumentScorer:
         self._reference = Reference(self._cased_line(document.original))
         self._begins = language_scores.sentence_begins(split(document.original)[0])
         self._placed = word_movers.placed(vocabulary, self._ids) if vocabulary else None
-        self._weights = np.random.default_rng(seed).poisson(1.0, REPLICATES)
+        self._weights = replicate_weights(seed)
 
     def scores(self, released: Released) -> DocumentScores:
         """Of the document and one release of it."""

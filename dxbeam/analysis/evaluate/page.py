@@ -10,8 +10,9 @@ import pyarrow as pa
 from apache_beam import pvalue
 
 from dxbeam import storage
+from dxbeam.analysis.corpora.gain import gains
 from dxbeam.analysis.evaluate.classification import Classified
-from dxbeam.analysis.evaluate.document_scores import Sums, scores_of
+from dxbeam.analysis.evaluate.document_scores import Score, Sums, scores_of
 from dxbeam.analysis.evaluate.figures import columns, figures, found_by_release, without_release
 from dxbeam.analysis.evaluate.headings import Heading, ReleaseHeading
 from dxbeam.analysis.evaluate.transform import Over, every_document
@@ -40,10 +41,12 @@ COLUMNS = pa.schema(
         ("high", pa.float64()),
         ("n", pa.int64()),
         ("interval", pa.string()),
+        ("training_documents", pa.int64()),
     ]
 )
 """Of scores.parquet. ``release`` is null for what is reported of originals only, ``group`` for all
-documents; ``model``, ``trained_on`` and ``tested_on`` are of classifiers."""
+documents; ``model``, ``trained_on`` and ``tested_on`` are of classifiers, ``training_documents`` of
+learning curves."""
 
 FROM_RAW_TEXT = (
     "Computed from the original text: these figures are not covered by the guarantee of the "
@@ -75,6 +78,7 @@ class WriteEvaluation(beam.PTransform):
       heading: what is known before.
       sums: PCollection[tuple[Over, Sums]].
       classified: PCollection[tuple[int | None, Classified]], by the number of the release.
+      of_corpora: PCollection[tuple[int, Score]], of whole releases, likewise.
       same_corpus: PCollection[tuple[int, bool]], whether the corpus has the digest that the release
         recorded, by the number of the release, as far as that was looked at.
       attacks: PCollection[tuple[int, Attack]], by the number of the release.
@@ -86,6 +90,7 @@ class WriteEvaluation(beam.PTransform):
         heading: Heading,
         sums: pvalue.PCollection,
         classified: pvalue.PCollection,
+        of_corpora: pvalue.PCollection,
         same_corpus: pvalue.PCollection,
         attacks: pvalue.PCollection,
     ):
@@ -95,6 +100,7 @@ class WriteEvaluation(beam.PTransform):
             heading,
             pvalue.AsIter(sums),
             pvalue.AsIter(classified),
+            pvalue.AsIter(of_corpora),
             pvalue.AsDict(same_corpus),
             pvalue.AsIter(attacks),
         )
@@ -110,6 +116,7 @@ def _write(
     heading: Heading,
     sums: Iterable[tuple[Over, Sums]],
     classified: Iterable[tuple[int | None, Classified]],
+    of_corpora: Iterable[tuple[int, Score]],
     same_corpus: Mapping[int, bool],
     attacks: Iterable[tuple[int, Attack]],
 ) -> str:
@@ -121,7 +128,7 @@ def _write(
             path = storage.join(output, PROBLEM)
             storage.create_once(path, problem.encode())
             return path
-    rows = score_rows(heading, by_what, classified)
+    rows = score_rows(heading, by_what, classified, of_corpora)
     write_table(storage.join(output, SCORES), rows, COLUMNS)
     attacked = attack_rows([release.place for release in heading.releases], attacks)
     write_attacks(output, attacked)
@@ -165,17 +172,23 @@ def score_rows(
     heading: Heading,
     sums: Mapping[Over, Sums],
     classified: Iterable[tuple[int | None, Classified]],
+    of_corpora: Iterable[tuple[int, Score]],
 ) -> list[Row]:
     """The rows of scores.parquet.
 
-    First classifiers of originals only; then of each release all documents, classifiers, and
-    groups in alphabetical order.
+    First classifiers of originals only; then of each release all documents, its corpus as a whole,
+    classifiers, and groups in alphabetical order.
     """
-    of: dict[int | None, list[Row]] = {}
+    whole: dict[int, list[Row]] = {}
+    for release_number, each in of_corpora:
+        whole.setdefault(release_number, []).append(Score(*each)._asdict())
+    learnt: dict[int | None, list[Classified]] = {}
     for number, score in classified:
-        of.setdefault(number, []).append(score._asdict())
+        learnt.setdefault(number, []).append(Classified(*score))
+    of = {number: [score._asdict() for score in learnt[number]] for number in learnt}
     for scores in of.values():
-        scores.sort(key=lambda row: row["metric"].startswith("attack"))  # whichever came first
+        scores.sort(key=_in_order)
+    alone = learnt.get(None, [])
     rows = of.get(None, [])
     for number, release in enumerate(heading.releases):
         for over in sorted(over for over in sums if over[0] == number):
@@ -186,9 +199,16 @@ def score_rows(
             ]
             added = [{"group": name if is_group else None, **row} for row in added]
             if not is_group:
+                added += sorted(whole.get(number, []), key=lambda row: EXPLAINED_IN[row["metric"]])
                 added += of.get(number, [])
+                added += [gain._asdict() for gain in gains(alone, learnt.get(number, []))]
             rows += [{"release": release.place, **row} for row in added]
     return [{name: row.get(name) for name in COLUMNS.names} for row in rows]
+
+
+def _in_order(row: Row) -> tuple[bool, int]:
+    """The task before attacks, and learning curves last; whichever came first otherwise."""
+    return row["metric"].startswith("attack"), row["training_documents"] or 0
 
 
 def page(
@@ -242,15 +262,17 @@ def _part(
     for row in of_release:
         if row["group"] is not None:
             of_groups.setdefault(row["group"], {})[row["metric"]] = row
-    alone = [row for row in rows if row["release"] is None]
     whole = [row for row in of_release if row["group"] is None]
+    learnt = [row for row in rows if row["release"] is None]
+    learnt += [row for row in whole if row["model"] is not None]
     return {
         "release": release,
         "every": every,
         "only_original": unpaired.only_original[number],
         "only_released": unpaired.only_released[number],
         "scores": [row for row in whole if row["model"] is None],
-        "classifiers": alone + [row for row in whole if row["model"] is not None],
+        "classifiers": [row for row in learnt if row["training_documents"] is None],
+        "curve": [row for row in learnt if row["training_documents"] is not None],
         "groups": of_groups,
     }
 
@@ -271,5 +293,19 @@ EXPLAINED = {
     "embedding_similarity": "cosine of the mean word vectors, mean over documents",
     "wmd": "Word Mover's Distance, mean over documents, in units of the embedding",
     "wmd_relaxed": "a lower bound of it, for documents of every length",
+    "count_distance": "total variation between the shares of words, 0 to 1",
+    "count_correlation": "rank correlation of the counts of the originals' 1,000 commonest words",
+    "pair_correlation": "correlation of the mutual information of their 2,000 commonest pairs",
+    "topic_agreement": "adjusted Rand index of documents by 10 topics of either side",
+    "distinct_1": "different words among each 1,000 in a row, of the release",
+    "distinct_1_original": "the same of the originals",
+    "distinct_2": "different pairs of words in a row, likewise",
+    "distinct_2_original": "the same of the originals",
+    "distinct_3": "different triples of words in a row, likewise",
+    "distinct_3_original": "the same of the originals",
+    "words_per_document": "words a document, of the release",
+    "words_per_document_original": "the same of the originals",
 }
-"""What the metrics are, for a reader of the page."""
+"""What the metrics are, for a reader of the page; scores of whole corpora come in this order."""
+
+EXPLAINED_IN = {metric: place for place, metric in enumerate(EXPLAINED)}
