@@ -40,7 +40,7 @@ MAY_SEED = {
     ("analysis.measure.word_sample", "sample_by_frequency"),
     ("analysis.theory.noise_shape", "draw"),
     ("analysis.theory.one_dimension", "drawn_shares"),
-    ("analysis.evaluate.document_scores", "replicate_weights"),
+    ("analysis.theory.bootstrap", "replicate_weights"),
 }
 """Measurements, which release nothing."""
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dxbeam.analysis.evaluate.document_scores import BOOTSTRAP, Score, replicate_weights
+from dxbeam.analysis.evaluate.document_scores import BOOTSTRAP, Score
+from dxbeam.analysis.theory.bootstrap import replicate_weights
 from dxbeam.space.search.neighbors import Floats, Ids
 
 REPLICATES = 200

@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from dxbeam.analysis.evaluate.class_scores import accuracy, auc, macro_f1
 from dxbeam.analysis.evaluate.cross_validation import PARTS, Model, Predictions, predict, train
-from dxbeam.analysis.evaluate.document_scores import BOOTSTRAP, REPLICATES, replicate_weights
+from dxbeam.analysis.evaluate.document_scores import BOOTSTRAP
 from dxbeam.analysis.evaluate.text_features import Features
+from dxbeam.analysis.theory.bootstrap import REPLICATES, replicate_weights
 from dxbeam.errors import CorpusError
 
 LEAST_DOCUMENTS = 20

@@ -20,12 +20,11 @@ import numpy.typing as npt
 from dxbeam.analysis.evaluate import language_scores, text_scores, word_movers
 from dxbeam.analysis.evaluate.text_scores import BLEU_COUNTS, CHRF_COUNTS, Counts, Reference
 from dxbeam.analysis.evaluate.word_movers import Ids
+from dxbeam.analysis.theory.bootstrap import REPLICATES, replicate_weights
 from dxbeam.analysis.theory.intervals import independent_mean_interval
 from dxbeam.language.model import LanguageModel
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.tokenization import split
-
-REPLICATES = 500
 
 BOOTSTRAP, STUDENT = "bootstrap over documents", "Student's t over documents"
 
@@ -40,15 +39,6 @@ _LANGUAGE = 2 * len(_SHARES) + BLEU_COUNTS + CHRF_COUNTS
 """Where its counts begin."""
 
 _COUNTS = _LANGUAGE + 2 * len(_OF_LANGUAGE)
-
-
-def replicate_weights(seed: int) -> npt.NDArray[np.int64]:
-    """How often each replicate of the bootstrap counts a document: int64 [REPLICATES].
-
-    Args:
-      seed: the document's own, the same wherever it is counted.
-    """
-    return np.random.default_rng(seed).poisson(1.0, REPLICATES)
 
 
 class Original(Protocol):
