@@ -35,8 +35,8 @@ from dxbeam.commands.flags.arguments import (
 from dxbeam.commands.flags.registry import TOPICS, Command, declared
 from dxbeam.commands.flags.run import LARGE_CORPUS, ProcessOptions
 from dxbeam.commands.run_options import RunOptions
+from dxbeam.corpus.formats import table_kind
 from dxbeam.errors import ConfigurationError
-from dxbeam.storage.bigquery.tables import is_table
 
 __all__ = [
     "LARGE_CORPUS",
@@ -143,10 +143,10 @@ def cores() -> int:
 def _refuse_unknown_places(flags: list[GivenFlag], known: KnownFlags) -> None:
     """Refuses paths that no file system takes, such as s3:// where its package is missing."""
     for flag in flags:
-        place, metavar = flag.value or "", known[flag.name].metavar
-        if metavar not in _PLACES or "://" not in place or (metavar == "GLOB" and is_table(place)):
+        place = flag.value or ""
+        if known[flag.name].metavar == "GLOB" and table_kind(place):
             continue
-        if not storage.knows(place):
+        if known[flag.name].metavar in _PLACES and "://" in place and not storage.knows(place):
             raise ConfigurationError(
                 f"{flag.name}: there is no file system here for paths that begin so; use a "
                 "local path, gs:// or s3://, or install what apache-beam needs for it"

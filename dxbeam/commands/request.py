@@ -10,8 +10,8 @@ from dxbeam.commands.flags.output import LedgerOptions, OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.options import require
 from dxbeam.commands.preview_files import check_outside_releases
-from dxbeam.corpus.files import matching_files, text_bytes
-from dxbeam.corpus.formats import BIGQUERY, CorpusFormat
+from dxbeam.corpus.files import matching_files, pinned, text_bytes
+from dxbeam.corpus.formats import CorpusFormat, format_of
 from dxbeam.corpus.parsing.column_types import parse_columns, parse_types
 from dxbeam.corpus.reading import check_readable
 from dxbeam.corpus.settings import TableSettings
@@ -20,7 +20,6 @@ from dxbeam.release import places
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
-from dxbeam.storage.bigquery.tables import is_table
 from dxbeam.transforms.reading.sources import ReadDocuments
 
 
@@ -46,7 +45,7 @@ def release_request(
         ledger.ledger,
     )
     return ReleaseRequest(
-        corpus=flags.input,
+        corpus=pinned(flags.input),
         corpus_format=corpus_format,
         allow_unreadable_files=flags.allow_unreadable_files,
         output=output,
@@ -76,10 +75,8 @@ def corpus_format(
       epsilon_by: the public field that decides which epsilon a document has, or None.
       pattern: its files, or its table; by default those of ``input``.
     """
-    named = (flags.input if pattern is None else pattern) or ""
-    usual = flags.input_format == "jsonl"
     return CorpusFormat(
-        BIGQUERY if usual and is_table(named) else flags.input_format,
+        format_of(pattern or flags.input or "", flags.input_format),
         flags.text_field,
         flags.id_field,
         keep_fields,

@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from dxbeam.corpus import parquet
 from dxbeam.corpus.files import CorpusFile
-from dxbeam.corpus.parsing.arrow_columns import KEPT, rows_of
-from dxbeam.corpus.parsing.records import document_of, id_of
+from dxbeam.corpus.parsing import arrow_rows
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
 from dxbeam.documents import Document, Rejected, printable_id
@@ -92,19 +91,23 @@ def count_records(_split: Split, _settings: ReadSettings) -> int:
 
 def ids(split: Split, settings: ReadSettings) -> Iterator[str]:
     """The ids of all rows that have a usable one."""
-    for row in _rows(split):
-        if row is not None and row[settings.id_field] is not None:
-            name = id_of(row, "", settings)
-            if name is not None:
-                yield name
+    with_id = (pair for pair in _rows(split) if _has_id(pair[1], settings))
+    return arrow_rows.ids(with_id, split.name, settings)
 
 
 def records(split: Split, settings: ReadSettings) -> Iterator[tuple[str, Document | Rejected]]:
     """``TABLE:ID`` and document of each row."""
-    for row in _rows(split):
-        own_id = None if row is None else row[settings.id_field]
-        where = split.name if own_id is None else f"{split.name}:{printable_id(own_id)}"
-        yield where, _document(row, where, settings)
+    for _, row in _rows(split):
+        if row is None or not _has_id(row, settings):
+            reason = arrow_rows.INVALID if row is None else "the row has no id"
+            yield split.name, Rejected(split.name, reason)
+        else:
+            where = f"{split.name}:{printable_id(row[settings.id_field])}"
+            yield where, arrow_rows.document(row, where, settings)
+
+
+def _has_id(row: arrow_rows.Row, settings: ReadSettings) -> bool:
+    return row is not None and row[settings.id_field] is not None
 
 
 def kept_types(pattern: str, settings: ReadSettings) -> dict[str, pa.DataType]:
@@ -115,19 +118,6 @@ def kept_types(pattern: str, settings: ReadSettings) -> dict[str, pa.DataType]:
         for column in described.schema
         if column.name in settings.keep_fields and column.field_type in _TYPES
     }
-
-
-def _document(
-    row: dict[str, Any] | None, where: str, settings: ReadSettings
-) -> Document | Rejected:
-    if row is None:
-        return Rejected(where, "a string of the row is not valid UTF-8")
-    if row[settings.id_field] is None:
-        return Rejected(where, "the row has no id")
-    text = row[settings.text_field]
-    if isinstance(text, str) and len(text) > settings.largest_document:
-        return Rejected(where, f"the text is longer than {settings.largest_document:,} bytes")
-    return document_of(row, where, settings)
 
 
 def _table_of(file: CorpusFile) -> Table:
@@ -141,6 +131,11 @@ def _checked(table: Table, settings: ReadSettings) -> None:
         raise CorpusError(
             f"{table} is of kind {kind!r}, and only tables can be read as they are; write its rows "
             "to a table first: CREATE TABLE … AS SELECT"
+        )
+    if settings.text_field in (described.clustering_fields or ()):
+        raise CorpusError(
+            f"{table} is clustered by {settings.text_field!r}, the column that is sanitized, so "
+            "the order of its rows tells of the texts; read one that is clustered otherwise"
         )
     if described.require_partition_filter:
         raise CorpusError(
@@ -172,7 +167,8 @@ def _wrong_schema(schema: Sequence[Any], settings: ReadSettings) -> str | None:
             elif repeated or column.field_type != "STRING":
                 return f"the column {name!r} holds {_said(column)}, not strings"
         elif repeated or column.field_type not in _TYPES:
-            return f"the column {name!r} holds {_said(column)}, which cannot be kept; {KEPT} can"
+            holds = f"the column {name!r} holds {_said(column)}"
+            return f"{holds}, which cannot be kept; {arrow_rows.KEPT} can"
     return None
 
 
@@ -207,8 +203,12 @@ def _streams(table: Table, settings: ReadSettings, size: int) -> list[str]:
         return [str(stream.name) for stream in session.streams]
 
 
-def _rows(split: Split) -> Iterator[dict[str, Any] | None]:
-    """The values of each row of a stream; None where a string is not valid UTF-8."""
+def _rows(split: Split) -> Iterator[tuple[int, arrow_rows.Row]]:
+    return arrow_rows.numbered_rows(_batches(split), split.first_record)
+
+
+def _batches(split: Split) -> Iterator[pa.RecordBatch]:
+    """The rows of a stream."""
     table = tables.table_of("input", tables.SCHEME + split.name)
     with tables.refusals(table, CorpusError, {400: _ENDED, 404: _ENDED}):
         schema = None
@@ -216,4 +216,4 @@ def _rows(split: Split) -> Iterator[dict[str, Any] | None]:
             if schema is None:  # the first block has it
                 schema = pa.ipc.read_schema(pa.py_buffer(block.arrow_schema.serialized_schema))
             content = pa.py_buffer(block.arrow_record_batch.serialized_record_batch)
-            yield from rows_of(pa.ipc.read_record_batch(content, schema))
+            yield pa.ipc.read_record_batch(content, schema)

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import pyarrow as pa
 
 from dxbeam import storage
+from dxbeam.corpus.iceberg import address, snapshots
 from dxbeam.errors import CorpusError
 from dxbeam.storage.bigquery import tables
 
@@ -27,7 +28,8 @@ _BUFFER = 1 << 18
 class CorpusFile(NamedTuple):
     """One file of a corpus: its path, its path below the corpus, its size in bytes.
 
-    A table of BigQuery is one, too.
+    A table of BigQuery is one. A data file of a table of Iceberg is called as the table is, as its
+    path may hold values of columns.
     """
 
     path: str
@@ -39,11 +41,13 @@ def matching_files(pattern: str) -> list[CorpusFile]:
     """The files of a corpus, in order of path.
 
     Args:
-      pattern: a glob, local, gs:// or s3://; or a table of BigQuery.
+      pattern: a glob, local or gs://, or the address of a table.
 
     Raises:
       CorpusError: nothing matches, or all that matches is empty.
     """
+    if address.is_table(pattern):
+        return _data_files(pattern)
     if tables.is_table(pattern):
         return [_table(pattern)]
     place = storage.without_file_scheme(pattern)
@@ -60,12 +64,34 @@ def matching_files(pattern: str) -> list[CorpusFile]:
     return files
 
 
+def _data_files(place: str) -> list[CorpusFile]:
+    """The data files of one snapshot of a table."""
+    snapshot = snapshots.open_snapshot(place)
+    at = snapshot.address
+    return [
+        CorpusFile(str(at._replace(file=number)), at.table, int(task.file.file_size_in_bytes))
+        for number, task in enumerate(snapshot.tasks)
+    ]
+
+
 def _table(place: str) -> CorpusFile:
+    """A table of BigQuery, whose snapshot is taken when a run begins to read it."""
     table = tables.table_of("input", place)
     described = tables.described(table)
     if not (described.num_rows or described.streaming_buffer or described.num_rows is None):
         raise CorpusError(f"`input` {place}: the table is empty")
     return CorpusFile(place, table.name, max(1, int(described.num_bytes or 0)))
+
+
+def pinned(pattern: str) -> str:
+    """A glob as it is; of a table of Iceberg the address with its snapshot, which stays what it is.
+
+    Raises:
+      CorpusError: there is no such table.
+    """
+    if not address.is_table(pattern):
+        return pattern
+    return str(snapshots.open_snapshot(pattern).address)
 
 
 def _what_to_do(pattern: str) -> str:

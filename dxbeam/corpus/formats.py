@@ -18,6 +18,7 @@ from dxbeam.corpus import bigquery, jsonl, parquet, plain_text
 from dxbeam.corpus.delimited import CSV, TSV
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import CorpusFile
+from dxbeam.corpus.iceberg import address, table
 from dxbeam.corpus.parsing.column_types import TYPES
 from dxbeam.corpus.parsing.csv_rows import Dialect
 from dxbeam.corpus.parsing.text_encodings import UTF_8, check_encoding
@@ -25,6 +26,7 @@ from dxbeam.corpus.settings import UNITS, ReadSettings, TableSettings
 from dxbeam.corpus.splits import Split
 from dxbeam.documents import Document, Rejected, check_fields
 from dxbeam.errors import ConfigurationError
+from dxbeam.storage.bigquery import tables
 
 
 class Format(Protocol):
@@ -92,6 +94,8 @@ class Format(Protocol):
         """
 
 
+DEFAULT_FORMAT = "jsonl"
+
 FORMATS: dict[str, Format] = {
     "jsonl": jsonl,
     "parquet": parquet,
@@ -99,11 +103,38 @@ FORMATS: dict[str, Format] = {
     "tsv": TSV,
     "text": plain_text,
 }
-"""Every format of files, by the name that --input_format and --output_format give it."""
+"""Every format, by the name that --input_format and --output_format give it."""
 
-BIGQUERY = "bigquery"
-SOURCES: dict[str, Format] = {**FORMATS, BIGQUERY: bigquery}
-"""Every format that can be read, by the name that --input_format gives it."""
+ICEBERG, BIGQUERY = "iceberg", "bigquery"
+
+TABLES: dict[str, Format] = {ICEBERG: table, BIGQUERY: bigquery}
+"""What is read as a format is, and is no file: the address of the corpus says so."""
+
+_TABLES_WRITTEN_AS = "parquet"
+
+
+def table_kind(place: str) -> str | None:
+    """Which of ``TABLES`` a place names; None for files."""
+    if tables.is_table(place):
+        return BIGQUERY
+    return ICEBERG if address.is_table(place) else None
+
+
+def format_of(place: str, input_format: str) -> str:
+    """How a corpus is read: as ``input_format`` says, and a table as what its address says.
+
+    Raises:
+      ConfigurationError: another format is named for a table.
+    """
+    kind = table_kind(place)
+    if kind is None:
+        return input_format
+    if input_format not in (DEFAULT_FORMAT, kind):
+        raise ConfigurationError(
+            f"`input_format` {input_format} is of files, and `input` {place} is a table; leave it "
+            "out"
+        )
+    return kind
 
 
 @dataclass(frozen=True)
@@ -115,9 +146,9 @@ class CorpusFormat(ReadSettings):
     """
 
     def __post_init__(self) -> None:
-        if self.name not in SOURCES:
+        if self.name not in (*FORMATS, *TABLES):
             raise ConfigurationError(
-                f"`input_format` is one of {', '.join(SOURCES)}, not {self.name!r}"
+                f"`input_format` is one of {', '.join(FORMATS)}, not {self.name!r}"
             )
         if self.document_per not in UNITS:
             raise ConfigurationError(
@@ -187,4 +218,11 @@ class CorpusFormat(ReadSettings):
     @property
     def format(self) -> Format:
         """The module that reads such files."""
-        return SOURCES[self.name]
+        return FORMATS[self.name] if self.name in FORMATS else TABLES[self.name]
+
+    @property
+    def written_as(self) -> str:
+        """The format of a release for which none is named."""
+        if self.name in TABLES:
+            return _TABLES_WRITTEN_AS
+        return DEFAULT_FORMAT if self.document_per == "file" else self.name

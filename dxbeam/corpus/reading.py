@@ -23,7 +23,7 @@ from dxbeam.corpus.files import (
     damage_as_corpus_error,
     without_compression_suffix,
 )
-from dxbeam.corpus.formats import BIGQUERY, FORMATS, CorpusFormat
+from dxbeam.corpus.formats import FORMATS, TABLES, CorpusFormat, table_kind
 from dxbeam.corpus.splits import Split
 from dxbeam.documents import (
     REPEATED_ID,
@@ -33,7 +33,6 @@ from dxbeam.documents import (
     document_problem,
 )
 from dxbeam.errors import CorpusError, RunError
-from dxbeam.storage.bigquery.tables import is_table
 
 _FILES_NAMED = 5  # of those that cannot be read, in a sentence
 
@@ -72,9 +71,9 @@ def check_readable(
 
 def _why_not_read_so(path: str, corpus: CorpusFormat) -> str | None:
     """What of a name says that it is not of the format that it is to be read as."""
-    if is_table(path) != (corpus.name == BIGQUERY):
-        kind = "a table" if is_table(path) else "no table"
-        return f"this is {kind} of BigQuery, and `input_format` is {corpus.name}; leave it out"
+    if table_kind(path) != (corpus.name if corpus.name in TABLES else None):
+        kind = "a table" if table_kind(path) else "no table"
+        return f"this is {kind}, and `input_format` is {corpus.name}; leave it out"
     if corpus.format.HAS_FIELDS:
         return None
     plain = without_compression_suffix(path).lower()

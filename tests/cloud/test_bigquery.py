@@ -129,6 +129,7 @@ def _refusing(bigquery: Any) -> None:
     bigquery.put("view", TEXT, row, kind="VIEW")
     bigquery.put("fresh", TEXT, row, kind="MATERIALIZED_VIEW")
     bigquery.put("cut", TEXT, row, facts={"requirePartitionFilter": True})
+    bigquery.put("sorted", TEXT, row, facts={"clustering": {"fields": ["text"]}})
     bigquery.put("empty", TEXT, [])
     bigquery.put("listed", listed, [{"id": "a", "text": [SECRET]}])
     bigquery.put("anonymous", TEXT[1:], [{"text": SECRET}])
@@ -142,6 +143,7 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
     "a view": ({"input": f"bq://{PROJECT}.{DATASET}.view"}, "only tables can be read"),
     "a materialized view": ({"input": f"bq://{PROJECT}.{DATASET}.fresh"}, "'materialized view'"),
     "a filter that is needed": ({"input": f"bq://{PROJECT}.{DATASET}.cut"}, "its partitions"),
+    "an order by texts": ({"input": f"bq://{PROJECT}.{DATASET}.sorted"}, "clustered by 'text'"),
     "an empty table": ({"input": f"bq://{PROJECT}.{DATASET}.empty"}, "the table is empty"),
     "texts in lists": ({"input": f"bq://{PROJECT}.{DATASET}.listed"}, "repeated STRING"),
     "no ids": ({"input": f"bq://{PROJECT}.{DATASET}.anonymous"}, "a column of ids"),
@@ -156,8 +158,11 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
     "a glob": ({"input": f"bq://{PROJECT}.{DATASET}.g*"}, "names no table"),
     "a quoted name": ({"input": f"bq://`{PROJECT}.{DATASET}.good`"}, "names no table"),
     "the older form of a name": ({"input": f"bq://{PROJECT}:{DATASET}.good"}, "names no table"),
-    "a format of files": ({"input_format": "csv"}, "a table of BigQuery"),
-    "a file as a table": ({"input": __file__, "input_format": "bigquery"}, "no table of BigQuery"),
+    "a format of files": (
+        {"input_format": "csv"},
+        "is a table; leave it out",
+    ),
+    "a file as a table": ({"input": __file__, "input_format": "bigquery"}, "this is no table"),
     "an encoding": ({"encoding": "latin-1"}, "is for files of text"),
     "a release of tables": ({"output_format": "bigquery"}, "--output_format"),
     "a release to a table": ({"output": GOOD}, "no file system here"),

@@ -7,7 +7,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from dxbeam.commands.flags import flag
 from dxbeam.commands.flags.arguments import size
 from dxbeam.commands.flags.flag import Flag, topic
-from dxbeam.corpus.formats import SOURCES
+from dxbeam.corpus.formats import FORMATS
 from dxbeam.corpus.parsing.column_types import TYPES
 
 QUOTES = ("double", "none")
@@ -18,13 +18,14 @@ QUOTES = ("double", "none")
     Flag(
         "input",
         "GLOB",
-        "corpus files, local or gs://; quote a pattern such as 'corpus/*.jsonl'; .gz and "
-        ".zst files are decompressed; or a table of BigQuery, bq://PROJECT.DATASET.TABLE",
+        "corpus files, local, gs:// or s3://; quote a pattern such as 'corpus/*.jsonl'; .gz and "
+        ".zst files are decompressed. iceberg://CATALOG/NAMESPACE.TABLE is a table of Iceberg, "
+        "bq://PROJECT.DATASET.TABLE one of BigQuery",
     ),
     Flag(
         "input_format",
         "FORMAT",
-        f"{', '.join(SOURCES)} (default jsonl; bigquery where a table is read)",
+        f"{', '.join(FORMATS)} (default jsonl)",
         default="jsonl",
     ),
     Flag(

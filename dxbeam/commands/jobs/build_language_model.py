@@ -14,6 +14,7 @@ from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.options import require
 from dxbeam.commands.request import check_corpus
 from dxbeam.corpus.files import matching_files
+from dxbeam.corpus.formats import table_kind
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.arpa import read_arpa
 from dxbeam.language.arpa_file import check_header
@@ -32,7 +33,6 @@ from dxbeam.release import claim
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.vocabulary.words import Vocabulary
-from dxbeam.storage.bigquery.tables import is_table
 from dxbeam.text import tokenization
 from dxbeam.transforms.reading.count_ngrams import (
     HELD_OUT,
@@ -62,10 +62,10 @@ def check(options: PipelineOptions) -> VocabularyHandle:
             "a language model is made of --input, public text, or of --arpa, a published model; "
             "give one of them"
         )
-    if is_table(shared.input or ""):
+    if table_kind(shared.input or ""):
         raise ConfigurationError(
-            f"--input {shared.input}: a language model names the files that it was made of by their "
-            "digests, and a table has none; export it to Parquet first"
+            f"--input {shared.input}: a language model names the files that it was made of by "
+            "their digests, and a table has none; export it to Parquet first"
         )
     for name in ("held_out", "unseen_mass"):
         if not 0 <= getattr(flags, name) < 1:

@@ -16,7 +16,6 @@ from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.options import require
 from dxbeam.commands.request import corpus_format, release_request
 from dxbeam.corpus.files import CorpusFile
-from dxbeam.corpus.formats import BIGQUERY, CorpusFormat
 from dxbeam.corpus.reading import describe_left_out
 from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError, DxbeamError
@@ -145,17 +144,11 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
     repair = _repair(flags)
     levels = settings.epsilon_by.field if settings.epsilon_by else None
     read_as = corpus_format(flags, field_names(flags.keep_fields), flags.group_by, levels)
-    request = release_request(options, read_as, _output_format(flags, read_as))
+    request = release_request(options, read_as, flags.output_format or read_as.written_as)
     vocabulary = artifact.handle(flags.vocabulary)
     model = language_model_handle(flags.language_model) if flags.language_model else None
     settings = with_language_model(settings, model, vocabulary)
     return SanitizeJob(options, request, settings, repair, vocabulary, model)
-
-
-def _output_format(flags: SanitizeOptions, read_as: CorpusFormat) -> str:
-    """How files of the release are written: as asked for, or as the corpus is."""
-    usual = "parquet" if read_as.name == BIGQUERY else read_as.name
-    return flags.output_format or ("jsonl" if read_as.document_per == "file" else usual)
 
 
 def _repair(options: SanitizeOptions) -> Repair | None:
