@@ -37,6 +37,7 @@ from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam.commands import launch
 from dxbeam.commands.flags.registry import SANITIZE, SanitizeOptions
+from dxbeam.commands.jobs.output_table import publish
 from dxbeam.commands.jobs.sanitize import SanitizeJob, planned, read_options, said
 from dxbeam.commands.options import parse
 from dxbeam.commands.request import read_released
@@ -142,6 +143,7 @@ def sanitize(argv: Sequence[str]) -> None:
             pipeline = build(job, run.name, required_digest, context)
         launch.run(pipeline)
     print(said(job, files, run, time.monotonic() - started, remarked))
+    publish(job.table, run)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,19 @@ class ShardOptions(PipelineOptions):
 
 
 @topic(
+    flag.OUTPUT,
+    Flag(
+        "output_table",
+        "TABLE",
+        "make a table of BigQuery, bq://PROJECT.DATASET.TABLE, of the release below --output when "
+        "that is complete; it must not be there, and the release is in Parquet (default: none)",
+    ),
+)
+class TableOptions(PipelineOptions):
+    """The table that is made of a release."""
+
+
+@topic(
     flag.KEY,
     Flag(
         "key_uri",

@@ -13,6 +13,7 @@ from dxbeam.commands import launch
 from dxbeam.commands.console import counted
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
+from dxbeam.commands.jobs.output_table import check_table, output_format, table_asked_for
 from dxbeam.commands.options import require
 from dxbeam.commands.request import corpus_format, release_request
 from dxbeam.corpus.files import CorpusFile
@@ -38,6 +39,7 @@ from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
+from dxbeam.storage.bigquery.tables import Table
 from dxbeam.text.candidates import PROMPT as PROMPT_WITH_CANDIDATES
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import NEAREST
@@ -71,6 +73,7 @@ class SanitizeJob(NamedTuple):
       repair: the language model that rewrites sanitized text, or None.
       vocabulary: the vocabulary's handle.
       language_model: the handle of what a decoder or truecase reads, or None.
+      table: that is made of the release, or None.
     """
 
     options: PipelineOptions
@@ -79,6 +82,7 @@ class SanitizeJob(NamedTuple):
     repair: Repair | None
     vocabulary: VocabularyHandle
     language_model: LanguageModelHandle | None = None
+    table: Table | None = None
 
     def account(self, run: str) -> Account | None:
         """The run's account in the ledger; None where no ledger is named."""
@@ -92,6 +96,7 @@ class SanitizeJob(NamedTuple):
           DxbeamError: says what it is.
         """
         files = self.request.check()
+        check_table(self.table, self.request)
         if self.language_model:
             refuse_the_corpus(LANGUAGE_MODEL.read_manifest(self.language_model.uri), files)
         if self.repair:
@@ -144,11 +149,12 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
     repair = _repair(flags)
     levels = settings.epsilon_by.field if settings.epsilon_by else None
     read_as = corpus_format(flags, field_names(flags.keep_fields), flags.group_by, levels)
-    request = release_request(options, read_as, flags.output_format or read_as.written_as)
+    request = release_request(options, read_as, output_format(flags, read_as))
     vocabulary = artifact.handle(flags.vocabulary)
     model = language_model_handle(flags.language_model) if flags.language_model else None
     settings = with_language_model(settings, model, vocabulary)
-    return SanitizeJob(options, request, settings, repair, vocabulary, model)
+    table = table_asked_for(flags)
+    return SanitizeJob(options, request, settings, repair, vocabulary, model, table)
 
 
 def _repair(options: SanitizeOptions) -> Repair | None:
@@ -196,7 +202,8 @@ def planned(job: SanitizeJob, checked: CheckedJob, context: Sequence[Pair]) -> s
     forecast = plan.estimate(
         files, request.corpus_format, vocabulary, settings, launch.backend(job.options), model
     )
-    places = (request.output, request.metrics_output)
+    further = f", and from there to {job.table}" if job.table else ""
+    places = (request.output + further, request.metrics_output)
     described = (files, settings, vocabulary, context, forecast, *places)
     return plan.describe(*described, job.repair, request.corpus_format.keep_fields)
 
