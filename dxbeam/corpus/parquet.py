@@ -33,8 +33,6 @@ HAS_FIELDS = True
 TAKES: tuple[str, ...] = ()
 
 _MAGIC = b"PAR1"
-_ROWS_PER_BATCH = 64  # of reading, as texts may be long
-_ROW_GROUP = 8 << 20  # characters of a row group that is written
 _BUFFER = 1 << 18
 
 
@@ -85,30 +83,33 @@ def share_of_file(file: CorpusFile, _settings: ReadSettings, records: int) -> fl
 
 def count_records(split: Split, settings: ReadSettings) -> int:
     """Reads the needed columns of a row group, and counts its rows."""
-    return sum(batch.num_rows for batch in _batches(split, set(settings.needed_fields)))
+    return sum(batch.num_rows for batch in _batches(split, set(settings.needed_fields), settings))
 
 
 def ids(split: Split, settings: ReadSettings) -> Iterator[str]:
     """The ids of all rows, read without their texts."""
-    return arrow_rows.ids(_rows(split, {settings.id_field}), split.name, settings)
+    return arrow_rows.ids(_rows(split, {settings.id_field}, settings), split.name, settings)
 
 
 def records(split: Split, settings: ReadSettings) -> Iterator[tuple[str, Document | Rejected]]:
     """``FILE:NUMBER`` and document of each row."""
-    rows = _rows(split, {settings.id_field, *settings.needed_fields})
+    rows = _rows(split, {settings.id_field, *settings.needed_fields}, settings)
     return arrow_rows.documents(rows, split.name, settings)
 
 
-def _rows(split: Split, columns: set[str]) -> Iterator[tuple[int, arrow_rows.Row]]:
-    return arrow_rows.numbered_rows(_batches(split, columns), split.first_record)
+def _rows(
+    split: Split, columns: set[str], settings: ReadSettings
+) -> Iterator[tuple[int, arrow_rows.Row]]:
+    return arrow_rows.numbered_rows(_batches(split, columns, settings), split.first_record)
 
 
-def _batches(split: Split, columns: set[str]) -> Iterator[pa.RecordBatch]:
+def _batches(split: Split, columns: set[str], settings: ReadSettings) -> Iterator[pa.RecordBatch]:
     """These columns of a row group, as far as the file has them, a few rows at a time."""
     with storage.open_read(split.path) as raw, pq.ParquetFile(raw, buffer_size=_BUFFER) as file:
         wanted = [name for name in file.schema_arrow.names if name in columns]
         # Without columns, a batch still knows how many rows there are.
-        yield from file.iter_batches(_ROWS_PER_BATCH, row_groups=[split.start], columns=wanted)
+        rows = settings.division.rows_per_batch
+        yield from file.iter_batches(rows, row_groups=[split.start], columns=wanted)
 
 
 def kept_types(pattern: str, settings: ReadSettings) -> dict[str, pa.DataType]:
@@ -189,19 +190,25 @@ def _as_string(value: Any) -> str | None:
 
 
 class _ParquetOutput:
-    """A new Parquet file of a schema, whose rows are written a row group at a time."""
+    """A new Parquet file of a schema, whose rows are written a row group at a time.
 
-    def __init__(self, schema: pa.Schema, path: str):
+    Args:
+      schema: of its rows.
+      path: where it is written.
+      row_group: about how many characters a row group holds.
+    """
+
+    def __init__(self, schema: pa.Schema, path: str, row_group: int = 8 << 20):
         self._file = storage.open_write(path)
         self._writer = pq.ParquetWriter(self._file, schema, compression="zstd")
-        self._schema = schema
+        self._schema, self._row_group = schema, row_group
         self._rows: list[dict[str, Any]] = []
         self._characters = 0
 
     def write(self, row: dict[str, Any], /) -> None:
         self._rows.append(row)
         self._characters += sum(len(value) for value in row.values() if isinstance(value, Sized))
-        if self._characters >= _ROW_GROUP:
+        if self._characters >= self._row_group:
             self._write_group()
 
     def close(self) -> None:
