@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.errors import DxbeamError, OutputError, RunError
+from dxbeam.errors import DxbeamError, OutputError
 from dxbeam.storage.bigquery import loading, tables
 from pipelines.sanitize import sanitize
+from pipelines.verify import verify
 from tests.cloud.bigquery_tables import DATASET, PROJECT, column
 from tests.cloud.front import BUCKET, Front
 from tests.support import calls, large_corpora, tiny
@@ -34,6 +35,13 @@ KEPT = {
     "seen": ("TIMESTAMP", [datetime.datetime(2024, 1, 2, 3, 4, 5, 6, UTC), None]),
 }
 TEXT = [column("id", "STRING"), column("text", "STRING")]
+SCHEMA = pa.schema([("id", pa.string()), ("text", pa.string())])
+PARQUET = "--output_format=parquet"
+
+
+def _load(files: list[str], rows: int, release: str, table: str = TARGET) -> None:
+    named = tables.table_of("output_table", f"bq://{table}")
+    loading.load(named, files, SCHEMA, rows, f"of {release}")
 
 
 def _client() -> Any:
@@ -74,7 +82,7 @@ def test_from_table_to_table_with_all_types(
     flags = (f"--keep_fields={','.join(KEPT)}", f"--output_table=bq://{TARGET}", "--num_shards=3")
     bigquery.lost = 1  # the answer to the job that loads
     release = tiny.run(uri, source, tmp_path / "out", *flags)
-    assert f"Loaded {len(rows)} rows into bq://{TARGET}" in capsys.readouterr().out
+    assert f"Table: bq://{TARGET}" in capsys.readouterr().out
     assert (bigquery.loaded, len(bigquery.jobs)) == (1, 1)
     listed = _listed()
     assert {row["id"]: {name: row[name] for name in KEPT} for row in rows} == {
@@ -101,7 +109,7 @@ def test_files_on_cloud_storage_are_read_by_bigquery_itself(
         tmp_path / "in.jsonl", [{"id": f"d{i}", "text": f"w{i}", "stars": i} for i in range(9)]
     )
     output = f"gs://{BUCKET}/out"
-    flags = ("--keep_fields=stars", f"--output_table=bq://{TARGET}", "--num_shards=2")
+    flags = (PARQUET, "--keep_fields=stars", f"--output_table=bq://{TARGET}", "--num_shards=2")
     sanitize(tiny.arguments(uri, corpus, output, flags))
     [job] = bigquery.jobs.values()
     uris = job["configuration"]["load"]["sourceUris"]
@@ -117,7 +125,7 @@ def test_large_files_are_sent_in_pieces(
 ) -> None:
     monkeypatch.setattr("google.cloud.bigquery.client._MAX_MULTIPART_SIZE", 0)
     files = [_file(tmp_path, ["a", "b"]), _file(tmp_path, ["c"], "part-2.parquet")]
-    loading.load(tables.table_of("output_table", f"bq://{TARGET}"), files, 3, "digest", "")
+    _load(files, 3, "one")
     assert sorted(_listed()) == ["a", "b", "c"]
 
 
@@ -127,25 +135,26 @@ def test_of_two_writers_at_once_one_makes_the_table_fifty_times(
     """Each sends its release; the table holds the winner's rows only, and the other is told."""
     files = [_file(tmp_path / str(writer), [f"{writer}-{i}" for i in range(5)]) for writer in "ab"]
     for number in range(ROUNDS):
-        table = tables.table_of("output_table", f"bq://{TARGET}-{number}")
+        table = f"{TARGET}-{number}"
 
-        def write(writer: int, to: tables.Table = table) -> None:
-            loading.load(to, [files[writer]], 5, f"release {writer}", "")
+        def write(writer: int, to: str = table) -> None:
+            _load([files[writer]], 5, f"release {writer}", to)
 
         won = calls.at_once(2, 2, write)
         assert sorted(won) == [False, True], number
-        [winner] = {name.partition("-")[0] for name in _listed(table.name)}
+        [winner] = {name.partition("-")[0] for name in _listed(table)}
         assert winner == "ab"[won.index(True)]
     assert bigquery.loaded == ROUNDS
 
 
-def test_a_writer_that_repeats_its_job_makes_the_table_once(bigquery: Any, tmp_path: Path) -> None:
-    table = tables.table_of("output_table", f"bq://{TARGET}")
-    for _ in range(2):
-        loading.load(table, [_file(tmp_path, ["a"])], 1, "one digest", "")
+def test_a_release_that_is_loaded_again_changes_nothing(bigquery: Any, tmp_path: Path) -> None:
+    """Nor do two writers of one release at once."""
+    file = _file(tmp_path, ["a"])
+    assert calls.at_once(2, 2, lambda _: _load([file], 1, "one")) == [True, True]
+    _load([file], 1, "one")
     assert bigquery.loaded == 1
     with pytest.raises(OutputError, match="exists already"):
-        loading.load(table, [_file(tmp_path, ["a"])], 1, "another digest", "")
+        _load([file], 1, "another")
 
 
 SECRET = "zyzzyva"
@@ -154,8 +163,8 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
     "an empty one": ({"output_table": f"bq://{PROJECT}.{DATASET}.empty"}, "exists already"),
     "no such dataset": ({"output_table": f"bq://{PROJECT}.none.x"}, "there is no such dataset"),
     "no permission": ({"output_table": f"bq://{PROJECT}.{DATASET}.hidden"}, "bigquery.jobUser"),
-    "no table": ({"output_table": f"{PROJECT}.{DATASET}.x"}, "names no table"),
-    "another format": ({"output_format": "jsonl"}, "leave it out"),
+    "no table": ({"output_table": f"bq://{PROJECT}"}, "names no table"),
+    "another format": ({"output_format": "jsonl"}, "a table is made of a release in Parquet"),
     "a name of a column": ({"keep_fields": "star rating"}, "letters, digits and underscores"),
     "a name of BigQuery's": ({"keep_fields": "_PARTITIONTIME"}, "letters, digits"),
     "names that are alike": ({"keep_fields": "Stars,stars"}, "in lower case"),
@@ -173,7 +182,7 @@ def test_what_cannot_be_made_is_said_before_the_run(
     names = ("star rating", "_PARTITIONTIME", "Stars", "stars")
     record = {"id": "a", "text": SECRET, **dict.fromkeys(names, 1)}
     corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [record])
-    flags = {"output_table": f"bq://{TARGET}", **changed}
+    flags = {"output_table": f"bq://{TARGET}", "output_format": "parquet", **changed}
     with pytest.raises(DxbeamError, match=expected) as refused:
         tiny.run(uri, corpus, tmp_path / "out", *(f"--{n}={value}" for n, value in flags.items()))
     assert "\n" not in str(refused.value)
@@ -185,13 +194,15 @@ def test_what_cannot_be_made_is_said_before_the_run(
 def test_a_release_whose_table_is_taken_meanwhile_stays_whole(
     bigquery: Any, uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """``dxbeam verify`` makes another table of it."""
     corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": "w1"}])
     monkeypatch.setattr(loading, "check_absent", lambda table: None)
     bigquery.put("released", TEXT, [{"id": "theirs", "text": "w2"}])
-    with pytest.raises(RunError, match=r"is complete, but no table .* exists already.* bq load"):
-        tiny.run(uri, corpus, tmp_path / "out", f"--output_table=bq://{TARGET}")
+    with pytest.raises(OutputError, match=r"exists already.* is complete: make a table of it by"):
+        tiny.run(uri, corpus, tmp_path / "out", PARQUET, f"--output_table=bq://{TARGET}")
     assert list(_listed()) == ["theirs"]
-    tiny.verified(tmp_path / "out", uri)
+    assert verify([str(tmp_path / "out"), f"--output_table=bq://{TARGET}2"]) == 0
+    assert list(_listed(f"{TARGET}2")) == ["a"]
 
 
 @pytest.mark.exhaustive

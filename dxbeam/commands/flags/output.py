@@ -58,8 +58,9 @@ class ShardOptions(PipelineOptions):
     Flag(
         "output_table",
         "TABLE",
-        "make a table of BigQuery, bq://PROJECT.DATASET.TABLE, of the release below --output when "
-        "that is complete; it must not be there, and the release is in Parquet (default: none)",
+        "make a table of the release, which is in Parquet: of Iceberg, "
+        "iceberg://CATALOG/NAMESPACE.TABLE, whose data files stay in --output, or of BigQuery, "
+        "bq://PROJECT.DATASET.TABLE. It must not exist (default: none)",
     ),
 )
 class TableOptions(PipelineOptions):

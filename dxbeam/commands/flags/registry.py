@@ -262,8 +262,7 @@ SANITIZE = Command(
     needed=("input", "vocabulary", "epsilon", "output"),
     takes=(
         CorpusOptions, RecordOptions, VocabularyOptions, WordOptions, MechanismOptions,
-        DecoderOptions, KeyOptions, RepairOptions, ShardOptions, TableOptions, LedgerOptions,
-        *_RUN,
+        DecoderOptions, KeyOptions, RepairOptions, ShardOptions, TableOptions, LedgerOptions, *_RUN,
     ),
 )  # fmt: skip
 

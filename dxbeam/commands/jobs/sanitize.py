@@ -13,13 +13,12 @@ from dxbeam.commands import launch
 from dxbeam.commands.console import counted
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
-from dxbeam.commands.jobs.output_table import check_table, output_format, table_asked_for
 from dxbeam.commands.options import require
 from dxbeam.commands.request import corpus_format, release_request
 from dxbeam.corpus.files import CorpusFile
 from dxbeam.corpus.reading import describe_left_out
 from dxbeam.documents import field_names
-from dxbeam.errors import ConfigurationError, DxbeamError
+from dxbeam.errors import ConfigurationError, DxbeamError, OutputError
 from dxbeam.language.artifact import language_model_handle, open_language_model
 from dxbeam.language.artifact_manifest import LANGUAGE_MODEL
 from dxbeam.language.handle import LanguageModelHandle
@@ -34,12 +33,12 @@ from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import ReleaseJob
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import METRICS, Run
+from dxbeam.release.tables import output_table
 from dxbeam.release.unknown_words import cause_in_corpus
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
-from dxbeam.storage.bigquery.tables import Table
 from dxbeam.text.candidates import PROMPT as PROMPT_WITH_CANDIDATES
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import NEAREST
@@ -73,7 +72,6 @@ class SanitizeJob(NamedTuple):
       repair: the language model that rewrites sanitized text, or None.
       vocabulary: the vocabulary's handle.
       language_model: the handle of what a decoder or truecase reads, or None.
-      table: that is made of the release, or None.
     """
 
     options: PipelineOptions
@@ -82,7 +80,6 @@ class SanitizeJob(NamedTuple):
     repair: Repair | None
     vocabulary: VocabularyHandle
     language_model: LanguageModelHandle | None = None
-    table: Table | None = None
 
     def account(self, run: str) -> Account | None:
         """The run's account in the ledger; None where no ledger is named."""
@@ -96,7 +93,6 @@ class SanitizeJob(NamedTuple):
           DxbeamError: says what it is.
         """
         files = self.request.check()
-        check_table(self.table, self.request)
         if self.language_model:
             refuse_the_corpus(LANGUAGE_MODEL.read_manifest(self.language_model.uri), files)
         if self.repair:
@@ -149,12 +145,11 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
     repair = _repair(flags)
     levels = settings.epsilon_by.field if settings.epsilon_by else None
     read_as = corpus_format(flags, field_names(flags.keep_fields), flags.group_by, levels)
-    request = release_request(options, read_as, output_format(flags, read_as))
+    request = release_request(options, read_as, flags.output_format or read_as.written_as)
     vocabulary = artifact.handle(flags.vocabulary)
     model = language_model_handle(flags.language_model) if flags.language_model else None
     settings = with_language_model(settings, model, vocabulary)
-    table = table_asked_for(flags)
-    return SanitizeJob(options, request, settings, repair, vocabulary, model, table)
+    return SanitizeJob(options, request, settings, repair, vocabulary, model)
 
 
 def _repair(options: SanitizeOptions) -> Repair | None:
@@ -202,8 +197,7 @@ def planned(job: SanitizeJob, checked: CheckedJob, context: Sequence[Pair]) -> s
     forecast = plan.estimate(
         files, request.corpus_format, vocabulary, settings, launch.backend(job.options), model
     )
-    further = f", and from there to {job.table}" if job.table else ""
-    places = (request.output + further, request.metrics_output)
+    places = (request.output, request.metrics_output)
     described = (files, settings, vocabulary, context, forecast, *places)
     return plan.describe(*described, job.repair, request.corpus_format.keep_fields)
 
@@ -249,6 +243,25 @@ def said(
         f"{_unchanged(run, lambda: _cause(job, files))}{warnings}{_repairs(release)}{run.noted}\n"
         f"{release['guarantee']['sentence']}"
     )
+
+
+def make_table(request: ReleaseRequest) -> None:
+    """Makes a table of the release, where one is asked for, and says so.
+
+    Raises:
+      OutputError: none could be made; the release is complete all the same.
+    """
+    table = request.output_table
+    if not table:
+        return
+    try:
+        output_table.publish(request.output, table)
+    except DxbeamError as error:
+        raise OutputError(
+            f"{error}. The release below {request.output} is complete: make a table of it by "
+            f"dxbeam verify {request.output} --output_table TABLE"
+        ) from None
+    print(f"Table: {table}")
 
 
 def _unchanged(run: Run, cause: Callable[[], str]) -> str:

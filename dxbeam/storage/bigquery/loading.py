@@ -6,10 +6,10 @@ of several jobs for one table one makes it, and a reader sees either all rows or
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
 import pyarrow as pa
@@ -80,37 +80,37 @@ def check_absent(table: Table) -> None:
     """
     _location(table)
     with refusals(table):
-        from google.api_core.exceptions import NotFound
-
-        try:
-            tables.client(table).get_table(table.name, timeout=SECONDS)
-        except NotFound:
+        if _description(tables.client(table), table) is None:
             return
     raise OutputError(f"{table}: {_TAKEN}")
 
 
-def load(table: Table, files: Sequence[str], rows: int, digest: str, description: str) -> None:
+def load(
+    table: Table, files: Sequence[str], schema: pa.Schema, rows: int, description: str
+) -> None:
     """Makes a table of Parquet files, unless it is there.
-
-    A job that began and whose answer was lost is found again: its name follows from the digest.
 
     Args:
       table: to be made.
       files: of the release. BigQuery itself reads those on Cloud Storage; others are sent.
+      schema: of all files.
       rows: how many they hold.
-      digest: hex SHA-256 of what describes the release.
-      description: of the table.
+      description: of the table; one that is there and has it is taken for made.
 
     Raises:
       OutputError: the table was not made; it is said why.
     """
     where = _location(table)
-    schema = _schema(files[0])
-    name = f"dxbeam-{hashlib.sha256(f'{table} {digest}'.encode()).hexdigest()[:40]}"
     with refusals(table, OutputError, {_CONFLICT: _TAKEN}):
+        from google.api_core.exceptions import Conflict
         from google.cloud import bigquery
 
         client = tables.client(table)
+        known = _description(client, table)
+        if known == description:
+            return
+        if known is not None:
+            raise OutputError(f"{table}: {_TAKEN}")
         job = bigquery.LoadJobConfig(
             source_format="PARQUET",
             create_disposition="CREATE_IF_NEEDED",
@@ -118,10 +118,26 @@ def load(table: Table, files: Sequence[str], rows: int, digest: str, description
             schema=[bigquery.SchemaField(each.name, column_type(each.type)) for each in schema],
             destination_table_description=description,
         )
-        named = {"job_id": name, "location": where, "job_config": job}
-        loaded = _finished(client, name, where, lambda: _begun(client, table, files, named))
+        named = {"job_id": f"dxbeam-{uuid.uuid4().hex}", "location": where, "job_config": job}
+        try:
+            begun = _begun(client, named, lambda: _begin(client, table, files, schema, named))
+            loaded = int(begun.result().output_rows or 0)
+        except Conflict:
+            if _description(client, table) == description:
+                return  # another writer of this release was faster
+            raise
     if loaded != rows:
         raise OutputError(f"{table} holds {loaded:,} rows and not {rows:,}; delete it")
+
+
+def _description(client: Any, table: Table) -> str | None:
+    """What a table says of itself; None where there is none."""
+    from google.api_core.exceptions import NotFound
+
+    try:
+        return str(client.get_table(table.name, timeout=SECONDS).description)
+    except NotFound:
+        return None
 
 
 def _location(table: Table) -> str:
@@ -131,35 +147,23 @@ def _location(table: Table) -> str:
         return str(tables.client(table).get_dataset(dataset, timeout=SECONDS).location)
 
 
-def _schema(path: str) -> pa.Schema:
-    with storage.open_read(path) as file:
-        return pq.read_schema(file)
-
-
-def _finished(client: Any, name: str, where: str, begin: Callable[[], Any]) -> int:
-    """How many rows a job loaded, when it is over."""
-    from google.api_core.exceptions import Conflict, RetryError
+def _begun(client: Any, named: Mapping[str, Any], begin: Callable[[], Any]) -> Any:
+    """A job that was begun, by this request or by an earlier one whose answer was lost."""
+    from google.api_core.exceptions import Conflict, NotFound, RetryError
     from requests.exceptions import RequestException
 
     try:
-        job = begin()
-    except (Conflict, RetryError, RequestException):  # an earlier request may have begun it
-        job = _known_job(client, name, where)
-        if job is None:
-            raise
-    return int(job.result().output_rows or 0)
+        return begin()
+    except (Conflict, RetryError, RequestException) as error:
+        try:
+            return client.get_job(named["job_id"], location=named["location"], timeout=SECONDS)
+        except NotFound:
+            raise error from None
 
 
-def _known_job(client: Any, name: str, where: str) -> Any:
-    from google.api_core.exceptions import NotFound
-
-    try:
-        return client.get_job(name, location=where, timeout=SECONDS)
-    except NotFound:
-        return None
-
-
-def _begun(client: Any, table: Table, files: Sequence[str], named: dict[str, Any]) -> Any:
+def _begin(
+    client: Any, table: Table, files: Sequence[str], schema: pa.Schema, named: Mapping[str, Any]
+) -> Any:
     from google.cloud.bigquery import DEFAULT_RETRY
 
     if all(file.startswith("gs://") for file in files):
@@ -168,7 +172,7 @@ def _begun(client: Any, table: Table, files: Sequence[str], named: dict[str, Any
             _as_uris(files), table.name, **named, retry=retry, timeout=SECONDS
         )
     with tempfile.TemporaryFile() as file:
-        _write_as_one(files, file)
+        _write_as_one(files, schema, file)
         size = file.tell()
         return client.load_table_from_file(file, table.name, **named, rewind=True, size=size)
 
@@ -180,9 +184,8 @@ def _as_uris(files: Sequence[str]) -> list[str]:
     return [files[0].rpartition("/")[0] + "/part-*"]
 
 
-def _write_as_one(files: Sequence[str], target: IO[bytes]) -> None:
+def _write_as_one(files: Sequence[str], schema: pa.Schema, target: IO[bytes]) -> None:
     """Writes all rows to one file, as only one can be sent with a job."""
-    schema = _schema(files[0])
     with pq.ParquetWriter(target, schema, compression="zstd") as writer:
         for path in files:
             with storage.open_read(path) as file, pq.ParquetFile(file) as parquet_file:
