@@ -104,12 +104,12 @@ def test_none_beats_the_exact_posterior() -> None:
     best = _best_of_all_sequences(logs, law, length)
     candidates = candidates_from_vectors(mechanism, noisy, uniform, few)
     some = Candidates(*(part[:, :3] for part in candidates))
-    pairs = learn_pairs(chained(300, length, 6, 0.6, 4), 6)
+    pairs, more = (learn_pairs(chained(n, length, 6, 0.6, n), 6) for n in (300, 6_000))
     attackers = {
         "word by word": np.split(candidates.ids[:, 0], len(texts)),
         "context": read_texts(candidates, texts, pairs),
         "context, few candidates": read_texts(some, texts, pairs),
-        "context, much text": read_texts(candidates, texts, learn_pairs(chained(6_000, length, 6, 0.6, 5), 6)),
+        "context, much text": read_texts(candidates, texts, more),
     }
     for name, guesses in attackers.items():
         apart = [
