@@ -1,16 +1,16 @@
 """Every attacker on every setting, by ``dxbeam frontier --attackers learned``.
 
     python -m benchmarks.attack_matrix --vocabulary vocabularies/glove --corpora corpora \
-        --language_model models/movie-reviews --settings laplace@10 laplace:decode=context@12 \
-        santext~laplace@10 --output benchmarks/results/attack_matrix.jsonl
+        --language_model models/movie-reviews --settings laplace@10+rank_c santext~laplace@10 \
+        laplace:decode=context@12 --output benchmarks/results/attack_matrix.jsonl
 
 A setting is a mechanism with its epsilon, ``laplace@10``, or with the epsilon at which as many rare
 words of the private corpus come out unchanged as under another setting, ``santext~laplace@10``.
-Each is run by the command, without rank resampling and with it, unless it is decoded. A row is what
-one attacker gets of all words and of rare ones, with intervals of 95 % over documents, and chance.
+Each is run by the command; with ``+rank_c`` without rank resampling and with it. A row is what one
+attacker gets of all words and of rare ones, with intervals of 95 % over documents, and chance.
 Rows are written as soon as a setting has run, and settings that are there are not run again.
 ``python -m benchmarks.tables`` draws them. Processor seconds are those of a whole run of the
-command, both readers together.
+command, with ``+rank_c`` of both readers together.
 
 The epsilon of equal risk is found from 1,000 rare words of the private corpus, drawn at random:
 each is released ten times under the other setting, and under santext the probability that it comes
@@ -49,6 +49,7 @@ TRIED, RELEASES = 1_000, 10
 
 _STEPS = 12
 _DECODED = ":decode=context"
+_RESAMPLED = "+rank_c"
 
 
 class Bench:
@@ -75,9 +76,9 @@ class Bench:
 
     def epsilon(self, setting: str) -> tuple[str, float]:
         """The mechanism with its parameters, and its epsilon."""
-        mechanism, equal, other = setting.partition("~")
+        mechanism, equal, other = setting.removesuffix(_RESAMPLED).partition("~")
         if not equal:
-            mechanism, _, epsilon = setting.rpartition("@")
+            mechanism, _, epsilon = mechanism.rpartition("@")
             return mechanism, float(epsilon)
         name, _, epsilon = other.rpartition("@")
         share = self._released_unchanged(make_mechanism(name, epsilon=float(epsilon)))
@@ -139,8 +140,9 @@ class Bench:
             flags = {
                 "vocabulary": given.vocabulary, "input": self.private,
                 "public_input": self.public, "mechanisms": mechanism, "epsilons": epsilon,
-                "rank_cs": "none" if decoded else RANK_C, "attacked_words": 100,
+                "rank_cs": RANK_C if setting.endswith(_RESAMPLED) else "none",
                 "context_documents": given.documents, "attackers": "learned", "seed": given.seed,
+                "attacked_words": 100,
                 "attacker_public_words": given.public_words,
                 "output": output,
             }  # fmt: skip

@@ -170,8 +170,9 @@ def _times() -> Drawn:
     kinds: dict[tuple[str, str], dict[tuple[Any, ...], float]] = {}
     used = [row for rows in settings().values() for row in rows.values()]
     for row in used:
-        decoded = row["reader"] == "context"
-        how = READERS["context"] if decoded else ", without and with `--rank_c 0.02`"
+        how = READERS["context"] if row["reader"] == "context" else ""
+        if row["setting"].endswith("+rank_c"):
+            how = ", without and with `--rank_c 0.02`"
         run = (row["setting"], row["seed"])
         kind = kinds.setdefault((_CORPORA[row["private"]], row["mechanism"] + how), {})
         kind[run] = row["processor_seconds"] / 60
