@@ -6,8 +6,8 @@ A broker, a Flink cluster of two TaskManagers and ``dxbeam sanitize-stream`` run
 In the first half of the run worker pools, TaskManagers and the broker are killed in turn and
 started again. All released messages are read: each id is there, all messages of one id are equal
 in bytes, and each is what the Sanitizer makes of it without Beam. In the second half the memory of
-all processes is watched. Some texts hold a word that nothing else holds; all files of the run are
-searched for it, logs, checkpoints and temporary files among them.
+all processes and the size of checkpoints are watched. Some texts hold a word that nothing else
+holds; all files of the run are searched for it, logs, checkpoints and temporary files among them.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class _Run:
             assert now < changed + self._settings.seconds, f"no {what}: {self.stream.said()}"
             if now > sampled + _SAMPLE_SECONDS:
                 kinds = self._cluster.sessions() | self._broker.sessions()
-                self.processes.sample(self.released.distinct, kinds)
+                self.processes.sample(self.released.distinct, kinds, self._cluster.checkpoint())
                 sampled = now
 
     def kill(self, name: str) -> None:

@@ -45,15 +45,18 @@ class Processes:
         self._spent: dict[int, float] = {}
         self._start = time.monotonic()
 
-    def sample(self, messages: int, kinds: dict[int, str]) -> None:
+    def sample(self, messages: int, kinds: dict[int, str], checkpoint: float | None) -> None:
         """Looks at all processes.
 
         Args:
           messages: how many were released by now.
           kinds: of each session of processes, by its number, what to call its Java processes;
             its Python processes are workers.
+          checkpoint: MiB of the last one, which is what the job keeps as state.
         """
         resident: dict[str, float] = defaultdict(float)
+        if checkpoint is not None:
+            resident["checkpoint"] = checkpoint
         for process, comm, fields in _processes():
             kind = kinds.get(int(fields[3]))
             if kind is None:
@@ -116,7 +119,7 @@ def _slope(samples: list[Sample], kind: str, first: int, last: int) -> str:
     slope = ((x - x.mean()) * y).sum() / spread
     left = y - y.mean() - slope * (x - x.mean())
     half = _T_OF_8 * np.sqrt((left**2).sum() / (_BLOCKS - 2) / spread)
-    return f"{slope:.1f} ± {half:.1f}, of {y.mean():.0f}"
+    return f"{slope:.2f} ± {half:.2f}, of {y.mean():.1f}"
 
 
 def _processes() -> Iterator[tuple[int, str, list[str]]]:

@@ -35,6 +35,7 @@ from dxbeam.commands.flags.arguments import (
 from dxbeam.commands.flags.registry import TOPICS, Command, declared
 from dxbeam.commands.flags.run import LARGE_CORPUS, ProcessOptions
 from dxbeam.commands.run_options import RunOptions
+from dxbeam.corpus.iceberg.address import is_table
 from dxbeam.errors import ConfigurationError
 
 __all__ = [
@@ -143,6 +144,8 @@ def _refuse_unknown_places(flags: list[GivenFlag], known: KnownFlags) -> None:
     """Refuses paths that no file system takes, such as s3:// where its package is missing."""
     for flag in flags:
         place = flag.value or ""
+        if known[flag.name].metavar == "GLOB" and is_table(place):
+            continue
         if known[flag.name].metavar in _PLACES and "://" in place and not storage.knows(place):
             raise ConfigurationError(
                 f"{flag.name}: there is no file system here for paths that begin so; use a "

@@ -10,8 +10,8 @@ from dxbeam.commands.flags.output import LedgerOptions, OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.options import require
 from dxbeam.commands.preview_files import check_outside_releases
-from dxbeam.corpus.files import matching_files, text_bytes
-from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.files import matching_files, pinned, text_bytes
+from dxbeam.corpus.formats import CorpusFormat, format_of
 from dxbeam.corpus.parsing.column_types import parse_columns, parse_types
 from dxbeam.corpus.reading import check_readable
 from dxbeam.corpus.settings import TableSettings
@@ -45,7 +45,7 @@ def release_request(
         ledger.ledger,
     )
     return ReleaseRequest(
-        corpus=flags.input,
+        corpus=pinned(flags.input),
         corpus_format=corpus_format,
         allow_unreadable_files=flags.allow_unreadable_files,
         output=output,
@@ -64,6 +64,7 @@ def corpus_format(
     keep_fields: tuple[str, ...] = (),
     group_by: str | None = None,
     epsilon_by: str | None = None,
+    pattern: str | None = None,
 ) -> CorpusFormat:
     """How the corpus is read.
 
@@ -72,9 +73,10 @@ def corpus_format(
       keep_fields: further fields that are read.
       group_by: a further field that is read.
       epsilon_by: the public field that decides which epsilon a document has, or None.
+      pattern: its files, or its table; by default those of ``input``.
     """
     return CorpusFormat(
-        flags.input_format,
+        format_of(pattern or flags.input or "", flags.input_format),
         flags.text_field,
         flags.id_field,
         keep_fields,
@@ -103,7 +105,7 @@ def read_corpus(
     """
     return ReadDocuments(
         flags.input if pattern is None else pattern,
-        corpus_format(flags, keep_fields, group_by),
+        corpus_format(flags, keep_fields, group_by, pattern=pattern),
         allow_unreadable=flags.allow_unreadable_files,
     )
 
@@ -143,7 +145,7 @@ def check_corpus(
       CorpusError: no files, or a file that is not of the format.
     """
     files = matching_files(pattern)
-    read_as = corpus_format(flags, keep_fields, group_by)
+    read_as = corpus_format(flags, keep_fields, group_by, pattern=pattern)
     check_readable(files, read_as, allow_unreadable=flags.allow_unreadable_files)
     return text_bytes(files)
 

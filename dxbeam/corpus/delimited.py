@@ -36,7 +36,6 @@ from dxbeam.corpus.splits import Split
 from dxbeam.documents import Document, Rejected, position_id
 from dxbeam.errors import CorpusError
 
-_SPLIT_BYTES = 1 << 20
 _LONGEST_HEADER = 1 << 20
 _FIRST_BYTES = 64
 _NO_LIMIT = 1 << 62
@@ -72,12 +71,12 @@ class DelimitedText:
         with damage_as_corpus_error(), open_as_utf_8(file.path, settings.encoding) as content:
             _, line = self._header(content, settings)
             if starts_only(file.path, settings.encoding):
-                yield from lines.shares(file)
+                yield from lines.shares(file, settings)
                 return
             start = stop = content.tell()
             for row in csv_rows.rows(content, self.dialect(settings), 0, line):
                 stop += row.size
-                if stop - start >= _SPLIT_BYTES:
+                if stop - start >= settings.division.split_bytes:
                     yield Split(file.path, file.name, start, stop, first_line=line)
                     start, line = stop, row.line + row.lines
             if stop > start:
@@ -92,9 +91,7 @@ class DelimitedText:
             for row in csv_rows.rows(content, self.dialect(settings), limit, line):
                 yield row.content, row.size
 
-        return lines.share_of_file(
-            file, records, settings.largest_document, settings.encoding, read
-        )
+        return lines.share_of_file(file, settings, records, read)
 
     def count_records(self, split: Split, settings: ReadSettings) -> int:
         """Reads a split to its end and counts its rows.
@@ -191,7 +188,7 @@ class DelimitedText:
             limit = settings.largest_document
             for row in csv_rows.rows(content, self.dialect(settings), limit, line):
                 if row.content != b"" or len(columns) == 1:
-                    if not whole or lines.is_in_share(split, number):
+                    if not whole or lines.is_in_share(split, number, settings):
                         yield number, row
                     number += 1
                 left -= row.size

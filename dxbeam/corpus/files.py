@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import pyarrow as pa
 
 from dxbeam import storage
+from dxbeam.corpus.iceberg import address, snapshots
 from dxbeam.errors import CorpusError
 
 DAMAGE = (OSError, EOFError, zlib.error, pa.ArrowException)
@@ -24,7 +25,10 @@ _BUFFER = 1 << 18
 
 
 class CorpusFile(NamedTuple):
-    """One file of a corpus: its path, its path below the corpus, its size in bytes."""
+    """One file of a corpus: its path, its path below the corpus, its size in bytes.
+
+    A data file of a table is called as the table is, as its path may hold values of columns.
+    """
 
     path: str
     name: str
@@ -35,11 +39,13 @@ def matching_files(pattern: str) -> list[CorpusFile]:
     """The files of a corpus, in order of path.
 
     Args:
-      pattern: a glob, local or gs://.
+      pattern: a glob, local or gs://, or the address of a table.
 
     Raises:
       CorpusError: nothing matches, or all that matches is empty.
     """
+    if address.is_table(pattern):
+        return _data_files(pattern)
     place = storage.without_file_scheme(pattern)
     if storage.is_local(place) and not place.endswith("/") and Path(place).is_dir():
         raise CorpusError(
@@ -52,6 +58,27 @@ def matching_files(pattern: str) -> list[CorpusFile]:
     if not any(file.size for file in files):
         raise CorpusError(f"`input` {pattern}: the corpus is empty ({len(files)} files of 0 bytes)")
     return files
+
+
+def _data_files(place: str) -> list[CorpusFile]:
+    """The data files of one snapshot of a table."""
+    snapshot = snapshots.open_snapshot(place)
+    at = snapshot.address
+    return [
+        CorpusFile(str(at._replace(file=number)), at.table, int(task.file.file_size_in_bytes))
+        for number, task in enumerate(snapshot.tasks)
+    ]
+
+
+def pinned(pattern: str) -> str:
+    """A glob as it is; of a table the address with its snapshot, which stays what it is.
+
+    Raises:
+      CorpusError: there is no such table.
+    """
+    if not address.is_table(pattern):
+        return pattern
+    return str(snapshots.open_snapshot(pattern).address)
 
 
 def _what_to_do(pattern: str) -> str:

@@ -18,6 +18,7 @@ from dxbeam.corpus import jsonl, parquet, plain_text
 from dxbeam.corpus.delimited import CSV, TSV
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import CorpusFile
+from dxbeam.corpus.iceberg import address, table
 from dxbeam.corpus.parsing.column_types import TYPES
 from dxbeam.corpus.parsing.csv_rows import Dialect
 from dxbeam.corpus.parsing.text_encodings import UTF_8, check_encoding
@@ -92,6 +93,8 @@ class Format(Protocol):
         """
 
 
+DEFAULT_FORMAT = "jsonl"
+
 FORMATS: dict[str, Format] = {
     "jsonl": jsonl,
     "parquet": parquet,
@@ -100,6 +103,29 @@ FORMATS: dict[str, Format] = {
     "text": plain_text,
 }
 """Every format, by the name that --input_format and --output_format give it."""
+
+ICEBERG = "iceberg"
+
+TABLES: dict[str, Format] = {ICEBERG: table}
+"""What is read as a format is, and is no file: the address of the corpus says so."""
+
+_TABLES_WRITTEN_AS = "parquet"
+
+
+def format_of(place: str, input_format: str) -> str:
+    """How a corpus is read: as ``input_format`` says, and a table as what its address says.
+
+    Raises:
+      ConfigurationError: another format is named for a table.
+    """
+    if not address.is_table(place):
+        return input_format
+    if input_format not in (DEFAULT_FORMAT, ICEBERG):
+        raise ConfigurationError(
+            f"`input_format` {input_format} is of files, and `input` {place} is a table; leave it "
+            "out"
+        )
+    return ICEBERG
 
 
 @dataclass(frozen=True)
@@ -111,7 +137,7 @@ class CorpusFormat(ReadSettings):
     """
 
     def __post_init__(self) -> None:
-        if self.name not in FORMATS:
+        if self.name not in (*FORMATS, *TABLES):
             raise ConfigurationError(
                 f"`input_format` is one of {', '.join(FORMATS)}, not {self.name!r}"
             )
@@ -183,4 +209,11 @@ class CorpusFormat(ReadSettings):
     @property
     def format(self) -> Format:
         """The module that reads such files."""
-        return FORMATS[self.name]
+        return FORMATS[self.name] if self.name in FORMATS else TABLES[self.name]
+
+    @property
+    def written_as(self) -> str:
+        """The format of a release for which none is named."""
+        if self.name in TABLES:
+            return _TABLES_WRITTEN_AS
+        return DEFAULT_FORMAT if self.document_per == "file" else self.name

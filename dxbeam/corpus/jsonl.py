@@ -50,7 +50,7 @@ def check_first_records(
     first = Split(file.path, file.name, 0, 1 if whole else file.size)
     looked_at, any_record = b"", False
     with contextlib.suppress(*DAMAGE):  # counting the records says it
-        numbered = lines.numbered_lines(first, settings.largest_document, settings.encoding)
+        numbered = lines.numbered_lines(first, settings)
         for _, line in itertools.islice(numbered, _FIRST_LINES):
             looked_at = looked_at or (line or b"").strip()
             record = _object_in(line)
@@ -77,22 +77,22 @@ def check_first_records(
 
 def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
     """Divides a file among workers."""
-    return lines.splits(file, settings.encoding)
+    return lines.splits(file, settings)
 
 
 def share_of_file(file: CorpusFile, settings: ReadSettings, records: int) -> float:
     """Which share of a file its first records are, by bytes."""
-    return lines.share_of_file(file, records, settings.largest_document, settings.encoding)
+    return lines.share_of_file(file, settings, records)
 
 
 def count_records(split: Split, settings: ReadSettings) -> int:
     """Reads a split to its end and counts its lines, blank ones too, as they are numbered too."""
-    return lines.count_records(split, settings.encoding)
+    return lines.count_records(split, settings)
 
 
 def ids(split: Split, settings: ReadSettings) -> Iterator[str]:
     """The ids of all lines that are JSON objects."""
-    for number, line in lines.numbered_lines(split, settings.largest_document, settings.encoding):
+    for number, line in lines.numbered_lines(split, settings):
         record = _object_in(line)
         if record is not None:
             name = id_of(record, position_id(split.name, number), settings)
@@ -102,7 +102,7 @@ def ids(split: Split, settings: ReadSettings) -> Iterator[str]:
 
 def records(split: Split, settings: ReadSettings) -> Iterator[tuple[str, Document | Rejected]]:
     """``FILE:NUMBER`` and document of each line that is not blank."""
-    for where, text in lines.texts(split, settings.largest_document, settings.encoding):
+    for where, text in lines.texts(split, settings):
         if isinstance(text, Rejected):
             yield where, text
         elif text.strip(_BLANK):

@@ -1,7 +1,7 @@
 """Parquet: one row per document; a row group is what one worker reads.
 
-Kept fields keep the types of their columns: dates and timestamps travel as ISO 8601 and become
-dates and timestamps again.
+Kept fields keep the types of their columns: dates, timestamps and decimals travel as text and
+become again what they were.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dxbeam import storage
@@ -23,10 +22,10 @@ from dxbeam.corpus.files import (
     damage_as_corpus_error,
     matching_files,
 )
-from dxbeam.corpus.parsing.records import document_of, id_of
+from dxbeam.corpus.parsing import arrow_rows
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
-from dxbeam.documents import Document, Rejected, position_id
+from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError, CorpusError
 
 SUFFIXES = (".parquet",)
@@ -34,8 +33,6 @@ HAS_FIELDS = True
 TAKES: tuple[str, ...] = ()
 
 _MAGIC = b"PAR1"
-_ROWS_PER_BATCH = 64  # of reading, as texts may be long
-_ROW_GROUP = 8 << 20  # characters of a row group that is written
 _BUFFER = 1 << 18
 
 
@@ -70,7 +67,7 @@ def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
         storage.open_read(file.path) as raw,
         pq.ParquetFile(raw) as parquet_file,
     ):
-        reason = wrong_schema(parquet_file.schema_arrow, settings)
+        reason = arrow_rows.wrong_schema(parquet_file.schema_arrow, settings)
         if reason is not None:
             raise CorpusError(f"{reason} ({parquet_file.metadata.num_rows:,} rows)")
         groups = int(parquet_file.num_row_groups)
@@ -86,108 +83,33 @@ def share_of_file(file: CorpusFile, _settings: ReadSettings, records: int) -> fl
 
 def count_records(split: Split, settings: ReadSettings) -> int:
     """Reads the needed columns of a row group, and counts its rows."""
-    return sum(batch.num_rows for batch in _batches(split, set(settings.needed_fields)))
+    return sum(batch.num_rows for batch in _batches(split, set(settings.needed_fields), settings))
 
 
 def ids(split: Split, settings: ReadSettings) -> Iterator[str]:
     """The ids of all rows, read without their texts."""
-    for number, row in _rows(split, {settings.id_field}):
-        if row is not None:
-            name = id_of(row, position_id(split.name, number), settings)
-            if name is not None:
-                yield name
+    return arrow_rows.ids(_rows(split, {settings.id_field}, settings), split.name, settings)
 
 
 def records(split: Split, settings: ReadSettings) -> Iterator[tuple[str, Document | Rejected]]:
     """``FILE:NUMBER`` and document of each row."""
-    for number, row in _rows(split, {settings.id_field, *settings.needed_fields}):
-        where = position_id(split.name, number)
-        yield where, _document(row, where, settings)
+    rows = _rows(split, {settings.id_field, *settings.needed_fields}, settings)
+    return arrow_rows.documents(rows, split.name, settings)
 
 
-def _document(
-    row: dict[str, Any] | None, where: str, settings: ReadSettings
-) -> Document | Rejected:
-    if row is None:
-        return Rejected(where, "a string of the row is not valid UTF-8")
-    text = row[settings.text_field]
-    if isinstance(text, str) and len(text) > settings.largest_document:
-        return Rejected(where, f"the text is longer than {settings.largest_document:,} bytes")
-    return document_of(row, where, settings)
+def _rows(
+    split: Split, columns: set[str], settings: ReadSettings
+) -> Iterator[tuple[int, arrow_rows.Row]]:
+    return arrow_rows.numbered_rows(_batches(split, columns, settings), split.first_record)
 
 
-def _rows(split: Split, columns: set[str]) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Number and values of each row of a row group; None where a string is not valid UTF-8."""
-    number = split.first_record
-    for batch in _batches(split, columns):
-        for index in range(batch.num_rows):
-            row: dict[str, Any] | None
-            try:
-                row = {name: batch[name][index].as_py() for name in batch.schema.names}
-            except UnicodeDecodeError:
-                row = None
-            yield number, row
-            number += 1
-
-
-def _batches(split: Split, columns: set[str]) -> Iterator[pa.RecordBatch]:
+def _batches(split: Split, columns: set[str], settings: ReadSettings) -> Iterator[pa.RecordBatch]:
     """These columns of a row group, as far as the file has them, a few rows at a time."""
     with storage.open_read(split.path) as raw, pq.ParquetFile(raw, buffer_size=_BUFFER) as file:
         wanted = [name for name in file.schema_arrow.names if name in columns]
-        for batch in file.iter_batches(_ROWS_PER_BATCH, row_groups=[split.start], columns=wanted):
-            columns_as_json = [_as_json(column) for column in batch.columns]
-            # Without columns, a batch still knows how many rows there are.
-            yield pa.RecordBatch.from_arrays(columns_as_json, wanted) if wanted else batch
-
-
-def _as_json(column: pa.Array) -> pa.Array:
-    """Dates and timestamps of a column as ISO 8601, to the last digit; others as they are."""
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%S" + ("%z" if kind.tz else ""))
-    return column.cast(pa.string()) if pa.types.is_date(kind) else column
-
-
-def wrong_schema(schema: pa.Schema, settings: ReadSettings) -> str | None:
-    """Why a Parquet file of this schema does not fit the settings, or None if it does."""
-    for column in settings.needed_fields:
-        if column not in schema.names:
-            return f"the Parquet file has no column {column!r}"
-    for column in (settings.id_field, *settings.needed_fields):
-        if schema.names.count(column) > 1:
-            return f"the Parquet file has several columns {column!r}"
-    for column in settings.keep_fields:
-        if not _can_be_kept(schema.field(column).type):
-            return (
-                f"the Parquet column {column!r} holds {schema.field(column).type}, which cannot be "
-                "kept; strings, numbers, booleans, dates and timestamps can"
-            )
-    kind = schema.field(settings.text_field).type
-    if settings.vector_dimensions:
-        if not _is_numbers(kind):
-            return f"the Parquet column {settings.text_field!r} holds {kind}, not lists of numbers"
-        return None
-    if not _is_string(kind):
-        return f"the Parquet column {settings.text_field!r} holds {kind}, not strings"
-    return None
-
-
-def _can_be_kept(kind: pa.DataType) -> bool:
-    scalar = ("null", "boolean", "integer", "floating", "date", "timestamp")
-    return _is_string(kind) or any(getattr(pa.types, f"is_{name}")(kind) for name in scalar)
-
-
-def _is_string(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _is_numbers(kind: pa.DataType) -> bool:
-    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    if not any(is_list(kind) for is_list in lists):
-        return False
-    return bool(pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))
+        # Without columns, a batch still knows how many rows there are.
+        rows = settings.division.rows_per_batch
+        yield from file.iter_batches(rows, row_groups=[split.start], columns=wanted)
 
 
 def kept_types(pattern: str, settings: ReadSettings) -> dict[str, pa.DataType]:
@@ -268,19 +190,25 @@ def _as_string(value: Any) -> str | None:
 
 
 class _ParquetOutput:
-    """A new Parquet file of a schema, whose rows are written a row group at a time."""
+    """A new Parquet file of a schema, whose rows are written a row group at a time.
 
-    def __init__(self, schema: pa.Schema, path: str):
+    Args:
+      schema: of its rows.
+      path: where it is written.
+      row_group: about how many characters a row group holds.
+    """
+
+    def __init__(self, schema: pa.Schema, path: str, row_group: int = 8 << 20):
         self._file = storage.open_write(path)
         self._writer = pq.ParquetWriter(self._file, schema, compression="zstd")
-        self._schema = schema
+        self._schema, self._row_group = schema, row_group
         self._rows: list[dict[str, Any]] = []
         self._characters = 0
 
     def write(self, row: dict[str, Any], /) -> None:
         self._rows.append(row)
         self._characters += sum(len(value) for value in row.values() if isinstance(value, Sized))
-        if self._characters >= _ROW_GROUP:
+        if self._characters >= self._row_group:
             self._write_group()
 
     def close(self) -> None:
@@ -300,7 +228,7 @@ class _ParquetOutput:
 def _column(field: pa.Field, values: list[Any]) -> pa.Array:
     """The Arrow column of values that were read from JSON."""
     try:
-        if pa.types.is_temporal(field.type):  # which JSON holds as ISO 8601
+        if pa.types.is_temporal(field.type) or pa.types.is_decimal(field.type):  # in JSON: text
             return pa.array(values, pa.string()).cast(field.type)
         if pa.types.is_integer(field.type) and not {*map(type, values)} <= {int, type(None)}:
             raise pa.ArrowInvalid("Arrow would cut decimals off")

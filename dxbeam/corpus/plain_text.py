@@ -48,21 +48,21 @@ def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
     """Divides a file among workers, unless it is one document."""
     if settings.document_per == "file":
         return iter([Split(file.path, file.name, 0, 1)])
-    return lines.splits(file, settings.encoding)
+    return lines.splits(file, settings)
 
 
 def share_of_file(file: CorpusFile, settings: ReadSettings, records: int) -> float:
     """Which share of a file its first records are, by bytes; all of it, where it is one."""
     if settings.document_per == "file":
         return 1.0
-    return lines.share_of_file(file, records, settings.largest_document, settings.encoding)
+    return lines.share_of_file(file, settings, records)
 
 
 def count_records(split: Split, settings: ReadSettings) -> int:
     """Reads a split to its end and counts its lines; a file that is a document has no number."""
     if settings.document_per == "file":
-        return lines.read_to_the_end(split.path, settings.encoding)
-    return lines.count_records(split, settings.encoding)
+        return lines.read_to_the_end(split.path, settings)
+    return lines.count_records(split, settings)
 
 
 def ids(_split: Split, _settings: ReadSettings) -> Iterator[str]:
@@ -75,7 +75,7 @@ def records(split: Split, settings: ReadSettings) -> Iterator[tuple[str, Documen
     if settings.document_per == "file":
         yield split.name, _document_of_file(split, settings)
         return
-    for where, text in lines.texts(split, settings.largest_document, settings.encoding):
+    for where, text in lines.texts(split, settings):
         if isinstance(text, Rejected):
             yield where, text
         else:

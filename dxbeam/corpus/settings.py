@@ -28,6 +28,24 @@ class TableSettings:
 
 
 @dataclass(frozen=True)
+class Division:
+    """Sizes of what is read at once, which change nothing in what is read.
+
+    Attributes:
+      split_bytes: about how many bytes of a file one worker reads.
+      records_per_run: of a file that every worker reads from its start, how many records in a row
+        one of them keeps.
+      rows_per_batch: how many rows of a Parquet file are held, as texts may be long.
+      bytes_to_judge_by: how many bytes of a compressed file show how far it shrinks.
+    """
+
+    split_bytes: int = 1 << 20
+    records_per_run: int = 8
+    rows_per_batch: int = 64
+    bytes_to_judge_by: int = 16 << 20
+
+
+@dataclass(frozen=True)
 class ReadSettings:
     """Settings that the files of a format are read with; ``formats.CorpusFormat`` checks them.
 
@@ -45,6 +63,7 @@ class ReadSettings:
       epsilon_by: the public field that decides which epsilon a document has, or None.
       encoding: of files of text, as Python names it.
       table: how files of delimited text are divided into columns.
+      division: how much is read at once.
     """
 
     name: str
@@ -58,6 +77,7 @@ class ReadSettings:
     epsilon_by: str | None = None
     encoding: str = "utf-8"
     table: TableSettings = TableSettings()
+    division: Division = Division()
 
     @property
     def needed_fields(self) -> tuple[str, ...]:

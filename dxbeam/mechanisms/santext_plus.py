@@ -32,7 +32,7 @@ from dxbeam.mechanisms.sampling.noise import uniform
 from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary.words import UNKNOWN
+from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,10 @@ class SanTextPlus:
         """Id of the first sensitive word of this many."""
         return min(round(words * (1 - self.sensitive)), words - 1)
 
+    def distribution(self, vocabulary: Vocabulary) -> WordDistribution:
+        """What is drawn for a word that is replaced, over a vocabulary."""
+        return WordDistribution(self.epsilon / 2, first=self.first_sensitive(len(vocabulary)))
+
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word: SanText's, and one for the coin."""
         return DRAWS + 1
@@ -77,7 +81,7 @@ class SanTextPlus:
         coin = uniform(random[:, DRAWS], random[:, PROPOSAL_TAIL])
         replaced = ~common | (coin <= self.p)
         released = ids.copy()
-        distribution = WordDistribution(self.epsilon / 2, first=first)
+        distribution = self.distribution(search.vocabulary)
         released[replaced] = choose(ids[replaced], random[replaced], distribution, search)
         return np.asarray(released)
 

@@ -20,7 +20,6 @@ from dxbeam.storage.changes import writing
 
 _CLAIM = "unfinished-run"
 _DECISION = "unfinished-decision"
-_COMPLETING_SECONDS = 4.0  # a launcher that must stop has ten
 
 
 def check_empty(prefix: str) -> None:
@@ -115,7 +114,13 @@ def let_go(prefix: str) -> None:
     storage.delete(storage.join(prefix, _CLAIM))
 
 
-def abandon(prefix: str, run: str, stop_writers: Callable[[], None] = lambda: None) -> None:
+def abandon(
+    prefix: str,
+    run: str,
+    stop_writers: Callable[[], None] = lambda: None,
+    *,
+    completing_seconds: float = 4.0,
+) -> None:
     """Deletes what a failed run has written below a prefix, if it had claimed it.
 
     A worker may complete the release at the same moment. So the launcher first makes the file that
@@ -125,6 +130,7 @@ def abandon(prefix: str, run: str, stop_writers: Callable[[], None] = lambda: No
       prefix: of the release.
       run: the name under which it was claimed.
       stop_writers: ends what may still write for the run; called once it cannot be released.
+      completing_seconds: how long a worker is waited for; a launcher that must stop has ten.
 
     Raises:
       OutputError: the release was complete, or a worker was completing it; it is said which.
@@ -139,7 +145,7 @@ def abandon(prefix: str, run: str, stop_writers: Callable[[], None] = lambda: No
     except OSError:  # the place is full or gone, so nobody else can decide there either
         decided = True
     waited = 0.0
-    while not decided and not storage.exists(release) and waited < _COMPLETING_SECONDS:
+    while not decided and not storage.exists(release) and waited < completing_seconds:
         time.sleep(0.1)
         waited += 0.1
     if storage.exists(release):

@@ -9,6 +9,7 @@ from typing import Any
 from dxbeam import keys
 from dxbeam.corpus.files import CorpusFile, matching_files
 from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.iceberg.address import is_table, parse
 from dxbeam.corpus.reading import check_readable
 from dxbeam.documents import dead_letter_cap
 from dxbeam.errors import ConfigurationError
@@ -24,6 +25,14 @@ from dxbeam.text.repair import Repair
 def key_fingerprint(key_uri: str) -> str:
     """The fingerprint of a key that is kept."""
     return fingerprint(read_key(key_uri))
+
+
+def _snapshot_read(corpus: str) -> dict[str, str]:
+    """What the manifest says of a table that was read: its snapshot and schema, not its name."""
+    if not is_table(corpus):
+        return {}
+    table = parse("input", corpus)
+    return {"input_snapshot": f"{table.snapshot}:{table.schema}"}
 
 
 def account(
@@ -191,6 +200,7 @@ class ReleaseRequest:
             dead_letters=dead_letters_after_failure(self.metrics_output, run),
             facts={
                 "run": run,
+                **_snapshot_read(self.corpus),
                 **facts,
                 "started": now(),
                 "kept_fields": list(self.corpus_format.keep_fields),

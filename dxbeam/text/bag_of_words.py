@@ -69,8 +69,6 @@ from dxbeam.text.tokenization import words
 
 LARGEST_LENGTH = 1 << 20
 
-_WORDS_PER_DRAW = 1 << 16
-
 
 @dataclass(frozen=True)
 class BagOfWords:
@@ -109,7 +107,7 @@ class BagOfWords:
             "stop_words_sha256": hashlib.sha256(listed).hexdigest(),
         }
 
-    def draw(self, key: bytes, ids: Iterable[int]) -> tuple[Ids, int]:
+    def draw(self, key: bytes, ids: Iterable[int], at_once: int = 1 << 16) -> tuple[Ids, int]:
         """Draws the words of a document that its bag holds.
 
         Each word gets 128 random bits of its own and the n smallest are taken: a uniform draw
@@ -120,6 +118,7 @@ class BagOfWords:
           key: the document's key; the random bits come from a key derived from it for this purpose
             only, so they share nothing with the noise.
           ids: ids of the words that are no stop words, in order.
+          at_once: how many of them are held at once.
 
         Returns:
           int64 [n], filled up with UNKNOWN where the document has fewer words; and how many words
@@ -129,7 +128,7 @@ class BagOfWords:
         kept = np.empty(0, np.int64)
         bits = np.empty((0, 2), np.uint64)
         seen = 0
-        for chunk in _chunks(ids):
+        for chunk in _chunks(ids, at_once):
             new = np.empty((len(chunk), 2), np.uint64)
             fill(key, seen, new)
             seen += len(chunk)
@@ -200,11 +199,11 @@ class BagOfWords:
         )
 
 
-def _chunks(ids: Iterable[int]) -> Iterator[Ids]:
+def _chunks(ids: Iterable[int], size: int) -> Iterator[Ids]:
     chunk: list[int] = []
     for number in ids:
         chunk.append(number)
-        if len(chunk) == _WORDS_PER_DRAW:
+        if len(chunk) == size:
             yield np.array(chunk, np.int64)
             chunk = []
     if chunk:

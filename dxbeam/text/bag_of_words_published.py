@@ -38,12 +38,18 @@ class BagOfWordsPublished(BagOfWords):
         """Every parameter, ready for JSON."""
         return {**super().as_dict(), "sampling": "with replacement, as published"}
 
-    def draw(self, key: bytes, ids: Iterable[int]) -> tuple[Ids, int]:
+    def draw(
+        self,
+        key: bytes,
+        ids: Iterable[int],
+        at_once: int = 0,  # noqa: ARG002
+    ) -> tuple[Ids, int]:
         """Draws n words, each of all words of the document; memory grows with it.
 
         Args:
           key: the document's key.
           ids: ids of the words that are no stop words, in order.
+          at_once: has no influence, as all are held.
 
         Returns:
           int64 [n], only the unknown word for a document without a word, of which the paper does

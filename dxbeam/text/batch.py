@@ -19,14 +19,12 @@ from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.candidates import Candidate, written
 from dxbeam.text.decoding.pieces import Breaks
+from dxbeam.text.parts.batch_sizes import SIZES, BatchSizes
 from dxbeam.text.parts.draft import Draft, Read, ReleasesWords, windows_of, words_in_order
 from dxbeam.text.tally import Tally
 
 MASK = "<unk>"
 
-_WORDS_PER_SEARCH = 4096
-_WORDS_READ_ON = 1 << 14  # of words drawn one after the other, which need many texts side by side
-_CHARACTERS_PER_BATCH = 1 << 22  # bounds what waits when documents hold few words
 _ORIGINAL, _CLOSE, _DISTANT, _UNKNOWN = range(4)
 
 
@@ -57,8 +55,8 @@ class Batch:
     Memory is bounded by the longest document and the size of a search, never by the corpus.
     """
 
-    def __init__(self, sanitizer: ReleasesWords):
-        self._sanitizer = sanitizer
+    def __init__(self, sanitizer: ReleasesWords, sizes: BatchSizes = SIZES):
+        self._sanitizer, self._sizes = sanitizer, sizes
         self._unfinished: list[Draft] = []  # in order; the last may wait for more words
         self._done: list[Sanitized] = []
         self._characters = 0
@@ -89,7 +87,7 @@ class Batch:
                 self._collect(draft, gaps, ids)
         if not self._ids:
             self._complete(self._unfinished)
-        elif self._characters >= _CHARACTERS_PER_BATCH:
+        elif self._characters >= self._sizes.characters:
             self._finish()
         return draft.key
 
@@ -134,14 +132,14 @@ class Batch:
         """Takes words of the last document, and releases whenever there are enough for a search."""
         start = 0
         while start < len(ids):
-            stop = min(len(ids), start + _WORDS_PER_SEARCH - len(self._ids))
+            stop = min(len(ids), start + self._sizes.words - len(self._ids))
             self._gaps += gaps[start:stop]
             self._ids += ids[start:stop]
             waiting = stop - start
             if self._runs and self._runs[-1][0] is draft:
                 waiting += self._runs.pop()[1]
             self._runs.append((draft, waiting))
-            if len(self._ids) == _WORDS_PER_SEARCH:
+            if len(self._ids) == self._sizes.words:
                 self._release()
                 self._complete(self._unfinished[:-1])
             start = stop
@@ -157,8 +155,10 @@ class Batch:
         self._ids += ids
         self._runs.append((draft, len(gaps)))
         self._reads.append(read)
-        enough = _WORDS_READ_ON if self._sanitizer.reads_released else _WORDS_PER_SEARCH
-        if len(self._ids) >= enough:
+        sizes = self._sizes
+        if len(self._ids) >= (
+            sizes.words_read_on if self._sanitizer.reads_released else sizes.words
+        ):
             self._release()
             self._complete(self._unfinished[:-1])
 

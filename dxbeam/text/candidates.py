@@ -10,8 +10,10 @@ import json
 
 import numpy as np
 
+from dxbeam.errors import ConfigurationError
 from dxbeam.space.search.neighbors import Ids
 from dxbeam.space.vocabulary.words import Vocabulary
+from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.likelihoods import Posterior
 
 Candidate = tuple[str, float]
@@ -28,6 +30,22 @@ CANDIDATES = "candidates"
 """The field of rows that candidates are handed on in."""
 
 _DIGITS = 3
+
+
+def checked_shown(candidates: int, configuration: Configuration) -> int:
+    """How many candidates are shown.
+
+    Raises:
+      ConfigurationError: there are none, or there is no order to show them in.
+    """
+    if type(candidates) is not int or candidates < 0:
+        raise ConfigurationError(f"`candidates` is a number from 0 on, not {candidates!r}")
+    if candidates and (configuration.decoder is None or configuration.bag):
+        raise ConfigurationError(
+            "`candidates` are what a decoder held for probable, word by word; choose `decode` "
+            "prior or context, and no `bag_of_words`"
+        )
+    return candidates
 
 
 def candidates_of(

@@ -12,12 +12,10 @@ import numpy as np
 from dxbeam.documents import (
     Document,
     as_documents,
-    document_problem,
     id_as_text,
-    printable_id,
     with_random_id,
 )
-from dxbeam.errors import ConfigurationError, CorpusError, check_type, described
+from dxbeam.errors import ConfigurationError, CorpusError, described
 from dxbeam.keys import given_or_new_key
 from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import Mechanism, ReadsReleased
@@ -28,14 +26,15 @@ from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.remarks import remarks
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.adapters.tables import SanitizedTable, sanitize_table
-from dxbeam.text.batch import Batch, Sanitized, rejected
-from dxbeam.text.candidates import Candidate, candidates_of
+from dxbeam.text.batch import Sanitized
+from dxbeam.text.candidates import Candidate, candidates_of, checked_shown
 from dxbeam.text.configuration import Configuration, as_configuration
 from dxbeam.text.decoding.decoder import CONTEXT
 from dxbeam.text.decoding.likelihoods import Posterior
 from dxbeam.text.decoding.pieces import Breaks
 from dxbeam.text.decoding.reader import Reader, breaks_of_runs, chosen
-from dxbeam.text.public.public_model import with_model
+from dxbeam.text.parts.in_order import sanitize_in_order
+from dxbeam.text.public.public_model import naming
 from dxbeam.text.truecase import truecased
 
 _BEFORE = np.array([STARTS_SENTENCE, 0, UNKNOWN])  # what places_after calls STARTS, FOLLOWS, CUT
@@ -82,8 +81,8 @@ class Sanitizer:
             vocabulary if isinstance(vocabulary, NeighborSearch) else NeighborSearch(vocabulary)
         )
         self.language_model = language_model
-        self.configuration = _with_model(settings, language_model, self.search.vocabulary)
-        self.shows = _checked_shown(candidates, self.configuration)
+        self.configuration = naming(settings, language_model, self.search.vocabulary)
+        self.shows = checked_shown(candidates, self.configuration)
         self._secret_key = given_or_new_key(secret_key)
         self._digest = self.configuration.digest(self.search.vocabulary.content_digest)
         self._levels: dict[float, Sanitizer] = {}
@@ -143,23 +142,7 @@ class Sanitizer:
           ConfigurationError: this is no iterable of documents, or one of its elements is neither a
             document nor a string.
         """
-        return self._sanitize(as_documents(documents, "sanitize"))
-
-    def _sanitize(self, documents: Iterable[Document]) -> Iterator[Sanitized]:
-        batch = Batch(self)
-        for document in documents:
-            reason = document_problem(document)
-            sanitizer = self.at_level(document.level) if reason is None else None
-            if sanitizer is None:
-                yield from batch.finish()
-                yield rejected(printable_id(document.id), reason or self._without_epsilon)
-                continue
-            if not batch.is_of(sanitizer):
-                yield from batch.finish()
-                batch = Batch(sanitizer)
-            batch.add(document)
-            yield from batch.take()
-        yield from batch.finish()
+        return sanitize_in_order(self, as_documents(documents, "sanitize"))
 
     def sanitize_table(
         self,
@@ -219,13 +202,6 @@ class Sanitizer:
                 self.search, settings, self._secret_key, self.language_model, self.shows
             )
         return None if epsilon is None else self._levels[epsilon]
-
-    @property
-    def _without_epsilon(self) -> str:
-        """Why a document of a level without an epsilon is rejected."""
-        levels = self.configuration.epsilon_by
-        assert levels is not None
-        return levels.problem
 
     def _made_reader(self) -> Reader | None:
         """What decodes; None where there is no decoder, or each level has a sanitizer."""
@@ -318,38 +294,3 @@ class Sanitizer:
     def document_key(self, document: Document) -> bytes:
         """The key of a document's noise under this configuration."""
         return document_key(self._secret_key, self._digest, document.id, document.text)
-
-
-def _checked_shown(candidates: int, configuration: Configuration) -> int:
-    """How many candidates are shown.
-
-    Raises:
-      ConfigurationError: there are none, or there is no order to show them in.
-    """
-    if type(candidates) is not int or candidates < 0:
-        raise ConfigurationError(f"`candidates` is a number from 0 on, not {candidates!r}")
-    if candidates and (configuration.decoder is None or configuration.bag):
-        raise ConfigurationError(
-            "`candidates` are what a decoder held for probable, word by word; choose `decode` "
-            "prior or context, and no `bag_of_words`"
-        )
-    return candidates
-
-
-def _with_model(
-    configuration: Configuration, model: LanguageModel | None, vocabulary: Vocabulary
-) -> Configuration:
-    """The configuration, its decoder and its truecase naming the model.
-
-    Raises:
-      ConfigurationError: they do not go together.
-    """
-    if model is None:
-        return with_model(configuration, None, casings=False)
-    check_type(model, LanguageModel, "`language_model` is what dxbeam.open_language_model returns")
-    if model.vocabulary != vocabulary.content_digest:
-        raise ConfigurationError(
-            "`language_model` was made for another vocabulary than `vocabulary`; build one for "
-            "this vocabulary"
-        )
-    return with_model(configuration, model.digest, model.casings is not None)

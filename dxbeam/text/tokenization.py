@@ -28,9 +28,6 @@ RULE = "dxbeam-1"
 RULE_2 = "dxbeam-2"
 """The name of the rule of ``SECOND``; both rules stay as they are, and releases name theirs."""
 
-_CHARACTERS_AT_ONCE = 1 << 16
-"""Bounds what the words of a long text take."""
-
 
 class Splitter:
     """Divides texts at the characters of a list.
@@ -52,11 +49,16 @@ class Splitter:
         pieces = self._word.split(text)
         return pieces[::2], pieces[1::2]
 
-    def parts(self, text: str) -> Iterator[tuple[list[str], list[str]]]:
-        """The same a part of a long text at a time; only the last has a gap behind its words."""
+    def parts(self, text: str, size: int = 1 << 16) -> Iterator[tuple[list[str], list[str]]]:
+        """The same a part of a long text at a time; only the last has a gap behind its words.
+
+        Args:
+          text: of any length.
+          size: characters of a part, about, which bounds what its words take.
+        """
         before, start = "", 0
-        while len(text) - start > _CHARACTERS_AT_ONCE:
-            before_a_word = self._last_before_a_word.search(text, start + _CHARACTERS_AT_ONCE)
+        while len(text) - start > size:
+            before_a_word = self._last_before_a_word.search(text, start + size)
             if before_a_word is None:
                 break
             gaps, words = self.split(text[start : before_a_word.end()])

@@ -36,7 +36,6 @@ SEGMENTERS = {
 """How words are found where no spaces divide them."""
 
 LONGEST_MATCH = 16  # characters with their marks
-_AT_ONCE = 256  # of them looked ahead
 
 _EXTEND = MARKS + "\u200c\u0e33\u0eb3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"  # tags, of flags
 _JOIN = "\u200d\u17d2\u1039"  # the joiner, and signs that stack the next letter
@@ -132,8 +131,14 @@ class WordRule:
         """The words of a text in order."""
         return [word for _, words in self.parts(text, vocabulary) for word in words]
 
-    def units(self, word: str, vocabulary: Vocabulary) -> list[str]:
-        """What a word between white space and punctuation is cut into; together it is the word."""
+    def units(self, word: str, vocabulary: Vocabulary, ahead: int = 256) -> list[str]:
+        """What a word between white space and punctuation is cut into; together it is the word.
+
+        Args:
+          word: what is cut.
+          vocabulary: whose words are looked for.
+          ahead: how many characters with their marks are looked at together.
+        """
         units: list[str] = []
         for number, piece in enumerate(_RUN.split(word)):
             if number % 2 == 0:
@@ -141,15 +146,17 @@ class WordRule:
             elif self.segmenter == "graphemes":
                 units += _GRAPHEME.findall(piece)
             else:
-                units += self._longest_matches(_GRAPHEME.findall(piece), vocabulary)
+                units += self._longest_matches(_GRAPHEME.findall(piece), vocabulary, ahead)
         return units
 
-    def _longest_matches(self, graphemes: list[str], vocabulary: Vocabulary) -> Iterator[str]:
+    def _longest_matches(
+        self, graphemes: list[str], vocabulary: Vocabulary, ahead: int
+    ) -> Iterator[str]:
         start = 0
         while start < len(graphemes):
-            ahead = graphemes[start : start + _AT_ONCE + LONGEST_MATCH]
-            last = start + min(_AT_ONCE, len(graphemes) - start)
-            lengths = self._lengths(ahead, last - start, vocabulary)
+            together = graphemes[start : start + ahead + LONGEST_MATCH]
+            last = start + min(ahead, len(graphemes) - start)
+            lengths = self._lengths(together, last - start, vocabulary)
             begun = start
             while start < last:
                 length = lengths[start - begun]

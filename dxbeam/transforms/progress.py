@@ -17,14 +17,18 @@ FOUND = "found_"
 """The beginning of the name of a total."""
 
 _LOG = logging.getLogger(__name__)
-_SECONDS_PER_REPORT = 5.0
 _REPORT = re.compile(r"progress of worker ([0-9a-f]+):((?: [a-z_]+=[0-9]+)+)$")
 
 
 class Progress:
-    """Counts what this worker has done, and logs it every five seconds at most."""
+    """Counts what this worker has done, and logs it now and then.
 
-    def __init__(self) -> None:
+    Args:
+      seconds: that pass between two reports, at least.
+    """
+
+    def __init__(self, seconds: float = 5.0) -> None:
+        self._seconds = seconds
         self._worker = uuid.uuid4().hex[:12]
         self._counts: dict[str, int] = {}
         self._told = time.monotonic()
@@ -33,7 +37,7 @@ class Progress:
         """Adds to counts, such as ``documents=1, words=20``."""
         for name, number in done.items():
             self._counts[name] = self._counts.get(name, 0) + number
-        if time.monotonic() - self._told >= _SECONDS_PER_REPORT:
+        if time.monotonic() - self._told >= self._seconds:
             self.tell()
 
     @contextlib.contextmanager

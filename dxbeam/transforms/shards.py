@@ -59,6 +59,7 @@ class WriteShards(beam.PTransform):
         given up. None where nobody claims.
       layout_key: one element, which decides in which file a row is; see WritePieces. None only
         where the lengths of the texts are released anyway.
+      documents_per_file: see WritePieces.
 
     Raises:
       ConfigurationError: no such format or compression, a compression that the format does not
@@ -74,6 +75,7 @@ class WriteShards(beam.PTransform):
         num_shards: int = 0,
         run: str | None = None,
         layout_key: pvalue.PCollection | None = None,
+        documents_per_file: int = DOCUMENTS_PER_FILE,
     ):
         super().__init__()
         if output_format not in FORMATS:
@@ -81,7 +83,9 @@ class WriteShards(beam.PTransform):
                 f"`output_format` is one of {', '.join(FORMATS)}, not {output_format!r}"
             )
         encoding = FORMATS[output_format].encoding(kept, compression)
-        self._pieces = WritePieces(prefix, encoding, num_shards, run, layout_key)
+        self._pieces = WritePieces(
+            prefix, encoding, num_shards, run, layout_key, documents_per_file
+        )
 
     def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
         """Encodes, writes pieces, and moves and describes those that were committed."""
@@ -95,12 +99,13 @@ class WritePieces(beam.PTransform):
       prefix: directory or gs:// prefix of the release.
       encoding: how rows become files.
       num_shards: number of files, if there are as many rows. With 0 and a layout key, one for each
-        ``DOCUMENTS_PER_FILE`` of them; with 0 and no layout key, one for each bundle, without a
+        ``documents_per_file`` of them; with 0 and no layout key, one for each bundle, without a
         shuffle.
       run: the run that claimed the prefix, if it was claimed.
       layout_key: PCollection[bytes], one element from ``randomness.layout_key``. With it, which
         rows share a file, and their order, follow from this key, the ids and their number, and
         from nothing else. The rows of a file are then held in memory, to sort them.
+      documents_per_file: how many rows a file holds where their number is not asked for.
     """
 
     def __init__(
@@ -110,13 +115,14 @@ class WritePieces(beam.PTransform):
         num_shards: int,
         run: str | None = None,
         layout_key: pvalue.PCollection | None = None,
+        documents_per_file: int = DOCUMENTS_PER_FILE,
     ):
         super().__init__()
         if num_shards < 0:
             raise ConfigurationError(f"`num_shards` must not be negative, as {num_shards} is")
         self._prefix, self._run = prefix, run
         self._encoding, self._num_shards = encoding, num_shards
-        self._layout_key = layout_key
+        self._layout_key, self._documents_per_file = layout_key, documents_per_file
 
     def expand(self, rows: pvalue.PCollection) -> pvalue.PCollection:
         """Writes pieces, and moves and describes those that were committed."""
@@ -148,7 +154,7 @@ class WritePieces(beam.PTransform):
         files = pvalue.AsSingleton(
             rows
             | "CountRows" >> beam.combiners.Count.Globally()
-            | "CountFiles" >> beam.Map(_number_of_files, self._num_shards)
+            | "CountFiles" >> beam.Map(_number_of_files, self._num_shards, self._documents_per_file)
         )
         every_file = (
             rows.pipeline
@@ -166,8 +172,8 @@ class WritePieces(beam.PTransform):
         )
 
 
-def _number_of_files(rows: int, num_shards: int) -> int:
-    return min(num_shards, rows) if num_shards else math.ceil(rows / DOCUMENTS_PER_FILE)
+def _number_of_files(rows: int, num_shards: int, documents_per_file: int) -> int:
+    return min(num_shards, rows) if num_shards else math.ceil(rows / documents_per_file)
 
 
 _Dealt = tuple[int, tuple[bytes, Any]]

@@ -36,8 +36,6 @@ METHODS = ("exact", "spectral", "published")
 UNKNOWN_WORD = "(unknown word)"
 
 ROWS_PER_BLOCK = 512
-_COLUMNS_PER_TILE = 2048
-_PAIRS_SETTLED_AT_ONCE = 2048
 _UNIT_ROUNDOFF = 2.0**-24
 _SLACK = 1e-30
 _MARGIN = 1e-6
@@ -142,10 +140,22 @@ class PairScan:
     Args:
       vocabulary: N words in R^n.
       projection: from R^n to R^m.
+      rows: of a block.
+      columns: that a block is multiplied with at once.
+      settled: how many pairs are computed in float64 at once.
     """
 
-    def __init__(self, vocabulary: Vocabulary, projection: Projection):
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        projection: Projection,
+        *,
+        rows: int = ROWS_PER_BLOCK,
+        columns: int = 2048,
+        settled: int = 2048,
+    ):
         assert projection.matrix is not None
+        self._rows, self._columns, self._settled = rows, columns, settled
         self._vocabulary = vocabulary
         self._projection = projection
         n, m = projection.dimensions, projection.projected
@@ -172,11 +182,11 @@ class PairScan:
         return self._vocabulary.vectors_of(np.where(ids == len(self) - 1, UNKNOWN, ids))
 
     def _row_blocks(self) -> list[slice]:
-        return [slice(start, min(start + ROWS_PER_BLOCK, len(self))) for start in self.blocks()]
+        return [slice(start, min(start + self._rows, len(self))) for start in self.blocks()]
 
     def blocks(self) -> range:
         """The first rows of all blocks; ``scan`` takes one."""
-        return range(0, len(self), ROWS_PER_BLOCK)
+        return range(0, len(self), self._rows)
 
     def scan(self, start: int, largest: LargestRatio | None = None) -> LargestRatio:
         """The largest ratio of the pairs (i, j), i in the block that starts here, j > i.
@@ -186,11 +196,11 @@ class PairScan:
           largest: what other blocks have found: smaller ratios need not be computed.
         """
         largest = largest or LargestRatio()
-        stop = min(start + ROWS_PER_BLOCK, len(self))
+        stop = min(start + self._rows, len(self))
         originals = _as_left_factor(self._originals[start:stop])
         projected = _as_left_factor(self._projected[start:stop])
-        for first in range(start, len(self), _COLUMNS_PER_TILE):
-            last = min(first + _COLUMNS_PER_TILE, len(self))
+        for first in range(start, len(self), self._columns):
+            last = min(first + self._columns, len(self))
             below = originals @ self._originals[first:last].T
             above = projected @ self._projected[first:last].T
             if first == start:
@@ -219,9 +229,7 @@ class PairScan:
         order = np.argsort(-bounds, kind="stable")
         # The largest bounds first, until no bound is above the largest ratio that was found.
         # Distances that float32 cannot tell from 0 have infinite bounds, so all are computed.
-        for group in np.split(
-            order, range(_PAIRS_SETTLED_AT_ONCE, len(order), _PAIRS_SETTLED_AT_ONCE)
-        ):
+        for group in np.split(order, range(self._settled, len(order), self._settled)):
             if not len(group) or bounds[group[0]] <= largest.ratio * (1 + 1e-6):
                 break
             rows, columns = np.divmod(pairs[group], below.shape[1])

@@ -53,6 +53,21 @@ def test_files_are_written_listed_moved_and_deleted(s3: Any) -> None:
     assert storage.first_file_below(_path("a")) is None
 
 
+def test_all_requests_are_made_by_one_client(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making one takes more processor time than most requests do."""
+    import boto3
+
+    storage.create_once(_path("a"), b"1")
+    clients = tiny.counted(monkeypatch, boto3.session.Session, "client")
+    with storage.open_write(_path("b")) as file:
+        file.write(b"2")
+    storage.move(_path("b"), _path("c"))
+    assert storage.match(_path("*")) == [(_path("a"), 1), (_path("c"), 1)]
+    with storage.open_read(_path("c")) as one, storage.open_read(_path("a")) as other:
+        assert one.read() + other.read() == b"21"
+    assert clients == []
+
+
 @pytest.mark.parametrize("name", ["a", "a.gz"])
 @pytest.mark.parametrize("compress", [False, True])
 def test_a_write_that_fails_before_its_first_byte_leaves_nothing(

@@ -16,7 +16,7 @@ from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.parsing import csv_rows
 from dxbeam.corpus.parsing.csv_rows import Dialect
-from dxbeam.corpus.settings import TableSettings
+from dxbeam.corpus.settings import Division, TableSettings
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import CorpusError
 from tests.support import corpora
@@ -60,11 +60,9 @@ def test_rows_are_those_of_another_writer_however_they_are_divided(
     content = ("\ufeff" * mark + table.getvalue()).encode()
     path = tmp_path / ("c.csv.gz" if packed else "c.csv")
     path.write_bytes(gzip.compress(content) if packed else content)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dxbeam.corpus.delimited._SPLIT_BYTES", size)
-        patch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
-        found = corpora.read(path, CorpusFormat("csv", table=TableSettings(delimiter)))
-    assert sorted(found) == sorted(
+    table_settings = TableSettings(delimiter)
+    read_as = CorpusFormat("csv", table=table_settings, division=Division(size))
+    assert sorted(corpora.read(path, read_as)) == sorted(
         (str(i), text, "{}", "", "") for i, (text, _) in enumerate(cells)
     )
 
@@ -73,12 +71,10 @@ def test_rows_are_those_of_another_writer_however_they_are_divided(
 @given(st.text(alphabet='ab,"\n', max_size=40), st.integers(1, 9))
 def test_where_rows_end_is_where_they_end_for_another_reader(content: str, block: int) -> None:
     """Of any text, unless it ends within quotes: with quotes in odd places, in small blocks."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_rows, "_BLOCK", block)
-        try:
-            rows = list(csv_rows.rows(io.BytesIO(content.encode()), Dialect(","), 1000))
-        except CorpusError:
-            return
+    try:
+        rows = list(csv_rows.rows(io.BytesIO(content.encode()), Dialect(","), 1000, block=block))
+    except CorpusError:
+        return
     assert sum(row.size for row in rows) == len(content)
     assert [row.line for row in rows] == [
         1 + sum(before.lines for before in rows[:number]) for number in range(len(rows))

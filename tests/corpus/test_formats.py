@@ -5,9 +5,11 @@ The tests go over the registry, so that a new format is tested as soon as it is 
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,12 +19,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dxbeam.corpus import reading
-from dxbeam.corpus.encoding import Encoding
+from dxbeam.corpus.encoding import Encoding, OutputFile
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import FORMATS, CorpusFormat
 from dxbeam.corpus.parsing.given_vectors import decode
 from dxbeam.corpus.parsing.lines import COMPRESSIONS
-from dxbeam.corpus.settings import TableSettings
+from dxbeam.corpus.settings import Division, TableSettings
 from dxbeam.corpus.splits import Split, number_splits
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import ConfigurationError, CorpusError
@@ -65,9 +67,9 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\u
 NAMES = st.lists(TEXT, min_size=1, max_size=25, unique=True)
 
 
-def _write(folder: Path, encoding: Encoding, rows: Sequence[Any]) -> Path:
+def _write(folder: Path, encoding: Encoding, rows: Sequence[Any], **sizes: int) -> Path:
     path = folder / f"part{encoding.suffix}"
-    file = encoding.open_file(str(path))
+    file: OutputFile = partial(encoding.open_file, **sizes)(str(path))
     for row in rows:
         file.write(encoding.encode(row))
     file.close()
@@ -81,13 +83,14 @@ def _splits(path: Path, read_as: CorpusFormat) -> list[Split]:
     return list(number_splits(counted[::-1]))
 
 
-def _cut_small(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+def _small(size: int) -> Division:
     """Divides files among as many workers as can be."""
-    monkeypatch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
-    monkeypatch.setattr("dxbeam.corpus.parsing.lines._LINES_PER_RUN", 1 + size % 3)
-    monkeypatch.setattr("dxbeam.corpus.delimited._SPLIT_BYTES", size)
-    monkeypatch.setattr("dxbeam.corpus.parquet._ROW_GROUP", size)  # when it is written
-    monkeypatch.setattr("dxbeam.corpus.parquet._ROWS_PER_BATCH", 1 + size % 3)
+    return Division(size, records_per_run=1 + size % 3, rows_per_batch=1 + size % 3)
+
+
+def _when_written(name: str, size: int) -> dict[str, int]:
+    """Parquet is divided when it is written."""
+    return {"row_group": size} if name == "parquet" else {}
 
 
 def _in_order(results: Sequence[Document | Rejected]) -> list[Document | Rejected]:
@@ -116,11 +119,10 @@ def test_what_is_written_is_read_back(
             Document(f"part{encoding.suffix}:{number}", " ".join(row.text.splitlines()))
             for number, row in enumerate(rows, 1)
         ]
-    with pytest.MonkeyPatch.context() as patch:
-        _cut_small(patch, size)
-        path = _write(tmp_path, encoding, rows)
-        assert encoding.count_rows(str(path)) == len(rows)
-        assert _in_order(corpora.read(path, read_as)) == _in_order(expected)
+    path = _write(tmp_path, encoding, rows, **_when_written(name, size))
+    assert encoding.count_rows(str(path)) == len(rows)
+    divided = dataclasses.replace(read_as, division=_small(size))
+    assert _in_order(corpora.read(path, divided)) == _in_order(expected)
     assert corpora.read(path, read_as) == expected, "undivided, in order"
 
 
@@ -130,14 +132,13 @@ def test_what_is_written_is_read_back(
 def test_records_without_an_id_are_numbered_in_their_file(
     tmp_path: Path, name: str, encoding: Encoding, texts: list[str], size: int
 ) -> None:
-    read_as = CorpusFormat(name)
-    with pytest.MonkeyPatch.context() as patch:
-        _cut_small(patch, size)
-        path = _write(tmp_path, encoding, [Row(None, text) for text in texts])
-        found = [result[0] for result in corpora.read(path, read_as)]
-        known = [name for split in _splits(path, read_as) for name in reading.ids(split, read_as)]
+    read_as = CorpusFormat(name, division=_small(size))
+    rows = [Row(None, text) for text in texts]
+    path = _write(tmp_path, encoding, rows, **_when_written(name, size))
+    read = [result[0] for result in corpora.read(path, read_as)]
+    known = [name for split in _splits(path, read_as) for name in reading.ids(split, read_as)]
     expected = [f"{path.name}:{number}" for number in range(1, len(texts) + 1)]
-    assert sorted(found) == sorted(expected)
+    assert sorted(read) == sorted(expected)
     assert sorted(known) == (sorted(expected) if FORMATS[name].HAS_FIELDS else [])
 
 

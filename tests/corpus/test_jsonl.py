@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.settings import Division
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import CorpusError
 from tests.support import corpora, tiny
@@ -32,7 +33,6 @@ JSONL = CorpusFormat("jsonl")
 )
 def test_any_division_reads_each_json_record_where_it_stands(
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     texts: list[str | None],
     end: str,
     size: int,
@@ -44,9 +44,7 @@ def test_any_division_reads_each_json_record_where_it_stands(
     content = "\ufeff" * mark + end.join(lines)
     path.write_bytes(content.encode())
     whole = corpora.read(path, JSONL)
-    with monkeypatch.context() as patch:
-        patch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
-        assert corpora.read(path, JSONL) == whole
+    assert corpora.read(path, CorpusFormat("jsonl", division=Division(size))) == whole
     assert len(whole) == len(texts)
     file_lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     for result, line in zip(whole, lines, strict=True):
@@ -106,10 +104,10 @@ def test_a_field_of_the_wrong_kind_is_refused_at_once(
 @pytest.mark.parametrize("size", [1, 3, 40, 1000])
 @pytest.mark.parametrize("packed", [False, True])
 def test_ids_say_nothing_about_the_lengths_of_texts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, packed: bool
+    tmp_path: Path, size: int, packed: bool
 ) -> None:
     """Two corpora that differ in the length of every text have the same ids."""
-    monkeypatch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
+    read_as = CorpusFormat("jsonl", division=Division(size))
     name = "c.jsonl.gz" if packed else "c.jsonl"
     found = []
     for number, texts in enumerate([["a", "b", "", "c"], ["a" * 99, "b" * 7, "x" * 300, "é"]]):
@@ -118,7 +116,7 @@ def test_ids_say_nothing_about_the_lengths_of_texts(
         lines = [json.dumps({"text": text}) for text in texts]
         content = "\n".join([*lines[:2], "", *lines[2:]]).encode()
         (folder / name).write_bytes(gzip.compress(content) if packed else content)
-        found.append(sorted(result[0] for result in corpora.read(folder / name, JSONL)))
+        found.append(sorted(result[0] for result in corpora.read(folder / name, read_as)))
     assert found[0] == found[1] == [f"{name}:{number}" for number in (1, 2, 4, 5)]
 
 

@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.corpus import parquet, reading
+from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.settings import Division
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import CorpusError
 from tests.support import corpora
@@ -19,14 +20,12 @@ from tests.support import corpora
 @pytest.mark.parametrize(
     "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())]
 )
-def test_parquet_row_groups(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: pa.DataType
-) -> None:
-    monkeypatch.setattr(parquet, "_ROWS_PER_BATCH", 3)
+def test_parquet_row_groups(tmp_path: Path, kind: pa.DataType) -> None:
     texts = [None if i == 5 else f"w{i}" for i in range(23)]
     table = pa.table({"text": pa.array(texts).cast(kind), "label": list(range(23)), "x": [0] * 23})
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=4)
-    read_as = CorpusFormat("parquet", keep_fields=("label",))
+    division = Division(rows_per_batch=3)
+    read_as = CorpusFormat("parquet", keep_fields=("label",), division=division)
     results = corpora.read(tmp_path / "a.parquet", read_as)
     expected: list[Document | Rejected] = [
         Document(f"a.parquet:{i + 1}", f"w{i}", f'{{"label": {i}}}') for i in range(23)

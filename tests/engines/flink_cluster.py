@@ -200,6 +200,14 @@ class FlinkCluster:
         ended = ("FINISHED", "CANCELED", "FAILED")
         return [job["id"] for job in jobs if job["status"] not in ended]
 
+    def checkpoint(self) -> float | None:
+        """MiB of the last checkpoint of a job that runs; None while there is none."""
+        for job in self.running_jobs():
+            said = self.ask(f"/jobs/{job}/checkpoints") or {}
+            if last := said.get("latest", {}).get("completed"):
+                return float(last["state_size"]) / 2**20
+        return None
+
     def _java(
         self, name: str, main: str, address: str, *flags: str, settings: tuple[str, ...] = ()
     ) -> None:

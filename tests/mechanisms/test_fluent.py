@@ -21,7 +21,8 @@ from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.language.uniform import uniform_model
 from dxbeam.mechanisms.fluent import LARGEST_GAMMA, Fluent
 from dxbeam.mechanisms.public.public_model import public_model
-from dxbeam.mechanisms.sampling import kept_lists, near_words, stored_near
+from dxbeam.mechanisms.sampling import kept_lists, stored_near
+from dxbeam.mechanisms.sampling.fluent_choice import AllWords
 from dxbeam.mechanisms.sampling.near_words import NearWords
 from dxbeam.mechanisms.sampling.released_before import STARTS, in_steps, known_word, places_after
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -234,28 +235,36 @@ def test_a_release_does_not_depend_on_how_it_is_divided() -> None:
     assert released == whole.tolist()
 
 
-def test_words_that_are_not_kept_are_released_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def search_with_near(made: Fluent, words: Vocabulary, **sizes: int) -> tuple[Any, NearWords]:
+    """A search of which the mechanism keeps near words in these sizes."""
+    assert made.model
+    search, model = NeighborSearch(words), made.model.opened(words)
+    shares = np.asarray(model.continuation[: len(words)])
+    near = NearWords(made.epsilon / 2, made.gamma, shares, search, **sizes)
+    search.computed_once(("fluent", made), lambda _: (AllWords(model), near))
+    return search, near
+
+
+def test_words_that_are_not_kept_are_released_alike() -> None:
     words = tiny.vocabulary(300)
     model = model_for(words, 2)
     ids = np.random.default_rng(0).integers(UNKNOWN, 300, 200)
     random = random_numbers(200, Fluent(2.0).draws(8), seed=2)
     made = Fluent(2.0, gamma=3.0, model=model)
     expected = made.release(ids, random, NeighborSearch(words))
-    monkeypatch.setattr(near_words, "_MOST_KEPT", 0)
-    assert np.array_equal(made.release(ids, random, NeighborSearch(words)), expected)
+    search, near = search_with_near(made, words, most_kept=0)
+    assert np.array_equal(made.release(ids, random, search), expected)
+    assert near.kept == 0
 
 
-def test_near_words_are_kept_within_their_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_near_words_are_kept_within_their_bound() -> None:
     """Also by the batch that reaches it; words that did not fit are released alike."""
-    words, most = tiny.vocabulary(300), 1_000
+    words = tiny.vocabulary(300)
     ids = np.arange(UNKNOWN, 300)
     made = Fluent(2.0, gamma=1e6, model=model_for(words, 3))
     random = random_numbers(len(ids), made.draws(8), seed=2)
     expected = made.release(ids, random, NeighborSearch(words))
-    monkeypatch.setattr(near_words, "_MOST_KEPT", most)
-    monkeypatch.setattr(near_words, "_AT_ONCE", 7 * len(words))
-    search = NeighborSearch(words)
-    near = NearWords(1.0, made.gamma, np.full(300, 1 / 300), search)
+    search, near = search_with_near(made, words, most_kept=1_000, together=7 * len(words))
     near.keep(ids)
     assert near.kept == 900  # three words, of which each has all words near
     assert near.at_once(ids, 50) == 7

@@ -17,8 +17,7 @@ from dxbeam.corpus.parsing.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
 from dxbeam.mechanisms.public.importance import FrequencyWeights
-from dxbeam.mechanisms.sampling import exponential_choice
-from dxbeam.mechanisms.sampling.exponential_choice import DRAWS, choose
+from dxbeam.mechanisms.sampling.exponential_choice import DRAWS, ChoiceSizes, choose
 from dxbeam.mechanisms.sampling.noise import NOISE_RULE, coordinate_laplace, gaussian, laplace
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
@@ -82,9 +81,8 @@ def _choice() -> Iterator[str]:
     """What the exponential mechanism draws of all words, which happens to few of them."""
     random = np.empty((300, DRAWS + DRAWS % 2), np.uint64)
     fill(KEY, 0, random)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exponential_choice, "ROUNDS", 0)
-        chosen = choose(np.arange(300), random, WordDistribution(0.25), NeighborSearch(VOCABULARY))
+    search, sizes = NeighborSearch(VOCABULARY), ChoiceSizes(rounds=0)
+    chosen = choose(np.arange(300), random, WordDistribution(0.25), search, sizes)
     yield str(chosen.tolist())
 
 

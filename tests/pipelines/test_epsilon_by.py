@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import apache_beam as beam
@@ -14,9 +15,12 @@ from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.release.verification.verify import verify_release
 from dxbeam.space.artifact import artifact
+from dxbeam.text.batch import Batch
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.epsilon_by_field import EpsilonByField
+from dxbeam.text.parts.batch_sizes import BatchSizes
 from dxbeam.text.sanitizer import Sanitizer
+from dxbeam.transforms import sanitize_rows
 from dxbeam.transforms.sanitize import SanitizeDocuments
 from pipelines.sanitize import sanitize
 from tests.support import tiny
@@ -76,7 +80,7 @@ def test_the_job_releases_each_document_with_its_epsilon(uri: str, tmp_path: Pat
 def test_the_order_of_a_file_does_not_show_the_levels(
     uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr("dxbeam.text.batch._WORDS_PER_SEARCH", 64)
+    monkeypatch.setattr(sanitize_rows, "Batch", partial(Batch, sizes=BatchSizes(64)))
     monkeypatch.setattr("dxbeam.transforms.sanitize_rows._MOST_CHARACTERS", most)
     texts = tiny.texts(60, longest=9)
     records = [

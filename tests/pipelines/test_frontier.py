@@ -6,6 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from dxbeam.analysis.frontier import transform
 from dxbeam.analysis.measure.public_parameters import taken_apart, written
 from dxbeam.errors import ConfigurationError, DxbeamError
-from dxbeam.transforms import progress
-from dxbeam.transforms.progress import read_report
+from dxbeam.transforms.progress import Progress, read_report
 from pipelines.calibrate import calibrate
 from pipelines.frontier import measure_frontier
 from pipelines.measure import measure_settings
@@ -368,7 +369,7 @@ def test_long_work_says_how_far_it_is(
     uri: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr(progress, "_SECONDS_PER_REPORT", 0.0)
+    monkeypatch.setattr(transform, "Progress", partial(Progress, seconds=0.0))
     flags = ["--mechanisms=santext", "--epsilons=1,2,4", "--attacked_words=20"]
     measure_frontier([f"--vocabulary={uri}", f"--output={tmp_path / 'out'}", *flags])
     told = dict(filter(None, map(read_report, caplog.messages)))  # what each worker said last

@@ -47,9 +47,10 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.transforms import environments
 
-from dxbeam.corpus import delimited, reading
+from dxbeam.corpus import reading
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.parsing import lines
+from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
 from dxbeam.errors import DxbeamError
 from dxbeam.language.artifact import write_language_model
@@ -62,7 +63,7 @@ from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.transforms import shards
 from pipelines import release_vectors, sanitize
-from tests.support import tiny
+from tests.support import corpora, tiny
 
 LONG = "naïveté" * 12
 KNOWN = {
@@ -395,9 +396,11 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def _cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large corpora have more splits than workers, and are released as several files."""
-    monkeypatch.setattr(lines, "_SPLIT_BYTES", 150)
-    monkeypatch.setattr(delimited, "_SPLIT_BYTES", 150)
-    monkeypatch.setattr(shards, "DOCUMENTS_PER_FILE", 16)
+    corpora.divide(monkeypatch, 150)
+    number_of_files = shards._number_of_files
+    monkeypatch.setattr(
+        shards, "_number_of_files", lambda rows, asked, _: number_of_files(rows, asked, 16)
+    )
 
 
 def test_the_table_holds_enough_pairs() -> None:
@@ -446,9 +449,9 @@ def _ids_by_offset(monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents are named by the byte at which they start."""
     numbered_lines = lines.numbered_lines
 
-    def at_offset(split: Split, limit: int, encoding: str) -> Iterator[tuple[int, bytes | None]]:
+    def at_offset(split: Split, read_as: ReadSettings) -> Iterator[tuple[int, bytes | None]]:
         offset = 0
-        for _, line in numbered_lines(split, limit, encoding):
+        for _, line in numbered_lines(split, read_as):
             yield offset, line
             offset += len(line or b"") + 1
 

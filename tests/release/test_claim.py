@@ -164,14 +164,13 @@ def test_a_launcher_that_gives_up_while_a_worker_completes(
     prefix = str(tmp_path)
     claim.take_fresh(prefix, "one")
     (tmp_path / "part-0").touch()
-    monkeypatch.setattr(claim, "_COMPLETING_SECONDS", 0.0)
     plain = getattr(claim, step)
 
     def interrupted(*arguments: Any) -> Any:
         monkeypatch.setattr(claim, step, plain)
         result = None if before else plain(*arguments)
         with contextlib.suppress(OutputError):
-            claim.abandon(prefix, "one")
+            claim.abandon(prefix, "one", completing_seconds=0.0)
         return plain(*arguments) if before else result
 
     monkeypatch.setattr(claim, step, interrupted)
@@ -205,15 +204,12 @@ def test_a_full_disk_does_not_keep_a_launcher_from_tidying_up(
     assert _names(tmp_path) == []
 
 
-def test_a_launcher_learns_what_became_of_a_release_under_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_launcher_learns_what_became_of_a_release_under_way(tmp_path: Path) -> None:
     prefix = str(tmp_path)
     claim.take_fresh(prefix, "one")
-    monkeypatch.setattr(claim, "_COMPLETING_SECONDS", 0.0)
     (tmp_path / "unfinished-decision").write_text("release one\n")
     with pytest.raises(OutputError, match="delete the directory"):
-        claim.abandon(prefix, "one")
+        claim.abandon(prefix, "one", completing_seconds=0.0)
     (tmp_path / "release.json").touch()
     with pytest.raises(OutputError, match="so it is released"):
         claim.abandon(prefix, "one")

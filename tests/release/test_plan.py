@@ -13,6 +13,7 @@ import zstandard
 
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.settings import Division
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release import plan
@@ -26,9 +27,12 @@ TEXTS = [f"w{i % 300} w{i % 7}, strange{i}!" for i in range(5000)]
 TOKENS = 3 * len(TEXTS)
 
 
-def _estimate(path: Path, name: str, configuration: Configuration = PLAIN) -> Forecast:
+def _estimate(
+    path: Path, name: str, configuration: Configuration = PLAIN, division: Division | None = None
+) -> Forecast:
     files = matching_files(str(path))
-    return plan.estimate(files, CorpusFormat(name), tiny.vocabulary(), configuration)
+    read_as = CorpusFormat(name, division=division or Division())
+    return plan.estimate(files, read_as, tiny.vocabulary(), configuration)
 
 
 def test_words_are_counted_in_a_sample(tmp_path: Path) -> None:
@@ -42,9 +46,8 @@ def test_words_are_counted_in_a_sample(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
 def test_words_are_counted_in_every_format_whatever_stands_around_the_texts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    tmp_path: Path, kind: str
 ) -> None:
-    monkeypatch.setattr("dxbeam.corpus.parsing.lines._BYTES_TO_JUDGE_BY", 1 << 17)
     path, source = tmp_path / f"c.{kind}", [f"https://example.org/{i * i}" for i in range(5000)]
     if kind == "parquet":
         pq.write_table(pa.table({"text": TEXTS, "source": source}), path, row_group_size=500)
@@ -53,7 +56,9 @@ def test_words_are_counted_in_every_format_whatever_stands_around_the_texts(
         lines = "\n\n".join(map(json.dumps, rows)).encode()
         packed = {"gz": gzip.compress, "zst": zstandard.compress}.get(path.suffix[1:], bytes)
         path.write_bytes(packed(lines))
-    assert _estimate(path, kind.split(".")[0]).tokens == pytest.approx(TOKENS, rel=0.15)
+    division = Division(bytes_to_judge_by=1 << 17)
+    forecast = _estimate(path, kind.split(".")[0], division=division)
+    assert forecast.tokens == pytest.approx(TOKENS, rel=0.15)
 
 
 @pytest.mark.parametrize(

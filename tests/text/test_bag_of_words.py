@@ -22,11 +22,12 @@ from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.randomness import document_key, sampling_key
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text import bag_of_words as module
-from dxbeam.text import batch as batch_module
 from dxbeam.text import sanitizer as sanitizer_module
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.parts.batch_sizes import SIZES, BatchSizes
+from dxbeam.text.parts.in_order import sanitize_in_order
 from dxbeam.text.public.function_words import ENGLISH
 from dxbeam.text.sanitizer import Sanitizer
 from tests.support import exact_bags as exact
@@ -222,14 +223,14 @@ def test_counts_tell_what_became_of_every_word() -> None:
     assert (result.tally.unknown, result.tally.omitted, result.tally.fillers) == (0, 1, 2)
 
 
-def test_batches_and_pieces_have_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_and_pieces_have_no_influence() -> None:
     documents = [Document(str(i), text) for i, text in enumerate(tiny.texts(30))]
     documents.append(Document("long", "W1 w2 w3 strange " * 500))
     bag = BagOfWords(50)
 
-    def texts(them: Iterable[Document]) -> dict[str, str]:
-        made = Sanitizer(tiny.vocabulary(), Configuration(Laplace(3.0), bag=bag), tiny.KEY)
-        results = made.sanitize(them)
+    def texts(them: Iterable[Document], sizes: BatchSizes = SIZES) -> dict[str, str]:
+        sanitizer = Sanitizer(tiny.vocabulary(), Configuration(Laplace(3.0), bag=bag), tiny.KEY)
+        results = sanitize_in_order(sanitizer, them, sizes)
         return {r.document.id: r.document.text for r in results if r.document}
 
     expected = texts(documents)
@@ -237,10 +238,11 @@ def test_batches_and_pieces_have_no_influence(monkeypatch: pytest.MonkeyPatch) -
     assert texts(reversed(documents)) == expected
     for document in documents[:5]:
         assert texts([document]) == {document.id: expected[document.id]}
-    monkeypatch.setattr(batch_module, "_WORDS_PER_SEARCH", 7)
-    monkeypatch.setattr(batch_module, "_CHARACTERS_PER_BATCH", 100)
-    monkeypatch.setattr(module, "_WORDS_PER_DRAW", 11)
-    assert texts(documents) == expected
+    assert texts(documents, BatchSizes(words=7, characters=100)) == expected
+    drawn, number = bag.draw(tiny.KEY, range(5000))
+    in_pieces, same_number = bag.draw(tiny.KEY, range(5000), at_once=11)
+    assert in_pieces.tolist() == drawn.tolist()
+    assert number == same_number
 
 
 def test_the_draw_shares_no_random_number_with_the_noise() -> None:

@@ -19,9 +19,10 @@ from dxbeam.mechanisms.cluster_response import ClusterResponse
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text import batch as module
-from dxbeam.text.batch import MASK, Sanitized
+from dxbeam.text.batch import MASK, Batch, Sanitized
 from dxbeam.text.configuration import Configuration
+from dxbeam.text.parts.batch_sizes import SIZES, BatchSizes
+from dxbeam.text.parts.in_order import sanitize_in_order
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.text.tally import Tally, total
 from dxbeam.text.tokenization import PUNCTUATION, WHITE_SPACE, split, words
@@ -39,8 +40,10 @@ def _sanitizer(unknown_words: str = "noise", epsilon: float = 3.0) -> Sanitizer:
     return Sanitizer(tiny.vocabulary(), settings, tiny.KEY)
 
 
-def _texts(maker: Sanitizer, documents: list[Document]) -> dict[str, str]:
-    results = list(maker.sanitize(documents))
+def _texts(
+    maker: Sanitizer, documents: list[Document], sizes: BatchSizes = SIZES
+) -> dict[str, str]:
+    results = list(sanitize_in_order(maker, documents, sizes))
     assert all(result.document for result in results)
     return {result.document.id: result.document.text for result in results}  # type: ignore[union-attr]
 
@@ -70,19 +73,18 @@ def test_white_space_and_punctuation_stay_and_words_are_of_the_vocabulary() -> N
 
 
 @pytest.mark.slow
-def test_order_batches_and_slices_have_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_order_batches_and_slices_have_no_influence() -> None:
     expected = _texts(_sanitizer(), DOCUMENTS)
     shuffled = random.Random(1).sample(DOCUMENTS, len(DOCUMENTS))
     assert _texts(_sanitizer(), shuffled) == expected
     for document in DOCUMENTS:
         assert _texts(_sanitizer(), [document]) == {document.id: expected[document.id]}
     for size in (1, 7, 1000):
-        monkeypatch.setattr(module, "_WORDS_PER_SEARCH", size)
-        assert _texts(_sanitizer(), DOCUMENTS[:40]) == {
+        assert _texts(_sanitizer(), DOCUMENTS[:40], BatchSizes(size)) == {
             document.id: expected[document.id] for document in DOCUMENTS[:40]
         }
-    monkeypatch.setattr(module, "_CHARACTERS_PER_BATCH", 1)
-    assert _texts(_sanitizer(), DOCUMENTS[:40])["d3"] == expected["d3"]
+    few_characters = BatchSizes(words=7, characters=1)
+    assert _texts(_sanitizer(), DOCUMENTS[:40], few_characters)["d3"] == expected["d3"]
 
 
 def test_documents_come_back_in_order_and_not_late() -> None:
@@ -90,7 +92,7 @@ def test_documents_come_back_in_order_and_not_late() -> None:
     assert [r.document.id for r in maker.sanitize(DOCUMENTS) if r.document] == [
         document.id for document in DOCUMENTS
     ]
-    batch = module.Batch(maker)
+    batch = Batch(maker)
     batch.add(Document("small", "w1"))
     batch.add(Document("large", "w1 " * 5000))
     assert [result.document.id for result in batch.take()] == ["small"]
@@ -282,7 +284,7 @@ def test_what_is_no_key_is_refused_by_the_sanitizer_too(key: bytes) -> None:
 
 
 def test_a_document_under_way_does_not_show_itself() -> None:
-    batch = module.Batch(_sanitizer())
+    batch = Batch(_sanitizer())
     batch.add(Document("a", "secret words"))
     assert "secret" not in repr(vars(batch)["_unfinished"])
 
@@ -339,14 +341,12 @@ def test_each_outcome_is_counted_as_what_it_is(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
-def test_a_long_document_is_the_same_in_slices_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_document_is_the_same_in_slices_of_any_size() -> None:
     """One longer than a search, with unknown words that take no noise between the others."""
     long = Document("long", "w1 strange, w2 " * 1000 + "…")
     for rule in ("noise", "mask", "drop", "keep"):
-        monkeypatch.setattr(module, "_WORDS_PER_SEARCH", 1024)
-        [expected] = _sanitizer(rule).sanitize([long])
-        monkeypatch.setattr(module, "_WORDS_PER_SEARCH", 7)
-        [sliced] = _sanitizer(rule).sanitize([long])
+        [expected] = sanitize_in_order(_sanitizer(rule), [long], BatchSizes(1024))
+        [sliced] = sanitize_in_order(_sanitizer(rule), [long], BatchSizes(7))
         assert sliced == expected
 
 

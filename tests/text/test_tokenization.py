@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxbeam.text import tokenization
 from dxbeam.text.tokenization import PUNCTUATION, RULE, WHITE_SPACE, parts, split, words
 
 PASSED = WHITE_SPACE + PUNCTUATION
@@ -53,9 +52,7 @@ TEXTS = st.lists(st.sampled_from("ab \n,😀")).map("".join)
 
 @given(TEXTS, st.integers(1, 9))
 def test_parts_of_a_long_text_are_those_of_the_whole(text: str, size: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenization, "_CHARACTERS_AT_ONCE", size)
-        *most, last = parts(text)
+    *most, last = parts(text, size)
     assert all(len(gaps) == len(words) for gaps, words in most)
     assert len(last[0]) == len(last[1]) + 1
     gaps, words = zip(*most, last, strict=True)

@@ -143,9 +143,7 @@ def test_long_runs_are_cut_as_short_ones() -> None:
     text = "人类自由的不人" * 300
     rule = WordRule(2, "longest_match")
     whole = rule.units(text, WORDS)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dxbeam.text.word_rule._AT_ONCE", 7)
-        assert rule.units(text, WORDS) == whole
+    assert rule.units(text, WORDS, ahead=7) == whole
     assert whole == ["人类", "自由的", "不", "人"] * 300
 
 

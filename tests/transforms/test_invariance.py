@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import partial
 from pathlib import Path
 
 import apache_beam as beam
@@ -16,7 +17,6 @@ import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.util import assert_that, equal_to
 
-from dxbeam.corpus.parsing import lines
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.artifact import open_language_model, write_language_model
@@ -28,13 +28,15 @@ from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.space.artifact import artifact
 from dxbeam.space.search.backends.choose_backend import is_exact_here
-from dxbeam.text import batch
 from dxbeam.text.bag_of_words import BagOfWords
+from dxbeam.text.batch import Batch
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
+from dxbeam.text.parts.batch_sizes import BatchSizes
 from dxbeam.text.sanitizer import Sanitizer
+from dxbeam.transforms import sanitize_rows
 from dxbeam.transforms.sanitize import SanitizeDocuments
-from tests.support import tiny
+from tests.support import corpora, tiny
 
 TEXTS = [*tiny.texts(60), "w1 w2 strange " * 2000]  # the last is longer than one search
 RECORDS = [{"id": f"doc{i}", "text": text, "label": str(i % 3)} for i, text in enumerate(TEXTS)]
@@ -112,9 +114,9 @@ def test_the_same_bytes_from_packed_and_from_smaller_pieces(
     metrics: str,
 ) -> None:
     """Files that several workers share, searches of a few words, batches of a few documents."""
-    monkeypatch.setattr(lines, "_SPLIT_BYTES", 4000)
-    monkeypatch.setattr(batch, "_WORDS_PER_SEARCH", 97)
-    monkeypatch.setattr(batch, "_CHARACTERS_PER_BATCH", 1000)
+    corpora.divide(monkeypatch, 4000)
+    sizes = BatchSizes(words=97, characters=1000)
+    monkeypatch.setattr(sanitize_rows, "Batch", partial(Batch, sizes=sizes))
     plain = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
     packed = tmp_path / "in.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
@@ -143,7 +145,7 @@ def test_the_same_bags(
     results = made.sanitize(Document(r["id"], r["text"]) for r in RECORDS)
     expected = {r.document.id: r.document.text for r in results if r.document}
 
-    monkeypatch.setattr(lines, "_SPLIT_BYTES", 4000)
+    corpora.divide(monkeypatch, 4000)
     (tmp_path / "stop").write_text("\n".join(stop_words))
     path = tiny.write_jsonl(tmp_path / "in.jsonl", RECORDS)
     bag = ("--bag_of_words=30", f"--stop_words={tmp_path}/stop")

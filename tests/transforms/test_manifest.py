@@ -26,7 +26,6 @@ from dxbeam.release.manifest import ReleaseJob, Shard
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.tally import Tally
-from dxbeam.transforms import shards
 from dxbeam.transforms.manifest import Counted, WriteManifest
 from dxbeam.transforms.metrics import NOT_COVERED, WriteMetrics
 from dxbeam.transforms.shards import WriteShards, _publish
@@ -154,7 +153,9 @@ def _dealt(
     with tiny.pipeline() as pipeline:
         layout_key = pipeline | "Key" >> beam.Create([key])
         rows = _rows(pipeline, documents)
-        rows | WriteShards(str(output), "jsonl", layout_key=layout_key, **options)
+        rows | WriteShards(
+            str(output), "jsonl", layout_key=layout_key, documents_per_file=10, **options
+        )
     files = [
         [json.loads(line)["id"] for line in path.read_text().splitlines()]
         for path in output.glob("part-*")
@@ -163,11 +164,8 @@ def _dealt(
 
 
 @pytest.mark.parametrize("asked", [0, 1, 3, 7, 100])
-def test_which_file_a_document_lies_in_says_nothing_about_texts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: int
-) -> None:
+def test_which_file_a_document_is_in_says_nothing_about_texts(tmp_path: Path, asked: int) -> None:
     """It follows from the key, the ids and their number; the texts and their order are others."""
-    monkeypatch.setattr(shards, "DOCUMENTS_PER_FILE", 10)
     others = [(name, "long " * 100 * (n % 3), {}) for n, (name, _, _) in enumerate(RELEASED)]
     first = _dealt(tmp_path / "1", b"k" * 32, RELEASED, num_shards=asked)
     assert _dealt(tmp_path / "2", b"k" * 32, others[::-1], num_shards=asked) == first

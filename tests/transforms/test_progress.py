@@ -6,7 +6,6 @@ import logging
 
 import pytest
 
-from dxbeam.transforms import progress as progress_file
 from dxbeam.transforms.progress import Progress, read_report
 
 
@@ -25,12 +24,9 @@ def test_counts_add_up_and_are_read_again(caplog: pytest.LogCaptureFixture) -> N
     assert read_report(caplog.messages[1]) == (worker, counts)
 
 
-def test_it_is_told_now_and_then(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_told_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr(progress_file, "_SECONDS_PER_REPORT", 0.0)
-    with Progress().counted("settings"):
+    with Progress(seconds=0.0).counted("settings"):
         assert not caplog.messages
     assert caplog.messages[0].endswith(": settings=1")
 

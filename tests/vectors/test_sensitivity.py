@@ -85,12 +85,11 @@ def test_the_unknown_word_counts() -> None:
     _agrees(odd, projection)
 
 
-def test_what_is_not_settled_keeps_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_settled_keeps_its_bound() -> None:
     vocabulary = vocabularies.random_vocabulary(words=600, n=20, seed=3)
     projection = make_projection("orthogonal", 20, 19)
     widest = _widest(vocabulary, projection)
-    monkeypatch.setattr(sensitivity, "_PAIRS_SETTLED_AT_ONCE", 1)
-    scan = PairScan(vocabulary, projection)
+    scan = PairScan(vocabulary, projection, settled=1)
     for start in scan.blocks():
         found = scan.scan(start)  # with nothing known before
         assert found.bound >= found.ratio
@@ -99,12 +98,10 @@ def test_what_is_not_settled_keeps_its_bound(monkeypatch: pytest.MonkeyPatch) ->
     assert widest <= value <= widest * 1.001
 
 
-def test_blocks_in_any_order_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sensitivity, "ROWS_PER_BLOCK", 64)
-    monkeypatch.setattr(sensitivity, "_COLUMNS_PER_TILE", 100)
+def test_blocks_in_any_order_give_the_same() -> None:
     vocabulary = vocabularies.random_vocabulary(words=500, n=12, seed=4)
     projection = make_projection("gaussian", 12, 3)
-    scan = PairScan(vocabulary, projection)
+    scan = PairScan(vocabulary, projection, rows=64, columns=100)
     alone = [scan.scan(start) for start in scan.blocks()]
     following, found = [], LargestRatio()
     for start in reversed(scan.blocks()):

@@ -18,8 +18,8 @@ QUOTES = ("double", "none")
     Flag(
         "input",
         "GLOB",
-        "corpus files, local or gs://; quote a pattern such as 'corpus/*.jsonl'; .gz and "
-        ".zst files are decompressed",
+        "corpus files, local, gs:// or s3://; quote a pattern such as 'corpus/*.jsonl'; .gz and "
+        ".zst files are decompressed. iceberg://CATALOG/NAMESPACE.TABLE is a table of Iceberg",
     ),
     Flag(
         "input_format",

@@ -51,6 +51,26 @@ from dxbeam.commands.flags.flag import Flag, topic
         "in characters of the text, such as names that a tagger marked: how many stay as they "
         "were (default: none)",
     ),
+    Flag(
+        "word_statistics",
+        None,
+        "compare what is counted of a release with what is counted of the originals: words, pairs "
+        "of words near each other, topics, different n-grams and lengths. One worker holds eight "
+        "bytes a word",
+    ),
+    Flag(
+        "learning_curve",
+        None,
+        "train the classifiers of --task on 1/32, 1/16, ... of the documents, too",
+    ),
+    Flag(
+        "canaries",
+        "N",
+        "plant N secrets of each class of words under the settings of each release, in 1 to 10 "
+        "documents each, and tell how exposed they are; needs --vocabulary, and releases whose "
+        "words are drawn one by one (default: none)",
+        type=count,
+    ),
 )
 class EvaluateOptions(PipelineOptions):
     """Originals and releases, and what is looked for in them."""

@@ -144,10 +144,7 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
     repair = _repair(flags)
     levels = settings.epsilon_by.field if settings.epsilon_by else None
     read_as = corpus_format(flags, field_names(flags.keep_fields), flags.group_by, levels)
-    output_format = flags.output_format or (
-        "jsonl" if read_as.document_per == "file" else read_as.name
-    )
-    request = release_request(options, read_as, output_format)
+    request = release_request(options, read_as, flags.output_format or read_as.written_as)
     vocabulary = artifact.handle(flags.vocabulary)
     model = language_model_handle(flags.language_model) if flags.language_model else None
     settings = with_language_model(settings, model, vocabulary)

@@ -14,7 +14,6 @@ from typing import BinaryIO, NamedTuple
 
 from dxbeam.errors import ConfigurationError, CorpusError
 
-_BLOCK = 1 << 20
 _START, _PLAIN, _QUOTED, _CLOSED = range(4)  # where in a field a character is
 
 
@@ -59,7 +58,9 @@ class Row(NamedTuple):
     lines: int
 
 
-def rows(file: BinaryIO, dialect: Dialect, limit: int, line: int = 1) -> Iterator[Row]:
+def rows(
+    file: BinaryIO, dialect: Dialect, limit: int, line: int = 1, *, block: int = 1 << 20
+) -> Iterator[Row]:
     """The rows of a file from where it is, which is the start of a row.
 
     Args:
@@ -67,19 +68,20 @@ def rows(file: BinaryIO, dialect: Dialect, limit: int, line: int = 1) -> Iterato
       dialect: how rows are divided.
       limit: longer rows, in bytes, are passed over without being held.
       line: the number of the line at which the file is.
+      block: how many bytes are read at once at most.
 
     Raises:
       CorpusError: the file ends within quotes.
     """
-    while (row := _next_row(file, dialect, limit, line)) is not None:
+    while (row := _next_row(file, dialect, limit, line, block)) is not None:
         yield row
         line += row.lines
 
 
-def _next_row(file: BinaryIO, dialect: Dialect, limit: int, line: int) -> Row | None:
+def _next_row(file: BinaryIO, dialect: Dialect, limit: int, line: int, block: int) -> Row | None:
     delimiter, state = dialect.delimiter.encode(), _START
     parts, size, lines = [], 0, 0
-    while part := file.readline(_BLOCK):
+    while part := file.readline(block):
         size += len(part)
         if size <= limit + 2:  # with its line end
             parts.append(part)

@@ -15,12 +15,12 @@ from dxbeam import storage
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import CorpusFile, damage_as_corpus_error
 from dxbeam.corpus.parsing.text_encodings import (
-    UTF_8,
     as_utf_8,
     open_as_utf_8,
     starts_only,
     why_invalid,
 )
+from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
 from dxbeam.documents import Rejected, position_id
 from dxbeam.errors import ConfigurationError
@@ -33,48 +33,47 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _Reader = Callable[[BinaryIO], Iterator[tuple[bytes | None, int]]]
 """An open file -> the content of each record, None if it is too long, and its size in bytes."""
 
-_SPLIT_BYTES = 1 << 20
 _MOST_SHARES = 16  # of one compressed file, each of which decompresses all of it
-_LINES_PER_RUN = 8
 _BLOCK = 1 << 20
-_BYTES_TO_JUDGE_BY = 16 << 20  # by which it is judged how far a compressed file shrinks
 
 
-def splits(file: CorpusFile, encoding: str = UTF_8) -> Iterator[Split]:
+def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
     """Divides a file among workers, by bytes or else by runs of lines."""
     path, name, size = file
-    if starts_only(path, encoding):
-        yield from shares(file)
+    if starts_only(path, settings.encoding):
+        yield from shares(file, settings)
     else:
-        for start in range(0, size, _SPLIT_BYTES):
-            yield Split(path, name, start, min(size, start + _SPLIT_BYTES))
+        step = settings.division.split_bytes
+        for start in range(0, size, step):
+            yield Split(path, name, start, min(size, start + step))
 
 
-def shares(file: CorpusFile) -> Iterator[Split]:
+def shares(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
     """Shares of a file that is read from its start by every worker."""
     path, name, size = file
-    most = min(_MOST_SHARES, 1 + 3 * size // _SPLIT_BYTES)  # text shrinks about 3 times
+    most = 1 + 3 * size // settings.division.split_bytes  # text shrinks about 3 times
+    most = min(_MOST_SHARES, most)
     for share in range(most):
         yield Split(path, name, share, most)
 
 
-def is_in_share(split: Split, number: int) -> bool:
+def is_in_share(split: Split, number: int, settings: ReadSettings) -> bool:
     """Whether a record of a file that is read from its start belongs to this share of it."""
-    return (number - 1) // _LINES_PER_RUN % split.stop == split.start
+    return (number - 1) // settings.division.records_per_run % split.stop == split.start
 
 
 def share_of_file(
-    file: CorpusFile, records: int, limit: int, encoding: str = UTF_8, read: _Reader | None = None
+    file: CorpusFile, settings: ReadSettings, records: int, read: _Reader | None = None
 ) -> float:
     """Which share of a file its first records are, by bytes, blank lines left out.
 
     Args:
       file: plain or compressed; how far a compressed one shrinks is found by reading on a while.
+      settings: how it is read.
       records: how many that are not blank.
-      limit: longer lines are skipped without being held.
-      encoding: of the file.
       read: how records are read; by default every line is one.
     """
+    encoding, limit = settings.encoding, settings.largest_document
     with damage_as_corpus_error(), storage.open_read(file.path) as raw:
         content, taken = as_utf_8(raw, file.path, encoding), 0
         following = read(content) if read else iter(lambda: _read_line(content, limit), (b"", 0))
@@ -88,7 +87,7 @@ def share_of_file(
         if not starts_only(file.path, encoding):
             return taken / max(taken, file.size)
         whole = taken
-        while whole < _BYTES_TO_JUDGE_BY:
+        while whole < settings.division.bytes_to_judge_by:
             block = content.read(_BLOCK)
             if not block:
                 return taken / whole
@@ -96,14 +95,14 @@ def share_of_file(
         return taken / whole * min(1.0, raw.tell() / file.size)
 
 
-def count_records(split: Split, encoding: str = UTF_8) -> int:
+def count_records(split: Split, settings: ReadSettings) -> int:
     """Reads a split to its end, and counts the lines that start in it.
 
     Of the shares of a compressed file only the first is read, to find damage. Its lines are not
     counted: every share is read from the start of the file, which numbers the lines as it goes.
     """
-    if starts_only(split.path, encoding):
-        return 0 if split.start else read_to_the_end(split.path, encoding)
+    if starts_only(split.path, settings.encoding):
+        return 0 if split.start else read_to_the_end(split.path, settings)
     with storage.open_read(split.path) as file:
         # A line starts at the start of the file and after each line end.
         file.seek(max(0, split.start - 1))
@@ -115,23 +114,21 @@ def count_records(split: Split, encoding: str = UTF_8) -> int:
         return lines
 
 
-def read_to_the_end(path: str, encoding: str = UTF_8) -> int:
+def read_to_the_end(path: str, settings: ReadSettings) -> int:
     """Finds damage anywhere in a file. Returns 0, as no record is counted."""
-    with open_as_utf_8(path, encoding) as file:
+    with open_as_utf_8(path, settings.encoding) as file:
         while file.read(_BLOCK):
             pass
     return 0
 
 
-def numbered_lines(
-    split: Split, limit: int, encoding: str = UTF_8
-) -> Iterator[tuple[int, bytes | None]]:
-    """Number in its file and content of each line of a split; None for one of over ``limit`` bytes.
+def numbered_lines(split: Split, settings: ReadSettings) -> Iterator[tuple[int, bytes | None]]:
+    """Number in its file and content of each line of a split; None for one that is too long.
 
     Lines come in UTF-8 and without their ends.
     """
-    whole = starts_only(split.path, encoding)
-    with open_as_utf_8(split.path, encoding) as file:
+    whole = starts_only(split.path, settings.encoding)
+    with open_as_utf_8(split.path, settings.encoding) as file:
         position = 0
         if not whole and split.start:
             file.seek(split.start - 1)  # so that a line that starts right at the split is seen
@@ -139,10 +136,10 @@ def numbered_lines(
         for number in itertools.count(split.first_record):
             if not whole and position >= split.stop:
                 return
-            line, size = _read_line(file, limit)
+            line, size = _read_line(file, settings.largest_document)
             if not size:
                 return
-            if not whole or is_in_share(split, number):
+            if not whole or is_in_share(split, number, settings):
                 yield number, line
             position += size
 
@@ -165,22 +162,23 @@ def _skip_line(file: BinaryIO) -> int:
     return skipped
 
 
-def texts(split: Split, limit: int, encoding: str = UTF_8) -> Iterator[tuple[str, str | Rejected]]:
+def texts(split: Split, settings: ReadSettings) -> Iterator[tuple[str, str | Rejected]]:
     """``FILE:NUMBER`` and text of each line of a split, or why it has none.
 
     A byte order mark at the start of the file is no part of its first line.
     """
-    for number, line in numbered_lines(split, limit, encoding):
+    for number, line in numbered_lines(split, settings):
         where = position_id(split.name, number)
         if line is None:
-            yield where, Rejected(where, f"the record is longer than {limit:,} bytes")
+            limit = f"{settings.largest_document:,}"
+            yield where, Rejected(where, f"the record is longer than {limit} bytes")
             continue
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
         try:
             text: str | Rejected = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            text = Rejected(where, why_invalid(error, encoding))
+            text = Rejected(where, why_invalid(error, settings.encoding))
         yield where, text
 
 

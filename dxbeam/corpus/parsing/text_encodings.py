@@ -26,7 +26,6 @@ _NO_ENCODINGS = frozenset(
 
 _INVALID = "dxbeam.invalid"
 _MARK = "\udcff"  # half of a surrogate pair, which UTF-8 does not have
-_BLOCK = 1 << 16
 _BUFFER = 1 << 18
 
 
@@ -73,12 +72,19 @@ def open_as_utf_8(path: str, encoding: str) -> Iterator[BinaryIO]:
         yield as_utf_8(raw, path, encoding)
 
 
-def as_utf_8(raw: BinaryIO, path: str, encoding: str) -> BinaryIO:
-    """The content of an open file in UTF-8, decompressed as the suffix of its path says."""
+def as_utf_8(raw: BinaryIO, path: str, encoding: str, *, block: int = 1 << 16) -> BinaryIO:
+    """The content of an open file in UTF-8, decompressed as the suffix of its path says.
+
+    Args:
+      raw: the file.
+      path: where it is.
+      encoding: of the file.
+      block: how many bytes are converted at once.
+    """
     content = decompressed(raw, path)
     if is_utf_8(encoding):
         return content
-    return cast(BinaryIO, io.BufferedReader(_Converted(content, encoding), _BUFFER))
+    return cast(BinaryIO, io.BufferedReader(_Converted(content, encoding, block), _BUFFER))
 
 
 def why_invalid(error: UnicodeDecodeError, encoding: str) -> str:
@@ -104,9 +110,9 @@ def what_to_do(encoding: str) -> str:
 class _Converted(io.RawIOBase):
     """A stream of bytes in some encoding, as UTF-8."""
 
-    def __init__(self, content: BinaryIO, encoding: str):
+    def __init__(self, content: BinaryIO, encoding: str, block: int):
         super().__init__()
-        self._content = content
+        self._content, self._block = content, block
         self._decoder = codecs.getincrementaldecoder(encoding)(_INVALID)
         self._left = memoryview(b"")
         self._ended = False
@@ -116,7 +122,7 @@ class _Converted(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         while not self._left and not self._ended:
-            block = self._content.read(_BLOCK)
+            block = self._content.read(self._block)
             self._ended = not block
             try:
                 text = self._decoder.decode(block, final=self._ended)

@@ -28,7 +28,6 @@ from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN
 
 DRAWS_PER_ROUND = 2
-ROUNDS = 8
 _MOST_CANDIDATES = 65  # P(k > 65) < 1e-21 for every vocabulary below 3 million words
 
 
@@ -51,13 +50,14 @@ class TruncatedGumbel:
 
     epsilon: float
     name: ClassVar[str] = "truncated_gumbel"
+    rounds: ClassVar[int] = 8
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word: for k, for rounds of rejection, for what they leave; tails."""
-        return 2 + DRAWS_PER_ROUND * ROUNDS + 2 * TAIL_DRAWS
+        return 2 + DRAWS_PER_ROUND * self.rounds + 2 * TAIL_DRAWS
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """One of the words around each word: int64 [B] -> int64 [B].
@@ -68,7 +68,7 @@ class TruncatedGumbel:
         shares = candidate_counts(len(search.vocabulary))
         words, rows = np.unique(ids, return_inverse=True)
         near = search.nearest_neighbors(words, len(shares))[rows]
-        end = 1 + DRAWS_PER_ROUND * ROUNDS
+        end = 1 + DRAWS_PER_ROUND * self.rounds
         tails = [random[:, end + 1 + i * TAIL_DRAWS :][:, :TAIL_DRAWS] for i in range(2)]
         number = uniform(random[:, 0], tails[0])
         others = (number[:, None] <= shares[1:]).sum(axis=1)

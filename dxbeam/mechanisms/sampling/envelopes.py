@@ -1,8 +1,8 @@
 """The envelope of each word, which exponential_choice.py draws from, computed once per process.
 
 A text repeats its words, and what is drawn around a word depends only on public vectors. So the
-envelopes of the first ``_MOST_WORDS`` distinct words are kept, some 1.6 KB each; those of further
-words are computed whenever they are needed.
+envelopes of the first distinct words are kept, some 1.6 KB each; those of further words are
+computed whenever they are needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 FAR = -1
 """Stands in an envelope for all words together."""
 
-_MOST_WORDS = 1 << 16
 _NOT_KEPT = -1
 _SHORT, _TEXTS = 512, 4
 
@@ -106,13 +105,16 @@ class KeptEnvelopes:
       count: k, at most N.
       distribution: of what is drawn.
       search: the vocabulary.
+      most_words: of how many distinct words they are kept.
     """
 
-    def __init__(self, count: int, distribution: WordDistribution, search: NeighborSearch):
+    def __init__(
+        self, count: int, distribution: WordDistribution, search: NeighborSearch, most_words: int
+    ):
         self._count, self._distribution, self._search = count, distribution, search
         words = len(search.vocabulary)
         self._places = np.full(words + 1, _NOT_KEPT)  # the last one is that of UNKNOWN, -1
-        room = min(words + 1, _MOST_WORDS)
+        room = min(words + 1, most_words)
         # Memory is taken as words occur: pages that nothing was written to take none.
         self._kept = Envelopes(
             np.empty((room, count + 1), np.int32),

@@ -56,6 +56,7 @@ Words that are rarer than 2^-900 may never come, all in all with a probability o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -97,7 +98,6 @@ ROWS_PER_PRODUCT = 64
 zeros: BLAS may sum in another order for a matrix of another shape, and what is released for a word
 must not depend on the words next to it."""
 
-_AROUND = 129  # measured: 45 to 110 us a word at any epsilon; with 65 it is 24 to 280
 _DISTRIBUTIONS = 4  # whose envelopes are kept: one for each epsilon of a run, up to this many
 _WORDS_PER_BLOCK = 4096
 _DISTANCES_AT_ONCE = 1 << 23  # float64: 64 MiB
@@ -107,7 +107,32 @@ _LARGEST_ERROR = 2.0**-36
 """Of an exponent, where a distance comes of matrix products."""
 
 
-def choose(ids: Ids, random: Random, distribution: WordDistribution, search: NeighborSearch) -> Ids:
+@dataclass(frozen=True)
+class ChoiceSizes:
+    """Sizes that decide how fast words are drawn, and change nothing in which.
+
+    Attributes:
+      around: how many first words are at exact distances; measured: 45 to 110 us a word at any
+        epsilon, and with 65 of them 24 to 280.
+      rounds: of rejection, ``ROUNDS`` at most.
+      kept_words: of how many distinct words the envelopes are kept.
+    """
+
+    around: int = 129
+    rounds: int = ROUNDS
+    kept_words: int = 1 << 16
+
+
+SIZES = ChoiceSizes()
+
+
+def choose(
+    ids: Ids,
+    random: Random,
+    distribution: WordDistribution,
+    search: NeighborSearch,
+    sizes: ChoiceSizes = SIZES,
+) -> Ids:
     """Draws a word around each word.
 
     Args:
@@ -115,16 +140,18 @@ def choose(ids: Ids, random: Random, distribution: WordDistribution, search: Nei
       random: uint64 [B, DRAWS] or wider; [B, IMPORTANCE_DRAWS] where the distribution has weights.
       distribution: what is drawn.
       search: the vocabulary; with a neighbour table it is fast.
+      sizes: how much is computed at once and kept.
 
     Returns:
       int64 [B]; row i depends only on row i of ``ids`` and ``random``.
     """
-    around = min(_AROUND, len(search.vocabulary))
+    around = min(sizes.around, len(search.vocabulary))
     kept = search.computed_once("envelopes", lambda _: lru_cache(_DISTRIBUTIONS)(KeptEnvelopes))
+    envelopes_of = kept(around, distribution, search, sizes.kept_words)
     chosen = np.full(len(ids), UNKNOWN)
-    for positions, envelopes, rows in kept(around, distribution, search).parts(ids):
+    for positions, envelopes, rows in envelopes_of.parts(ids):
         chosen[positions] = _choose(
-            ids[positions], random[positions], envelopes, rows, distribution, search
+            ids[positions], random[positions], envelopes, rows, distribution, search, sizes
         )
     return chosen
 
@@ -136,6 +163,7 @@ def _choose(
     rows: Ids,
     distribution: WordDistribution,
     search: NeighborSearch,
+    sizes: ChoiceSizes,
 ) -> Ids:
     """As ``choose``, with the envelope of word i in row ``rows[i]`` of the envelopes."""
     vocabulary = search.vocabulary
@@ -150,8 +178,8 @@ def _choose(
             return distribution.first + _below(candidates, numbers)
         return public.draw(numbers, random[these, _PLACE_TAIL])
 
-    for start in range(0, ROUNDS * DRAWS_PER_ROUND, DRAWS_PER_ROUND):
-        if start == ROUNDS // 2 * DRAWS_PER_ROUND:
+    for start in range(0, sizes.rounds * DRAWS_PER_ROUND, DRAWS_PER_ROUND):
+        if start == sizes.rounds // 2 * DRAWS_PER_ROUND:
             slow = ids[undecided]
         row = rows[undecided]
         which, where, whether = (random[undecided, start + i] for i in range(DRAWS_PER_ROUND))
@@ -175,7 +203,8 @@ def _choose(
             return chosen
     last = uniform(random[undecided, PROPOSAL_TAIL.start - 1], proposal_tail[undecided])
     words, rows = np.unique(ids[undecided], return_inverse=True)
-    chosen[undecided] = _by_all_distances(words, rows, last, slow, distribution, search)
+    near = search.nearest_neighbors(words, min(sizes.around, len(vocabulary)))
+    chosen[undecided] = _by_all_distances(words, rows, near, last, slow, distribution, search)
     return chosen
 
 
@@ -190,6 +219,7 @@ def _below(count: int, random: Random) -> Ids:
 def _by_all_distances(
     words: Ids,
     rows: Ids,
+    near: Ids,
     shares: Floats,
     slow: Ids,
     distribution: WordDistribution,
@@ -200,12 +230,12 @@ def _by_all_distances(
     Args:
       words: int64 [K], distinct.
       rows: int64 [B], which of the words each is.
+      near: int64 [K, k], the first words around each, at exact distances.
       shares: float64 [B], uniform numbers.
       slow: int64 [C], words for which many rounds were rejected.
       distribution: what is drawn.
       search: the vocabulary.
     """
-    near = search.nearest_neighbors(words, min(_AROUND, len(search.vocabulary)))
     near_distances = search.distances(words, near)
     vectors = search.vocabulary.vectors_of(words)
     slow = np.setdiff1d(slow, words)

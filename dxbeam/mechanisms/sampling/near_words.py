@@ -21,13 +21,6 @@ import numpy.typing as npt
 from dxbeam.mechanisms.sampling.place_table import PlaceTables
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
-_MOST_KEPT = 10 << 20
-"""Near words that are kept at most, 24 bytes each; those of other words are computed each time."""
-
-_AT_ONCE = 1 << 22
-"""Near words computed together, at most, where all words may be near to each; those of one word are
-always computed together."""
-
 _FEW = 512
 """Words computed together that have their near words in the neighbour table."""
 
@@ -101,12 +94,24 @@ class NearWords:
       radius: gamma, in units of the embedding.
       shares: float64 [N], public shares of words.
       search: the vocabulary.
+      most_kept: near words that are kept at most, 24 bytes each; those of other words are computed
+        each time.
+      together: near words computed together, at most, where all words may be near to each; those
+        of one word are always computed together.
     """
 
-    def __init__(self, rate: float, radius: float, shares: Floats, search: NeighborSearch):
+    def __init__(
+        self,
+        rate: float,
+        radius: float,
+        shares: Floats,
+        search: NeighborSearch,
+        most_kept: int = 10 << 20,
+        together: int = 1 << 22,
+    ):
         self._rate, self._radius, self._search = rate, radius, search
-        self._shares = shares
-        self._at_once = max(1, _AT_ONCE // len(search.vocabulary))
+        self._shares, self._most_kept = shares, most_kept
+        self._at_once = max(1, together // len(search.vocabulary))
         entries = len(search.vocabulary) + 1  # the last is that of UNKNOWN, -1
         self._starts = np.full(entries, -1)
         self._counts = np.zeros(entries, np.int64)
@@ -191,16 +196,17 @@ class NearWords:
         """Keeps the near words of some words, ascending and distinct, as far as there is room."""
         new = self._computed(missing)
         ends = new.starts + new.counts
-        fit = int(ends.searchsorted(_MOST_KEPT - self._used, side="right"))
+        fit = int(ends.searchsorted(self._most_kept - self._used, side="right"))
         self._full = fit < len(missing)
         if not fit:
             return
         missing, new = missing[:fit], new.first(fit)
         part = slice(self._used, self._used + len(new.words))
-        self._words = _with_room(self._words, part.stop)
-        self._ranked = _with_room(self._ranked, part.stop)
-        self._excess = _with_room(self._excess, part.stop)
-        self._ranked_sums = _with_room(self._ranked_sums, part.stop)
+        most = self._most_kept
+        self._words = _with_room(self._words, part.stop, most)
+        self._ranked = _with_room(self._ranked, part.stop, most)
+        self._excess = _with_room(self._excess, part.stop, most)
+        self._ranked_sums = _with_room(self._ranked_sums, part.stop, most)
         self._words[part], self._ranked[part] = new.words, new.ranked
         self._excess[part], self._ranked_sums[part] = new.excess, new.ranked_sums
         self._counts[missing], self._sums[missing] = new.counts, new.sums
@@ -232,10 +238,10 @@ def drawn(words: npt.NDArray[np.integer], sums: Floats, place: float) -> int:
     return int(words[min(int(sums.searchsorted(place * sums[-1])), len(words) - 1)])
 
 
-def _with_room(array: Array, needed: int) -> Array:
+def _with_room(array: Array, needed: int, most: int) -> Array:
     """The same array, or a longer copy where it holds fewer values than needed."""
     if needed <= len(array):
         return array
-    longer = np.empty(max(needed, min(2 * len(array), _MOST_KEPT)), array.dtype)
+    longer = np.empty(max(needed, min(2 * len(array), most)), array.dtype)
     longer[: len(array)] = array
     return longer  # type: ignore[return-value]

@@ -47,7 +47,6 @@ CHUNK_WORDS = 4096
 """Words of a chunk, at most."""
 
 _VALUES = 1 << 22  # of a chunk, at most, where vectors are very long
-_SECONDS_BETWEEN_LOGS = 10.0
 _UNUSABLE = re.compile(r"^$|[\s\x00-\x1f\x7f-\x9f]")
 _PRINTABLE = re.compile(rb"[\t\x20-\x7e]+")
 
@@ -100,6 +99,7 @@ def read_embeddings(
     lowercase: bool = False,
     report: ReadingReport | None = None,
     chunk_words: int = CHUNK_WORDS,
+    log_seconds: float = 10.0,
 ) -> Iterator[Chunk]:
     """Reads the words and vectors of a file in its order, one chunk in memory at a time.
 
@@ -114,6 +114,7 @@ def read_embeddings(
       lowercase: lower-cases words, before they are compared.
       report: a fresh one, to be filled.
       chunk_words: words of a chunk, at most; fewer where vectors are very long.
+      log_seconds: that pass between two logs of progress, at least.
 
     Raises:
       EmbeddingFileError: the file is missing, damaged, malformed or of another format.
@@ -142,7 +143,7 @@ def read_embeddings(
             rows, words = _kept(raw_words, lowercase, seen, report)
             report.words = len(seen)
             report.bytes_read = file.content.tell()
-            if time.monotonic() - last_log >= _SECONDS_BETWEEN_LOGS:
+            if time.monotonic() - last_log >= log_seconds:
                 last_log = time.monotonic()
                 share = 100 * file.position() / max(1, file.size)
                 _log.info("%s: %d words read, %.0f %%", file.name, reader.words_read, share)

@@ -20,8 +20,6 @@ from dxbeam.errors import ConfigurationError, described
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.tally import Tally, total
 
-_ROWS_AT_ONCE = 512
-
 
 class SanitizedTable(NamedTuple):
     """A table whose texts may be released.
@@ -53,6 +51,7 @@ def sanitize_table(
     keep: Sequence[str],
     level: str | None,
     n_jobs: int,
+    rows_at_once: int = 512,
 ) -> SanitizedTable:
     """As ``Sanitizer.sanitize_table``.
 
@@ -64,6 +63,7 @@ def sanitize_table(
       keep: further columns of the result.
       level: the public column that decides which epsilon a row has, or None.
       n_jobs: threads.
+      rows_at_once: that a thread takes.
     """
     if type(n_jobs) is not int or n_jobs < 1:
         raise ConfigurationError(f"`n_jobs` is a number of threads from 1 on, not {n_jobs!r}")
@@ -76,7 +76,7 @@ def sanitize_table(
         for place, document in enumerate(documents)
         if not (isinstance(document.id, str) and document.id in repeated)
     ]
-    batches = [usable[at : at + _ROWS_AT_ONCE] for at in range(0, len(usable), _ROWS_AT_ONCE)]
+    batches = [usable[at : at + rows_at_once] for at in range(0, len(usable), rows_at_once)]
     sanitizers = [make() for _ in range(min(n_jobs, max(1, len(batches))))]
     shares = [batches[number :: len(sanitizers)] for number in range(len(sanitizers))]
 

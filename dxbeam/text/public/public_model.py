@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, check_type
+from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import ReadsReleased
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.configuration import Configuration
 
 NO_CAPITALS = (
@@ -59,3 +61,22 @@ def with_model(configuration: Configuration, model: str | None, casings: bool) -
         decoder=decoder and replace(decoder, model=model),
         truecase=truecase and replace(truecase, model=model),
     )
+
+
+def naming(
+    configuration: Configuration, model: LanguageModel | None, vocabulary: Vocabulary
+) -> Configuration:
+    """The configuration, its decoder and its truecase naming an open model.
+
+    Raises:
+      ConfigurationError: they do not go together, or the model is of another vocabulary.
+    """
+    if model is None:
+        return with_model(configuration, None, casings=False)
+    check_type(model, LanguageModel, "`language_model` is what dxbeam.open_language_model returns")
+    if model.vocabulary != vocabulary.content_digest:
+        raise ConfigurationError(
+            "`language_model` was made for another vocabulary than `vocabulary`; build one for "
+            "this vocabulary"
+        )
+    return with_model(configuration, model.digest, model.casings is not None)

@@ -24,6 +24,8 @@ from dxbeam.transforms.progress import Progress
 REJECTED = "rejected"
 """Tag of the rejected records next to a transform's main output."""
 
+_PACKED = ("parquet", "iceberg")
+
 _PACKED_TIMES = 3
 """About how many times smaller text is when it is compressed, for the share that is done."""
 
@@ -216,7 +218,7 @@ def _still_readable(split: Split, results: Iterator[Any]) -> Iterator[Any]:
 @beam.typehints.with_output_types(Document)
 class _ReadSplit(_Reading):
     def process(self, split: Split, repeated: Mapping[str, bool]) -> Iterator[Any]:
-        left, packed = split.size, is_compressed(split.path) or self._format.name == "parquet"
+        left, packed = split.size, is_compressed(split.path) or self._format.name in _PACKED
         for result in _still_readable(split, reading.read(split, self._format, repeated)):
             if isinstance(result, Rejected):
                 yield pvalue.TaggedOutput(REJECTED, result)

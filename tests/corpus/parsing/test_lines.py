@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.parsing import lines
+from dxbeam.corpus.settings import Division
 from dxbeam.documents import Document, Rejected
 from dxbeam.errors import CorpusError
 from tests.support import corpora
@@ -24,33 +26,31 @@ TEXT = CorpusFormat("text")
     max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
-    lines=st.lists(st.text(alphabet="ab é\r", max_size=30), min_size=1, max_size=40),
+    content_lines=st.lists(st.text(alphabet="ab é\r", max_size=30), min_size=1, max_size=40),
     size=st.integers(1, 50),
     ended=st.booleans(),
     packed=st.sampled_from(["", ".gz", ".zst"]),
 )
 def test_any_division_reads_each_line_once(
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    lines: list[str],
+    content_lines: list[str],
     size: int,
     ended: bool,
     packed: str,
 ) -> None:
-    content = "\n".join(lines).encode() + (b"\n" if ended else b"")
+    content = "\n".join(content_lines).encode() + (b"\n" if ended else b"")
     if not content:
         return
     path = tmp_path / f"lines.txt{packed}"
     pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[packed]
     path.write_bytes(pack(content))
-    monkeypatch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
-    monkeypatch.setattr("dxbeam.corpus.parsing.lines._LINES_PER_RUN", 1 + size % 3)
+    read_as = CorpusFormat("text", division=Division(size, records_per_run=1 + size % 3))
     expected = [
         (f"lines.txt{packed}:{number}", line.rstrip(b"\r\n").decode())
         for number, line in enumerate(_lines(content), 1)
     ]
-    found = [(result.id, result.text) for result in corpora.read(path, TEXT)]  # type: ignore[union-attr]
-    assert sorted(found) == sorted(expected)
+    read = [(result.id, result.text) for result in corpora.read(path, read_as)]  # type: ignore[union-attr]
+    assert sorted(read) == sorted(expected)
 
 
 def _lines(content: bytes) -> list[bytes]:
@@ -59,24 +59,20 @@ def _lines(content: bytes) -> list[bytes]:
     return lines + ([parts[-1]] if parts[-1] else [])
 
 
-def test_a_byte_order_mark_is_one_at_the_start_of_a_file_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_byte_order_mark_is_one_only_at_the_start_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_bytes("\ufeffa\n\ufeffb\n".encode())
-    monkeypatch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", 5)
-    assert corpora.read(tmp_path / "c.txt", TEXT) == [
+    read_as = CorpusFormat("text", division=Division(5))
+    assert corpora.read(tmp_path / "c.txt", read_as) == [
         Document("c.txt:1", "a"),
         Document("c.txt:2", "\ufeffb"),
     ]
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_a_record_that_is_too_long_is_passed_over_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
+def test_a_record_that_is_too_long_is_passed_over_whole(tmp_path: Path, size: int) -> None:
     (tmp_path / "c.txt").write_bytes(b"a\n" + b"x" * 11 + b"\n" + b"y" * 10 + b"\nb")
-    monkeypatch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
-    results = corpora.read(tmp_path / "c.txt", CorpusFormat("text", largest_document=10))
+    read_as = CorpusFormat("text", largest_document=10, division=Division(size))
+    results = corpora.read(tmp_path / "c.txt", read_as)
     assert results == [
         Document("c.txt:1", "a"),
         Rejected("c.txt:2", "the record is longer than 10 bytes"),
@@ -96,17 +92,17 @@ def test_packed_files_may_be_joined(tmp_path: Path, packed: str) -> None:
 @pytest.mark.parametrize("packed", [".gz", ".zst"])
 @pytest.mark.parametrize("size", [1000, 1 << 20])
 def test_a_truncated_file_is_known_before_anything_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: str, size: int
+    tmp_path: Path, packed: str, size: int
 ) -> None:
     pack = {".gz": gzip.compress, ".zst": zstandard.compress}[packed]
     whole = pack("\n".join(f"{i}{'é' * (i % 50)}" for i in range(20_000)).encode())
     (tmp_path / f"c.txt{packed}").write_bytes(whole[: len(whole) // 2])
-    monkeypatch.setattr("dxbeam.corpus.parsing.lines._SPLIT_BYTES", size)
+    read_as = CorpusFormat("text", division=Division(size))
     [file] = matching_files(str(tmp_path / "*"))
     failed = []
-    for split in reading.splits(file, TEXT):
+    for split in lines.splits(file, read_as):
         try:
-            reading.count_records(split, TEXT)
+            reading.count_records(split, read_as)
         except CorpusError as error:
             failed.append(str(error))
     [said] = failed

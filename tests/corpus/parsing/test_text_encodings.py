@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dxbeam.corpus.formats import FORMATS, CorpusFormat
-from dxbeam.corpus.parsing import lines
+from dxbeam.corpus.parsing.text_encodings import as_utf_8
+from dxbeam.corpus.settings import Division
 from dxbeam.documents import Rejected
 from dxbeam.errors import CorpusError
 from tests.support import corpora
@@ -35,17 +37,17 @@ def _content(name: str, texts: list[str]) -> str:
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("packed", [False, True])
 def test_texts_are_read_in_their_encoding(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, encoding: str, packed: bool
+    tmp_path: Path, name: str, encoding: str, packed: bool
 ) -> None:
-    monkeypatch.setattr(lines, "_SPLIT_BYTES", 20)  # many workers read each a share
     texts = (
         ["日本語 テスト", "a", "カタカナ"] if encoding == "shift_jis" else ["naïve café", "a", "ÿé"]
     )
     content = _content(name, texts * 9).encode(encoding)
     path = tmp_path / ("c.gz" if packed else "c")
     path.write_bytes(gzip.compress(content) if packed else content)
-    found = corpora.read(path, CorpusFormat(name, encoding=encoding))
-    assert sorted(result[1] for result in found) == sorted(texts * 9)
+    division = Division(20)  # many workers read each a share
+    read = corpora.read(path, CorpusFormat(name, encoding=encoding, division=division))
+    assert sorted(result[1] for result in read) == sorted(texts * 9)
 
 
 @pytest.mark.parametrize("name", OF_TEXT)
@@ -83,10 +85,22 @@ def test_any_bytes_become_documents_or_rejected_records(
 ) -> None:
     """Without the mark that UTF-16 begins with, nothing is guessed at."""
     (tmp_path / "c").write_bytes(content + b"x")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dxbeam.corpus.parsing.text_encodings._BLOCK", 7)
-        try:
+    try:
+        corpora.read(tmp_path / "c", CorpusFormat("text", encoding=encoding))
+    except CorpusError:
+        with pytest.raises(CorpusError, match=f"byte order mark.*{encoding[:6]}-le"):
             corpora.read(tmp_path / "c", CorpusFormat("text", encoding=encoding))
-        except CorpusError:
-            with pytest.raises(CorpusError, match=f"byte order mark.*{encoding[:6]}-le"):
-                corpora.read(tmp_path / "c", CorpusFormat("text", encoding=encoding))
+
+
+@settings(max_examples=60, deadline=None)
+@given(content=st.binary(max_size=200), encoding=st.sampled_from(ENCODINGS))
+def test_blocks_have_no_influence(content: bytes, encoding: str) -> None:
+    """Characters of several bytes may be divided between blocks."""
+
+    def converted(block: int) -> bytes | str:
+        try:
+            return as_utf_8(io.BytesIO(content), "c.txt", encoding, block=block).read()
+        except CorpusError as error:
+            return str(error)
+
+    assert converted(1) == converted(7) == converted(1000)

@@ -22,14 +22,14 @@ from dxbeam.mechanisms.constants.solve import exponents_of
 from dxbeam.mechanisms.parameters import recorded_settings
 from dxbeam.mechanisms.public.base_measure import FrequencyBase, ListedBase
 from dxbeam.mechanisms.public.importance import Favoured, FrequencyWeights
-from dxbeam.mechanisms.sampling import exponential_choice
-from dxbeam.mechanisms.sampling.exponential_choice import DRAWS
+from dxbeam.mechanisms.sampling.exponential_choice import DRAWS, ChoiceSizes
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.public.base_file import read_base
+from tests.support.choice_sizes import WithSizes
 from tests.support.distributions import Floats, Ids, chi_square_p, judge, random_numbers
 
 ROWS = 10_000
@@ -109,12 +109,9 @@ def test_the_measure_of_least_loss_has_the_enumerated_distribution(plain: Any, w
 
 
 @pytest.mark.parametrize(("around", "rounds"), [(1, 64), (5, 1), (1, 0)])
-def test_rejection_has_no_influence_on_the_distribution(
-    monkeypatch: pytest.MonkeyPatch, around: int, rounds: int
-) -> None:
-    monkeypatch.setattr(exponential_choice, "_AROUND", around)
-    monkeypatch.setattr(exponential_choice, "ROUNDS", rounds)
-    check(SanText(2.0, base=listed(120)), vocabulary(120))
+def test_rejection_has_no_influence_on_the_distribution(around: int, rounds: int) -> None:
+    made = SanText(2.0, base=listed(120))
+    check(WithSizes(made, ChoiceSizes(around, rounds)), vocabulary(120))
 
 
 @pytest.mark.parametrize("words", [5, 300])
@@ -191,10 +188,10 @@ def proposes_alike(self: Favoured, random: Any, tail: Any) -> Ids:
 def test_the_check_finds_a_broken_copy(
     monkeypatch: pytest.MonkeyPatch, method: str, mistake: Callable[..., Any]
 ) -> None:
-    monkeypatch.setattr(exponential_choice, "_AROUND", 5)
     monkeypatch.setattr(Favoured, method, mistake)
+    made = WithSizes(SanText(1.0, base=FrequencyBase(0.5)), ChoiceSizes(around=5))
     with pytest.raises(AssertionError):
-        check(SanText(1.0, base=FrequencyBase(0.5)), vocabulary(120))
+        check(made, vocabulary(120))
 
 
 def test_the_check_finds_a_forgotten_exponent() -> None:

@@ -26,11 +26,11 @@ from dxbeam.mechanisms.public.importance import (
     WordWeights,
     favoured,
 )
-from dxbeam.mechanisms.sampling import exponential_choice
 from dxbeam.mechanisms.sampling.exponential_choice import (
     DRAWS,
     IMPORTANCE_DRAWS,
     PROPOSAL_TAIL,
+    ChoiceSizes,
     choose,
 )
 from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
@@ -40,6 +40,7 @@ from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.configuration import Configuration
 from tests.support import vocabularies
+from tests.support.choice_sizes import WithSizes
 from tests.support.distributions import Floats, Ids, chi_square_p, judge, random_numbers
 
 ROWS = 10_000
@@ -107,12 +108,9 @@ def test_released_words_have_the_enumerated_distribution(made: Any, words: int) 
 @pytest.mark.parametrize(
     ("around", "rounds"), [(1, 64), (5, 1), (1, 0)], ids=["1", "1 round", "none"]
 )
-def test_rejection_has_no_influence_on_the_distribution(
-    monkeypatch: pytest.MonkeyPatch, around: int, rounds: int
-) -> None:
-    monkeypatch.setattr(exponential_choice, "_AROUND", around)
-    monkeypatch.setattr(exponential_choice, "ROUNDS", rounds)
-    check(SanText(2.0, importance=listed(120)), vocabulary(120))
+def test_rejection_has_no_influence_on_the_distribution(around: int, rounds: int) -> None:
+    made = SanText(2.0, importance=listed(120))
+    check(WithSizes(made, ChoiceSizes(around, rounds)), vocabulary(120))
 
 
 def test_batches_have_no_influence_and_threads_share_nothing() -> None:
@@ -208,10 +206,10 @@ right_draw = Favoured.draw
 def test_the_check_finds_a_broken_copy(
     monkeypatch: pytest.MonkeyPatch, method: str, mistake: Callable[..., Any]
 ) -> None:
-    monkeypatch.setattr(exponential_choice, "_AROUND", 5)
     monkeypatch.setattr(Favoured, method, mistake)
+    made = WithSizes(SanText(1.0, importance=listed(120)), ChoiceSizes(around=5))
     with pytest.raises(AssertionError, match="p ="):
-        check(SanText(1.0, importance=listed(120)), vocabulary(120))
+        check(made, vocabulary(120))
 
 
 def test_a_weight_of_the_unknown_word_would_change_no_probability(

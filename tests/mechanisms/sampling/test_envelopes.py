@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.sampling import envelopes
 from dxbeam.mechanisms.sampling.envelopes import KeptEnvelopes
+from dxbeam.mechanisms.sampling.exponential_choice import ChoiceSizes, choose
 from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN
@@ -19,17 +21,17 @@ from tests.support.vocabularies import random_vocabulary
 
 @pytest.mark.parametrize("room", [0, 1, 40])
 @pytest.mark.parametrize("name", ["santext", "tem", "santext_plus"])
-def test_words_beyond_those_that_are_kept_are_drawn_alike(
-    monkeypatch: pytest.MonkeyPatch, name: str, room: int
-) -> None:
-    mechanism, words = make_mechanism(name, epsilon=2.0), random_vocabulary(300, 10)
+def test_words_beyond_those_that_are_kept_are_drawn_alike(name: str, room: int) -> None:
+    mechanism: Any = make_mechanism(name, epsilon=2.0)
+    words = random_vocabulary(300, 10)
     ids = np.random.default_rng(0).integers(UNKNOWN, 300, 500)
     random = random_numbers(500, mechanism.draws(10), seed=1)
-    expected = mechanism.release(ids, random, NeighborSearch(words))
-    monkeypatch.setattr(envelopes, "_MOST_WORDS", room)
+    distribution = mechanism.distribution(words)
+    expected = choose(ids, random, distribution, NeighborSearch(words))
     search = NeighborSearch(words)
     for _ in range(2):  # some words are kept by now
-        assert np.array_equal(mechanism.release(ids, random, search), expected)
+        drawn = choose(ids, random, distribution, search, ChoiceSizes(kept_words=room))
+        assert np.array_equal(drawn, expected)
 
 
 def test_an_envelope_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +43,7 @@ def test_an_envelope_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return compute(words, *others)
 
     monkeypatch.setattr(envelopes, "computed", counting)
-    kept = KeptEnvelopes(20, WordDistribution(1.0), NeighborSearch(random_vocabulary(300, 10)))
+    kept = KeptEnvelopes(20, WordDistribution(1.0), NeighborSearch(random_vocabulary(300, 10)), 301)
     for ids in ([5, 5, UNKNOWN], [7, 5], [UNKNOWN, 7]):
         [(positions, _, places)] = kept.parts(np.array(ids))
         assert positions.tolist() == list(range(len(ids)))
@@ -51,7 +53,7 @@ def test_an_envelope_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_threads_share_envelopes() -> None:
     search, distribution = NeighborSearch(random_vocabulary(300, 10)), WordDistribution(1.0)
-    kept = KeptEnvelopes(20, distribution, search)
+    kept = KeptEnvelopes(20, distribution, search, 301)
     batches = np.random.default_rng(0).integers(UNKNOWN, 300, (64, 50))
 
     def sums(ids: np.ndarray) -> np.ndarray:

@@ -15,15 +15,19 @@ import numpy as np
 import pytest
 
 from dxbeam.mechanisms import Mechanism, make_mechanism
-from dxbeam.mechanisms.published import truncated_gumbel as truncated_gumbel_file
-from dxbeam.mechanisms.published.truncated_gumbel import candidate_counts
-from dxbeam.mechanisms.sampling import exponential_choice
-from dxbeam.mechanisms.sampling.exponential_choice import DRAWS, PROPOSAL_TAIL, choose
+from dxbeam.mechanisms.published.truncated_gumbel import TruncatedGumbel, candidate_counts
+from dxbeam.mechanisms.sampling.exponential_choice import (
+    DRAWS,
+    PROPOSAL_TAIL,
+    ChoiceSizes,
+    choose,
+)
 from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.space.artifact import artifact
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from tests.support import vocabularies
+from tests.support.choice_sizes import WithSizes
 from tests.support.distributions import (
     ALPHA,
     Floats,
@@ -72,14 +76,14 @@ def tem(words: Vocabulary, original: int, epsilon: float, beta: float = 0.001) -
     return distribution
 
 
-def santext_plus(words: Vocabulary, original: int, epsilon: float) -> Floats:
-    """p = 0.3, the last 90 % sensitive."""
+def santext_plus(words: Vocabulary, original: int, epsilon: float, p: float = 0.3) -> Floats:
+    """A common word is replaced with probability p; the last 90 % are sensitive."""
     first = len(words) // 10
     distribution = np.zeros(len(words))
     distribution[first:] = softmax(-epsilon / 2 * gaps(words, original)[first:])
     if 0 <= original < first:
-        distribution *= 0.3
-        distribution[original] += 0.7
+        distribution *= p
+        distribution[original] += 1 - p
     return distribution
 
 
@@ -125,6 +129,15 @@ def check_mechanism(mechanism: Mechanism, words: Vocabulary, name: str) -> None:
     )
 
 
+def gumbel_of(number: int) -> type[TruncatedGumbel]:
+    """The mechanism with this many rounds."""
+
+    class FewRounds(TruncatedGumbel):
+        rounds = number
+
+    return FewRounds
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
 @pytest.mark.parametrize("name", sorted(DISTRIBUTIONS))
 def test_released_words_have_the_enumerated_distribution(name: str, epsilon: float) -> None:
@@ -136,36 +149,35 @@ def test_released_words_have_the_enumerated_distribution(name: str, epsilon: flo
 )
 @pytest.mark.parametrize("name", ["santext", "tem", "santext_plus"])
 def test_rejection_has_no_influence_on_the_distribution(
-    monkeypatch: pytest.MonkeyPatch, name: str, around: int, rounds: int
+    name: str, around: int, rounds: int
 ) -> None:
     """With few words around, nearly all are drawn of the envelope; with few rounds, by all N."""
-    monkeypatch.setattr(exponential_choice, "_AROUND", around)
-    monkeypatch.setattr(exponential_choice, "ROUNDS", rounds)
-    check_mechanism(make_mechanism(name, epsilon=2.0), with_neighbors(WORDS, 3), name)
+    words, replaced = with_neighbors(WORDS, 3), {"p": 1.0} if name == "santext_plus" else {}
+    mechanism = WithSizes(make_mechanism(name, epsilon=2.0), ChoiceSizes(around, rounds))
+    check(
+        mechanism.release,
+        lambda original: DISTRIBUTIONS[name](words, original, 2.0, **replaced),
+        words,
+        mechanism.draws(words.dimensions),
+    )
 
 
 @pytest.mark.parametrize("rounds", [0, 1])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_rejection_has_no_influence_on_the_distribution_of_the_first_neighbours(
-    monkeypatch: pytest.MonkeyPatch, rounds: int, epsilon: float
+    rounds: int, epsilon: float
 ) -> None:
-    monkeypatch.setattr(truncated_gumbel_file, "ROUNDS", rounds)
-    mechanism = make_mechanism("truncated_gumbel", epsilon=epsilon)
+    mechanism = gumbel_of(rounds)(epsilon)
     check_mechanism(mechanism, with_neighbors(WORDS, 3), "truncated_gumbel")
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 64])
 @pytest.mark.parametrize("name", ["santext", "santext_plus", "truncated_gumbel"])
-def test_batches_have_no_influence_however_a_word_is_drawn(
-    monkeypatch: pytest.MonkeyPatch, name: str, rounds: int
-) -> None:
-    monkeypatch.setattr(exponential_choice, "ROUNDS", rounds)
-    monkeypatch.setattr(exponential_choice, "_AROUND", 5)
-    monkeypatch.setattr(truncated_gumbel_file, "ROUNDS", min(rounds, 8))
-    mechanism, search = (
-        make_mechanism(name, epsilon=1.0),
-        NeighborSearch(with_neighbors(2500, 50)),
-    )
+def test_batches_have_no_influence_however_a_word_is_drawn(name: str, rounds: int) -> None:
+    mechanism: Any = gumbel_of(min(rounds, 8))(1.0)
+    if name != "truncated_gumbel":
+        mechanism = WithSizes(make_mechanism(name, epsilon=1.0), ChoiceSizes(5, rounds))
+    search = NeighborSearch(with_neighbors(2500, 50))
     ids = np.random.default_rng(0).integers(UNKNOWN, 2500, 500)
     random = random_numbers(500, mechanism.draws(50), seed=3)
     whole = mechanism.release(ids, random, search)
@@ -240,29 +252,25 @@ TOLERANCE = 2.0**-28
 
 
 @pytest.mark.parametrize("way", ["nearest words", "all words"])
-def test_rare_words_come_with_their_exact_probability(
-    monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
+def test_rare_words_come_with_their_exact_probability(way: str) -> None:
     """What ``choose`` gives for every uniform number, in probabilities from 1 to 2^-800."""
     words = vocabularies.line_vocabulary([0, 0.3, 1, 2.5, 2.5, 7, 12, 20, 31, 44, 57])
     search = NeighborSearch(words)
-    monkeypatch.setattr(exponential_choice, "ROUNDS", 0 if way == "all words" else 64)
+    sizes = ChoiceSizes(rounds=0 if way == "all words" else 64)
     for original, epsilon in ((0, 2.0), (3, 20.0)):
         distribution = exact_distribution(words, original, epsilon)
 
         def draw(share: Fraction, original: int = original, epsilon: float = epsilon) -> int:
-            row = rows_at({"which": share})
-            return int(choose(np.array([original]), row, WordDistribution(epsilon / 2), search)[0])
+            ids, row = np.array([original]), rows_at({"which": share})
+            return int(choose(ids, row, WordDistribution(epsilon / 2), search, sizes)[0])
 
         for share, exact in zip(parts(draw, len(words)), distribution, strict=True):
             assert abs(share / exact - 1) < TOLERANCE
 
 
-def test_rare_words_among_the_far_ones_come_with_their_exact_probability(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rare_words_among_the_far_ones_come_with_their_exact_probability() -> None:
     """A round proposes far words together; each is then accepted with a separate share."""
-    monkeypatch.setattr(exponential_choice, "_AROUND", 4)
+    sizes = ChoiceSizes(around=4)
     places = [0, 0.3, 1, 2.5, 2.5, 7, 12, 20, 31]
     words = vocabularies.line_vocabulary(places)
     search = NeighborSearch(words)
@@ -271,7 +279,8 @@ def test_rare_words_among_the_far_ones_come_with_their_exact_probability(
     def chosen(shares: dict[str, Fraction], word: int) -> int:
         # The number from which this word is proposed.
         where = -(-word * 2**64 // len(places)) + 2**40
-        return int(choose(np.array([0]), rows_at(shares, where), WordDistribution(10.0), search)[0])
+        row = rows_at(shares, where)
+        return int(choose(np.array([0]), row, WordDistribution(10.0), search, sizes)[0])
 
     tiny = Fraction(1, 2**950)
     near = parts(lambda share: chosen({"which": share, "whether": tiny}, 8), len(places))
@@ -305,17 +314,14 @@ def test_every_word_can_be_released_at_any_epsilon() -> None:
 
 
 @pytest.mark.parametrize("words", [100, 300])
-def test_long_vectors_are_as_far_apart_as_they_are(
-    monkeypatch: pytest.MonkeyPatch, words: int
-) -> None:
+def test_long_vectors_are_as_far_apart_as_they_are(words: int) -> None:
     """Equal vectors of length 1e8, where |w|^2 + |x|^2 - 2 w.x is rounding only."""
-    monkeypatch.setattr(exponential_choice, "ROUNDS", 0)
-    monkeypatch.setattr(exponential_choice, "_AROUND", 5)
     vector = np.random.default_rng(5).normal(size=300)
     vector *= 1e8 / np.linalg.norm(vector)
     search = NeighborSearch(vocabularies.of(np.repeat(vector[None], words, axis=0)))
     random = random_numbers(ROWS, DRAWS, seed=2)
-    released = choose(np.full(ROWS, 7), random, WordDistribution(5.0), search)
+    sizes = ChoiceSizes(around=5, rounds=0)
+    released = choose(np.full(ROWS, 7), random, WordDistribution(5.0), search, sizes)
     counts = np.bincount(released, minlength=words)
     assert chi_square_p(counts, np.full(words, 1 / words)) > ALPHA
 
@@ -353,15 +359,12 @@ def test_the_check_finds_a_wrong_distribution(mistake: str) -> None:
         )
 
 
-def test_the_check_finds_rejection_that_keeps_what_it_should_reject(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(exponential_choice, "_AROUND", 5)
+def test_the_check_finds_rejection_that_keeps_what_it_should_reject() -> None:
     words = with_neighbors(WORDS, 3)
 
     def never_rejects(ids: Ids, random: Any, search: NeighborSearch) -> Ids:
         random[:, 2 : PROPOSAL_TAIL.start - 1 : 3] = 0  # the numbers that decide on acceptance
-        return choose(ids, random, WordDistribution(1.0), search)
+        return choose(ids, random, WordDistribution(1.0), search, ChoiceSizes(around=5))
 
     with pytest.raises(AssertionError, match="p ="):
         check(never_rejects, lambda original: santext(words, original, 2.0), words, DRAWS)

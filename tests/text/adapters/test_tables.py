@@ -10,7 +10,7 @@ import pytest
 
 from dxbeam import Configuration, Document, EpsilonByField, Laplace, Sanitizer
 from dxbeam.errors import ConfigurationError
-from dxbeam.text.adapters import tables
+from dxbeam.text.adapters.tables import sanitize_table
 from tests.support import tiny
 
 TEXTS = tiny.texts(40)
@@ -34,14 +34,19 @@ def _column(table: Any, name: str) -> list[Any]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_a_column_is_sanitized_as_documents_are(
-    sanitizer: Sanitizer, monkeypatch: pytest.MonkeyPatch, kind: str, n_jobs: int
+    sanitizer: Sanitizer, kind: str, n_jobs: int
 ) -> None:
     """However many threads share the work, in batches of any size."""
-    monkeypatch.setattr(tables, "_ROWS_AT_ONCE", 7)
     documents = map(Document, COLUMNS["id"], TEXTS)
     expected = [result.document.text for result in sanitizer.sanitize(documents)]  # type: ignore[union-attr]
     table = KINDS[kind](COLUMNS)
     result = sanitizer.sanitize_table(table, id="id", keep=["stars"], n_jobs=n_jobs)
+    few = sanitize_table(
+        lambda: Sanitizer(tiny.vocabulary(), Laplace(5.0), tiny.KEY),
+        *(table, "text", "id", ["stars"], None, n_jobs),
+        rows_at_once=7,
+    )
+    assert _column(few.table, "text") == expected
     assert type(result.table) is type(table)
     assert list(result.table.columns if kind == "pandas" else result.table.column_names) == [
         "id", "text", "stars",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from apache_beam.testing.util import assert_that, equal_to
 from dxbeam.corpus import reading
 from dxbeam.corpus.files import matching_files
 from dxbeam.corpus.formats import CorpusFormat
-from dxbeam.corpus.parsing import lines
+from dxbeam.corpus.settings import Division
 from dxbeam.corpus.splits import number_splits
 from dxbeam.documents import Document, Rejected, UnreadableFile
 from dxbeam.errors import CorpusError
@@ -69,11 +70,8 @@ def _write_tables(folder: Path) -> CorpusFormat:
 
 
 @pytest.mark.parametrize("write", [_write_lines, _write_tables])
-def test_a_pipeline_reads_what_is_read_without_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: type
-) -> None:
-    read_as: CorpusFormat = write(tmp_path)
-    monkeypatch.setattr(lines, "_SPLIT_BYTES", 100)
+def test_a_pipeline_reads_what_is_read_without_one(tmp_path: Path, write: type) -> None:
+    read_as: CorpusFormat = dataclasses.replace(write(tmp_path), division=Division(100))
     pattern = f"{tmp_path}/in/*"
     documents, rejected, unreadable = _read_without_beam(pattern, read_as)
     assert documents

@@ -13,19 +13,19 @@ import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline, test_stream
 from apache_beam.testing.util import assert_that
-from apache_beam.transforms.window import TimestampedValue
+from apache_beam.transforms.window import FixedWindows, TimestampedValue
 
 from dxbeam.corpus.messages import Message, MessageFormat
 from dxbeam.documents import Document
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.laplace import Laplace
-from dxbeam.release.streams.window_records import StreamRelease, released_digest
+from dxbeam.release.streams.window_records import StreamRelease, WindowCounts, released_digest
 from dxbeam.space.artifact import artifact
 from dxbeam.text.batch import Sanitized
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.transforms.sanitize import SanitizeDocuments
-from dxbeam.transforms.streams.messages import RecordWindows, SanitizeMessages
+from dxbeam.transforms.streams.messages import AddUpBundles, RecordWindows, SanitizeMessages
 from tests.support import tiny
 
 SECRET = "zyzzogeton"
@@ -194,6 +194,33 @@ def test_a_stream_is_one_connected_job(uri: str, tmp_path: Path) -> None:
         each.unique_name for each in transforms if each.spec.urn == "beam:transform:impulse:v1"
     ]
     assert roots == ["Create/Impulse"]
+
+
+def test_engines_keep_a_row_for_each_bundle_not_for_each_message() -> None:
+    """Whatever goes into the combiner is kept until its window, of a day perhaps, is over."""
+
+    def few(rows: list[WindowCounts]) -> None:
+        assert sum(row.documents for row in rows) == 1_000
+        assert len(rows) < 100
+
+    with test_pipeline.TestPipeline() as pipeline:
+        rows = (
+            pipeline
+            | beam.Create([TimestampedValue(WindowCounts(documents=1), i) for i in range(1_000)])
+            | beam.Map(lambda row: row)
+            | beam.WindowInto(FixedWindows(500))
+            | beam.ParDo(AddUpBundles())
+        )
+        assert_that(rows, few)
+
+
+def test_a_stream_combines_bundles_first(uri: str, tmp_path: Path) -> None:
+    pipeline = beam.Pipeline()
+    pipeline | beam.Create(MESSAGES) | _sanitize(uri, tmp_path)
+    transforms = pipeline.to_runner_api().components.transforms
+    [whole] = [each for each in transforms.values() if each.unique_name.endswith("/AddUp")]
+    [bundles] = [each for each in transforms.values() if each.unique_name.endswith("/AddUpBundles")]
+    assert set(whole.inputs.values()) == set(bundles.outputs.values())
 
 
 def test_a_window_has_a_length(uri: str, tmp_path: Path) -> None:

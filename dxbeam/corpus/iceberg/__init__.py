@@ -1,0 +1,1 @@
+"""Tables of Apache Iceberg, by pyiceberg: read as a corpus, and made of a release."""
