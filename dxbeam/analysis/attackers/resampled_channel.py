@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -99,7 +100,7 @@ class ResampledChannel:
             order = np.argsort(sources, kind="stable")
             words, first = np.unique(sources[order], return_index=True)
             ends = np.append(first, len(order))
-            sums = np.zeros((len(block), len(self.prior.shares)), np.float32)
+            sums: Any = np.zeros((len(block), len(self.prior.shares)), np.float32)
             for part, joint in self.chosen.joint(words):
                 for word, source in zip(range(part.start, part.stop), joint, strict=True):
                     row = source.astype(np.float32)
