@@ -54,6 +54,20 @@ class ShardOptions(PipelineOptions):
 
 
 @topic(
+    flag.OUTPUT,
+    Flag(
+        "output_table",
+        "TABLE",
+        "make a table of Iceberg of the release, which is in Parquet: "
+        "iceberg://CATALOG/NAMESPACE.TABLE. It must not exist; its data files stay in --output "
+        "(default: none)",
+    ),
+)
+class TableOptions(PipelineOptions):
+    """The table that is made of a release."""
+
+
+@topic(
     flag.KEY,
     Flag(
         "key_uri",
