@@ -8,11 +8,15 @@ evaluated/: words unchanged, BLEU, chrF, ROUGE, similarity of word vectors, Word
 and attackers.parquet: which names and numbers stayed.
 
     --task label          how well classifiers learn this field from the released text
+    --learning_curve      the same for few documents and many
     --attack author       how well they tell this field from it, as an attacker would
     --reidentify 2000     how well this many documents are found again by their releases
     --entities spans      which spans of text, named by this field, stayed as they were
     --context_documents N attackers with a model read this many documents and know --public_input:
                           --attackers learned, --attacker_model DIR, --attacker_endpoint URL
+    --word_statistics     whether words, pairs and topics are as frequent as in the originals
+    --encoder DIR         how alike texts are by a sentence encoder, and MAUVE
+    --canaries 200        how exposed secrets are that 1 to 10 documents hold
     --group_by label      all scores for each value of this field, too
     --language_model DIR  rare words apart, and perplexity under this public model
     --key_uri file:///k   with the kept key of the release: refuse any other corpus
@@ -38,7 +42,6 @@ from dxbeam.commands.flags.registry import EVALUATE, SanitizeOptions
 from dxbeam.commands.options import parse
 from dxbeam.commands.request import read_corpus
 from dxbeam.release import claim
-from dxbeam.text.public.function_words import ENGLISH
 from dxbeam.transforms.reading.corpus_digest import CompareCorpus
 from dxbeam.transforms.reading.paired_release import PairWithReleases
 
@@ -48,7 +51,6 @@ with launch.needing(
 ):
     from dxbeam.analysis.evaluate.job import (
         EvaluateJob,
-        attack_texts,
         cost_of_attackers,
         counted,
         described,
@@ -58,8 +60,8 @@ with launch.needing(
         text_bytes,
     )
     from dxbeam.analysis.evaluate.page import FROM_RAW_TEXT, WriteEvaluation
-    from dxbeam.analysis.evaluate.transform import Classify, ScoreDocuments
-    from dxbeam.analysis.exposure.transform import CountSurvivors, FindAgain
+    from dxbeam.analysis.evaluate.steps import measured_in
+    from dxbeam.analysis.evaluate.transform import ScoreDocuments
     from dxbeam.analysis.pages.page import REPORT
 
 
@@ -78,25 +80,7 @@ def build(job: EvaluateJob) -> beam.Pipeline:
         max(release.manifest["documents_out"] for release in job.releases),
         job.language_model,
     )
-    classified = (
-        documents | "Classify" >> Classify(job.questions, job.vocabulary, sorted(ENGLISH))
-        if job.questions
-        else pipeline | "NoneClassified" >> beam.Create([])
-    )
-    survivors = documents | "CountSurvivors" >> CountSurvivors(
-        job.vocabulary, job.language_model, sorted(ENGLISH), job.entities
-    )
-    linked = (
-        documents | "FindAgain" >> FindAgain(job.reidentify, job.vocabulary)
-        if job.reidentify
-        else pipeline | "NoneLinked" >> beam.Create([])
-    )
-    attacked = (
-        documents | "AttackTexts" >> attack_texts(job, pipeline)
-        if job.attackers.any
-        else pipeline | "NoneAttacked" >> beam.Create([])
-    )
-    attacks = (survivors, linked, attacked) | "Attacks" >> beam.Flatten()
+    measured = measured_in(job, pipeline, documents)
     recorded = recorded_digests(job.releases)
     same_corpus = (
         pairs.originals | "CompareCorpus" >> CompareCorpus(shared.key_uri, recorded)
@@ -105,7 +89,7 @@ def build(job: EvaluateJob) -> beam.Pipeline:
     )
     output = job.options.view_as(OutputOptions).output
     _ = pairs.unpaired | "WriteEvaluation" >> WriteEvaluation(
-        output, job.heading, sums, classified, same_corpus, attacks
+        output, job.heading, sums, measured, same_corpus
     )
     return pipeline
 

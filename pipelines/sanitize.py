@@ -15,6 +15,7 @@ dead letters to release-metrics/. More of what it can do:
     --truecase --language_model demo    capitals as in public text, never the original's
     --bag_of_words 50             50 words of each document, without their order
     --keep_fields label           release further fields as they are
+    --output_table iceberg://lake/ns.t    make a table of the release; docs/guides/iceberg.md
     --group_by label              count metrics for each label separately
     --decode context --language_model DIR    text people can read; docs/guides/decoding.md
     --mechanism fluent --language_model DIR  reads on from released words; docs/guides/fluent.md
@@ -37,7 +38,7 @@ from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam.commands import launch
 from dxbeam.commands.flags.registry import SANITIZE, SanitizeOptions
-from dxbeam.commands.jobs.sanitize import SanitizeJob, planned, read_options, said
+from dxbeam.commands.jobs.sanitize import SanitizeJob, make_table, planned, read_options, said
 from dxbeam.commands.options import parse
 from dxbeam.commands.request import read_released
 from dxbeam.corpus.files import text_bytes
@@ -142,6 +143,7 @@ def sanitize(argv: Sequence[str]) -> None:
             pipeline = build(job, run.name, required_digest, context)
         launch.run(pipeline)
     print(said(job, files, run, time.monotonic() - started, remarked))
+    make_table(job.request)
 
 
 if __name__ == "__main__":

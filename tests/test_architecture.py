@@ -40,8 +40,7 @@ MAY_SEED = {
     ("analysis.measure.word_sample", "sample_by_frequency"),
     ("analysis.theory.noise_shape", "draw"),
     ("analysis.theory.one_dimension", "drawn_shares"),
-    ("analysis.evaluate.classification", "classify"),
-    ("analysis.evaluate.document_scores", "DocumentScorer"),
+    ("analysis.theory.bootstrap", "replicate_weights"),
 }
 """Measurements, which release nothing."""
 

@@ -213,7 +213,15 @@ def main(launcher: Launcher, argv: Sequence[str] | None = None) -> NoReturn:
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(message)s", force=True, handlers=lines
     )
-    for chatty in ("apache_beam", "boto3", "botocore", "google", "faiss", *_JOB_SERVERS):
+    for chatty in (
+        "apache_beam",
+        "boto3",
+        "botocore",
+        "google",
+        "faiss",
+        "pyiceberg",
+        *_JOB_SERVERS,
+    ):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     for handler in logging.getLogger().handlers:
         handler.addFilter(_not_told_anyway)

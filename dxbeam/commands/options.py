@@ -35,7 +35,7 @@ from dxbeam.commands.flags.arguments import (
 from dxbeam.commands.flags.registry import TOPICS, Command, declared
 from dxbeam.commands.flags.run import LARGE_CORPUS, ProcessOptions
 from dxbeam.commands.run_options import RunOptions
-from dxbeam.corpus.iceberg.address import is_table
+from dxbeam.corpus.formats import table_kind
 from dxbeam.errors import ConfigurationError
 
 __all__ = [
@@ -144,7 +144,7 @@ def _refuse_unknown_places(flags: list[GivenFlag], known: KnownFlags) -> None:
     """Refuses paths that no file system takes, such as s3:// where its package is missing."""
     for flag in flags:
         place = flag.value or ""
-        if known[flag.name].metavar == "GLOB" and is_table(place):
+        if known[flag.name].metavar == "GLOB" and table_kind(place):
             continue
         if known[flag.name].metavar in _PLACES and "://" in place and not storage.knows(place):
             raise ConfigurationError(

@@ -14,7 +14,7 @@ from dxbeam.corpus.files import (
     open_decompressed,
     without_compression_suffix,
 )
-from dxbeam.corpus.formats import FORMATS, CorpusFormat
+from dxbeam.corpus.formats import FORMATS, CorpusFormat, table_kind
 from dxbeam.errors import ConfigurationError, CorpusError, OutputError
 from dxbeam.release.claim import is_taken
 from dxbeam.release.manifest import RELEASE
@@ -60,6 +60,8 @@ def read_texts(
 
 def _by_name(file: CorpusFile) -> str | None:
     """The format of files that end so, where it has fields; None for any other file."""
+    if kind := table_kind(file.path):
+        return kind
     plain = without_compression_suffix(file.path).lower()
     for name, form in FORMATS.items():
         if form.HAS_FIELDS and plain.endswith(form.SUFFIXES):

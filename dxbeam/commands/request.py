@@ -6,7 +6,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.commands import launch
 from dxbeam.commands.flags.corpus import QUOTES
-from dxbeam.commands.flags.output import LedgerOptions, OutputOptions
+from dxbeam.commands.flags.output import LedgerOptions, OutputOptions, TableOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.options import require
 from dxbeam.commands.preview_files import check_outside_releases
@@ -56,6 +56,7 @@ def release_request(
         ledger=ledger.ledger,
         corpus_id=ledger.corpus_id,
         max_epsilon=ledger.max_epsilon,
+        output_table=options.view_as(TableOptions).output_table,
     )
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from dxbeam import storage
 from dxbeam.corpus.iceberg import address, snapshots
 from dxbeam.errors import CorpusError
+from dxbeam.storage.bigquery import tables
 
 DAMAGE = (OSError, EOFError, zlib.error, pa.ArrowException)
 """What is raised by reading a file that is missing, cut off, damaged or not readable."""
@@ -27,7 +28,8 @@ _BUFFER = 1 << 18
 class CorpusFile(NamedTuple):
     """One file of a corpus: its path, its path below the corpus, its size in bytes.
 
-    A data file of a table is called as the table is, as its path may hold values of columns.
+    A table of BigQuery is one. A data file of a table of Iceberg is called as the table is, as its
+    path may hold values of columns.
     """
 
     path: str
@@ -46,6 +48,8 @@ def matching_files(pattern: str) -> list[CorpusFile]:
     """
     if address.is_table(pattern):
         return _data_files(pattern)
+    if tables.is_table(pattern):
+        return [_table(pattern)]
     place = storage.without_file_scheme(pattern)
     if storage.is_local(place) and not place.endswith("/") and Path(place).is_dir():
         raise CorpusError(
@@ -70,8 +74,17 @@ def _data_files(place: str) -> list[CorpusFile]:
     ]
 
 
+def _table(place: str) -> CorpusFile:
+    """A table of BigQuery, whose snapshot is taken when a run begins to read it."""
+    table = tables.table_of("input", place)
+    described = tables.described(table)
+    if not (described.num_rows or described.streaming_buffer or described.num_rows is None):
+        raise CorpusError(f"`input` {place}: the table is empty")
+    return CorpusFile(place, table.name, max(1, int(described.num_bytes or 0)))
+
+
 def pinned(pattern: str) -> str:
-    """A glob as it is; of a table the address with its snapshot, which stays what it is.
+    """A glob as it is; of a table of Iceberg the address with its snapshot, which stays what it is.
 
     Raises:
       CorpusError: there is no such table.

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from dxbeam.corpus import jsonl, parquet, plain_text
+from dxbeam.corpus import bigquery, jsonl, parquet, plain_text
 from dxbeam.corpus.delimited import CSV, TSV
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import CorpusFile
@@ -26,6 +26,7 @@ from dxbeam.corpus.settings import UNITS, ReadSettings, TableSettings
 from dxbeam.corpus.splits import Split
 from dxbeam.documents import Document, Rejected, check_fields
 from dxbeam.errors import ConfigurationError
+from dxbeam.storage.bigquery import tables
 
 
 class Format(Protocol):
@@ -104,12 +105,19 @@ FORMATS: dict[str, Format] = {
 }
 """Every format, by the name that --input_format and --output_format give it."""
 
-ICEBERG = "iceberg"
+ICEBERG, BIGQUERY = "iceberg", "bigquery"
 
-TABLES: dict[str, Format] = {ICEBERG: table}
+TABLES: dict[str, Format] = {ICEBERG: table, BIGQUERY: bigquery}
 """What is read as a format is, and is no file: the address of the corpus says so."""
 
 _TABLES_WRITTEN_AS = "parquet"
+
+
+def table_kind(place: str) -> str | None:
+    """Which of ``TABLES`` a place names; None for files."""
+    if tables.is_table(place):
+        return BIGQUERY
+    return ICEBERG if address.is_table(place) else None
 
 
 def format_of(place: str, input_format: str) -> str:
@@ -118,14 +126,15 @@ def format_of(place: str, input_format: str) -> str:
     Raises:
       ConfigurationError: another format is named for a table.
     """
-    if not address.is_table(place):
+    kind = table_kind(place)
+    if kind is None:
         return input_format
-    if input_format not in (DEFAULT_FORMAT, ICEBERG):
+    if input_format not in (DEFAULT_FORMAT, kind):
         raise ConfigurationError(
             f"`input_format` {input_format} is of files, and `input` {place} is a table; leave it "
             "out"
         )
-    return ICEBERG
+    return kind
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from dxbeam.corpus.files import (
     damage_as_corpus_error,
     without_compression_suffix,
 )
-from dxbeam.corpus.formats import FORMATS, CorpusFormat
+from dxbeam.corpus.formats import FORMATS, TABLES, CorpusFormat, table_kind
 from dxbeam.corpus.splits import Split
 from dxbeam.documents import (
     REPEATED_ID,
@@ -53,7 +53,7 @@ def check_readable(
     """
     readable = []
     for file in files:
-        if (reason := _why_not_plain_text(file.path, corpus)) is not None:
+        if (reason := _why_not_read_so(file.path, corpus)) is not None:
             raise CorpusError(f"{file.path}: {reason}")
         if storage.is_local(file.path):
             try:
@@ -69,8 +69,11 @@ def check_readable(
     corpus.format.check_first_records(with_content, corpus, allow_unreadable)
 
 
-def _why_not_plain_text(path: str, corpus: CorpusFormat) -> str | None:
-    """What of a file's name says that it is no plain text, if it is to be read as such."""
+def _why_not_read_so(path: str, corpus: CorpusFormat) -> str | None:
+    """What of a name says that it is not of the format that it is to be read as."""
+    if table_kind(path) != (corpus.name if corpus.name in TABLES else None):
+        kind = "a table" if table_kind(path) else "no table"
+        return f"this is {kind}, and `input_format` is {corpus.name}; leave it out"
     if corpus.format.HAS_FIELDS:
         return None
     plain = without_compression_suffix(path).lower()
@@ -91,7 +94,7 @@ def splits(file: CorpusFile, corpus: CorpusFormat) -> Iterator[Split]:
     Raises:
       CorpusError: the file cannot be read, or is not what it should be; says why.
     """
-    if (reason := _why_not_plain_text(file.path, corpus)) is not None:
+    if (reason := _why_not_read_so(file.path, corpus)) is not None:
         raise CorpusError(reason)
     every_split = list(corpus.format.splits(file, corpus))
     for number, split in enumerate(every_split):

@@ -50,7 +50,7 @@ class ReadSettings:
     """Settings that the files of a format are read with; ``formats.CorpusFormat`` checks them.
 
     Attributes:
-      name: of the format, such as "jsonl"; one of ``formats.FORMATS``.
+      name: of the format, such as "jsonl"; one of ``formats.FORMATS`` or ``formats.TABLES``.
       text_field: the field or column that holds the text.
       id_field: the one that holds the document's id; a record without it gets an id from its file
         and its number there.

@@ -10,12 +10,12 @@ class Split(NamedTuple):
     """What one worker reads of a file.
 
     Attributes:
-      path: the file.
+      path: the file, or the stream of a table's rows.
       name: its path below the corpus.
       start, stop: bytes [start, stop) of an uncompressed file of lines, for the lines that start
         there, or of whole rows of a file of delimited text; the row group ``start`` of a Parquet
         file; or share ``start`` of ``stop`` shares of a file that can only be read from its start
-        (compressed, or not in UTF-8), both counted from 0.
+        (compressed, or not in UTF-8), both counted from 0; or the number of a stream.
       first_record: the number in its file, from 1, of the first record of the range or row group;
         1 for every share of a file that can only be read from its start, as each does so.
       size: about how many bytes of the file that is, for the share of the corpus that is done.

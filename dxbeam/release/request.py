@@ -10,7 +10,7 @@ from dxbeam import keys
 from dxbeam.corpus.files import CorpusFile, matching_files
 from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.corpus.iceberg.address import is_table, parse
-from dxbeam.corpus.reading import check_readable
+from dxbeam.corpus.reading import check_readable, kept_schema
 from dxbeam.documents import dead_letter_cap
 from dxbeam.errors import ConfigurationError
 from dxbeam.keys import fingerprint, read_key
@@ -18,6 +18,7 @@ from dxbeam.release.ledger import Account, check_cap
 from dxbeam.release.ledger_lines import BEGUN, Entry
 from dxbeam.release.manifest import ReleaseJob, Settings, now
 from dxbeam.release.run import dead_letters_after_failure
+from dxbeam.release.tables import output_table
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.repair import Repair
 
@@ -111,6 +112,7 @@ class ReleaseRequest:
       ledger: the ledger's file; None for none.
       corpus_id: what the ledger calls the corpus.
       max_epsilon: what all releases of the corpus may add up to; None for no cap.
+      output_table: the address of the table that is made of the release; None for none.
 
     Raises:
       ConfigurationError: ``max_dead_letters`` is no cap.
@@ -127,12 +129,13 @@ class ReleaseRequest:
     ledger: str | None = None
     corpus_id: str | None = None
     max_epsilon: float | None = None
+    output_table: str | None = None
 
     def __post_init__(self) -> None:
         dead_letter_cap(self.max_dead_letters)  # refuses what is no cap
 
     def check(self) -> list[CorpusFile]:
-        """Refuses a corpus or a key that cannot be read; writes nothing.
+        """Refuses a corpus or a key that cannot be read, or a table that is there; writes nothing.
 
         Returns:
           the corpus files.
@@ -140,11 +143,15 @@ class ReleaseRequest:
         Raises:
           CorpusError: there is no corpus, or one of its files cannot be read.
           ConfigurationError: there is no such key.
+          DxbeamError: no table could be made of the release.
         """
         files = matching_files(self.corpus)
         check_readable(files, self.corpus_format, allow_unreadable=self.allow_unreadable_files)
         if self.key_uri:
             keys.read_key(self.key_uri)
+        if self.output_table:
+            kept = kept_schema(self.corpus, self.corpus_format)
+            output_table.check(self.output_table, self.output, self.output_format, kept)
         return files
 
     def account(

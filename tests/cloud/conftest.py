@@ -35,6 +35,25 @@ def cloud(server: front.Front, monkeypatch: pytest.MonkeyPatch) -> front.Front:
 
 
 @pytest.fixture(scope="session")
+def bigquery_server() -> Iterator[Any]:
+    for module in ("google.cloud.bigquery", "google.cloud.bigquery_storage"):
+        pytest.importorskip(module, reason="bq:// needs pip install '.[bigquery]'")
+    from tests.cloud import bigquery_server
+
+    with bigquery_server.running() as running:
+        yield running
+
+
+@pytest.fixture
+def bigquery(bigquery_server: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The servers that play BigQuery, without tables; this process asks them."""
+    bigquery_server.reset()
+    for name, value in bigquery_server.variables.items():
+        monkeypatch.setenv(name, value)
+    return bigquery_server
+
+
+@pytest.fixture(scope="session")
 def s3_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the server that plays S3 logs all requests."""
     return tmp_path_factory.mktemp("s3") / "log"

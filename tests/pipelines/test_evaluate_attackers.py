@@ -180,3 +180,30 @@ def test_what_attackers_need_is_named(
     with pytest.raises(DxbeamError, match="its words are in no order"):
         releases.rows(corpus, bags, tmp_path / "out", *flags)
     assert not (tmp_path / "out").exists()
+
+
+def test_canaries_are_planted_by_the_settings_of_a_release(
+    uri: str, corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    releases.rows(corpus, release, tmp_path / "out", f"--vocabulary={uri}", "--canaries=20")
+    attacks = _attacks(tmp_path / "out")
+    once, often = (
+        attacks["adds up what releases say", f"canaries, numbers, in {k}: first guess right"]
+        for k in ("1 document", "10 documents")
+    )
+    assert once["n"] == often["n"] == 20
+    assert once["chance"] < once["success"] < often["success"]
+    assert "the settings, and the 300 words" in once["knows"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "canaries, numbers, in 10 documents: exposure, bits of" in page
+    assert SECRET not in page
+
+
+def test_canaries_need_a_vocabulary_and_words_drawn_one_by_one(
+    uri: str, corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(DxbeamError, match="--canaries are words of a vocabulary"):
+        releases.rows(corpus, release, tmp_path / "out", "--canaries=20")
+    bags = releases.release(uri, corpus, tmp_path / "bags", "--bag_of_words=5")
+    with pytest.raises(DxbeamError, match=r"in no order.*leave this release or canaries out"):
+        releases.rows(corpus, bags, tmp_path / "out", f"--vocabulary={uri}", "--canaries=20")

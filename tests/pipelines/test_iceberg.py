@@ -11,6 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dxbeam import storage
+from dxbeam.errors import DxbeamError
+from pipelines.verify import verify
 from tests.support import iceberg_tables, tiny
 from tests.support.iceberg_tables import address, write_table
 
@@ -87,3 +90,35 @@ def test_a_table_is_released_as_its_rows_in_parquet_would_be(
     assert fewer["documents_out"] == 10
     repeated = tiny.run(uri, f"{address('a')}@{snapshot}", tmp_path / "repeated", *flags)
     assert repeated["corpus_digest"] == release["corpus_digest"]
+
+
+def _make_table(output: Path, table: str) -> int:
+    return verify([str(output), f"--output_table={table}"])
+
+
+def test_a_release_becomes_a_table(uri: str, catalog: Any, tmp_path: Path) -> None:
+    """From a table to a table; its rows are those of the shards, for another reader, too."""
+    written = rows(tiny.texts(12, longest=30))
+    write_table(catalog, "a", written.slice(0, 5), written.slice(5))
+    output = tmp_path / "out"
+    release = tiny.run(uri, address("a"), output, KEPT, f"--output_table={address('b')}")
+    table = catalog.load_table("texts.b")
+    digest, _ = storage.sha256(str(output / "release.json"))
+    [snapshot] = table.snapshots()
+    assert snapshot.summary["dxbeam.release-sha256"] == digest
+    assert table.properties["dxbeam.guarantee"] == release["guarantee"]["sentence"]
+    assert table.properties["gc.enabled"] == "false"
+    by_pyiceberg = table.scan().to_arrow().to_pylist()
+    assert sorted(by_pyiceberg, key=lambda row: str(row["id"])) == _released(output)
+    by_rust = iceberg_tables.read_in_rust(table).to_pylist()
+    assert sorted(by_rust, key=lambda row: str(row["id"])) == _released(output)
+    tiny.verified(output, uri)
+
+    assert _make_table(output, address("b")) == 0, "the same release once more"
+    assert len(catalog.load_table("texts.b").snapshots()) == 1
+    other = tmp_path / "other"
+    tiny.run(uri, address("b"), other)
+    with pytest.raises(DxbeamError, match="there is a table of this name already"):
+        _make_table(other, address("b"))
+    assert _make_table(other, address("c")) == 0
+    assert catalog.load_table("texts.c").scan().to_arrow().num_rows == 12

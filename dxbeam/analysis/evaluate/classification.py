@@ -4,8 +4,9 @@ Documents are split into five parts by a hash of their ids, whole documents and 
 What is tested on a part was trained on the four others, so every document is tested once, by a
 model that never saw it, before or after. Intervals are of a bootstrap over the documents that were
 tested, with the models as they are: 500 times, each document counts as often as a Poisson
-distribution of mean 1 says. Where a document is given in pieces, an example each, all of this is
-about whole documents: its pieces are in one part and count as often as it does.
+distribution of mean 1 says, the same for all questions. Where a document is given in pieces, an
+example each, all of this is about whole documents: its pieces are in one part and count as often as
+it does.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import numpy.typing as npt
 
 from dxbeam.analysis.evaluate.class_scores import accuracy, auc, macro_f1
 from dxbeam.analysis.evaluate.cross_validation import PARTS, Model, Predictions, predict, train
-from dxbeam.analysis.evaluate.document_scores import BOOTSTRAP, REPLICATES
+from dxbeam.analysis.evaluate.document_scores import BOOTSTRAP
 from dxbeam.analysis.evaluate.text_features import Features
+from dxbeam.analysis.theory.bootstrap import REPLICATES, replicate_weights
 from dxbeam.errors import CorpusError
 
 LEAST_DOCUMENTS = 20
@@ -90,6 +92,8 @@ class Classified(NamedTuple):
       high: its 95 % interval.
       n: how many documents were tested.
       interval: how the interval was made.
+      training_documents: of a learning curve, of how many documents was learnt; None elsewhere.
+      replicates: of accuracies, the values of the bootstrap, in an order that all have in common.
     """
 
     metric: str
@@ -101,6 +105,8 @@ class Classified(NamedTuple):
     high: float
     n: int
     interval: str = BOOTSTRAP
+    training_documents: int | None = None
+    replicates: tuple[float, ...] = ()
 
 
 class Trained(NamedTuple):
@@ -174,8 +180,7 @@ def classify(
     trained = trained or _divided(examples, question)
     examples = [examples[place] for place in np.argsort(document, kind="stable")]
     truth, parts = _truth_and_parts(examples, trained)
-    weights = np.random.default_rng(0).poisson(1.0, (REPLICATES, documents)).astype(np.float64)
-    weights = np.concatenate([np.ones((1, documents)), weights])[:, np.sort(document)]
+    weights = document_weights(orders)[:, np.sort(document)]
     outcomes = []
 
     def add_row(
@@ -193,6 +198,7 @@ def classify(
                     float(low),
                     float(high),
                     documents,
+                    replicates=tuple(values[1:].tolist()) if name == "accuracy" else (),
                 )
             )
 
@@ -206,6 +212,14 @@ def classify(
                 tested = _features(examples, tested_on, kind)
                 add_row(predict(models, tested, parts), kind, trained_on, tested_on)
     return outcomes
+
+
+def document_weights(orders: npt.NDArray[Any]) -> Numbers:
+    """How often each document counts: float64 [1 + REPLICATES, n]; in the first row once."""
+    weights = np.ones((1 + REPLICATES, len(orders)))
+    for place, order in enumerate(orders):
+        weights[1:, place] = replicate_weights(int(order))
+    return weights
 
 
 def check_classes(documents: int, classes: int, question: Classification) -> None:

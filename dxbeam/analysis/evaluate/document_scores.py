@@ -20,12 +20,11 @@ import numpy.typing as npt
 from dxbeam.analysis.evaluate import language_scores, text_scores, word_movers
 from dxbeam.analysis.evaluate.text_scores import BLEU_COUNTS, CHRF_COUNTS, Counts, Reference
 from dxbeam.analysis.evaluate.word_movers import Ids
+from dxbeam.analysis.theory.bootstrap import REPLICATES, replicate_weights
 from dxbeam.analysis.theory.intervals import independent_mean_interval
 from dxbeam.language.model import LanguageModel
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.tokenization import split
-
-REPLICATES = 500
 
 BOOTSTRAP, STUDENT = "bootstrap over documents", "Student's t over documents"
 
@@ -136,7 +135,7 @@ class DocumentScorer:
         self._reference = Reference(self._cased_line(document.original))
         self._begins = language_scores.sentence_begins(split(document.original)[0])
         self._placed = word_movers.placed(vocabulary, self._ids) if vocabulary else None
-        self._weights = np.random.default_rng(seed).poisson(1.0, REPLICATES)
+        self._weights = replicate_weights(seed)
 
     def scores(self, released: Released) -> DocumentScores:
         """Of the document and one release of it."""

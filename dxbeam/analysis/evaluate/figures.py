@@ -68,7 +68,11 @@ Found = Mapping[tuple[Any, ...], Row]
 def found_by_release(rows: Sequence[Row]) -> Found:
     """The rows over all documents, by what they are of."""
     names = ("release", "metric", "model", "trained_on", "tested_on")
-    return {tuple(row[name] for name in names): row for row in rows if row["group"] is None}
+    return {
+        tuple(row[name] for name in names): row
+        for row in rows
+        if row["group"] is None and row["training_documents"] is None
+    }
 
 
 def columns(scores: Found) -> list[Column]:

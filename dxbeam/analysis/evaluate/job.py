@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam import storage
 from dxbeam.analysis.attackers.models.asked_for import AskedFor, attackers_of
+from dxbeam.analysis.corpora.encoder import check_encoder
 from dxbeam.analysis.evaluate import classification
 from dxbeam.analysis.evaluate.classification import Classification
 from dxbeam.analysis.evaluate.headings import (
@@ -19,19 +19,16 @@ from dxbeam.analysis.evaluate.headings import (
     release_heading,
     told_apart,
 )
-from dxbeam.analysis.evaluate.page import (
-    PROBLEM,
-)
+from dxbeam.analysis.evaluate.page import PROBLEM
 from dxbeam.analysis.evaluate.text_features import MEAN_VECTOR, STYLE, WORDS
-from dxbeam.analysis.exposure import attack_texts as attacks
-from dxbeam.analysis.exposure.own_releases import settings_of
+from dxbeam.analysis.exposure.own_releases import settings_of, settings_of_words
 from dxbeam.commands import launch
 from dxbeam.commands.flags.attackers import AttackerOptions
 from dxbeam.commands.flags.evaluating import EvaluateOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.options import require
-from dxbeam.commands.request import check_corpus, read_corpus
+from dxbeam.commands.request import check_corpus
 from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.language.artifact import check_vocabulary, language_model_handle
 from dxbeam.language.handle import LanguageModelHandle
@@ -57,6 +54,8 @@ class EvaluateJob(NamedTuple):
       entities: the field that holds spans; "" for none.
       attackers: those with a model, with the requests of one question about one release.
       settings: of each release, as attackers release by them; none where there are no attackers.
+      canaries: how many are planted of each class of words; 0 for none.
+      settings_of_words: of each release, as canaries are planted; none where there are no canaries.
       heading: what the report begins with.
     """
 
@@ -70,6 +69,8 @@ class EvaluateJob(NamedTuple):
     entities: str
     attackers: AskedFor
     settings: list[Configuration]
+    canaries: int
+    settings_of_words: list[Configuration]
     heading: Heading
 
 
@@ -83,6 +84,10 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
     require(flags, "original", "released")
     require(options.view_as(OutputOptions), "output")
     launch.refuse_quoting(options)
+    if flags.learning_curve and not flags.task:
+        raise ConfigurationError("`learning_curve` is that of a task; name its field, with `task`")
+    if flags.encoder:
+        check_encoder(flags.encoder)
     prefixes = named_releases(flags.released)
     _check_places(prefixes, options.view_as(OutputOptions).output)
     releases = sorted(map(open_text_release, prefixes), key=in_order_of_settings)
@@ -121,6 +126,8 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
         flags.entities or "",
         attackers,
         [settings_of(each, language_model) for each in releases if attackers.any],
+        flags.canaries or 0,
+        settings_of_words(releases, vocabulary) if flags.canaries else [],
         heading,
     )
 
@@ -137,25 +144,6 @@ def _attackers(
             "from `public_input`; name both"
         )
     return attackers.divided(releases * _questions(options))
-
-
-def attack_texts(job: EvaluateJob, pipeline: beam.Pipeline) -> Any:
-    """The attackers with a model, as a transform of the documents and their releases."""
-    shared, flags = job.options.view_as(SanitizeOptions), job.options.view_as(AttackerOptions)
-    assert job.vocabulary is not None
-    known = attacks.learn_known(
-        pipeline, lambda: read_corpus(shared, flags.public_input), job.vocabulary
-    )
-    return attacks.AttackTexts(
-        job.settings,
-        known,
-        job.vocabulary,
-        job.language_model,
-        job.attackers,
-        flags.context_documents,
-        job.options.view_as(EvaluateOptions).attack or "",
-        job.entities,
-    )
 
 
 def _questions(options: PipelineOptions) -> int:

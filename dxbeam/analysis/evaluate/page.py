@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import apache_beam as beam
 import pyarrow as pa
 from apache_beam import pvalue
 
 from dxbeam import storage
+from dxbeam.analysis.corpora.gain import gains
 from dxbeam.analysis.evaluate.classification import Classified
-from dxbeam.analysis.evaluate.document_scores import Sums, scores_of
+from dxbeam.analysis.evaluate.document_scores import Score, Sums, scores_of
 from dxbeam.analysis.evaluate.figures import columns, figures, found_by_release, without_release
 from dxbeam.analysis.evaluate.headings import Heading, ReleaseHeading
 from dxbeam.analysis.evaluate.transform import Over, every_document
@@ -19,6 +20,7 @@ from dxbeam.analysis.evaluate.word_movers import MOST_PAIRS, MOST_WORDS
 from dxbeam.analysis.exposure.attack import Attack
 from dxbeam.analysis.exposure.table import ATTACKERS, attack_rows, attacks_of, write_attacks
 from dxbeam.analysis.measure.tables import Row, write_table
+from dxbeam.analysis.pages.metrics import EXPLAINED, EXPLAINED_IN
 from dxbeam.analysis.pages.model import Page
 from dxbeam.analysis.pages.page import REPORT, render
 
@@ -40,10 +42,12 @@ COLUMNS = pa.schema(
         ("high", pa.float64()),
         ("n", pa.int64()),
         ("interval", pa.string()),
+        ("training_documents", pa.int64()),
     ]
 )
 """Of scores.parquet. ``release`` is null for what is reported of originals only, ``group`` for all
-documents; ``model``, ``trained_on`` and ``tested_on`` are of classifiers."""
+documents; ``model``, ``trained_on`` and ``tested_on`` are of classifiers, ``training_documents`` of
+learning curves."""
 
 FROM_RAW_TEXT = (
     "Computed from the original text: these figures are not covered by the guarantee of the "
@@ -67,6 +71,20 @@ class Unpaired(Protocol):
     def only_released(self) -> Sequence[int]: ...  # noqa: D102
 
 
+class Measured(NamedTuple):
+    """What is computed besides scores of documents, each with the number of the release.
+
+    Attributes:
+      classified: PCollection[tuple[int | None, Classified]], None for what is of originals only.
+      of_corpora: PCollection[tuple[int, Score]], scores of whole releases.
+      attacks: PCollection[tuple[int, Attack]], what attackers get.
+    """
+
+    classified: pvalue.PCollection
+    of_corpora: pvalue.PCollection
+    attacks: pvalue.PCollection
+
+
 class WriteEvaluation(beam.PTransform):
     """Writes table and page: PCollection[Unpaired] of one -> PCollection[str], the page.
 
@@ -74,10 +92,9 @@ class WriteEvaluation(beam.PTransform):
       output: an empty directory or gs:// prefix.
       heading: what is known before.
       sums: PCollection[tuple[Over, Sums]].
-      classified: PCollection[tuple[int | None, Classified]], by the number of the release.
+      measured: what else was computed.
       same_corpus: PCollection[tuple[int, bool]], whether the corpus has the digest that the release
         recorded, by the number of the release, as far as that was looked at.
-      attacks: PCollection[tuple[int, Attack]], by the number of the release.
     """
 
     def __init__(
@@ -85,18 +102,18 @@ class WriteEvaluation(beam.PTransform):
         output: str,
         heading: Heading,
         sums: pvalue.PCollection,
-        classified: pvalue.PCollection,
+        measured: Measured,
         same_corpus: pvalue.PCollection,
-        attacks: pvalue.PCollection,
     ):
         super().__init__()
         self._arguments = (
             output,
             heading,
             pvalue.AsIter(sums),
-            pvalue.AsIter(classified),
+            pvalue.AsIter(measured.classified),
+            pvalue.AsIter(measured.of_corpora),
             pvalue.AsDict(same_corpus),
-            pvalue.AsIter(attacks),
+            pvalue.AsIter(measured.attacks),
         )
 
     def expand(self, unpaired: pvalue.PCollection) -> pvalue.PCollection:
@@ -110,6 +127,7 @@ def _write(
     heading: Heading,
     sums: Iterable[tuple[Over, Sums]],
     classified: Iterable[tuple[int | None, Classified]],
+    of_corpora: Iterable[tuple[int, Score]],
     same_corpus: Mapping[int, bool],
     attacks: Iterable[tuple[int, Attack]],
 ) -> str:
@@ -121,7 +139,7 @@ def _write(
             path = storage.join(output, PROBLEM)
             storage.create_once(path, problem.encode())
             return path
-    rows = score_rows(heading, by_what, classified)
+    rows = score_rows(heading, by_what, classified, of_corpora)
     write_table(storage.join(output, SCORES), rows, COLUMNS)
     attacked = attack_rows([release.place for release in heading.releases], attacks)
     write_attacks(output, attacked)
@@ -165,17 +183,23 @@ def score_rows(
     heading: Heading,
     sums: Mapping[Over, Sums],
     classified: Iterable[tuple[int | None, Classified]],
+    of_corpora: Iterable[tuple[int, Score]],
 ) -> list[Row]:
     """The rows of scores.parquet.
 
-    First classifiers of originals only; then of each release all documents, classifiers, and
-    groups in alphabetical order.
+    First classifiers of originals only; then of each release all documents, its corpus as a whole,
+    classifiers, and groups in alphabetical order.
     """
-    of: dict[int | None, list[Row]] = {}
+    whole: dict[int, list[Row]] = {}
+    for release_number, each in of_corpora:
+        whole.setdefault(release_number, []).append(Score(*each)._asdict())
+    learnt: dict[int | None, list[Classified]] = {}
     for number, score in classified:
-        of.setdefault(number, []).append(score._asdict())
+        learnt.setdefault(number, []).append(Classified(*score))
+    of = {number: [score._asdict() for score in learnt[number]] for number in learnt}
     for scores in of.values():
-        scores.sort(key=lambda row: row["metric"].startswith("attack"))  # whichever came first
+        scores.sort(key=_in_order)
+    alone = learnt.get(None, [])
     rows = of.get(None, [])
     for number, release in enumerate(heading.releases):
         for over in sorted(over for over in sums if over[0] == number):
@@ -186,9 +210,16 @@ def score_rows(
             ]
             added = [{"group": name if is_group else None, **row} for row in added]
             if not is_group:
+                added += sorted(whole.get(number, []), key=lambda row: EXPLAINED_IN[row["metric"]])
                 added += of.get(number, [])
+                added += [gain._asdict() for gain in gains(alone, learnt.get(number, []))]
             rows += [{"release": release.place, **row} for row in added]
     return [{name: row.get(name) for name in COLUMNS.names} for row in rows]
+
+
+def _in_order(row: Row) -> tuple[bool, int]:
+    """The task before attacks, and learning curves last; whichever came first otherwise."""
+    return row["metric"].startswith("attack"), row["training_documents"] or 0
 
 
 def page(
@@ -242,34 +273,16 @@ def _part(
     for row in of_release:
         if row["group"] is not None:
             of_groups.setdefault(row["group"], {})[row["metric"]] = row
-    alone = [row for row in rows if row["release"] is None]
     whole = [row for row in of_release if row["group"] is None]
+    learnt = [row for row in rows if row["release"] is None]
+    learnt += [row for row in whole if row["model"] is not None]
     return {
         "release": release,
         "every": every,
         "only_original": unpaired.only_original[number],
         "only_released": unpaired.only_released[number],
         "scores": [row for row in whole if row["model"] is None],
-        "classifiers": alone + [row for row in whole if row["model"] is not None],
+        "classifiers": [row for row in learnt if row["training_documents"] is None],
+        "curve": [row for row in learnt if row["training_documents"] is not None],
         "groups": of_groups,
     }
-
-
-EXPLAINED = {
-    "unchanged": "words that came out as they were, of all words",
-    "unchanged_known": "the same, of words in the vocabulary",
-    "out_of_vocabulary": "words of the originals that are not in the vocabulary",
-    "out_of_vocabulary_released": "words of the release that are not in the vocabulary",
-    "unchanged_rare": "the same, of words that the language model holds for rarer than 1 in 10,000",
-    "perplexity": "perplexity of the release under the language model",
-    "perplexity_original": "the same of the originals",
-    "bleu": "BLEU, 0 to 100, as sacrebleu computes it",
-    "chrf": "chrF, 0 to 100, as sacrebleu computes it",
-    "rouge1": "ROUGE-1, F measure, mean over documents",
-    "rouge2": "ROUGE-2, likewise",
-    "rougeL": "ROUGE-L, likewise",
-    "embedding_similarity": "cosine of the mean word vectors, mean over documents",
-    "wmd": "Word Mover's Distance, mean over documents, in units of the embedding",
-    "wmd_relaxed": "a lower bound of it, for documents of every length",
-}
-"""What the metrics are, for a reader of the page."""

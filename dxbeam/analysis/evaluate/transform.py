@@ -16,6 +16,7 @@ import apache_beam as beam
 from apache_beam import pvalue
 from threadpoolctl import ThreadpoolController
 
+from dxbeam.analysis.corpora.learning_curve import end_of_curve, learning_curve
 from dxbeam.analysis.evaluate import document_scores
 from dxbeam.analysis.evaluate.classification import (
     MAJORITY,
@@ -117,6 +118,7 @@ class Classify(beam.PTransform):
       questions: what is classified.
       vocabulary: the handle of the artifact, or None.
       function_words: public words, for features of style.
+      curve_of: the name of the question whose learning curve is wanted; "" for none.
     """
 
     def __init__(
@@ -124,9 +126,10 @@ class Classify(beam.PTransform):
         questions: Sequence[Classification],
         vocabulary: VocabularyHandle | None,
         function_words: Sequence[str],
+        curve_of: str = "",
     ):
         super().__init__()
-        self._questions = list(questions)
+        self._questions, self._curve_of = list(questions), curve_of
         self._describe = _Describe(questions, vocabulary, function_words)
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
@@ -143,13 +146,17 @@ class Classify(beam.PTransform):
             | "OriginalsAndAsked" >> beam.Flatten()
             | "AllOriginals" >> beam.GroupByKey()
             | "Learn"
-            >> beam.FlatMap(_learnt, self._questions).with_outputs(_TRAINED, main="classified")
+            >> beam.FlatMap(_learnt, self._questions, self._curve_of).with_outputs(
+                _TRAINED, main="classified"
+            )
         )
         of_releases = (
             described["released"]
             | "EachRelease" >> beam.GroupByKey()
             | "Classify"
-            >> beam.FlatMap(_classified, self._questions, pvalue.AsDict(learnt[_TRAINED]))
+            >> beam.FlatMap(
+                _classified, self._questions, self._curve_of, pvalue.AsDict(learnt[_TRAINED])
+            )
         )
         return (learnt["classified"], of_releases) | "AllClassified" >> beam.Flatten()
 
@@ -161,30 +168,45 @@ _ALONE = (ORIGINAL, ORIGINAL)
 
 
 def _learnt(
-    numbered: tuple[int, Iterable[Example | None]], questions: Sequence[Classification]
+    numbered: tuple[int, Iterable[Example | None]],
+    questions: Sequence[Classification],
+    curve_of: str,
 ) -> Iterator[Any]:
     number, examples = numbered
     question = Classification(*questions[number])
     listed = [example for example in examples if example is not None]
     trained = train_on_originals(listed, question)
     yield pvalue.TaggedOutput(_TRAINED, (number, trained))
-    for score in classify(listed, question._replace(trials=(_ALONE,)), trained):
+    for score in _scores(listed, question._replace(trials=(_ALONE,)), trained, curve_of):
         yield None, score
 
 
 def _classified(
     numbered: tuple[tuple[int, int], Iterable[Example]],
     questions: Sequence[Classification],
+    curve_of: str,
     trained: Mapping[int, Trained],
 ) -> Iterator[tuple[int, Classified]]:
     (number, release), examples = numbered
     question = Classification(*questions[number])
     trials = tuple(trial for trial in question.trials if trial != _ALONE)
-    for score in classify(
-        list(examples), question._replace(trials=trials), Trained(*trained[number])
-    ):
+    question, known = question._replace(trials=trials), Trained(*trained[number])
+    for score in _scores(list(examples), question, known, curve_of):
         if score.model != MAJORITY:
             yield release, score
+
+
+def _scores(
+    examples: list[Example], question: Classification, trained: Trained, curve_of: str
+) -> Iterator[Classified]:
+    """What was learnt of all documents, and where it is asked for of fewer."""
+    examples = [Example(*example) for example in examples]
+    scores = classify(examples, question, trained)
+    yield from scores
+    if question.name == curve_of:
+        yield from learning_curve(examples, question, trained)
+        for score in scores:
+            yield from end_of_curve(score, question)
 
 
 def hash_of(own_id: str) -> int:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dxbeam.analysis.theory.intervals import independent_mean_interval
+from dxbeam.analysis.theory.intervals import independent_mean_interval, mean_interval
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.channels.word_channel import WordChannel
 from dxbeam.space.search.neighbors import Floats, Ids
@@ -34,6 +34,7 @@ class Exposure(NamedTuple):
       first: the share of canaries whose secret is the first of all R words.
       chance: the mean exposure of a guess at random.
       canaries: how many there are.
+      first_low, first_high: the 95 % interval of ``first``.
     """
 
     copies: int
@@ -43,6 +44,8 @@ class Exposure(NamedTuple):
     first: float
     chance: float
     canaries: int
+    first_low: float
+    first_high: float
 
 
 def exposure(
@@ -70,10 +73,17 @@ def exposure(
     rows = np.broadcast_to(candidates, (released.size, len(candidates)))
     logs = channel.logs(released.ravel(), rows).reshape(*released.shape, -1)
     inserted = (candidates == secrets[:, None]).argmax(axis=1)
-    return [_exposure(logs[:, :k].sum(axis=1), inserted, k) for k in copies]
+    return [exposure_of_scores(logs[:, :k].sum(axis=1), inserted, k) for k in copies]
 
 
-def _exposure(scores: Floats, inserted: Ids, copies: int) -> Exposure:
+def exposure_of_scores(scores: Floats, inserted: Ids, copies: int) -> Exposure:
+    """The exposure of canaries whose candidates an attacker has scored.
+
+    Args:
+      scores: float64 [C, R], the larger the likelier.
+      inserted: int64 [C], which candidate is the secret.
+      copies: k, in how many documents each canary occurs.
+    """
     canaries, words = scores.shape
     right = scores[np.arange(canaries), inserted][:, None]
     ahead = (scores > right).sum(axis=1)
@@ -85,6 +95,7 @@ def _exposure(scores: Floats, inserted: Ids, copies: int) -> Exposure:
     low, high = independent_mean_interval(mean, deviation, canaries)
     most = float(np.log2(words))
     chance = most - float(np.log2(np.arange(1, words + 1)).mean())
+    share = mean_interval(float(first.sum()), float(np.square(first).sum()), canaries)
     return Exposure(
-        copies, mean, max(0.0, low), min(most, high), float(first.mean()), chance, canaries
+        copies, mean, max(0.0, low), min(most, high), share[0], chance, canaries, *share[1:]
     )

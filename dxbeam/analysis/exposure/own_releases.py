@@ -17,6 +17,7 @@ from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.model import LanguageModel
 from dxbeam.mechanisms import ReadsReleased
 from dxbeam.release.text_release import TextRelease
+from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.configuration import Configuration
@@ -35,20 +36,7 @@ def settings_of(release: TextRelease, language_model: LanguageModelHandle | None
       ConfigurationError: its words are in no order, were read again after the release, or its
         settings need a file or another language model.
     """
-    recorded = rebuilt(release.manifest["configuration"])
-    why = None
-    if not release.in_order:
-        why = "its words are in no order that attackers could read"
-    elif release.manifest.get("post_processing"):
-        why = "its words were changed after they were drawn"
-    elif recorded is None:
-        why = "its settings name a file of weights, or are of another version of dxbeam"
-    if why or recorded is None:
-        raise ConfigurationError(
-            f"`released` {release.prefix}: attackers with a model cannot release as it was "
-            f"released, as {why}; leave it or these attackers out"
-        )
-    settings = replace(recorded.at_largest, truecase=None)
+    settings = _recorded(release, "attackers with a model")
     if reads(settings):
         try:
             return with_model(settings, language_model and language_model.digest, casings=True)
@@ -60,12 +48,61 @@ def settings_of(release: TextRelease, language_model: LanguageModelHandle | None
     return settings
 
 
+def _recorded(release: TextRelease, who: str) -> Configuration:
+    """The settings that a release records; ``who`` needs them, for messages."""
+    recorded = rebuilt(release.manifest["configuration"])
+    why = None
+    if not release.in_order:
+        why = "its words are in no order that attackers could read"
+    elif release.manifest.get("post_processing"):
+        why = "its words were changed after they were drawn"
+    elif recorded is None:
+        why = "its settings name a file of weights, or are of another version of dxbeam"
+    if why or recorded is None:
+        raise ConfigurationError(
+            f"`released` {release.prefix}: no other text can be released by its settings, as "
+            f"{why}; leave this release or {who} out"
+        )
+    return replace(recorded.at_largest, truecase=None)
+
+
 def reads(settings: Configuration) -> bool:
     """Whether words are read with a public language model."""
     mechanism = settings.mechanism
     return settings.decoder is not None or (
         isinstance(mechanism, ReadsReleased) and mechanism.model is not None
     )
+
+
+def settings_of_words(
+    releases: Sequence[TextRelease], vocabulary: VocabularyHandle | None
+) -> list[Configuration]:
+    """The settings of releases, as canaries are planted under: each word is drawn by itself.
+
+    Raises:
+      ConfigurationError: there is no vocabulary; as ``settings_of``; words were read in their
+        order; or an attacker cannot follow the ranks of a release.
+    """
+    if vocabulary is None:
+        raise ConfigurationError(
+            "`canaries` are words of a vocabulary; name the one of the releases, with `vocabulary`"
+        )
+    settings = []
+    for release in releases:
+        each = _recorded(release, "canaries")
+        epsilon, resampling = each.mechanism.epsilon, each.resampling
+        why = None
+        if each.decoder is not None or isinstance(each.mechanism, ReadsReleased):
+            why = "its words are read in their order"
+        elif resampling and ranks_needed(resampling.c, epsilon, vocabulary.words) > MOST_RANKS:
+            why = f"rank resampling spreads words over more than {MOST_RANKS:,} ranks"
+        if why:
+            raise ConfigurationError(
+                f"`released` {release.prefix}: how probable a canary is cannot be said, as {why}; "
+                "leave this release or `canaries` out"
+            )
+        settings.append(each)
+    return settings
 
 
 def channel_of(settings: Configuration, prior: Prior, search: NeighborSearch) -> Channel | None:

@@ -19,7 +19,8 @@ QUOTES = ("double", "none")
         "input",
         "GLOB",
         "corpus files, local, gs:// or s3://; quote a pattern such as 'corpus/*.jsonl'; .gz and "
-        ".zst files are decompressed. iceberg://CATALOG/NAMESPACE.TABLE is a table of Iceberg",
+        ".zst files are decompressed. iceberg://CATALOG/NAMESPACE.TABLE is a table of Iceberg, "
+        "bq://PROJECT.DATASET.TABLE one of BigQuery",
     ),
     Flag(
         "input_format",

@@ -51,6 +51,34 @@ from dxbeam.commands.flags.flag import Flag, topic
         "in characters of the text, such as names that a tagger marked: how many stay as they "
         "were (default: none)",
     ),
+    Flag(
+        "word_statistics",
+        None,
+        "compare what is counted of a release with what is counted of the originals: words, pairs "
+        "of words near each other, topics, different n-grams and lengths. One worker holds eight "
+        "bytes a word",
+    ),
+    Flag(
+        "learning_curve",
+        None,
+        "train the classifiers of --task on 1/32, 1/16, ... of the documents, too",
+    ),
+    Flag(
+        "encoder",
+        "DIR",
+        "a sentence encoder that tells how alike originals and releases are, MAUVE, and with "
+        "--reidentify finds documents again: a directory on every worker, as sentence-transformers "
+        "or save_pretrained of Hugging Face's transformers writes it; safetensors only, nothing is "
+        "downloaded (needs dxbeam[neural]; default: none)",
+    ),
+    Flag(
+        "canaries",
+        "N",
+        "plant N secrets of each class of words under the settings of each release, in 1 to 10 "
+        "documents each, and tell how exposed they are; needs --vocabulary, and releases whose "
+        "words are drawn one by one (default: none)",
+        type=count,
+    ),
 )
 class EvaluateOptions(PipelineOptions):
     """Originals and releases, and what is looked for in them."""

@@ -54,6 +54,20 @@ class ShardOptions(PipelineOptions):
 
 
 @topic(
+    flag.OUTPUT,
+    Flag(
+        "output_table",
+        "TABLE",
+        "make a table of the release, which is in Parquet: of Iceberg, "
+        "iceberg://CATALOG/NAMESPACE.TABLE, whose data files stay in --output, or of BigQuery, "
+        "bq://PROJECT.DATASET.TABLE. It must not exist (default: none)",
+    ),
+)
+class TableOptions(PipelineOptions):
+    """The table that is made of a release."""
+
+
+@topic(
     flag.KEY,
     Flag(
         "key_uri",

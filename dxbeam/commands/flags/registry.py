@@ -20,7 +20,13 @@ from dxbeam.commands.flags.decoding import DecodeOptions, DecoderOptions
 from dxbeam.commands.flags.evaluating import AuditOptions, EvaluateOptions
 from dxbeam.commands.flags.measuring import CalibrateOptions, FrontierOptions, MeasureOptions
 from dxbeam.commands.flags.mechanism import MechanismOptions
-from dxbeam.commands.flags.output import KeyOptions, LedgerOptions, OutputOptions, ShardOptions
+from dxbeam.commands.flags.output import (
+    KeyOptions,
+    LedgerOptions,
+    OutputOptions,
+    ShardOptions,
+    TableOptions,
+)
 from dxbeam.commands.flags.repair import RepairOptions
 from dxbeam.commands.flags.run import ProcessOptions, SearchOptions
 from dxbeam.commands.flags.stream import StreamOptions
@@ -50,6 +56,7 @@ TOPICS: tuple[Topic, ...] = (
     KeyOptions,
     OutputOptions,
     ShardOptions,
+    TableOptions,
     LedgerOptions,
     RepairOptions,
     ProcessOptions,
@@ -68,6 +75,7 @@ class SanitizeOptions(
     KeyOptions,
     RepairOptions,
     ShardOptions,
+    TableOptions,
 ):
     """The topics of a release of text in one view."""
 
@@ -254,7 +262,7 @@ SANITIZE = Command(
     needed=("input", "vocabulary", "epsilon", "output"),
     takes=(
         CorpusOptions, RecordOptions, VocabularyOptions, WordOptions, MechanismOptions,
-        DecoderOptions, KeyOptions, RepairOptions, ShardOptions, LedgerOptions, *_RUN,
+        DecoderOptions, KeyOptions, RepairOptions, ShardOptions, TableOptions, LedgerOptions, *_RUN,
     ),
 )  # fmt: skip
 

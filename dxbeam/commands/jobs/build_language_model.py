@@ -14,6 +14,7 @@ from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.options import require
 from dxbeam.commands.request import check_corpus
 from dxbeam.corpus.files import matching_files
+from dxbeam.corpus.formats import table_kind
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.arpa import read_arpa
 from dxbeam.language.arpa_file import check_header
@@ -60,6 +61,11 @@ def check(options: PipelineOptions) -> VocabularyHandle:
         raise ConfigurationError(
             "a language model is made of --input, public text, or of --arpa, a published model; "
             "give one of them"
+        )
+    if table_kind(shared.input or ""):
+        raise ConfigurationError(
+            f"--input {shared.input}: a language model names the files that it was made of by "
+            "their digests, and a table has none; export it to Parquet first"
         )
     for name in ("held_out", "unseen_mass"):
         if not 0 <= getattr(flags, name) < 1:

@@ -18,7 +18,7 @@ from dxbeam.commands.request import corpus_format, release_request
 from dxbeam.corpus.files import CorpusFile
 from dxbeam.corpus.reading import describe_left_out
 from dxbeam.documents import field_names
-from dxbeam.errors import ConfigurationError, DxbeamError
+from dxbeam.errors import ConfigurationError, DxbeamError, OutputError
 from dxbeam.language.artifact import language_model_handle, open_language_model
 from dxbeam.language.artifact_manifest import LANGUAGE_MODEL
 from dxbeam.language.handle import LanguageModelHandle
@@ -33,6 +33,7 @@ from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import ReleaseJob
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import METRICS, Run
+from dxbeam.release.tables import output_table
 from dxbeam.release.unknown_words import cause_in_corpus
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -242,6 +243,25 @@ def said(
         f"{_unchanged(run, lambda: _cause(job, files))}{warnings}{_repairs(release)}{run.noted}\n"
         f"{release['guarantee']['sentence']}"
     )
+
+
+def make_table(request: ReleaseRequest) -> None:
+    """Makes a table of the release, where one is asked for, and says so.
+
+    Raises:
+      OutputError: none could be made; the release is complete all the same.
+    """
+    table = request.output_table
+    if not table:
+        return
+    try:
+        output_table.publish(request.output, table)
+    except DxbeamError as error:
+        raise OutputError(
+            f"{error}. The release below {request.output} is complete: make a table of it by "
+            f"dxbeam verify {request.output} --output_table TABLE"
+        ) from None
+    print(f"Table: {table}")
 
 
 def _unchanged(run: Run, cause: Callable[[], str]) -> str:

@@ -15,6 +15,11 @@ from dxbeam.corpus.parsing.records import document_of, id_of
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.documents import Document, Rejected, position_id
 
+KEPT = "strings, numbers, booleans, dates and timestamps"
+"""What can be kept, for sentences."""
+
+INVALID = "a string of the row is not valid UTF-8"
+
 _UUID = "extension<arrow.uuid>"
 
 Row = dict[str, Any] | None
@@ -33,12 +38,19 @@ def documents(
     """
     for number, row in rows:
         where = position_id(name, number)
-        yield where, _document(row, where, settings)
+        yield where, document(row, where, settings)
 
 
-def _document(row: Row, where: str, settings: ReadSettings) -> Document | Rejected:
+def document(row: Row, where: str, settings: ReadSettings) -> Document | Rejected:
+    """The document of a row.
+
+    Args:
+      row: its values.
+      where: of the row, which is the document's id if the row has none.
+      settings: which column is what.
+    """
     if row is None:
-        return Rejected(where, "a string of the row is not valid UTF-8")
+        return Rejected(where, INVALID)
     text = row[settings.text_field]
     if isinstance(text, str) and len(text) > settings.largest_document:
         return Rejected(where, f"the text is longer than {settings.largest_document:,} bytes")
@@ -106,7 +118,7 @@ def wrong_schema(
         if not _can_be_kept(schema.field(column).type):
             return (
                 f"the {kind} column {column!r} holds {schema.field(column).type}, which cannot be "
-                "kept; strings, numbers, booleans, dates and timestamps can"
+                f"kept; {KEPT} can"
             )
     holds = schema.field(settings.text_field).type
     if settings.vector_dimensions:

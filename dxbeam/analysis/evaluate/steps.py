@@ -1,0 +1,85 @@
+"""What an evaluation computes besides scores of documents, as the flags ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import apache_beam as beam
+from apache_beam import pvalue
+
+from dxbeam.analysis.corpora.encoded import ATTACKS, CompareEncoded
+from dxbeam.analysis.corpora.transform import CompareCorpora
+from dxbeam.analysis.evaluate.job import EvaluateJob
+from dxbeam.analysis.evaluate.page import Measured
+from dxbeam.analysis.evaluate.transform import Classify
+from dxbeam.analysis.exposure.attack_texts import AttackTexts, learn_known
+from dxbeam.analysis.exposure.plant_canaries import PlantCanaries
+from dxbeam.analysis.exposure.transform import CountSurvivors, FindAgain
+from dxbeam.commands.flags.attackers import AttackerOptions
+from dxbeam.commands.flags.evaluating import EvaluateOptions
+from dxbeam.commands.flags.registry import SanitizeOptions
+from dxbeam.commands.request import read_corpus
+from dxbeam.text.public.function_words import ENGLISH
+
+
+def measured_in(
+    job: EvaluateJob, pipeline: beam.Pipeline, documents: pvalue.PCollection
+) -> Measured:
+    """Assembles what the flags ask for.
+
+    Args:
+      job: the evaluation.
+      pipeline: that it runs in.
+      documents: PCollection[DocumentVersions].
+    """
+    flags = job.options.view_as(EvaluateOptions)
+    scores, attacks = [], [*_attacks_on(job, pipeline, documents)]
+    if flags.word_statistics:
+        scores.append(documents | "CompareCorpora" >> CompareCorpora(job.vocabulary))
+    if flags.encoder:
+        compared = documents | "Encode" >> CompareEncoded(flags.encoder, job.reidentify)
+        scores.append(compared.scores)
+        attacks.append(compared[ATTACKS])
+    none = pipeline | "None" >> beam.Create([])
+    return Measured(
+        _classified_in(job, documents) if job.questions else none,
+        [none, *scores] | "OfCorpora" >> beam.Flatten(),
+        attacks | "Attacks" >> beam.Flatten(),
+    )
+
+
+def _classified_in(job: EvaluateJob, documents: pvalue.PCollection) -> pvalue.PCollection:
+    curve_of = "task" if job.options.view_as(EvaluateOptions).learning_curve else ""
+    classify = Classify(job.questions, job.vocabulary, sorted(ENGLISH), curve_of)
+    return documents | "Classify" >> classify
+
+
+def _attacks_on(
+    job: EvaluateJob, pipeline: beam.Pipeline, documents: pvalue.PCollection
+) -> Iterator[pvalue.PCollection]:
+    survivors = CountSurvivors(job.vocabulary, job.language_model, sorted(ENGLISH), job.entities)
+    yield documents | "CountSurvivors" >> survivors
+    if job.reidentify:
+        yield documents | "FindAgain" >> FindAgain(job.reidentify, job.vocabulary)
+    if job.attackers.any:
+        yield documents | "AttackTexts" >> _attack_texts(job, pipeline)
+    if job.canaries and job.vocabulary is not None:
+        planted = PlantCanaries(job.settings_of_words, job.canaries, job.vocabulary)
+        yield pipeline | "PlantCanaries" >> planted
+
+
+def _attack_texts(job: EvaluateJob, pipeline: beam.Pipeline) -> AttackTexts:
+    """The attackers with a model."""
+    shared, flags = job.options.view_as(SanitizeOptions), job.options.view_as(AttackerOptions)
+    assert job.vocabulary is not None
+    known = learn_known(pipeline, lambda: read_corpus(shared, flags.public_input), job.vocabulary)
+    return AttackTexts(
+        job.settings,
+        known,
+        job.vocabulary,
+        job.language_model,
+        job.attackers,
+        flags.context_documents,
+        job.options.view_as(EvaluateOptions).attack or "",
+        job.entities,
+    )

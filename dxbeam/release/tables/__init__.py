@@ -1,0 +1,1 @@
+"""Tables that are made of a finished release."""

@@ -1,0 +1,107 @@
+"""What dxbeam evaluate compares of whole corpora: statistics, learning curves, gain over risk."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from dxbeam.analysis.corpora import encoded
+from dxbeam.analysis.evaluate import job
+from dxbeam.errors import DxbeamError
+from tests.support import releases
+from tests.support.releases import DOCUMENTS, SECRET
+
+
+def test_statistics_curves_and_gain_are_in_the_table_and_on_the_page(
+    uri: str, corpus: Path, release: Path, tmp_path: Path
+) -> None:
+    flags = [f"--vocabulary={uri}", "--task=label", "--attack=author", "--learning_curve"]
+    rows = releases.rows(corpus, release, tmp_path / "out", *flags, "--word_statistics")
+    of = {row["metric"]: row for row in rows if row["release"] and row["model"] is None}
+    for metric in ("count_distance", "count_correlation", "pair_correlation", "distinct_1"):
+        if metric != "distinct_1":  # of a single stretch of words
+            assert of[metric]["low"] <= of[metric]["value"] <= of[metric]["high"]
+        assert of[metric]["n"] == DOCUMENTS
+    assert of["words_per_document"]["value"] == 13
+    assert 0.1 < of["count_distance"]["value"] < 1
+    points = [row for row in rows if row["training_documents"]]
+    assert {row["training_documents"] for row in points} == {DOCUMENTS * 4 // 5}
+    assert {row["trained_on"] for row in points} == {"original", "released"}
+    assert {row["metric"] for row in points} == {"task_accuracy"}
+    gain = {row["trained_on"]: row for row in rows if row["metric"] == "gain"}
+    assert set(gain) == {"original", "released"}
+    value = {
+        (row["metric"], row["trained_on"], row["tested_on"]): row["value"]
+        for row in rows
+        if row["model"] == "TF-IDF of words" and not row["training_documents"]
+    }
+    task, attack = "task_accuracy", "attack_author_accuracy"
+    assert gain["original"]["value"] == pytest.approx(
+        value[task, "released", "original"] / value[task, "original", "original"]
+        - value[attack, "original", "released"] / value[attack, "original", "original"]
+    )
+    assert gain["original"]["low"] <= gain["original"]["value"] <= gain["original"]["high"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    for said in ("Learning curve", "total variation", "<code>gain</code>"):
+        assert said in page
+    assert not re.search(r"(?i)\bw\d+\b|secret-id|" + SECRET, page)
+
+
+def test_statistics_need_no_vocabulary_and_no_order(uri: str, corpus: Path, tmp_path: Path) -> None:
+    bags = releases.release(uri, corpus, tmp_path / "bags", "--bag_of_words=5")
+    rows = releases.rows(corpus, bags, tmp_path / "out", "--word_statistics")
+    of = {row["metric"]: row["value"] for row in rows}
+    assert of["words_per_document"] == 5
+    assert of["words_per_document_original"] == 13
+    assert 0 < of["count_distance"] < 1
+
+
+def test_a_learning_curve_needs_a_task(corpus: Path, release: Path, tmp_path: Path) -> None:
+    with pytest.raises(DxbeamError, match="--learning_curve is that of a task"):
+        releases.rows(corpus, release, tmp_path / "out", "--learning_curve")
+
+
+class _Counting:
+    """An encoder of texts by how often they have each letter and digit."""
+
+    def encode(self, texts: Any) -> Any:
+        every = "abcdefghijklmnopqrstuvwxyz0123456789"
+        return np.array([[text.lower().count(c) for c in every] for text in texts], np.float32)
+
+
+def test_an_encoder_tells_likeness_mauve_and_finds_documents_again(
+    uri: str,
+    corpus: Path,
+    release: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(job, "check_encoder", lambda path: None)
+    monkeypatch.setattr(encoded, "open_encoder", lambda path: _Counting())
+    flags = ["--encoder=m", "--reidentify=30"]
+    rows = releases.rows(corpus, release, tmp_path / "out", *flags)
+    of = {row["metric"]: row for row in rows}
+    own, strangers = of["encoder_similarity"], of["encoder_similarity_strangers"]
+    assert own["n"] == strangers["n"] == of["mauve"]["n"] == DOCUMENTS
+    assert own["low"] > strangers["value"]
+    assert 0 <= of["mauve"]["low"] <= of["mauve"]["value"] <= 1
+    attacks = pq.read_table(tmp_path / "out" / "attackers.parquet").to_pylist()
+    first, gaps = (
+        next(
+            row
+            for row in attacks
+            if row["attacker"] == attacker and row["measure"] == "right one first"
+        )
+        for attacker in ("nearest by sentence encoder", "nearest by length and gaps")
+    )
+    assert first["sees"] == "released text"
+    assert first["n"] == 30
+    assert first["success"] > first["chance"] == pytest.approx(gaps["success"])
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "MAUVE of the release" in page
+    assert SECRET not in page
