@@ -15,6 +15,7 @@ and attackers.parquet: which names and numbers stayed.
     --context_documents N attackers with a model read this many documents and know --public_input:
                           --attackers learned, --attacker_model DIR, --attacker_endpoint URL
     --word_statistics     whether words, pairs and topics are as frequent as in the originals
+    --encoder DIR         how alike texts are by a sentence encoder, and MAUVE
     --canaries 200        how exposed secrets are that 1 to 10 documents hold
     --group_by label      all scores for each value of this field, too
     --language_model DIR  rare words apart, and perplexity under this public model
@@ -59,7 +60,7 @@ with launch.needing(
         text_bytes,
     )
     from dxbeam.analysis.evaluate.page import FROM_RAW_TEXT, WriteEvaluation
-    from dxbeam.analysis.evaluate.steps import attacks_on, classified_in, of_corpora
+    from dxbeam.analysis.evaluate.steps import measured_in
     from dxbeam.analysis.evaluate.transform import ScoreDocuments
     from dxbeam.analysis.pages.page import REPORT
 
@@ -79,9 +80,7 @@ def build(job: EvaluateJob) -> beam.Pipeline:
         max(release.manifest["documents_out"] for release in job.releases),
         job.language_model,
     )
-    classified = classified_in(job, pipeline, documents)
-    corpora = of_corpora(job, pipeline, documents)
-    attacks = attacks_on(job, pipeline, documents)
+    measured = measured_in(job, pipeline, documents)
     recorded = recorded_digests(job.releases)
     same_corpus = (
         pairs.originals | "CompareCorpus" >> CompareCorpus(shared.key_uri, recorded)
@@ -90,7 +89,7 @@ def build(job: EvaluateJob) -> beam.Pipeline:
     )
     output = job.options.view_as(OutputOptions).output
     _ = pairs.unpaired | "WriteEvaluation" >> WriteEvaluation(
-        output, job.heading, sums, classified, corpora, same_corpus, attacks
+        output, job.heading, sums, measured, same_corpus
     )
     return pipeline
 

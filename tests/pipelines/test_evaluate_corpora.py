@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
+from dxbeam.analysis.corpora import encoded
+from dxbeam.analysis.evaluate import job
 from dxbeam.errors import DxbeamError
 from tests.support import releases
 from tests.support.releases import DOCUMENTS, SECRET
@@ -59,3 +64,44 @@ def test_statistics_need_no_vocabulary_and_no_order(uri: str, corpus: Path, tmp_
 def test_a_learning_curve_needs_a_task(corpus: Path, release: Path, tmp_path: Path) -> None:
     with pytest.raises(DxbeamError, match="--learning_curve is that of a task"):
         releases.rows(corpus, release, tmp_path / "out", "--learning_curve")
+
+
+class _Counting:
+    """An encoder of texts by how often they have each letter and digit."""
+
+    def encode(self, texts: Any) -> Any:
+        every = "abcdefghijklmnopqrstuvwxyz0123456789"
+        return np.array([[text.lower().count(c) for c in every] for text in texts], np.float32)
+
+
+def test_an_encoder_tells_likeness_mauve_and_finds_documents_again(
+    uri: str,
+    corpus: Path,
+    release: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(job, "check_encoder", lambda path: None)
+    monkeypatch.setattr(encoded, "open_encoder", lambda path: _Counting())
+    flags = ["--encoder=m", "--reidentify=30"]
+    rows = releases.rows(corpus, release, tmp_path / "out", *flags)
+    of = {row["metric"]: row for row in rows}
+    own, strangers = of["encoder_similarity"], of["encoder_similarity_strangers"]
+    assert own["n"] == strangers["n"] == of["mauve"]["n"] == DOCUMENTS
+    assert own["low"] > strangers["value"]
+    assert 0 <= of["mauve"]["low"] <= of["mauve"]["value"] <= 1
+    attacks = pq.read_table(tmp_path / "out" / "attackers.parquet").to_pylist()
+    first, gaps = (
+        next(
+            row
+            for row in attacks
+            if row["attacker"] == attacker and row["measure"] == "right one first"
+        )
+        for attacker in ("nearest by sentence encoder", "nearest by length and gaps")
+    )
+    assert first["sees"] == "released text"
+    assert first["n"] == 30
+    assert first["success"] > first["chance"] == pytest.approx(gaps["success"])
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "MAUVE of the release" in page
+    assert SECRET not in page

@@ -252,6 +252,8 @@ def test_documents_are_read_with_context(uri: str, tmp_path: Path) -> None:
     assert {(row["attacker"], row["sees"]) for row in attackers} == {
         ("guesses the commonest word", "lengths and gaps"),
         ("believes the release", "released words"),
+        ("word by word", "released words"),
+        ("word by word", "what was drawn, not released"),
         ("context", "released words"),
         ("context", "what was drawn, not released"),
     }

@@ -48,7 +48,8 @@ class Channel(Protocol):
           outputs: int64 [U], words z.
 
         Yields:
-          A slice of ``outputs`` and float64 [part, N]. A row depends only on its own z.
+          A slice of ``outputs`` and numbers [part, N], float32 after rank resampling; the array
+          may be used again. A row depends only on its own z.
         """
         ...
 

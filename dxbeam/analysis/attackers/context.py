@@ -68,7 +68,7 @@ def candidates_for(channel: Channel, released: Ids, count: int = CANDIDATES) -> 
         best[missing, -1] = outputs[part][missing]
         ids[part] = best
         posterior[part] = np.take_along_axis(joint, ids[part], axis=1)
-        posterior[part] /= joint.sum(axis=1, keepdims=True)
+        posterior[part] /= joint.sum(axis=1, keepdims=True, dtype=np.float64)
     return Candidates(ids[which], posterior[which], shares[ids][which])
 
 

@@ -177,11 +177,14 @@ def _by_lengths(density: NoiseDensity, noisy: Floats, logs: Floats, guesses: Ids
         for row, (query, product) in enumerate(zip(block, products, strict=True), start):
             length = math.sqrt(float(query @ query))
             error = _UNIT_ROUNDOFF * (n + 8) * (longest + length) ** 2
-            apart = squares - 2.0 * product + length**2
-            least = logs + density.log_density(np.sqrt(np.maximum(apart + error, 0)))
+            apart = squares - 2.0 * product
+            apart += length**2
             most = logs + density.log_density(np.sqrt(np.maximum(apart - error, 0)))
-            place = len(least) - guesses.shape[1]
-            left = np.flatnonzero(most >= np.partition(least, place)[place])
+            # Of any k words, none of the k best is surely below the one of the least score.
+            some = np.argpartition(most, -guesses.shape[1])[-guesses.shape[1] :]
+            lengths = np.sqrt(np.maximum(apart[some] + error, 0))
+            least = (logs[some] + density.log_density(lengths)).min()
+            left = np.flatnonzero(most >= least)
             exact = logs[left] + density.log_density(distances(words[left], query))
             guesses[row] = left[np.lexsort((left, -exact))[: guesses.shape[1]]]
 

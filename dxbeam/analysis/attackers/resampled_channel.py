@@ -18,9 +18,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg.blas import saxpy
 
 from dxbeam.analysis.attackers.channel import Channel
 from dxbeam.analysis.attackers.prior import Prior
@@ -38,7 +40,8 @@ MOST_RANKS = 2_000
 
 _WORDS_PER_BLOCK = 4096
 
-_OUTPUTS_AT_ONCE = 256
+_SUMS_AT_ONCE = 1 << 27
+"""Numbers in memory, 512 MiB: rows of most chosen words are computed again for each block."""
 
 
 def ranks_needed(rank_c: float, epsilon: float, words: int) -> int:
@@ -83,11 +86,12 @@ class ResampledChannel:
         """As ``Channel`` says.
 
         The chosen channel's row of a word around which several of the outputs stand is computed
-        once for them. Each output adds up its own rows in the order of their words, so its row
-        depends on no other output.
+        once for them. Each output adds up its own rows in the order of their words, in float32, so
+        its row depends on no other output.
         """
-        for start in range(0, len(outputs), _OUTPUTS_AT_ONCE):
-            block = outputs[start : start + _OUTPUTS_AT_ONCE]
+        at_once = max(1, _SUMS_AT_ONCE // len(self.prior.shares))
+        for start in range(0, len(outputs), at_once):
+            block = outputs[start : start + at_once]
             parts = [slice(self.starts[output], self.starts[output + 1]) for output in block]
             sizes = [part.stop - part.start for part in parts]
             rows = np.repeat(np.arange(len(block)), sizes)
@@ -96,11 +100,12 @@ class ResampledChannel:
             order = np.argsort(sources, kind="stable")
             words, first = np.unique(sources[order], return_index=True)
             ends = np.append(first, len(order))
-            sums = np.zeros((len(block), len(self.prior.shares)))
+            sums: Any = np.zeros((len(block), len(self.prior.shares)), np.float32)
             for part, joint in self.chosen.joint(words):
                 for word, source in zip(range(part.start, part.stop), joint, strict=True):
+                    row = source.astype(np.float32)
                     for place in order[ends[word] : ends[word + 1]]:
-                        sums[rows[place]] += chances[place] * source
+                        saxpy(row, sums[rows[place]], a=chances[place])
             yield slice(start, start + len(block)), sums
 
 

@@ -10,6 +10,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam import storage
 from dxbeam.analysis.attackers.models.asked_for import AskedFor, attackers_of
+from dxbeam.analysis.corpora.encoder import check_encoder
 from dxbeam.analysis.evaluate import classification
 from dxbeam.analysis.evaluate.classification import Classification
 from dxbeam.analysis.evaluate.headings import (
@@ -85,6 +86,8 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
     launch.refuse_quoting(options)
     if flags.learning_curve and not flags.task:
         raise ConfigurationError("`learning_curve` is that of a task; name its field, with `task`")
+    if flags.encoder:
+        check_encoder(flags.encoder)
     prefixes = named_releases(flags.released)
     _check_places(prefixes, options.view_as(OutputOptions).output)
     releases = sorted(map(open_text_release, prefixes), key=in_order_of_settings)

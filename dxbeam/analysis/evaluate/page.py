@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import apache_beam as beam
 import pyarrow as pa
@@ -71,6 +71,20 @@ class Unpaired(Protocol):
     def only_released(self) -> Sequence[int]: ...  # noqa: D102
 
 
+class Measured(NamedTuple):
+    """What is computed besides scores of documents, each with the number of the release.
+
+    Attributes:
+      classified: PCollection[tuple[int | None, Classified]], None for what is of originals only.
+      of_corpora: PCollection[tuple[int, Score]], scores of whole releases.
+      attacks: PCollection[tuple[int, Attack]], what attackers get.
+    """
+
+    classified: pvalue.PCollection
+    of_corpora: pvalue.PCollection
+    attacks: pvalue.PCollection
+
+
 class WriteEvaluation(beam.PTransform):
     """Writes table and page: PCollection[Unpaired] of one -> PCollection[str], the page.
 
@@ -78,11 +92,9 @@ class WriteEvaluation(beam.PTransform):
       output: an empty directory or gs:// prefix.
       heading: what is known before.
       sums: PCollection[tuple[Over, Sums]].
-      classified: PCollection[tuple[int | None, Classified]], by the number of the release.
-      of_corpora: PCollection[tuple[int, Score]], of whole releases, likewise.
+      measured: what else was computed.
       same_corpus: PCollection[tuple[int, bool]], whether the corpus has the digest that the release
         recorded, by the number of the release, as far as that was looked at.
-      attacks: PCollection[tuple[int, Attack]], by the number of the release.
     """
 
     def __init__(
@@ -90,20 +102,18 @@ class WriteEvaluation(beam.PTransform):
         output: str,
         heading: Heading,
         sums: pvalue.PCollection,
-        classified: pvalue.PCollection,
-        of_corpora: pvalue.PCollection,
+        measured: Measured,
         same_corpus: pvalue.PCollection,
-        attacks: pvalue.PCollection,
     ):
         super().__init__()
         self._arguments = (
             output,
             heading,
             pvalue.AsIter(sums),
-            pvalue.AsIter(classified),
-            pvalue.AsIter(of_corpora),
+            pvalue.AsIter(measured.classified),
+            pvalue.AsIter(measured.of_corpora),
             pvalue.AsDict(same_corpus),
-            pvalue.AsIter(attacks),
+            pvalue.AsIter(measured.attacks),
         )
 
     def expand(self, unpaired: pvalue.PCollection) -> pvalue.PCollection:

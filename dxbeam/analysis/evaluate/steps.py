@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import apache_beam as beam
 from apache_beam import pvalue
 
+from dxbeam.analysis.corpora.encoded import ATTACKS, CompareEncoded
 from dxbeam.analysis.corpora.transform import CompareCorpora
 from dxbeam.analysis.evaluate.job import EvaluateJob
+from dxbeam.analysis.evaluate.page import Measured
 from dxbeam.analysis.evaluate.transform import Classify
 from dxbeam.analysis.exposure.attack_texts import AttackTexts, learn_known
 from dxbeam.analysis.exposure.plant_canaries import PlantCanaries
@@ -18,50 +22,50 @@ from dxbeam.commands.request import read_corpus
 from dxbeam.text.public.function_words import ENGLISH
 
 
-def classified_in(
+def measured_in(
     job: EvaluateJob, pipeline: beam.Pipeline, documents: pvalue.PCollection
-) -> pvalue.PCollection:
-    """What classifiers learn: PCollection[tuple[int | None, Classified]]; arguments as below."""
-    if not job.questions:
-        return pipeline | "NoneClassified" >> beam.Create([])
-    curve_of = "task" if job.options.view_as(EvaluateOptions).learning_curve else ""
-    return documents | "Classify" >> Classify(
-        job.questions, job.vocabulary, sorted(ENGLISH), curve_of
-    )
-
-
-def of_corpora(
-    job: EvaluateJob, pipeline: beam.Pipeline, documents: pvalue.PCollection
-) -> pvalue.PCollection:
-    """Scores of whole releases: PCollection[tuple[int, Score]]; arguments as below."""
-    if not job.options.view_as(EvaluateOptions).word_statistics:
-        return pipeline | "NoneCompared" >> beam.Create([])
-    return documents | "CompareCorpora" >> CompareCorpora(job.vocabulary)
-
-
-def attacks_on(
-    job: EvaluateJob, pipeline: beam.Pipeline, documents: pvalue.PCollection
-) -> pvalue.PCollection:
-    """What attackers get: PCollection[tuple[int, Attack]], with the number of the release.
+) -> Measured:
+    """Assembles what the flags ask for.
 
     Args:
       job: the evaluation.
       pipeline: that it runs in.
       documents: PCollection[DocumentVersions].
     """
-    attacks = [
-        documents
-        | "CountSurvivors"
-        >> CountSurvivors(job.vocabulary, job.language_model, sorted(ENGLISH), job.entities)
-    ]
+    flags = job.options.view_as(EvaluateOptions)
+    scores, attacks = [], [*_attacks_on(job, pipeline, documents)]
+    if flags.word_statistics:
+        scores.append(documents | "CompareCorpora" >> CompareCorpora(job.vocabulary))
+    if flags.encoder:
+        compared = documents | "Encode" >> CompareEncoded(flags.encoder, job.reidentify)
+        scores.append(compared.scores)
+        attacks.append(compared[ATTACKS])
+    none = pipeline | "None" >> beam.Create([])
+    return Measured(
+        _classified_in(job, documents) if job.questions else none,
+        [none, *scores] | "OfCorpora" >> beam.Flatten(),
+        attacks | "Attacks" >> beam.Flatten(),
+    )
+
+
+def _classified_in(job: EvaluateJob, documents: pvalue.PCollection) -> pvalue.PCollection:
+    curve_of = "task" if job.options.view_as(EvaluateOptions).learning_curve else ""
+    classify = Classify(job.questions, job.vocabulary, sorted(ENGLISH), curve_of)
+    return documents | "Classify" >> classify
+
+
+def _attacks_on(
+    job: EvaluateJob, pipeline: beam.Pipeline, documents: pvalue.PCollection
+) -> Iterator[pvalue.PCollection]:
+    survivors = CountSurvivors(job.vocabulary, job.language_model, sorted(ENGLISH), job.entities)
+    yield documents | "CountSurvivors" >> survivors
     if job.reidentify:
-        attacks.append(documents | "FindAgain" >> FindAgain(job.reidentify, job.vocabulary))
+        yield documents | "FindAgain" >> FindAgain(job.reidentify, job.vocabulary)
     if job.attackers.any:
-        attacks.append(documents | "AttackTexts" >> _attack_texts(job, pipeline))
+        yield documents | "AttackTexts" >> _attack_texts(job, pipeline)
     if job.canaries and job.vocabulary is not None:
         planted = PlantCanaries(job.settings_of_words, job.canaries, job.vocabulary)
-        attacks.append(pipeline | "PlantCanaries" >> planted)
-    return attacks | "Attacks" >> beam.Flatten()
+        yield pipeline | "PlantCanaries" >> planted
 
 
 def _attack_texts(job: EvaluateJob, pipeline: beam.Pipeline) -> AttackTexts:

@@ -15,18 +15,20 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.tokenization import split
 
-WORDS, MEAN_VECTOR, STYLE, LENGTH, GAPS = (
+WORDS, MEAN_VECTOR, STYLE, LENGTH, GAPS, ENCODED = (
     "TF-IDF of words",
     "mean word vector",
     "character 3-grams and function words",
     "number of words",
     "gaps",
+    "sentence encoder",
 )
 
 Features = Mapping[str, Any]
 """By the kind's name. Counts are a tuple of blocks, each of places (int32 [k]), counts (float32
 [k]) and the number of columns; a vector is float32 [n], and LENGTH one with n = 1. GAPS are runs of
-one to three gaps, of which texts without words have one."""
+one to three gaps, of which texts without words have one. ENCODED is what a model makes of a text,
+which is not made here."""
 
 
 class Block(NamedTuple):

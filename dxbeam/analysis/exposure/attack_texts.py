@@ -18,7 +18,7 @@ from dxbeam.analysis.attackers.context import candidates_for, read_texts, share_
 from dxbeam.analysis.attackers.estimated_channel import estimated_channel
 from dxbeam.analysis.attackers.models.asked_for import AskedFor, Opener
 from dxbeam.analysis.attackers.models.endpoint import guessed_values
-from dxbeam.analysis.attackers.models.learned import TRAINING_WORDS, pieces
+from dxbeam.analysis.attackers.models.learned import pieces
 from dxbeam.analysis.attackers.models.released_texts import Column, Public, guess_released
 from dxbeam.analysis.attackers.models.with_model import GUESSES
 from dxbeam.analysis.attackers.prior import Prior, prior_from_counts
@@ -229,7 +229,7 @@ class _Attack(WithVocabulary):
         texts = [np.array(document.original, np.int64) for document in documents]
         released = [np.array(document.released, np.int64) for document in documents]
         own = release_pieces(
-            settings, pieces(public.texts, TRAINING_WORDS), search, self._model, seed
+            settings, pieces(public.texts, self._asked.public_words), search, self._model, seed
         )
         channel = channel_of(settings, prior, search)
         if channel is None:

@@ -1,10 +1,11 @@
 """Re-identification: which of N texts a release is of.
 
 The attacker holds N candidates, one of which became the release, and orders them by their distance
-from it. Each attacker looks at something else: TF-IDF weights of words, the mean word vector, the
-number of words, or the number and what stands between words. The last two see nothing that a
-mechanism draws: word for word, a release keeps the number of words, white space and punctuation.
-What they get is what every such release gives away, and words tell more only beyond that.
+from it. Each attacker looks at something else: TF-IDF weights of words, the mean word vector, what
+a sentence encoder makes of the text, the number of words, or the number and what stands between
+words. The last two see nothing that a mechanism draws: word for word, a release keeps the number of
+words, white space and punctuation. What they get is what every such release gives away, and words
+tell more only beyond that.
 
 Weights of words and means of vectors are taken of each side by itself, as an attacker can who sees
 all N releases: a word that is released everywhere says little. Candidates at the same distance
@@ -23,7 +24,14 @@ import numpy.typing as npt
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from dxbeam.analysis.evaluate.cross_validation import count_matrices
-from dxbeam.analysis.evaluate.text_features import GAPS, LENGTH, MEAN_VECTOR, WORDS, Features
+from dxbeam.analysis.evaluate.text_features import (
+    ENCODED,
+    GAPS,
+    LENGTH,
+    MEAN_VECTOR,
+    WORDS,
+    Features,
+)
 from dxbeam.analysis.exposure.attack import Attack
 from dxbeam.analysis.theory.intervals import mean_interval
 
@@ -32,6 +40,7 @@ Numbers = npt.NDArray[np.float64]
 SEES = {
     WORDS: "released words",
     MEAN_VECTOR: "released words",
+    ENCODED: "released text",
     LENGTH: "number of words",
     GAPS: "number of words, gaps",
 }
@@ -40,6 +49,7 @@ SEES = {
 ATTACKERS = {
     WORDS: "nearest by TF-IDF of words",
     MEAN_VECTOR: "nearest by mean word vector",
+    ENCODED: "nearest by sentence encoder",
     LENGTH: "nearest by length",
     GAPS: "nearest by length and gaps",
 }
@@ -135,7 +145,7 @@ def standing(candidates: Sequence[Any], released: Sequence[Any], kind: str) -> S
 
 def _points(features: Sequence[Any], kind: str) -> Any:
     """A row a text, float64: where Euclidean distance is how unlike texts are."""
-    if kind == MEAN_VECTOR:
+    if kind in (MEAN_VECTOR, ENCODED):
         vectors = np.stack(features).astype(np.float64)
         vectors -= vectors.mean(axis=0)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -23,6 +23,7 @@ ALL, RARE_WORDS = "all", "rare"
 """Which words are counted."""
 
 NOTHING, MECHANISM = "nothing", "the setting, and which words follow which"
+FREQUENT = "the setting, and how frequent words are"
 TRAINED = "the same, and public text that it has released itself"
 BROUGHT = "the same, and a language model"
 MODEL_ONLY = "a language model"
@@ -34,6 +35,7 @@ ATTACKERS = {
         "guesses the commonest word", "lengths and gaps", "how frequent words are",
     ),
     ("believed", "unchanged_rare"): ("believes the release", "released words", NOTHING),
+    ("single", "single_rare"): ("word by word", "released words", FREQUENT),
     ("context", "context_rare"): ("context", "released words", MECHANISM),
     ("learned", "learned_rare"): ("learned inversion", "released words", TRAINED),
     ("model", "model_rare"): ("with a language model", "released words", BROUGHT),
@@ -41,6 +43,9 @@ ATTACKERS = {
     ("masked_5", "masked_5_rare"): ("language model, 5 guesses", AROUND, MODEL_ONLY),
     ("masked_10", "masked_10_rare"): ("language model, 10 guesses", AROUND, MODEL_ONLY),
     ("endpoint", "endpoint_rare"): ("asks an endpoint", "released words", EXAMPLES),
+    ("noisy_single", "noisy_single_rare"): (
+        "word by word", "what was drawn, not released", FREQUENT,
+    ),
     ("noisy_context", "noisy_context_rare"): (
         "context", "what was drawn, not released", MECHANISM,
     ),

@@ -32,13 +32,16 @@ BLIND = (
 """Those of whoever sees no word."""
 
 READING = (
-    "context", "context_rare", "learned", "learned_rare", "model", "model_rare", "masked_1",
-    "masked_1_rare", "masked_5", "masked_5_rare", "masked_10", "masked_10_rare", "endpoint",
-    "endpoint_rare",
+    "single", "single_rare", "context", "context_rare", "learned", "learned_rare", "model",
+    "model_rare", "masked_1", "masked_1_rare", "masked_5", "masked_5_rare", "masked_10",
+    "masked_10_rare", "endpoint", "endpoint_rare",
 )  # fmt: skip
 """Those of attackers that read released documents."""
 
-READING_NOISE = ("noisy_context", "noisy_context_rare", "noisy_learned", "noisy_learned_rare")
+READING_NOISE = (
+    "noisy_single", "noisy_single_rare", "noisy_context", "noisy_context_rare", "noisy_learned",
+    "noisy_learned_rare",
+)  # fmt: skip
 """Those of attackers that read noisy vectors, which are the same for every c."""
 
 ESTIMATES = (
@@ -109,6 +112,9 @@ class Point(NamedTuple):
       unchanged: share of words released as themselves.
       released_word: share recovered by Bayes on the released word.
       noisy_vector: by Bayes on the noisy vector; None where that is not defined.
+      single, single_rare: share of the words of documents that are recovered by Bayes on each
+        released word by itself, and of rare ones; None where no documents were read, and of decoded
+        text; noisy_single, noisy_single_rare: on each noisy vector, or of what else was drawn.
       context: share of the words of documents that are recovered with context; None where no
         documents were read.
       context_rare: the same of words that public text holds rarer than 1 in 10,000; None where no
@@ -147,6 +153,10 @@ class Point(NamedTuple):
     unchanged: Estimate
     released_word: Estimate
     noisy_vector: Estimate | None
+    single: Estimate | None = None
+    single_rare: Estimate | None = None
+    noisy_single: Estimate | None = None
+    noisy_single_rare: Estimate | None = None
     context: Estimate | None = None
     context_rare: Estimate | None = None
     noisy_context: Estimate | None = None

@@ -107,8 +107,7 @@ def point_of_texts(
     rare = prior.shares < RARE
 
     def shares(name: str, guesses: Sequence[Ids]) -> dict[str, Estimate | None]:
-        of_rare = Estimate(*share_right(texts, guesses, rare)) if rare[ids].any() else None
-        return {name: Estimate(*share_right(texts, guesses)), f"{name}_rare": of_rare}
+        return _shares(name, guesses, texts, rare)
 
     close = np.where(outcomes(ids, drawn.released[:, None], search)[:, 0] <= 1, ids, -1)
     unchanged = shares("unchanged", released)
@@ -121,26 +120,49 @@ def point_of_texts(
         candidates = candidates_of_fluent(
             mechanism, model_of(setting.reading, search), released, prior, search
         )
-        recovered["released_word"] = _first(candidates, texts, ends)
-        recovered |= shares("context", read_texts(candidates, texts, following))
+        recovered |= by_context(candidates, texts, following, rare, "")
+        recovered["released_word"] = recovered["single"]
     else:
         recovered["released_word"] = recovered["context"] = unchanged["unchanged"]
         recovered["context_rare"] = unchanged["unchanged_rare"]
         if drawn.noisy is not None:
             candidates = candidates_from_vectors(mechanism, drawn.noisy, prior, search)
-            recovered["noisy_vector"] = _first(candidates, texts, ends)
         else:
             assert channel is not None
             candidates = candidates_for(channel, drawn.chosen)
-        recovered |= shares("noisy_context", read_texts(candidates, texts, following))
+        recovered |= by_context(candidates, texts, following, rare, "noisy_")
+        if drawn.noisy is not None:
+            recovered["noisy_vector"] = recovered["noisy_single"]
     parameters = setting.parameters_text
     point = Point(mechanism.name, parameters, None, mechanism.epsilon, len(ids), **recovered)
     return point, drawn
 
 
-def _first(candidates: Candidates, texts: Sequence[Ids], ends: Ids) -> Estimate:
-    """What the first guess at each word by itself gets."""
-    return Estimate(*share_right(texts, np.split(candidates.ids[:, 0], ends)))
+def by_context(
+    candidates: Candidates, texts: Sequence[Ids], following: WordPairs, rare: Flags, seen: str
+) -> dict[str, Estimate | None]:
+    """What who reads word by word and who reads with context get of texts, and of rare words.
+
+    Args:
+      candidates: for the words of all texts, one after the other.
+      texts: int64 arrays of ids.
+      following: which words follow which.
+      rare: bool [N], which words are.
+      seen: how the columns of these attackers begin: "" or "noisy_".
+    """
+    first = np.split(candidates.ids[:, 0], np.cumsum([len(text) for text in texts])[:-1])
+    in_context = read_texts(candidates, texts, following)
+    single = _shares(f"{seen}single", first, texts, rare)
+    return single | _shares(f"{seen}context", in_context, texts, rare)
+
+
+def _shares(
+    name: str, guesses: Sequence[Ids], texts: Sequence[Ids], rare: Flags
+) -> dict[str, Estimate | None]:
+    of_rare = None
+    if any(rare[text].any() for text in texts):
+        of_rare = Estimate(*share_right(texts, guesses, rare))
+    return {name: Estimate(*share_right(texts, guesses)), f"{name}_rare": of_rare}
 
 
 def unchanged_rare(texts: Sequence[Ids], released: Ids, rare: Flags) -> Estimate:

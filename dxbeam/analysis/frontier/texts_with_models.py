@@ -14,7 +14,7 @@ import numpy as np
 from dxbeam.analysis.attackers.channel import Channel
 from dxbeam.analysis.attackers.context import Candidates, share_right
 from dxbeam.analysis.attackers.draws import draw
-from dxbeam.analysis.attackers.models.learned import TRAINING_WORDS, pieces
+from dxbeam.analysis.attackers.models.learned import pieces
 from dxbeam.analysis.attackers.models.released_texts import (
     Attackers,
     Column,
@@ -134,13 +134,13 @@ def estimates_with_models(
             estimates[f"{name}_rare"] = Estimate(*share_right(originals, guesses, rare))
 
     few = channel is not None and not attackers.learned
-    originals = pieces(public.texts, PUBLIC_WORDS if few else TRAINING_WORDS)
+    originals = pieces(public.texts, PUBLIC_WORDS if few else attackers.public_words)
     own = Pairs(originals, release(setting, rank_c, originals, random, search).released)
     guesses = guess_released(drawn.released, sizes, own, channel, public, attackers, search)
     for column in guesses.columns(texts):
         counted(column)
     if drawn.noisy is not None and attackers.learned:
-        fewer = pieces(public.texts, TRAINING_WORDS // NOISY_SHARE)
+        fewer = pieces(public.texts, attackers.public_words // NOISY_SHARE)
         noisy = release(setting, rank_c, fewer, random, search).noisy
         assert noisy is not None
         trained = learn_noisy(setting, fewer, noisy, public, search)

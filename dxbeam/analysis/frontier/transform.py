@@ -15,11 +15,7 @@ import numpy as np
 from apache_beam import pvalue
 
 from dxbeam.analysis.attackers.channel import Channel
-from dxbeam.analysis.attackers.context import (
-    candidates_for,
-    read_texts,
-    share_right,
-)
+from dxbeam.analysis.attackers.context import candidates_for, share_right
 from dxbeam.analysis.attackers.draws import Draws, draw
 from dxbeam.analysis.attackers.make_channel import make_channel, pair_draws
 from dxbeam.analysis.attackers.models.asked_for import Opener
@@ -38,7 +34,12 @@ from dxbeam.analysis.frontier import compute as frontier
 from dxbeam.analysis.frontier.attackers_table import blind
 from dxbeam.analysis.frontier.compute import READING_NOISE, Estimate, Point
 from dxbeam.analysis.frontier.following import NOBODY, Context
-from dxbeam.analysis.frontier.read_texts import Drawn, point_of_texts, unchanged_rare
+from dxbeam.analysis.frontier.read_texts import (
+    Drawn,
+    by_context,
+    point_of_texts,
+    unchanged_rare,
+)
 from dxbeam.analysis.frontier.texts_with_models import estimates_with_models
 from dxbeam.analysis.measure import grids
 from dxbeam.analysis.measure.plan import Question, Setting, made
@@ -256,18 +257,15 @@ class _MeasureFrontier(Searching):
         random = self._random(task, _READ, len(ids))
         drawn = draw(mechanism, point.rank_c, ids, random, self._search)
         rare = channel.prior.shares < RARE
-        readings = {"context": candidates_for(channel, drawn.released)}
+        readings = {"": candidates_for(channel, drawn.released)}
         if drawn.noisy is not None and point.noisy_context is None:
-            readings["noisy_context"] = candidates_from_vectors(
+            readings["noisy_"] = candidates_from_vectors(
                 mechanism, drawn.noisy, channel.prior, self._search
             )
         released = np.split(drawn.released, np.cumsum([len(text) for text in texts])[:-1])
         estimates: dict[str, Any] = {"believed": Estimate(*share_right(texts, released))}
-        for name, candidates in readings.items():
-            guesses = read_texts(candidates, texts, public.following)
-            estimates[name] = Estimate(*share_right(texts, guesses))
-            if rare[ids].any():
-                estimates[f"{name}_rare"] = Estimate(*share_right(texts, guesses, rare))
+        for seen, candidates in readings.items():
+            estimates |= by_context(candidates, texts, public.following, rare, seen)
         if rare[ids].any():
             estimates["unchanged_rare"] = unchanged_rare(texts, drawn.released, rare)
         point = point._replace(**estimates, **blind(texts, public.prior))

@@ -34,6 +34,14 @@ from dxbeam.commands.flags.flag import Flag, topic
         choices=["learned"],
     ),
     Flag(
+        "attacker_public_words",
+        "N",
+        "about how many words of --public_input attackers with a model release themselves to learn "
+        "from, and a third of it as noisy vectors (default 60000)",
+        default=60_000,
+        type=count,
+    ),
+    Flag(
         "attacker_model",
         "DIR",
         "a masked or causal language model that attackers read --context_documents with: a "

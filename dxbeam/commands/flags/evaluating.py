@@ -64,6 +64,14 @@ from dxbeam.commands.flags.flag import Flag, topic
         "train the classifiers of --task on 1/32, 1/16, ... of the documents, too",
     ),
     Flag(
+        "encoder",
+        "DIR",
+        "a sentence encoder that tells how alike originals and releases are, MAUVE, and with "
+        "--reidentify finds documents again: a directory on every worker, as sentence-transformers "
+        "or save_pretrained of Hugging Face's transformers writes it; safetensors only, nothing is "
+        "downloaded (needs dxbeam[neural]; default: none)",
+    ),
+    Flag(
         "canaries",
         "N",
         "plant N secrets of each class of words under the settings of each release, in 1 to 10 "

@@ -87,17 +87,25 @@ class EstimatedLaw:
           search: the vocabulary.
 
         Yields:
-          A slice of ``outputs`` and float64 [part, N]. A row depends on its own z only.
+          A slice of ``outputs`` and float64 [part, N]; the array is used again. A row depends on
+          its own z only.
         """
         first, last = self.counted(outputs)
+        weighted = np.empty((0, len(shares)))
         for part, rows in distance_rows(outputs, search):
-            weighted = self.law[cells(rows, outputs[part], self.width)] * shares
-            weighted *= self.strength / weighted.sum(axis=1, keepdims=True)
-            for row, (a, b) in enumerate(zip(first[part], last[part], strict=True)):
-                np.add.at(weighted[row], self.pairs[a:b, 1], 1.0)
-            counted = self.strength + last[part] - first[part]
-            weighted *= (self.outputs[outputs[part]] / counted)[:, None]
-            yield part, weighted
+            if len(weighted) < len(rows):
+                weighted = np.empty(rows.shape)
+            for z, apart, row, a, b in zip(
+                outputs[part], rows, weighted, first[part], last[part], strict=False
+            ):
+                # A row at a time stays in the processor's cache.
+                numbers = cells(apart[None], np.array([z]), self.width)[0]
+                np.take(self.law, numbers, out=row, mode="clip")
+                row *= shares
+                row *= self.strength / row.sum()
+                np.add.at(row, self.pairs[a:b, 1], 1.0)
+                row *= self.outputs[z] / (self.strength + b - a)
+            yield part, weighted[: len(rows)]
 
     def counted(self, outputs: Ids) -> tuple[Ids, Ids]:
         """Where the pairs of each released word begin and end: int64 [U] each."""
@@ -194,7 +202,9 @@ class EstimatedWordChannel:
 
 def cells(rows: Singles, outputs: Ids, width: float) -> Ids:
     """Which cell each word is in, 0 for the word itself: int64 [B, N]."""
-    numbers = np.minimum((rows * np.float32(1 / width)).astype(np.int64), CELLS - 1) + 1
+    scaled = rows * np.float32(1 / width)
+    numbers = np.minimum(scaled, np.float32(CELLS - 1), out=scaled).astype(np.int64)
+    numbers += 1
     numbers[np.arange(len(outputs)), outputs] = 0
     return np.asarray(numbers)
 

@@ -105,6 +105,7 @@ def _attacked(
 def test_half_the_noise_moves_every_attacker(
     search: NeighborSearch, prior: Prior, pairs: WordPairs, channel: Channel
 ) -> None:
+    """And with all of the noise, each is above chance: one in 60 words, or one text in 200."""
     texts = _texts(2)
     sound, broken = (
         _attacked(
@@ -114,6 +115,9 @@ def test_half_the_noise_moves_every_attacker(
     )
     for name, (share, low, _) in broken.items():
         assert share - 6 * (share - low) / 1.96 > sound[name][0], name
+    for name, (share, low, _) in sound.items():
+        chance = 1 / TEXTS if name == "document" else 1 / SIZE
+        assert share - 6 * (share - low) / 1.96 > chance, name
 
 
 def test_noise_that_words_share_tells_which_words_are_equal(search: NeighborSearch) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dxbeam.analysis.frontier.read_texts import release_texts
+from dxbeam.analysis.attackers.models.released_texts import Attackers, Public
+from dxbeam.analysis.attackers.prior import uniform_prior
+from dxbeam.analysis.attackers.word_pairs import learn_pairs
+from dxbeam.analysis.frontier import texts_with_models
+from dxbeam.analysis.frontier.read_texts import Drawn, release_texts
 from dxbeam.analysis.measure.plan import Setting, named_mechanisms
 from dxbeam.analysis.measure.public_parameters import Known
 from dxbeam.errors import ConfigurationError
@@ -16,6 +20,7 @@ from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.sanitizer import Sanitizer
 from tests.support import tiny
+from tests.support.attacked import numbers
 
 WORDS = tiny.vocabulary(200)
 MODEL = language_model_of([[1, 2, 3, 4], [1, 2, 5], [7, 8, 9]] * 20, WORDS, 3)
@@ -56,3 +61,22 @@ def test_texts_are_released_as_by_the_sanitizer(text: str) -> None:
 def test_what_cannot_be_read_is_refused(text: str, model: Known | None, said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         named_mechanisms(text, language_model=model)
+
+
+class _CutError(Exception):
+    """Public text was cut into pieces."""
+
+
+def test_as_much_public_text_is_released_as_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(texts: object, words: int) -> None:
+        raise _CutError(words)
+
+    monkeypatch.setattr(texts_with_models, "pieces", cut)
+    text, [named] = np.arange(5), named_mechanisms("laplace")
+    public = Public(uniform_prior(200), learn_pairs([text], 200), [text])
+    with pytest.raises(_CutError, match="500"):
+        texts_with_models.estimates_with_models(
+            Setting(*named, (3.0,), ()), None, [text], Drawn(None, text, text), None, public,
+            Attackers(learned=True, public_words=500), lambda rows: numbers(rows, 9, 0),
+            NeighborSearch(WORDS),
+        )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from dxbeam.analysis.attackers.models import learned, word_model
 from dxbeam.analysis.attackers.models.endpoint import EXAMPLES, Asking, AttackerEndpoint
-from dxbeam.analysis.attackers.models.learned import PIECE
+from dxbeam.analysis.attackers.models.learned import PIECE, TRAINING_WORDS
 from dxbeam.analysis.attackers.models.released_texts import Attackers
 from dxbeam.analysis.attackers.models.with_model import PUBLIC_WORDS
 from dxbeam.analysis.attackers.models.word_model import WordModel
@@ -25,6 +25,7 @@ class Flags(Protocol):
     attacker_endpoint_model: str | None
     attacker_endpoint_key_env: str | None
     attacker_requests: int
+    attacker_public_words: int
 
 
 class AskedFor(NamedTuple):
@@ -35,12 +36,14 @@ class AskedFor(NamedTuple):
       model: the directory of the model that another brings; "" for none.
       endpoint: which model a third asks, or None.
       requests: how many questions it may ask in all.
+      public_words: how many words of public text they release to learn from.
     """
 
     learned: bool = False
     model: str = ""
     endpoint: AttackerEndpoint | None = None
     requests: int = 0
+    public_words: int = TRAINING_WORDS
 
     @property
     def any(self) -> bool:
@@ -116,7 +119,11 @@ def attackers_of(flags: Flags) -> AskedFor:
             "`attacker_endpoint` is needed with the other flags of it: the URL of the model"
         )
     return AskedFor(
-        bool(flags.attackers), flags.attacker_model or "", endpoint, flags.attacker_requests
+        bool(flags.attackers),
+        flags.attacker_model or "",
+        endpoint,
+        flags.attacker_requests,
+        flags.attacker_public_words,
     )
 
 
@@ -137,4 +144,4 @@ class Opener:
         if self._model is None and asked.model:
             self._model = word_model.open_model(asked.model, vocabulary.words, prior.shares)
         asking = Asking(asked.endpoint, asked.requests) if asked.endpoint else None
-        return Attackers(asked.learned, self._model, asking)
+        return Attackers(asked.learned, self._model, asking, asked.public_words)

@@ -68,7 +68,7 @@ def kind_of(path: str) -> str:
             f"`attacker_model` {path}: not a directory with a config.json; name what "
             "save_pretrained of transformers wrote, model and tokenizer"
         )
-    config = _read(path, transformers.AutoConfig)
+    config = read_local(path, transformers.AutoConfig)
     architectures = " ".join(getattr(config, "architectures", None) or ())
     if "ForMaskedLM" in architectures:
         return MASKED
@@ -84,19 +84,32 @@ def opened(path: str, words: Sequence[str], shares: Floats) -> WordModel:
     """Opens a model; arguments and errors as ``word_model.open_model``."""
     kind = kind_of(path)
     transformers.utils.logging.disable_progress_bar()
-    tokenizer = _read(path, transformers.AutoTokenizer)
+    tokenizer = read_local(path, transformers.AutoTokenizer)
     which = transformers.AutoModelForMaskedLM if kind == MASKED else None
-    model = _read(path, which or transformers.AutoModelForCausalLM, use_safetensors=True).eval()
+    model = read_local(
+        path, which or transformers.AutoModelForCausalLM, use_safetensors=True
+    ).eval()
     cut = _pieces(tokenizer, words)
     return Masked(model, tokenizer, cut, shares) if which else Causal(model, tokenizer, cut, shares)
 
 
-def _read(path: str, kind: Any, **further: Any) -> Any:
+def read_local(path: str, kind: Any, flag: str = "attacker_model", **further: Any) -> Any:
+    """Reads a part of a model: local files only, and no code of the directory is run.
+
+    Args:
+      path: the directory.
+      kind: a class of transformers with ``from_pretrained``.
+      flag: the parameter that named the directory, for messages.
+      further: arguments of ``from_pretrained``.
+
+    Raises:
+      ConfigurationError: transformers cannot read it.
+    """
     try:
         return kind.from_pretrained(path, **_LOCAL, **further)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise ConfigurationError(
-            f"`attacker_model` {path}: transformers cannot read this model "
+            f"`{flag}` {path}: transformers cannot read this model "
             f"({type(error).__name__}); name a directory with config.json, model.safetensors and "
             "the tokenizer's files"
         ) from None

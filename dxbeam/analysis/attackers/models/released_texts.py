@@ -15,7 +15,12 @@ from dxbeam.analysis.attackers.channel import Channel
 from dxbeam.analysis.attackers.context import Candidates, candidates_for
 from dxbeam.analysis.attackers.estimated_channel import estimated_channel
 from dxbeam.analysis.attackers.models.endpoint import EXAMPLES, Asking, reconstructed
-from dxbeam.analysis.attackers.models.learned import SequenceModel, learn, read_with_context
+from dxbeam.analysis.attackers.models.learned import (
+    TRAINING_WORDS,
+    SequenceModel,
+    learn,
+    read_with_context,
+)
 from dxbeam.analysis.attackers.models.with_model import (
     GUESSES,
     PUBLIC_WORDS,
@@ -54,11 +59,13 @@ class Attackers(NamedTuple):
       learned: whether one trains a network.
       model: the model that another brings, or None.
       asking: asks the endpoint of a third, or None.
+      public_words: how many words of public text they release to learn from.
     """
 
     learned: bool = False
     model: WordModel | None = None
     asking: Asking | None = None
+    public_words: int = TRAINING_WORDS
 
 
 class Pairs(NamedTuple):

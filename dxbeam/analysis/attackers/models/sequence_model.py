@@ -78,7 +78,7 @@ class Network:
         """Of each candidate: a tensor [texts, longest, k]; beyond the end of a text they are 0."""
         ids, seen, chances, priors, same = _padded(read)
         words = self.parts["words"](ids)
-        means = (chances.unsqueeze(-1) * words).sum(dim=2)
+        means = (chances.unsqueeze(2) @ words).squeeze(2)
         packed = nn.utils.rnn.pack_padded_sequence(
             means, torch.tensor(list(read.sizes)), batch_first=True, enforce_sorted=False
         )
@@ -86,7 +86,7 @@ class Network:
             self.parts["reader"](packed)[0], batch_first=True
         )
         states = nn.functional.dropout(states, _DROPOUT, self.parts.training)
-        scores = torch.einsum("bld,blkd->blk", self.parts["towards"](states), words)
+        scores = (words @ self.parts["towards"](states).unsqueeze(-1)).squeeze(-1)
         scores = scores + self.parts["lean"](ids).squeeze(-1)
         logs = torch.stack([chances, seen, priors], dim=-1).clamp_min(_LEAST).log()
         belief = self.parts["believing"](states) + self.parts["believed"](logs).squeeze(-1)
@@ -118,7 +118,9 @@ def trained(training: Texts, stopping: Texts, vectors: Any, seed: int) -> Networ
         torch.manual_seed(seed)
         network = Network(vectors)
         (best, least_rare), kept, since = _right(network, stopping), _weights(network), 0
-        optimizer = torch.optim.AdamW(network.parts.parameters(), _RATE, weight_decay=_DECAY)
+        optimizer = torch.optim.AdamW(
+            network.parts.parameters(), _RATE, weight_decay=_DECAY, fused=True
+        )
         for _ in range(EPOCHS):
             _pass(network, training, optimizer)
             right, rare = _right(network, stopping)
