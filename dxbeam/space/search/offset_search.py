@@ -17,13 +17,12 @@ The guess decides how long it takes, and never which words are found.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.space.search.backends.backend import Floats, Ids
+from dxbeam.space.search.backends.backend import Floats, Ids, on_threads
 from dxbeam.space.search.backends.score_bounds import (
     WORDS_PER_BLOCK,
     QueryTile,
@@ -97,11 +96,7 @@ class OffsetSearch:
             of_tile = self._tile(queries[rows], count, width)
             best.words[rows], best.distances[rows] = of_tile
 
-        if self._threads == 1 or len(tiles) < 2:
-            list(map(search, tiles))
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(search, tiles))
+        on_threads(self._threads, search, tiles)
         return best
 
     def _tile(self, queries: Floats, count: int, width: float) -> Best:
