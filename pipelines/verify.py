@@ -16,7 +16,8 @@ only, so whoever may read the release may read it.
 
     dxbeam verify release --output_table iceberg://lake/notes.released
 
-makes a table of Iceberg of a release in Parquet, once nothing is wrong with it.
+makes a table of Iceberg, or of BigQuery (bq://PROJECT.DATASET.TABLE), of a release in Parquet, once
+nothing is wrong with it.
 
 Exit code 0: nothing is wrong. 1: the release is damaged, and a sentence says where. 2: there is no
 release there, or it cannot be read.
@@ -33,7 +34,7 @@ from dxbeam.commands import program
 from dxbeam.errors import ConfigurationError, DamagedReleaseError, OutputError
 from dxbeam.release import places
 from dxbeam.release.card import card
-from dxbeam.release.tables import iceberg
+from dxbeam.release.tables import output_table
 from dxbeam.release.verification.verify import VerifiedRelease, verify_release
 
 
@@ -67,9 +68,7 @@ def verify(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--card", metavar="FILE", help="where to write the card, a page that may be published"
     )
-    parser.add_argument(
-        "--output_table", metavar="TABLE", help="the table of Iceberg to make of the release"
-    )
+    parser.add_argument("--output_table", metavar="TABLE", help="the table to make of the release")
     flags = vars(parser.parse_args(argv))
     release, place, table = flags.pop("release"), flags.pop("card"), flags.pop("output_table")
     if place:
@@ -80,7 +79,7 @@ def verify(argv: Sequence[str]) -> int:
         if place:
             _write_card(place, verified)
         if table:
-            iceberg.publish(release, table)
+            output_table.publish(release, table)
             print(f"Table: {table}")
     except DamagedReleaseError as error:
         print(f"dxbeam: {error}", file=sys.stderr)

@@ -31,6 +31,10 @@ WITHOUT_A_ROOM = {
 }
 
 
+MOST_PATCHED = 24
+"""How often tests replace a number of the package, of 93 once."""
+
+
 def _folder(path: Path) -> str:
     return ".".join(path.relative_to(ROOT / "tests").parent.parts)
 
@@ -82,3 +86,42 @@ def test_tools_are_in_support_or_with_the_tests_of_no_room() -> None:
             assert folder in WITHOUT_A_ROOM, (
                 f"{path.relative_to(ROOT)}: a tool, or a test without test_?"
             )
+
+
+def _sizes() -> set[str]:
+    """Names of constants of the package that are numbers."""
+    return {
+        node.targets[0].id
+        for path in (ROOT / "dxbeam").rglob("*.py")
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and all(map(_is_of_a_number, ast.walk(node.value)))
+    }
+
+
+def _is_of_a_number(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float))
+    return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop))
+
+
+def _patched(path: Path) -> Iterator[str]:
+    """Names of what a module sets by ``setattr``."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            names = [
+                argument.value for argument in node.args[:2] if isinstance(argument, ast.Constant)
+            ]
+            if node.func.attr == "setattr" and names and isinstance(names[0], str):
+                yield names[0].rpartition(".")[2]
+
+
+def test_sizes_are_arguments_and_few_are_patched() -> None:
+    """A test that wants a small size hands it to the function or to the class.
+
+    What is left is behind a whole command, which has no flag for it, or is no size but a rule.
+    """
+    sizes = _sizes()
+    patched = [(path, name) for path in MODULES for name in _patched(path) if name in sizes]
+    assert len(patched) <= MOST_PATCHED, "give it a keyword argument with a default"

@@ -18,7 +18,7 @@ from dxbeam.release.ledger import Account, check_cap
 from dxbeam.release.ledger_lines import BEGUN, Entry
 from dxbeam.release.manifest import ReleaseJob, Settings, now
 from dxbeam.release.run import dead_letters_after_failure
-from dxbeam.release.tables import iceberg
+from dxbeam.release.tables import output_table
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.repair import Repair
 
@@ -151,7 +151,7 @@ class ReleaseRequest:
             keys.read_key(self.key_uri)
         if self.output_table:
             kept = kept_schema(self.corpus, self.corpus_format)
-            iceberg.check(self.output_table, self.output, self.output_format, kept)
+            output_table.check(self.output_table, self.output, self.output_format, kept)
         return files
 
     def account(

@@ -38,6 +38,7 @@ class BigQuery(Tables):
 
     Attributes:
       requests: all that was asked of either, as bytes.
+      uploads: resources of jobs whose file is still to come, by their numbers.
       sessions: how many sessions of reading began.
       resumed: how many streams were read on from the middle.
       unavailable: how many of the next requests of REST are answered with 503.
@@ -60,6 +61,7 @@ class BigQuery(Tables):
     def reset(self) -> None:
         self.tables, self.jobs, self.forbidden, self.loaded = {}, {}, set(), 0
         self.requests: list[bytes] = []
+        self.uploads: dict[str, dict[str, Any]] = {}
         self.unavailable = self.lost = self.sessions = self.resumed = 0
         self.broken: int | None = None
         self.ended = False
@@ -140,10 +142,11 @@ def _handler(server: BigQuery) -> type[BaseHTTPRequestHandler]:
             address = urlsplit(self.path)
             query = {name: value[0] for name, value in parse_qs(address.query).items()}
             match unquote(address.path).removeprefix("/upload").strip("/").split("/")[3:]:
-                case [_, "datasets", dataset]:
+                case [project, "datasets", dataset]:
                     if dataset != DATASET:
                         raise Refused(404, "notFound")
-                    return {"datasetReference": {"datasetId": dataset}, "location": "EU"}
+                    named = {"projectId": project, "datasetId": dataset}
+                    return {"datasetReference": named, "location": "EU"}
                 case [project, "datasets", dataset, "tables", table]:
                     name = f"{project}.{dataset}.{table}"
                     return described(name, server.table(name))
@@ -151,6 +154,11 @@ def _handler(server: BigQuery) -> type[BaseHTTPRequestHandler]:
                     stored = server.table(f"{project}.{dataset}.{table}")
                     most = int(query.get("maxResults", 20_000))
                     return listed(stored, int(query.get("pageToken", 0)), most)
+                case [_, "jobs"] if "upload_id" in query:
+                    return server.begin_job(server.uploads[query["upload_id"]], body)
+                case [_, "jobs"] if query.get("uploadType") == "resumable":
+                    server.uploads[str(len(server.uploads))] = json.loads(body)
+                    return {}
                 case [_, "jobs"] if "uploadType" in query:
                     return server.begin_job(*_parts(self.headers["Content-Type"], body))
                 case [_, "jobs"]:
@@ -166,6 +174,9 @@ def _handler(server: BigQuery) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
+            if "uploadType=resumable" in self.path:
+                place = f"{self.path.partition('?')[0]}?upload_id={len(server.uploads) - 1}"
+                self.send_header("Location", server.variables["BIGQUERY_EMULATOR_HOST"] + place)
             self.end_headers()
             self.wfile.write(content)
 

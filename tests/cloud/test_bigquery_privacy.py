@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.sanitize import sanitize
-from tests.cloud.bigquery_tables import column
+from tests.cloud.bigquery_tables import DATASET, PROJECT, column
 from tests.support import tiny
 
 _DRAWN = (
@@ -32,9 +32,21 @@ SECRETS = ["".join(_RANDOM.choices(string.ascii_lowercase, k=14)) for _ in range
 COLUMNS = [column("id", "STRING"), column("text", "STRING"), column("stars", "INTEGER")]
 
 
-def _requests(bigquery: Any) -> set[bytes]:
-    """What was asked, but for names that are drawn."""
-    return {re.sub(rb"sessions/[0-9a-f]+/", b"", each) for each in bigquery.requests}
+TARGET = f"{PROJECT}.{DATASET}.released"
+OUTPUT_TABLE = f"--output_table=bq://{TARGET}"
+
+
+def _requests(bigquery: Any) -> tuple[set[bytes], list[Any]]:
+    """What was asked, but for names that are drawn, and how rows were loaded, but for the rows."""
+    asked = {
+        re.sub(rb"[0-9a-f]{32,64}", b"", each)
+        for each in bigquery.requests
+        if b"/upload/" not in each
+    }
+    loads = [job["configuration"]["load"] for job in bigquery.jobs.values()]
+    for load in loads:
+        del load["destinationTableProperties"]  # the digest of release.json
+    return asked, loads
 
 
 @pytest.mark.parametrize("mode", [(), ("--bag_of_words=4", "--stop_words=none")])
@@ -53,7 +65,7 @@ def test_twins_look_alike(
         rows = [{"id": f"d{i}", "text": text, "stars": i} for i, text in enumerate(texts)]
         source = bigquery.put("reviews", COLUMNS, rows)
         output = tmp_path / str(number) / "out"
-        flags = (*mode, key, "--keep_fields=stars", "--num_shards=1")
+        flags = (*mode, key, "--keep_fields=stars", "--num_shards=1", OUTPUT_TABLE)
         sanitize(tiny.arguments(uri, source, output, flags))
         release = json.loads((output / "release.json").read_text())
         for name in _KEYED:
@@ -68,6 +80,7 @@ def test_twins_look_alike(
                 release,
                 released.schema,
                 shown,
+                bigquery.tables[TARGET].columns,
                 _requests(bigquery),
             )
         )
@@ -92,10 +105,14 @@ def test_no_raw_word_is_in_a_file_a_request_or_a_log(
     bigquery.block_rows, bigquery.broken, bigquery.unavailable = 5, 1, 1
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    flags = ("--output_format=jsonl", f"--metrics_output={tmp_path}/metrics")
+    flags = (OUTPUT_TABLE, f"--metrics_output={tmp_path}/metrics", "--epsilon=0.1")
     done = tiny.program(uri, source, tmp_path / "out", *flags)
     assert done.returncode == 0, done.stderr
+    assert not _leaked(str(bigquery.tables[TARGET].rows.to_pylist()).encode())
+    assert not _leaked(str(bigquery.jobs).encode())
     assert not _leaked((done.stdout + done.stderr).encode())
     assert (tmp_path / "metrics" / "dead_letters.jsonl").stat().st_size
     assert not _leaked(b"".join(bigquery.requests))
-    assert not any(_leaked(file.read_bytes()) for file in tmp_path.rglob("*") if file.is_file())
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert not any(_leaked(file.read_bytes()) for file in files)
+    assert not any(_leaked(tiny.told(file).encode()) for file in files if file.suffix == ".parquet")

@@ -43,29 +43,19 @@ class NamesItInACaveatAlone(Guarantee):
 
 
 def _plain(promise: Guarantee) -> Guarantee:
-    return Guarantee(**{f.name: getattr(promise, f.name) for f in dataclasses.fields(promise)})
+    return _as(Guarantee, promise)
 
 
 def _as(kind: type[Guarantee], promise: Guarantee) -> Guarantee:
     return kind(**{f.name: getattr(promise, f.name) for f in dataclasses.fields(promise)})
 
 
-@dataclass(frozen=True)
-class RoundsDown(Laplace):
-    def guarantee(self) -> Guarantee:
-        return _as(SaysALittleLess, super().guarantee())
+def _promising(kind: type[Guarantee], epsilon: float) -> Laplace:
+    class Promising(Laplace):
+        def guarantee(self) -> Guarantee:
+            return _as(kind, super().guarantee())
 
-
-@dataclass(frozen=True)
-class PromisesForKeptWords(Laplace):
-    def guarantee(self) -> Guarantee:
-        return _as(ForgetsWhatIsLeftOut, super().guarantee())
-
-
-@dataclass(frozen=True)
-class PromisesInTheSentence(Laplace):
-    def guarantee(self) -> Guarantee:
-        return _as(NamesItInACaveatAlone, super().guarantee())
+    return Promising(epsilon)
 
 
 @dataclass(frozen=True)
@@ -126,9 +116,9 @@ class OddsOfOne(TEM):
 
 
 MECHANISMS: dict[str, Any] = {
-    "laplace: epsilon rounded down": RoundsDown(1.9),
-    "laplace: words outside the vocabulary promised": PromisesForKeptWords(1.5),
-    "laplace: what is left out is not in the sentence": PromisesInTheSentence(1.5),
+    "laplace: epsilon rounded down": _promising(SaysALittleLess, 1.9),
+    "laplace: words outside the vocabulary promised": _promising(ForgetsWhatIsLeftOut, 1.5),
+    "laplace: what is left out is not in the sentence": _promising(NamesItInACaveatAlone, 1.5),
     "mahalanobis: the same epsilon in Euclidean distance": EuclideanTooSmall(1.5),
     "coordinate_laplace: a cap of one radius": CapOfARadius(1.5, 0.6),
     "gaussian: without its limit": WithoutLimit(1.5, 0.01, 0.1),

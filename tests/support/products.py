@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from dxbeam.space.search.backends.integer_products import LARGEST_QUERY
+from dxbeam.space.search.backends.integer_products import LARGEST_QUERY, Factors
 
 BITS = tuple(LARGEST_QUERY)
 
 
-def plain(
-    queries: np.ndarray,
-    zero: int,
-    words: np.ndarray,
-    query_scale: Any,
-    word_scales: np.ndarray,
-    bias: np.ndarray,
-    out: np.ndarray,
-) -> None:
+def plain(factors: Factors, out: np.ndarray) -> None:
     """The product by numpy: exact everywhere, and slow."""
+    queries, zero, words, query_scale, word_scales, bias = factors
     products = (queries.astype(np.float64) - zero) @ words.astype(np.float64)
     np.multiply(products.astype(np.float32), np.float32(query_scale) * word_scales, out=out)
     out += bias.astype(np.float32)
 
 
-def saturating(
-    queries: np.ndarray,
-    zero: int,
-    words: np.ndarray,
-    query_scale: Any,
-    word_scales: np.ndarray,
-    bias: np.ndarray,
-    out: np.ndarray,
-) -> None:
+def saturating(factors: Factors, out: np.ndarray) -> None:
     """As a processor without VNNI does it: pairs of products are added in 16 bits."""
+    queries, zero, words, query_scale, word_scales, bias = factors
     q, w = queries.astype(np.int64), words.astype(np.int64)
     if len(w) % 2:
         q, w = np.pad(q, ((0, 0), (0, 1))), np.pad(w, ((0, 1), (0, 0)))

@@ -58,9 +58,9 @@ class ShardOptions(PipelineOptions):
     Flag(
         "output_table",
         "TABLE",
-        "make a table of Iceberg of the release, which is in Parquet: "
-        "iceberg://CATALOG/NAMESPACE.TABLE. It must not exist; its data files stay in --output "
-        "(default: none)",
+        "make a table of the release, which is in Parquet: of Iceberg, "
+        "iceberg://CATALOG/NAMESPACE.TABLE, whose data files stay in --output, or of BigQuery, "
+        "bq://PROJECT.DATASET.TABLE. It must not exist (default: none)",
     ),
 )
 class TableOptions(PipelineOptions):

@@ -33,7 +33,7 @@ from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import ReleaseJob
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import METRICS, Run
-from dxbeam.release.tables import iceberg
+from dxbeam.release.tables import output_table
 from dxbeam.release.unknown_words import cause_in_corpus
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -255,7 +255,7 @@ def make_table(request: ReleaseRequest) -> None:
     if not table:
         return
     try:
-        iceberg.publish(request.output, table)
+        output_table.publish(request.output, table)
     except DxbeamError as error:
         raise OutputError(
             f"{error}. The release below {request.output} is complete: make a table of it by "

@@ -17,13 +17,12 @@ The guess decides how long it takes, and never which words are found.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.space.search.backends.backend import Floats, Ids
+from dxbeam.space.search.backends.backend import Floats, Ids, on_threads
 from dxbeam.space.search.backends.score_bounds import (
     WORDS_PER_BLOCK,
     QueryTile,
@@ -97,18 +96,14 @@ class OffsetSearch:
             of_tile = self._tile(queries[rows], count, width)
             best.words[rows], best.distances[rows] = of_tile
 
-        if self._threads == 1 or len(tiles) < 2:
-            list(map(search, tiles))
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(search, tiles))
+        on_threads(self._threads, search, tiles)
         return best
 
     def _tile(self, queries: Floats, count: int, width: float) -> Best:
         tile = self._bounds.tile(queries) if len(self._vectors) > count else None
         if tile is not None:
             with measured_on_one_thread():
-                candidates = _Candidates(self._values, tile, queries, count, width).found()
+                candidates = _Candidates(self._values, tile, queries, count, width).settled()
             if candidates is not None:
                 return self._ordered(queries, *candidates, count, width)
         best = Best(*_nothing(len(queries), count))
@@ -171,7 +166,7 @@ class _Candidates:
         self._upper: list[Floats] = []
         self._compared = self._total = 0
 
-    def found(self) -> tuple[Ids, Ids] | None:
+    def settled(self) -> tuple[Ids, Ids] | None:
         """Rows and words, int64 [m], sorted; None if these are too many."""
         rows, words = len(self._queries), len(self._values.vectors)
         # Written in place, as new arrays of this size cost more in page faults than in work.

@@ -24,17 +24,17 @@ word's by 6 deviations are cut there.
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.space.search.backends.backend import Floats, Ids
+from dxbeam.space.search.backends.backend import Floats, Ids, on_threads
 from dxbeam.space.search.backends.integer_products import (
     LARGEST_QUERY,
     LARGEST_WORD,
+    Factors,
     Product,
     is_exact,
     onnx_product,
@@ -112,12 +112,7 @@ class RoundedChoice:
             part = slice(start, start + _QUERIES_PER_TILE)
             chosen.words[part], chosen.values[part] = self._of_tile(queries[part], count)
 
-        starts = range(0, len(queries), _QUERIES_PER_TILE)
-        if self._threads == 1 or len(starts) < 2:
-            list(map(choose, starts))
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(choose, starts))
+        on_threads(self._threads, choose, range(0, len(queries), _QUERIES_PER_TILE))
         return chosen
 
     def _of_tile(self, queries: Floats, count: int) -> Chosen:
@@ -156,7 +151,7 @@ class RoundedChoice:
     ) -> None:
         part = slice(first, first + integers.shape[1])
         ones = np.ones(integers.shape[1], np.float32)
-        self._product(queries, _LARGEST + 1, integers, 1.0, ones, self._added[part], out)
+        self._product(Factors(queries, _LARGEST + 1, integers, 1.0, ones, self._added[part]), out)
         out *= self._factors[part]
 
 
@@ -235,16 +230,9 @@ def _exact_product(terms: int) -> Product:
     return plain_product
 
 
-def plain_product(
-    queries: npt.NDArray[np.uint8],
-    zero: int,
-    words: npt.NDArray[np.int8],
-    query_scale: Any,
-    word_scales: npt.NDArray[np.float32],
-    bias: Floats,
-    out: npt.NDArray[np.float32],
-) -> None:
+def plain_product(factors: Factors, out: npt.NDArray[np.float32]) -> None:
     """A ``Product`` in float32, or in float64 where float32 cannot hold the sums."""
+    queries, zero, words, query_scale, word_scales, bias = factors
     kind = np.float32 if len(words) * _LARGEST * LARGEST_WORD < 2**24 else np.float64
     sums = (queries.astype(kind) - kind(zero)) @ words.astype(kind)
     np.multiply(sums, word_scales * query_scale, out=out, casting="same_kind")

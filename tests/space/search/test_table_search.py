@@ -14,7 +14,12 @@ from dxbeam.space.search import order_candidates, table_search
 from dxbeam.space.search.backends import float32_bounds
 from dxbeam.space.search.backends.float32_bounds import Float32Bounds, Float32Queries
 from dxbeam.space.search.backends.float32_search import Float32Search
-from dxbeam.space.search.backends.integer_products import LARGEST_QUERY, is_exact, onnx_product
+from dxbeam.space.search.backends.integer_products import (
+    LARGEST_QUERY,
+    Factors,
+    is_exact,
+    onnx_product,
+)
 from dxbeam.space.search.backends.rounded_words import RoundedQueries, RoundedWords
 from dxbeam.space.search.backends.score_bounds import ScoreBounds
 from dxbeam.space.search.backends.torch_product import TorchProduct
@@ -195,16 +200,9 @@ def test_a_bound_for_integers_that_is_too_small_is_noticed(
     vectors = np.concatenate([np.zeros((1, 8)), directions * apart[:, None]]).astype(np.float32)
     query, word = vectors[[0, erring]] - vectors.mean(axis=0, dtype=np.float64)
 
-    def worst(
-        queries: Vectors,
-        zero: int,
-        words: Vectors,
-        query_scale: Any,
-        word_scales: Vectors,
-        bias: Vectors,
-        out: Vectors,
-    ) -> None:
-        plain(queries, zero, words, query_scale, word_scales, bias, out)
+    def worst(factors: Factors, out: Vectors) -> None:
+        plain(factors, out)
+        queries, zero, words, query_scale, word_scales, bias = factors
         rounded_query = (queries[0].astype(np.float64) - zero) * float(query_scale)
         rounded = words * word_scales.astype(np.float64)
         for column in np.flatnonzero((word_scales >= np.abs(rounded.T - word).T).all(axis=0)):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class SearchBackend(Protocol):
@@ -36,3 +41,17 @@ class SearchBackend(Protocol):
           int64 and float64 [B, count].
         """
         ...
+
+
+def on_threads(threads: int, work: Callable[[T], R], tiles: Sequence[T]) -> list[R]:
+    """What becomes of each tile of queries, in order; without a pool where there is no use for one.
+
+    Args:
+      threads: how many tiles are worked on at once, at most.
+      work: on one tile.
+      tiles: what to work on.
+    """
+    if threads == 1 or len(tiles) < 2:
+        return list(map(work, tiles))
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, tiles))

@@ -8,7 +8,7 @@ pair is: 2 * 127 * 127 is less than 2^15.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,20 +32,31 @@ _TRIED_SIZES = (32, 64), (33, 60), (70, 30), (1, 5)
 """Queries and words."""
 
 
+class Factors(NamedTuple):
+    """What is multiplied: (queries - zero) [B, n] times words [n, N], scaled, plus a bias.
+
+    Attributes:
+      queries: uint8 [B, n], with ``zero`` added.
+      zero: what was added.
+      words: int8 [n, N].
+      query_scale: what every product is multiplied by.
+      word_scales: float32 [N], what each word's products are multiplied by.
+      bias: float64 [N], what is added to each word's.
+    """
+
+    queries: npt.NDArray[np.uint8]
+    zero: int
+    words: npt.NDArray[np.int8]
+    query_scale: Any
+    word_scales: npt.NDArray[np.float32]
+    bias: Floats
+
+
 class Product(Protocol):
     """Multiplies queries and words."""
 
-    def __call__(
-        self,
-        queries: npt.NDArray[np.uint8],
-        zero: int,
-        words: npt.NDArray[np.int8],
-        query_scale: Any,
-        word_scales: npt.NDArray[np.float32],
-        bias: Floats,
-        out: npt.NDArray[np.float32],
-    ) -> None:
-        """(queries - zero) [B, n] times words [n, N], scaled, plus each word's bias, to out."""
+    def __call__(self, factors: Factors, out: npt.NDArray[np.float32]) -> None:
+        """The scaled products to out, float32 [B, N]."""
         ...
 
 
@@ -71,7 +82,8 @@ def _is_exact(product: Product, bits: int, terms: int, rows: int, columns: int) 
     queries = np.resize(np.array([most, 0, most, most, most - 1], np.uint8), (rows, terms))
     words[:, 0], queries[0] = LARGEST_WORD, most  # the largest sum there is
     scores = np.empty((rows, columns), np.float32)
-    product(queries, zero, words, 1.0, np.ones(columns, np.float32), np.zeros(columns), scores)
+    ones, zeros = np.ones(columns, np.float32), np.zeros(columns)
+    product(Factors(queries, zero, words, 1.0, ones, zeros), scores)
     return np.array_equal(scores, (queries.astype(np.int64) - zero) @ words.astype(np.int64))
 
 
@@ -93,25 +105,12 @@ class OnnxProduct:
     def __init__(self) -> None:
         self._session = _session(MODEL.read_bytes())
 
-    def __call__(
-        self,
-        queries: npt.NDArray[np.uint8],
-        zero: int,
-        words: npt.NDArray[np.int8],
-        query_scale: Any,
-        word_scales: npt.NDArray[np.float32],
-        bias: Floats,
-        out: npt.NDArray[np.float32],
-    ) -> None:
+    def __call__(self, factors: Factors, out: npt.NDArray[np.float32]) -> None:
         """As ``Product`` says."""
         inputs = {
-            "queries": queries,
-            "words": words,
-            "query_scale": np.asarray(query_scale, np.float32).reshape(()),
-            "word_scales": word_scales,
-            "query_zero": np.array(zero, np.uint8),
+            **_inputs(factors),
+            "words": factors.words,
             "word_zero": np.array(0, np.int8),
-            "bias": bias.astype(np.float32),
         }
         binding = self._session.io_binding()
         for name, array in inputs.items():
@@ -136,37 +135,26 @@ class PackedWords:
     def __init__(self, words: npt.NDArray[np.int8]):
         self._session = _session(PACKED_MODEL.read_bytes() + _initializer("words", words))
 
-    def scores(
-        self,
-        queries: npt.NDArray[np.uint8],
-        zero: int,
-        query_scale: Any,
-        word_scales: npt.NDArray[np.float32],
-        bias: Floats,
-    ) -> npt.NDArray[np.float32]:
-        """As ``Product`` says, float32 [B, N]."""
-        inputs = {
-            "queries": queries,
-            "query_scale": np.asarray(query_scale, np.float32).reshape(()),
-            "word_scales": word_scales,
-            "query_zero": np.array(zero, np.uint8),
-            "bias": bias.astype(np.float32),
-        }
-        scores: npt.NDArray[np.float32] = self._session.run(["scores"], inputs)[0]
+    def scores(self, factors: Factors) -> npt.NDArray[np.float32]:
+        """As ``Product`` says, float32 [B, N], with these words for those of the factors."""
+        scores: npt.NDArray[np.float32] = self._session.run(["scores"], _inputs(factors))[0]
         return scores
 
 
-def packing_product(
-    queries: npt.NDArray[np.uint8],
-    zero: int,
-    words: npt.NDArray[np.int8],
-    query_scale: Any,
-    word_scales: npt.NDArray[np.float32],
-    bias: Floats,
-    out: npt.NDArray[np.float32],
-) -> None:
+def packing_product(factors: Factors, out: npt.NDArray[np.float32]) -> None:
     """A ``Product`` of words that are packed for it, so that ``is_exact`` can try it."""
-    out[...] = PackedWords(words).scores(queries, zero, query_scale, word_scales, bias)
+    out[...] = PackedWords(factors.words).scores(factors)
+
+
+def _inputs(factors: Factors) -> dict[str, Any]:
+    """What both models take."""
+    return {
+        "queries": factors.queries,
+        "query_scale": np.asarray(factors.query_scale, np.float32).reshape(()),
+        "word_scales": factors.word_scales,
+        "query_zero": np.array(factors.zero, np.uint8),
+        "bias": factors.bias.astype(np.float32),
+    }
 
 
 def _session(model: bytes) -> Any:

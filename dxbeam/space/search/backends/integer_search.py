@@ -9,13 +9,12 @@ are in rounded_words.py.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.space.search.backends.backend import Floats, Ids, SearchBackend
+from dxbeam.space.search.backends.backend import Floats, Ids, SearchBackend, on_threads
 from dxbeam.space.search.backends.integer_products import (
     OnnxProduct,
     PackedWords,
@@ -71,11 +70,7 @@ class IntegerSearch:
         size = _QUERIES_PER_TILE
         tiles = [queries[i : i + size] for i in range(0, len(queries), size)]
         search = partial(self._nearest_of_tile, count=count)
-        if self._threads == 1 or len(tiles) < 2:
-            of_tiles = list(map(search, tiles))
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                of_tiles = list(pool.map(search, tiles))
+        of_tiles = on_threads(self._threads, search, tiles)
         of_tiles.append((np.empty((0, count), np.int64), np.empty((0, count))))
         ids, apart = zip(*of_tiles, strict=True)
         return np.concatenate(ids), np.concatenate(apart)

@@ -21,7 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.space.search.backends.backend import Floats, Ids
-from dxbeam.space.search.backends.integer_products import LARGEST_QUERY, PackedWords, Product
+from dxbeam.space.search.backends.integer_products import (
+    LARGEST_QUERY,
+    Factors,
+    PackedWords,
+    Product,
+)
 from dxbeam.space.search.backends.rounded_vectors import (
     LONGEST,
     RoundedVectors,
@@ -105,7 +110,8 @@ class RoundedQueries:
         integers = words.blocks[block]
         part = slice(block * WORDS_PER_BLOCK, block * WORDS_PER_BLOCK + integers.shape[1])
         bias = errors * self._errors[part] - words.half_squares[part] + plus
-        words.product(self.integers, self.zero, integers, self.scale, words.scales[part], bias, out)
+        scales = words.scales[part]
+        words.product(Factors(self.integers, self.zero, integers, self.scale, scales, bias), out)
 
     def errors(self, block: int) -> Scores:
         """As ``QueryTile`` says."""
@@ -115,8 +121,10 @@ class RoundedQueries:
     def scores_of_all(self, packed: PackedWords) -> Scores:
         """The same for all words at once, float32 [B, N]."""
         words = self._words
+        bias = self._errors - words.half_squares
+        none = words.blocks[0][:, :0]  # they are packed
         return packed.scores(
-            self.integers, self.zero, self.scale, words.scales, self._errors - words.half_squares
+            Factors(self.integers, self.zero, none, self.scale, words.scales, bias)
         )
 
     @cached_property

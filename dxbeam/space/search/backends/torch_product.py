@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.space.search.backends.backend import Floats
+from dxbeam.space.search.backends.integer_products import Factors
 
 MOST_TERMS = 1040
 """Of a sum in float32 that is exact."""
@@ -64,20 +64,12 @@ class TorchProduct:
         self.torch: Any = torch
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
 
-    def __call__(
-        self,
-        queries: npt.NDArray[np.uint8],
-        zero: int,
-        words: npt.NDArray[np.int8],
-        query_scale: Any,
-        word_scales: npt.NDArray[np.float32],
-        bias: Floats,
-        out: npt.NDArray[np.float32],
-    ) -> None:
+    def __call__(self, factors: Factors, out: npt.NDArray[np.float32]) -> None:
         """As ``Product`` says."""
-        scales = self.on_device(word_scales * np.float32(query_scale))
-        scores = self.products(self.queries(queries, zero), self.words(words))
-        scores.mul_(scales).add_(self.on_device(bias.astype(np.float32)))
+        scales = self.on_device(factors.word_scales * np.float32(factors.query_scale))
+        queries = self.queries(factors.queries, factors.zero)
+        scores = self.products(queries, self.words(factors.words))
+        scores.mul_(scales).add_(self.on_device(factors.bias.astype(np.float32)))
         self.torch.from_numpy(out).copy_(scores)
 
     def on_device(self, array: npt.NDArray[Any]) -> Any:

@@ -13,6 +13,7 @@ import pytest
 from dxbeam.space.search.backends.integer_products import (
     MODEL,
     PACKED_MODEL,
+    Factors,
     OnnxProduct,
     PackedWords,
     _initializer,
@@ -77,8 +78,9 @@ def test_packed_words_score_as_others_do(shape: tuple[int, int, int]) -> None:
     queries = random.integers(1, 256, (rows, dimensions)).astype(np.uint8)
     scales, bias = random.random(count).astype(np.float32), random.random(count)
     expected = np.empty((rows, count), np.float32)
-    OnnxProduct()(queries, 128, words, 0.01, scales, bias, expected)
-    assert np.array_equal(PackedWords(words).scores(queries, 128, 0.01, scales, bias), expected)
+    factors = Factors(queries, 128, words, 0.01, scales, bias)
+    OnnxProduct()(factors, expected)
+    assert np.array_equal(PackedWords(words).scores(factors), expected)
 
 
 if __name__ == "__main__":
