@@ -18,6 +18,7 @@ vocabulary of yours is read.
     --language_model demo         with fluent, a model cut to the words that the audit makes up
     --constant exact              with santext or tem, each vocabulary scanned for its own constant
     --decode context              documents decoded with a language model that the audit makes up
+    --detect presidio             documents with e-mail addresses and the like in them
     --local_processes 4           four processes on this machine
 
 Any Beam runner takes the job with --runner.
@@ -70,13 +71,14 @@ def chosen_targets(options: PipelineOptions) -> list[Target]:
         shared.base_exponent,
         shared.constant,
         language_model_handle(model) if model else None,
+        shared.detect,
     )
     any_setting = parameters or shared.epsilon is not None or decoder or public != Public()
     if shared.mechanism == "all" and any_setting:
         raise ConfigurationError(
             "--mechanism all audits each mechanism with separate parameters; leave --epsilon, "
-            "--parameters, --importance, --base, --language_model, --constant and --decode out, or "
-            "name one mechanism"
+            "--parameters, --importance, --base, --language_model, --constant, --decode and "
+            "--detect out, or name one mechanism"
         )
     if "importance" in parameters:
         raise ConfigurationError("--parameters: importance has a separate flag, --importance")

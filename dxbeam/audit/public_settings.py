@@ -15,6 +15,7 @@ from dxbeam.mechanisms.constants.exact_constant import CONSTANTS, EXACT
 from dxbeam.mechanisms.parameters import checked_choice
 from dxbeam.mechanisms.public.base_measure import FrequencyBase, checked_exponent
 from dxbeam.mechanisms.public.importance import FREQUENCY, FrequencyWeights
+from dxbeam.text.detection.detector import detector_of
 from dxbeam.text.public.base_file import read_base
 from dxbeam.text.public.importance_file import read_importance
 
@@ -27,11 +28,13 @@ def audited_public(
     exponent: float | None,
     constant: str,
     model: LanguageModelHandle | None,
+    detect: str,
 ) -> Public:
     """The settings that flags of these names ask for.
 
     Raises:
-      ConfigurationError: weights of listed words, an exponent without a base, or no such constant.
+      ConfigurationError: weights of listed words, an exponent without a base, or no such constant
+        or detector.
     """
     measure = _base(base, exponent)
     every = measure if isinstance(measure, FrequencyBase) else None
@@ -40,7 +43,8 @@ def audited_public(
         CutModel(model) if model else None,
         checked_choice("--constant", constant, CONSTANTS, _WHOSE) == EXACT,
     )
-    return Public(_importance(importance) if importance else None, every, fitted)
+    weights = _importance(importance) if importance else None
+    return Public(weights, every, fitted, detector_of(detect))
 
 
 def sizes_of(samples: str) -> Size:

@@ -22,6 +22,7 @@ from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release.manifest import versions
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import Decoder
+from dxbeam.text.detection.detector import Detector
 
 FORMAT, VERSION = "dxbeam-audit", 1
 
@@ -50,17 +51,19 @@ class Task(NamedTuple):
 
 
 class Public(NamedTuple):
-    """What a mechanism gets to know of words that the audit makes up.
+    """What a mechanism gets to know of words that the audit makes up, and what replaces others.
 
     Attributes:
       importance: public weights; lists of words are of no use.
       base: a public base measure that every vocabulary has.
       fitted: what is made anew for each vocabulary.
+      detector: what puts placeholders in the places of what it recognises, or None.
     """
 
     importance: FrequencyWeights | None = None
     base: FrequencyBase | None = None
     fitted: Fitted = Fitted()
+    detector: Detector | None = None
 
 
 def targets(
@@ -98,6 +101,7 @@ def targets(
             "language_model": public.fitted.model,
             "constant": public.fitted.exact,
             "decode": decoder,
+            "detect": public.detector,
         }
         for flag in (flag for flag, value in of_words.items() if value):
             raise ConfigurationError(
@@ -113,7 +117,9 @@ def targets(
     _check_fitted(mechanism, public.fitted, decoder)
     for n in DIMENSIONS:
         mechanism.draws(n)  # refuses what is undefined in this many
-    settings = Configuration(mechanism, resampling, decoder=decoder, allow_unsound=True)
+    settings = Configuration(
+        mechanism, resampling, decoder=decoder, detector=public.detector, allow_unsound=True
+    )
     return [Target(name, Subject(settings, size, fitted=public.fitted))]
 
 

@@ -36,6 +36,7 @@ from dxbeam.audit.batteries.large_vocabulary import (
     audit_thousands,
 )
 from dxbeam.audit.batteries.noise import audit_noise
+from dxbeam.audit.batteries.placeholders import audit_placeholders
 from dxbeam.audit.batteries.promise import audit_promises
 from dxbeam.audit.batteries.sequences import audit_sequences
 from dxbeam.audit.batteries.text import audit_texts
@@ -68,6 +69,7 @@ _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int
     "twins": (audit_twins, (3, 50)),
     "batches": (audit_batches, (3, 50)),
     "texts": (audit_texts, (1,)),
+    "placeholders": (audit_placeholders, (1,)),
     "promises": (audit_promises, (1, 5)),
     "sequences": (audit_sequences, (1,)),
     "decoded": (audit_decoded, (1,)),
@@ -77,6 +79,9 @@ _BATTERY: dict[str, tuple[Callable[[Subject, int], Iterator[Finding]], tuple[int
 
 _DECODED = {"decoded", "decoded_samples"}
 """The parts about documents that are decoded."""
+
+_DETECTED = "placeholders"
+"""The part about documents of which something is replaced."""
 
 
 class Part(NamedTuple):
@@ -102,6 +107,8 @@ def parts(subject: Subject) -> list[Part]:
         left_out |= {"sequences"}
     if subject.configuration.decoder is None:
         left_out |= _DECODED
+    if subject.configuration.detector is None:
+        left_out |= {_DETECTED}
     return [
         Part(name, n)
         for name, (_, dimensions) in _BATTERY.items()
@@ -113,11 +120,15 @@ def parts(subject: Subject) -> list[Part]:
 def run(subject: Subject, part: Part) -> list[Finding]:
     """Runs a part.
 
-    What is drawn is tested by itself, without a decoder; decoded documents have separate parts.
+    What is drawn is tested by itself; decoded documents and those with placeholders have separate
+    parts.
     """
+    settings = subject.configuration
     if part.name not in _DECODED:
-        settings = dataclasses.replace(subject.configuration, decoder=None)
-        subject = dataclasses.replace(subject, configuration=settings)
+        settings = dataclasses.replace(settings, decoder=None)
+    if part.name != _DETECTED:
+        settings = dataclasses.replace(settings, detector=None)
+    subject = dataclasses.replace(subject, configuration=settings)
     return list(_BATTERY[part.name][0](subject, part.n))
 
 

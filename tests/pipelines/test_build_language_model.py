@@ -65,12 +65,15 @@ def _direct(texts: Iterable[str], vocabulary: Vocabulary, order: int) -> Languag
     return language_model_of(sentences, vocabulary, order)
 
 
+WORKER_PROCESS = ["--direct_running_mode=multi_processing", "--direct_num_workers=1"]
+
+
 @pytest.mark.parametrize(
     ("order", "files", "flags"),
     [
         (2, 1, []),
         (3, 3, []),
-        pytest.param(2, 3, ["--local_processes=2"], marks=pytest.mark.slow),
+        pytest.param(2, 3, WORKER_PROCESS, marks=pytest.mark.slow),
         (2, 1, ["--direct_runner_bundle_repeat=1"]),
     ],
 )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -373,12 +371,9 @@ def test_a_corpus_without_shared_ids_is_refused_in_one_sentence_by_worker_proces
     records = [json.loads(line) for line in corpus.open()]
     strange = [{**one, "id": f"x{number}"} for number, one in enumerate(records)]
     path = tiny.write_jsonl(tmp_path / "strange.jsonl", strange)
-    given = [f"--original={path}", f"--released={release}", f"--output={tmp_path / 'out'}"]
+    places = [f"--original={path}", f"--released={release}", f"--output={tmp_path / 'out'}"]
     workers = ["--direct_running_mode=multi_processing", "--direct_num_workers=1"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "pipelines.evaluate", *given, *workers],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert ended.returncode == 2
-    assert "Traceback" not in ended.stderr
-    assert ended.stderr.splitlines()[-1].startswith(f"dxbeam: {release}: no document of --released")
+    with pytest.raises(DxbeamError) as refused:
+        evaluate_release([*places, *workers])
+    assert str(refused.value).startswith(f"{release}: no document of --released")
+    assert "\n" not in str(refused.value)

@@ -11,7 +11,7 @@ from dxbeam.text.detection import detector, presidio
 from dxbeam.text.detection.detector import Detector
 from dxbeam.text.detection.spans import Span
 
-PATTERNS = {"EMAIL": r"\w+@\w+\.\w+", "PHONE": r"\+\d[\d ]+\d"}
+PATTERNS = {"EMAIL": r"[\w.]+@\w+\.\w+", "PHONE": r"\+\d[\d ]+\d"}
 VERSIONS = (("presidio-analyzer", "0"),)
 
 

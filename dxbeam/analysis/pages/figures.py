@@ -31,8 +31,7 @@ def shares_figure(rows: Sequence[Row]) -> str:
     Args:
       rows: of proportions.parquet, in increasing order of epsilon.
     """
-    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = _plot()
     epsilons = [row["epsilon"] for row in rows]
     for name, (colour, dash) in SERIES.items():
         axes.plot(epsilons, [row[name] for row in rows], color=colour, linestyle=dash, label=name)
@@ -54,8 +53,7 @@ def nearer_figure(points: Sequence[Any]) -> str:
     Args:
       points: ``geometry.Nearer``.
     """
-    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = _plot()
     for pair, (colour, _) in zip(
         dict.fromkeys(point.pair for point in points), SERIES.values(), strict=False
     ):
@@ -74,8 +72,7 @@ def ranks_figure(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
       shares: of proportions.parquet, without rank resampling.
       ranks: of ranks.parquet, for the same mechanism.
     """
-    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = _plot()
     for row, (colour, dash) in zip(_telling(shares), SERIES.values(), strict=False):
         at_epsilon = [rank for rank in ranks if rank["epsilon"] == row["epsilon"]]
         axes.plot(
@@ -111,6 +108,12 @@ def ranks_in_words(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
     return "Of the released words, " + "; ".join(told)
 
 
+def _plot() -> tuple[Figure, Any]:
+    """A figure of one plot."""
+    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
+    return figure, figure.add_subplot()
+
+
 def _telling(shares: Sequence[Row]) -> list[Row]:
     """The rows at which a tenth, half and nine tenths of the words stay, as far as there are."""
     crossing = [
@@ -126,8 +129,7 @@ def words_figure(rows: Sequence[Row]) -> str:
     Args:
       rows: of words.parquet, for one mechanism.
     """
-    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = _plot()
     for name, label, (colour, dash) in (
         ("n_w", "came out as itself (N_w)", SERIES["original"]),
         ("s_w", "different words that came out (S_w)", SERIES["distant"]),
@@ -170,8 +172,7 @@ def bounds_figure(rows: Sequence[Row]) -> str:
     Args:
       rows: of geometry.parquet, bounds and shares.
     """
-    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = _plot()
     for released, label, (colour, _) in (
         ("w", "the word itself", SERIES["original"]),
         ("x1", "its nearest neighbour", SERIES["close"]),

@@ -73,14 +73,14 @@ REFERENCES: dict[str, MechanismEntry] = {
     "laplace": MechanismEntry(noise_references.laplace),
     "mahalanobis": MechanismEntry(
         noise_references.mahalanobis,
-        spread=lambda made, n: (
-            math.sqrt((n + 1) * (1 - made.covariance_weight + made.covariance_weight * n))
-            / made.epsilon
+        spread=lambda mechanism, n: (
+            math.sqrt((n + 1) * (1 - mechanism.covariance_weight + mechanism.covariance_weight * n))
+            / mechanism.epsilon
         ),
     ),
     "vickrey": MechanismEntry(noise_references.vickrey),
     "gaussian": MechanismEntry(
-        noise_references.gaussian, spread=lambda made, _: 2.5 / math.sqrt(made.epsilon)
+        noise_references.gaussian, spread=lambda mechanism, _: 2.5 / math.sqrt(mechanism.epsilon)
     ),
     "coordinate_laplace": MechanismEntry(
         noise_references.coordinate_laplace, spread=_of_coordinates
@@ -120,7 +120,9 @@ REFERENCES: dict[str, MechanismEntry] = {
     ),
     "mahalanobis_published": MechanismEntry(
         noise_references.mahalanobis_published,
-        spread=lambda made, n: (n + 1) / made.epsilon if n > 1 else math.sqrt(2) / made.epsilon,
+        spread=lambda mechanism, n: (
+            (n + 1) / mechanism.epsilon if n > 1 else math.sqrt(2) / mechanism.epsilon
+        ),
     ),
     "scaled_noise_published": MechanismEntry(
         noise_references.scaled_noise_published,

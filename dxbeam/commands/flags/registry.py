@@ -146,7 +146,7 @@ AUDIT = Command(
     needed=(),
     takes=(
         AuditOptions, "mechanism", "epsilon", "parameters", "importance", "base", "base_exponent",
-        "constant", "rank_c", "decode", "decode_loss", "language_model", ProcessOptions,
+        "constant", "rank_c", "decode", "decode_loss", "language_model", "detect", ProcessOptions,
     ),
     meanings={
         "base": "audit santext or tem under a public base measure: frequency; optimal, the one "
@@ -154,6 +154,8 @@ AUDIT = Command(
         "spread over its words (default: every word counts the same)",
         "language_model": "audit fluent with this public model, cut to the words that the audit "
         "makes up: what dxbeam build-language-model wrote, or demo (default: none)",
+        "detect": "audit documents with placeholders, too: presidio, as in dxbeam sanitize "
+        "(default none)",
         "decode": "audit whole documents that are read by a language model, which the audit "
         "makes up: prior or context, as in dxbeam sanitize (default nearest: what is drawn)",
         "decode_loss": "with --decode prior or context: 'word' (default) or 'distance', as in "

@@ -94,13 +94,13 @@ def checked_orders(orders: float) -> int:
 
 
 def orders_of(search: NeighborSearch, count: int) -> Orders:
-    """So many orders of a vocabulary, made once: chains from words spread through the file."""
+    """Orders of a vocabulary, computed once: chains from words spread through the file."""
 
-    def made(vocabulary: Vocabulary) -> Orders:
+    def compute(vocabulary: Vocabulary) -> Orders:
         words = word_orders(vocabulary, count)
         return Orders(words, np.argsort(words, axis=1).astype(np.int32))
 
-    return search.computed_once(("word orders", count), made)
+    return search.computed_once(("word orders", count), compute)
 
 
 def drawn(random: Random, orders: int) -> Drawn:

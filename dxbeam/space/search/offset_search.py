@@ -103,7 +103,7 @@ class OffsetSearch:
         tile = self._bounds.tile(queries) if len(self._vectors) > count else None
         if tile is not None:
             with measured_on_one_thread():
-                candidates = _Candidates(self._values, tile, queries, count, width).found()
+                candidates = _Candidates(self._values, tile, queries, count, width).settled()
             if candidates is not None:
                 return self._ordered(queries, *candidates, count, width)
         best = Best(*_nothing(len(queries), count))
@@ -166,7 +166,7 @@ class _Candidates:
         self._upper: list[Floats] = []
         self._compared = self._total = 0
 
-    def found(self) -> tuple[Ids, Ids] | None:
+    def settled(self) -> tuple[Ids, Ids] | None:
         """Rows and words, int64 [m], sorted; None if these are too many."""
         rows, words = len(self._queries), len(self._values.vectors)
         # Written in place, as new arrays of this size cost more in page faults than in work.

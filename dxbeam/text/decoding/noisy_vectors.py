@@ -196,8 +196,8 @@ class NoisyVectors:
         def of(vocabulary: Vocabulary) -> RoundedVectors:
             return round_vectors(vocabulary.vectors, vocabulary.vectors_of(np.array([UNKNOWN]))[0])
 
-        made: RoundedVectors = self._search.computed_once("rounded words", of)
-        return made
+        computed: RoundedVectors = self._search.computed_once("rounded words", of)
+        return computed
 
     @property
     def _moved_words(self) -> tuple[Singles, RoundedVectors]:

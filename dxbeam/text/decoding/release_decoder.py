@@ -100,9 +100,13 @@ class ReleaseDecoder:
     def _reader(self, epsilon: float) -> ReleasedWords:
         if epsilon not in self._readers:
             decoder, levels = self._settings.decoder, self._settings.configuration.every_level
-            [own] = [each for each in levels if each.mechanism.epsilon == epsilon]
+            [level] = [each for each in levels if each.mechanism.epsilon == epsilon]
             channel = released_channel(
-                own.mechanism, own.resampling, self._learnt[epsilon], self._search, self._model
+                level.mechanism,
+                level.resampling,
+                self._learnt[epsilon],
+                self._search,
+                self._model,
             )
             self._readers[epsilon] = ReleasedWords(
                 channel, self._model.prior, decoder.candidates, decoder.width
@@ -116,7 +120,7 @@ class ReleaseDecoder:
 
     def _decoded(self, reader: ReleasedWords, texts: Sequence[_Text]) -> list[Ids]:
         """The words of each text, int64 [T] each."""
-        found = [np.empty(len(text.ids), np.int64) for text in texts]
+        decoded = [np.empty(len(text.ids), np.int64) for text in texts]
         waiting: list[_Part] = []
         words = 0
         for number, text in enumerate(texts):
@@ -128,17 +132,17 @@ class ReleaseDecoder:
                 waiting.append(_Part(number, window, read))
                 words += len(read)
                 if words >= _WORDS_AT_ONCE:
-                    self._read(reader, texts, waiting, found)
+                    self._read(reader, texts, waiting, decoded)
                     waiting, words = [], 0
-        self._read(reader, texts, waiting, found)
-        return found
+        self._read(reader, texts, waiting, decoded)
+        return decoded
 
     def _read(
         self,
         reader: ReleasedWords,
         texts: Sequence[_Text],
         parts: Sequence[_Part],
-        found: Sequence[Ids],
+        decoded: Sequence[Ids],
     ) -> None:
         if not parts:
             return
@@ -152,7 +156,7 @@ class ReleaseDecoder:
         released = chosen(decoder, posterior, self._search.vocabulary)
         start = 0
         for number, (first, begin, stop, end), _ in parts:
-            found[number][begin:stop] = released[start + begin - first : start + stop - first]
+            decoded[number][begin:stop] = released[start + begin - first : start + stop - first]
             start += end - first
 
     def _written(self, text: _Text, ids: Ids) -> str:
@@ -180,9 +184,9 @@ def taken_apart(
         that was kept is not by this rule's look-up either, so both are found again.
     """
     gaps, words = rule.splitter.split(text)
-    found = rule.ids_of(words, vocabulary)
+    numbers = rule.ids_of(words, vocabulary)
     before, ids, passed = [], [], ""
-    for place, (gap, word, number) in enumerate(zip(gaps, words, found.tolist(), strict=False)):
+    for place, (gap, word, number) in enumerate(zip(gaps, words, numbers.tolist(), strict=False)):
         passed += gap
         mark = (gap[-1:], word, gaps[place + 1][:1]) == _MASKED
         if number == UNKNOWN or (masked and mark):

@@ -73,10 +73,10 @@ class ReleaseDecoding:
         """
         decoder, truecase = Decoder.from_dict({**recorded}), recorded.get("truecase")
         named = Truecase(truecase["model"]) if truecase else None
-        made = cls(configuration, decoder, named, recorded["release_sha256"])
-        if made.as_dict() != dict(recorded):
+        decoding = cls(configuration, decoder, named, recorded["release_sha256"])
+        if decoding.as_dict() != dict(recorded):
             raise ConfigurationError("decoding was recorded by another rule")
-        return made
+        return decoding
 
     def guarantee(self) -> Guarantee:
         """What the release promises, of what is decoded from it."""

@@ -126,18 +126,28 @@ def test_in_windows_nothing_is_divided(sanitize: Callable[..., SanitizeDocuments
     assert not [name for name in names if SanitizeParts.__name__ in name]
 
 
+@pytest.mark.slow
 def test_a_large_document_is_divided_by_the_command(
-    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two processes write what one writes."""
+    """Two processes write what one writes, with capitals, and to the ledger it is one release.
+
+    The ledger has enough left for one only, and takes the other as its repetition.
+    """
     monkeypatch.setattr(launch, "LARGE_DOCUMENT", 1000)
     (tmp_path / "key").write_text(tiny.KEY.hex())
-    lines = [{"id": "a", "text": LONG}, {"id": "b", "text": "w4"}]
+    sentence = "the doctor flew to paris on monday. he said: no!\n"
+    long = sentence * (2 * divided.WORDS // len(sentence.split()) + 7)
+    lines = [{"id": "a", "text": long}, {"id": "b", "text": "new york"}]
     (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    flags = ("--epsilon=5", f"--key_uri={tmp_path / 'key'}")
+    flags = [f"--key_uri={tmp_path / 'key'}", "--truecase", "--language_model=demo"]
+    flags += [f"--ledger={tmp_path / 'ledger'}", "--corpus_id=c", "--max_epsilon=5"]
     releases = []
     for processes in (1, 2):
-        output = tmp_path / f"out{processes}"
-        tiny.run(uri, tmp_path / "corpus.jsonl", output, *flags, f"--local_processes={processes}")
+        output, workers = tmp_path / f"out{processes}", f"--local_processes={processes}"
+        tiny.run("demo", tmp_path / "corpus.jsonl", output, *flags, workers)
         releases.append(tiny.released(output))
     assert releases[0] == releases[1]
+    assert any(word[0].isupper() for word in releases[0]["a"].split())
+    entries = [json.loads(line) for line in (tmp_path / "ledger").read_text().splitlines()]
+    assert len({entry["corpus_digest"] for entry in entries if entry.get("corpus_digest")}) == 1
