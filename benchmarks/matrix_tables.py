@@ -116,11 +116,15 @@ def matrix(name: str) -> Drawn:
     if table.words is None:
         noisy = [("all", each) for each in NOISY] + [("rare", each) for each in NOISY]
         headings = [column if words == "all" else f"rare: {column}" for words, column in noisy]
-        for setting, rows in first.items():
-            if setting.reader == "nearest" and NOISY["context"] in rows:
-                own = [_cell(rows.get(NOISY[column]), words) for words, column in noisy]
-                cells.append([setting.mechanism, f"{setting.epsilon:g}", *own])
-                used += rows.values()
+        vectors = {  # the same for all readers
+            (setting.mechanism, setting.epsilon): rows
+            for setting, rows in first.items()
+            if NOISY["learned"] in rows
+        }
+        for (mechanism, epsilon), rows in vectors.items():
+            own = [_cell(rows.get(NOISY[column]), words) for words, column in noisy]
+            cells.append([mechanism, f"{epsilon:g}", *own])
+            used += rows.values()
     else:
         headings = list(RELEASED)
         for setting, rows in first.items():
@@ -144,7 +148,8 @@ def _seeds() -> Drawn:
         key = (setting.private, setting.text, f"{setting.epsilon:g}")
         runs.setdefault(key, []).append(rows)
     used, cells = list[Row](), list[list[str]]()
-    columns = {**RELEASED, **{f"{name}, noisy vectors": one for name, one in NOISY.items()}}
+    noisy = {f"{name}, noisy vectors": NOISY[name] for name in ("context", "learned")}
+    columns = {name: one for name, one in RELEASED.items() if name != "word by word"} | noisy
     for (private, text, epsilon), seeds in runs.items():
         if len(seeds) == 1:
             continue

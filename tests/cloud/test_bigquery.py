@@ -13,7 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.errors import DxbeamError, RunError
+from dxbeam.corpus import reading
+from dxbeam.corpus.files import matching_files
+from dxbeam.corpus.formats import CorpusFormat
+from dxbeam.corpus.parsing.given_vectors import decode
+from dxbeam.documents import Document
+from dxbeam.errors import CorpusError, DxbeamError, RunError
 from dxbeam.release import ledger
 from pipelines.build_language_model import build_language_model
 from pipelines.sanitize import sanitize
@@ -115,6 +120,21 @@ def test_integers_are_ids_and_other_columns_can_be_read(
     tiny.run(uri, source, tmp_path / "out", *flags)
     assert sorted(tiny.released(tmp_path / "out")) == list("01234")
     assert not any(b"unread" in request for request in bigquery.requests), "no other columns"
+
+
+def test_lists_of_numbers_are_vectors(bigquery: Any) -> None:
+    columns = [*TEXT[:1], column("vector", "FLOAT", "REPEATED")]
+    source = bigquery.put("vectors", columns, [{"id": "a", "vector": [0.5, 1.0]}])
+    read_as = CorpusFormat("bigquery", "vector", vector_dimensions=2)
+    [file] = matching_files(source)
+    [split] = reading.splits(file, read_as)
+    assert list(reading.ids(split, read_as)) == ["a"]
+    [document] = reading.read(split, read_as)
+    assert isinstance(document, Document)
+    assert decode(document.text).tolist() == [0.5, 1.0]
+    assert reading.count_records(split, read_as) == 0
+    with pytest.raises(CorpusError, match="repeated FLOAT, not strings"):
+        reading.check_readable([file], CorpusFormat("bigquery", "vector"))
 
 
 def _refusing(bigquery: Any) -> None:
