@@ -22,7 +22,7 @@ import pytest
 import zstandard
 
 from dxbeam import storage
-from dxbeam.corpus.parsing import lines
+from dxbeam.corpus.settings import Division
 from dxbeam.errors import DxbeamError, RunError
 from tests.support import tiny
 
@@ -72,7 +72,7 @@ def test_a_long_document_on_one_line(uri: str, tmp_path: Path, megabytes: int) -
     word = "w7" + "x" * 4998  # long words: the length is what is tried, not the patience
     text = f"{word} " * (200 * megabytes)
     corpus = tiny.write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "text": text}])
-    assert corpus.stat().st_size > megabytes * 1_000_000 > 2 * lines._SPLIT_BYTES
+    assert corpus.stat().st_size > megabytes * 1_000_000 > 2 * Division().split_bytes
     assert tiny.run(uri, corpus, tmp_path / "out")["tokens"] == 200 * megabytes
 
 
