@@ -125,13 +125,18 @@ def test_the_patch_gives_the_worker_pool_a_gpu_and_nothing_else() -> None:
     assert patched == plain
 
 
-@pytest.mark.parametrize("image", ["dataflow/Dockerfile", "kubernetes/workers.Dockerfile"])
-def test_images_hold_the_extras_that_their_comments_name(image: str) -> None:
-    text = (TEMPLATES / image).read_text()
-    assert text.index("ARG EXTRAS=fast\n") < text.index('pip install --no-cache-dir ".[$EXTRAS]"')
+@pytest.mark.parametrize(
+    ("image", "default"),
+    [("dataflow/Dockerfile", "fast,bigquery"), ("kubernetes/workers.Dockerfile", "fast")],
+)
+def test_images_hold_the_extras_that_their_comments_name(image: str, default: str) -> None:
+    text, installed = (TEMPLATES / image).read_text(), 'pip install --no-cache-dir ".[$EXTRAS]"'
+    assert text.index(f"ARG EXTRAS={default}\n") < text.index(installed)
     assert "fast,gpu" in text
     extras = (TEMPLATES.parent / "pyproject.toml").read_text().splitlines()
-    assert all(any(line.startswith(f"{it} = [") for line in extras) for it in ("fast", "gpu"))
+    assert all(
+        any(line.startswith(f"{it} = [") for line in extras) for it in ("fast", "gpu", "bigquery")
+    )
 
 
 def test_no_template_holds_a_key_and_none_writes_over_a_release() -> None:

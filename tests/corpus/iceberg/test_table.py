@@ -255,9 +255,9 @@ def test_tables_that_would_be_read_wrong_are_refused(catalog: Any) -> None:
     assert "of the format PUFFIN, and Parquet is read" in _refused(address("v"))
     table = write_table(catalog, "b", _rows(0, 9))
     with table.update_spec() as update:
-        from pyiceberg.transforms import TruncateTransform
+        from pyiceberg.transforms import IdentityTransform
 
-        update.add_field("text", TruncateTransform(2), "begins")
+        update.add_field("text", IdentityTransform(), "as_it_is")
     assert len(_ids(address("b"))) == 9  # no file is divided so yet
     table.append(_rows(9, 10))
     assert "is partitioned by 'text'" in _refused(address("b"))
