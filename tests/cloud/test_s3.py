@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import gc
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dxbeam import storage
-from dxbeam.errors import ConfigurationError, OutputError
-from dxbeam.release import claim, ledger, manifest
+from dxbeam.errors import ConfigurationError
+from dxbeam.release import ledger, manifest
 from dxbeam.storage import s3 as s3_store
 from tests.cloud.s3_server import BUCKET
 from tests.cloud.s3_server import path as _path
@@ -87,36 +86,6 @@ def test_a_write_that_fails_before_its_first_byte_leaves_nothing(
         pass
     with storage.open_read(_path(name), decompress=True) as file:
         assert file.read() == b""
-
-
-@pytest.mark.slow
-def test_of_two_writers_at_once_one_wins_fifty_times(s3: Any) -> None:
-    """Of an object, and of a claim on a place for a release."""
-
-    def write(path: str, number: int) -> bool:
-        try:
-            storage.create_once(path, b"%d" % number)
-        except OutputError:
-            return False
-        return True
-
-    def take(path: str, number: int) -> bool:
-        try:
-            claim.take_fresh(path, f"run-{number}")
-        except OutputError:
-            return False
-        return True
-
-    with ThreadPoolExecutor(2) as pool:
-        for attempt in range(50):
-            path = _path(f"once-{attempt}")
-            won = list(pool.map(lambda number, path=path: write(path, number), range(2)))
-            assert sum(won) == 1
-            assert storage.read(path) == b"%d" % won.index(True)
-            place = _path(f"place-{attempt}")
-            taken = list(pool.map(lambda number, place=place: take(place, number), range(2)))
-            assert sum(taken) == 1
-            assert claim.holds(place, f"run-{taken.index(True)}")
 
 
 def test_a_ledger_takes_each_line_once_and_keeps_its_cap(s3: Any) -> None:
