@@ -132,7 +132,7 @@ def test_large_files_are_sent_in_pieces(
 def test_of_two_writers_at_once_one_makes_the_table_fifty_times(
     bigquery: Any, tmp_path: Path
 ) -> None:
-    """Each sends its release; the table holds the winner's rows only, and the other is told."""
+    """Both send a release: the table has the winner's rows only, and the other writer fails."""
     files = [_file(tmp_path / str(writer), [f"{writer}-{i}" for i in range(5)]) for writer in "ab"]
     for number in range(ROUNDS):
         table = f"{TARGET}-{number}"
@@ -145,6 +145,13 @@ def test_of_two_writers_at_once_one_makes_the_table_fifty_times(
         [winner] = {name.partition("-")[0] for name in _listed(table)}
         assert winner == "ab"[won.index(True)]
     assert bigquery.loaded == ROUNDS
+
+
+def test_a_release_of_more_files_than_a_job_reads_is_refused(bigquery: Any) -> None:
+    """A pattern of names might match files that are not of the release."""
+    with pytest.raises(OutputError, match="the release has 10,001; release it in fewer shards"):
+        _load([f"gs://{BUCKET}/part-{number}" for number in range(10_001)], 1, "many")
+    assert bigquery.loaded == 0
 
 
 def test_a_release_that_is_loaded_again_changes_nothing(bigquery: Any, tmp_path: Path) -> None:

@@ -41,19 +41,19 @@ def gains(
       of_release: and with the release.
     """
     rows = [*of_originals, *of_release]
-    found = {each[:4]: each for each in rows if each.replicates}
-    attacks = [key[0] for key in found if key[0].startswith("attack_") and key[1] == MAJORITY]
+    by_setting = {each[:4]: each for each in rows if each.replicates}
+    attacks = [key[0] for key in by_setting if key[0].startswith("attack_") and key[1] == MAJORITY]
     task = [
-        found.get((_TASK, WORDS, RELEASED, ORIGINAL)),
-        found.get((_TASK, WORDS, ORIGINAL, ORIGINAL)),
-        found.get((_TASK, MAJORITY, None, None)),
+        by_setting.get((_TASK, WORDS, RELEASED, ORIGINAL)),
+        by_setting.get((_TASK, WORDS, ORIGINAL, ORIGINAL)),
+        by_setting.get((_TASK, MAJORITY, None, None)),
     ]
     for attack in attacks:
         for trained_on in (ORIGINAL, RELEASED):
             risk = [
-                found.get((attack, WORDS, trained_on, RELEASED)),
-                found.get((attack, WORDS, ORIGINAL, ORIGINAL)),
-                found.get((attack, MAJORITY, None, None)),
+                by_setting.get((attack, WORDS, trained_on, RELEASED)),
+                by_setting.get((attack, WORDS, ORIGINAL, ORIGINAL)),
+                by_setting.get((attack, MAJORITY, None, None)),
             ]
             every = [each for each in (*task, *risk) if each is not None]
             if len(every) == 6:

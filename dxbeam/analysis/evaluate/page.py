@@ -199,7 +199,7 @@ def score_rows(
     of = {number: [score._asdict() for score in learnt[number]] for number in learnt}
     for scores in of.values():
         scores.sort(key=_in_order)
-    alone = learnt.get(None, [])
+    of_originals = learnt.get(None, [])
     rows = of.get(None, [])
     for number, release in enumerate(heading.releases):
         for over in sorted(over for over in sums if over[0] == number):
@@ -212,7 +212,7 @@ def score_rows(
             if not is_group:
                 added += sorted(whole.get(number, []), key=lambda row: EXPLAINED_IN[row["metric"]])
                 added += of.get(number, [])
-                added += [gain._asdict() for gain in gains(alone, learnt.get(number, []))]
+                added += [gain._asdict() for gain in gains(of_originals, learnt.get(number, []))]
             rows += [{"release": release.place, **row} for row in added]
     return [{name: row.get(name) for name in COLUMNS.names} for row in rows]
 

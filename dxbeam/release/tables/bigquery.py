@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from dxbeam import storage
-from dxbeam.release import manifest
-from dxbeam.release.tables.release_files import PARAMETER, check_format, common_schema
+from dxbeam.release.tables.release_files import PARAMETER, check_format, complete_release
 from dxbeam.storage.bigquery import loading, tables
 
 
@@ -40,13 +38,8 @@ def publish(output: str, table: str) -> None:
       ConfigurationError: the release is not in Parquet.
     """
     named = tables.table_of(PARAMETER, table)
-    release = manifest.verify(output)
-    check_format(table, release.get("output_format"))
-    digest, _ = storage.sha256(storage.join(output, manifest.RELEASE))
-    files = [
-        storage.join(output, shard["name"]) for shard in release["shards"] if shard["documents"]
-    ]
-    schema = common_schema(files)
-    loading.check_columns(pa.schema([each for each in schema if each.name not in ("id", "text")]))
-    description = f"{release['guarantee']['sentence']} SHA-256 of release.json: {digest}"
-    loading.load(named, files, schema, int(release["documents_out"]), description)
+    release = complete_release(output, table)
+    kept = [each for each in release.schema if each.name not in ("id", "text")]
+    loading.check_columns(pa.schema(kept))
+    description = f"{release.guarantee} SHA-256 of release.json: {release.digest}"
+    loading.load(named, release.files, release.schema, release.documents, description)

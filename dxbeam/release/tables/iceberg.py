@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from dxbeam import storage
 from dxbeam.corpus.iceberg import creating
-from dxbeam.release import manifest
-from dxbeam.release.tables.release_files import PARAMETER, check_format, common_schema
+from dxbeam.release.tables.release_files import PARAMETER, check_format, complete_release
 
 _GUARANTEE = "dxbeam.guarantee"
 
@@ -41,11 +39,6 @@ def publish(output: str, table: str) -> None:
       OutputError: the release is not complete, or the table is there and is not of this release.
       ConfigurationError: as ``creating.check``.
     """
-    release = manifest.verify(output)
-    check_format(table, release.get("output_format"))
-    digest, _ = storage.sha256(storage.join(output, manifest.RELEASE))
-    files = [
-        storage.join(output, shard["name"]) for shard in release["shards"] if shard["documents"]
-    ]
-    properties = {_GUARANTEE: str(release["guarantee"]["sentence"])}
-    creating.create(PARAMETER, table, files, common_schema(files), digest, properties)
+    release = complete_release(output, table)
+    properties = {_GUARANTEE: release.guarantee}
+    creating.create(PARAMETER, table, release.files, release.schema, release.digest, properties)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dxbeam import storage
 from dxbeam.errors import ConfigurationError, OutputError
+from dxbeam.release import manifest
 
 PARAMETER = "output_table"
 _FORMAT = "parquet"
@@ -27,7 +29,50 @@ def check_format(table: str, output_format: object) -> None:
         )
 
 
-def common_schema(files: Sequence[str]) -> pa.Schema:
+class CompleteRelease(NamedTuple):
+    """What a table is made of.
+
+    Attributes:
+      files: paths of the shards that hold documents.
+      schema: of all files.
+      documents: how many the files hold.
+      guarantee: the sentence that says what is promised.
+      digest: SHA-256 of release.json.
+    """
+
+    files: list[str]
+    schema: pa.Schema
+    documents: int
+    guarantee: str
+    digest: str
+
+
+def complete_release(output: str, table: str) -> CompleteRelease:
+    """A release that is complete and in Parquet.
+
+    Args:
+      output: where the release is.
+      table: the address of the table, for messages.
+
+    Raises:
+      OutputError: the release is not complete, or its files have different columns.
+      ConfigurationError: the release is not in Parquet.
+    """
+    release = manifest.verify(output)
+    check_format(table, release.get("output_format"))
+    digest, _ = storage.sha256(storage.join(output, manifest.RELEASE))
+    shards = (shard["name"] for shard in release["shards"] if shard["documents"])
+    files = [storage.join(output, name) for name in shards]
+    return CompleteRelease(
+        files,
+        _common_schema(files),
+        int(release["documents_out"]),
+        str(release["guarantee"]["sentence"]),
+        digest,
+    )
+
+
+def _common_schema(files: Sequence[str]) -> pa.Schema:
     """Of files that all have the same.
 
     Raises:

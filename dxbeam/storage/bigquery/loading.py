@@ -24,6 +24,8 @@ _COLUMN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,299}")
 _RESERVED = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER")
 
 _MOST_URIS = 10_000
+"""Files that one job reads; a pattern of names might match files that are not of the release."""
+
 _CONFLICT = 409
 _TAKEN = "it exists already; choose another name, or delete it"
 
@@ -167,21 +169,19 @@ def _begin(
     from google.cloud.bigquery import DEFAULT_RETRY
 
     if all(file.startswith("gs://") for file in files):
+        if len(files) > _MOST_URIS:
+            raise OutputError(
+                f"{table}: one job reads at most {_MOST_URIS:,} files, and the release has "
+                f"{len(files):,}; release it in fewer shards"
+            )
         retry = DEFAULT_RETRY.with_timeout(SECONDS)
         return client.load_table_from_uri(
-            _as_uris(files), table.name, **named, retry=retry, timeout=SECONDS
+            list(files), table.name, **named, retry=retry, timeout=SECONDS
         )
     with tempfile.TemporaryFile() as file:
         _write_as_one(files, schema, file)
         size = file.tell()
         return client.load_table_from_file(file, table.name, **named, rewind=True, size=size)
-
-
-def _as_uris(files: Sequence[str]) -> list[str]:
-    """Files by their names; a job takes so many, and more by what their names begin with."""
-    if len(files) <= _MOST_URIS:
-        return list(files)
-    return [files[0].rpartition("/")[0] + "/part-*"]
 
 
 def _write_as_one(files: Sequence[str], schema: pa.Schema, target: IO[bytes]) -> None:

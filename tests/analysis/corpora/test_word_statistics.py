@@ -32,7 +32,7 @@ def _scores(texts: list[TextPair]) -> dict[str, Score]:
 
 
 def _about(topics: np.ndarray, seed: int) -> list[list[int]]:
-    """A text for each topic: some words of its own twenty, and some that all have in common."""
+    """A text for each topic: 12 of the topic's twenty words, and 6 words that all topics share."""
     generator = np.random.default_rng(seed)
     return [
         [*generator.integers(20 * topic, 20 * (topic + 1), 12), *generator.integers(300, 320, 6)]
