@@ -1,8 +1,8 @@
 """What attackers with a model get of texts (attackers/models), as the frontier has it.
 
 They release pieces of public text under the setting by the code that releases the texts, with other
-random numbers, learn from them, and read the texts. All see what is released. One that is trained and one
-one that brings a language model see noisy vectors, too, which no release shows.
+random numbers, learn from them, and read the texts. All see what is released. One that is trained
+and one that brings a language model see noisy vectors, too, which no release shows.
 """
 
 from __future__ import annotations
