@@ -63,7 +63,7 @@ class WordSample(NamedTuple):
         if not self.sizes:
             return None
         texts = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        return texts[np.array(self.ids) != UNKNOWN]
+        return np.asarray(texts[np.array(self.ids) != UNKNOWN])
 
     def halves(self) -> tuple[WordSample, WordSample]:
         """The sample in two, each as good a sample as the whole: by texts where there are any."""
