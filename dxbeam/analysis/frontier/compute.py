@@ -194,6 +194,11 @@ class Point(NamedTuple):
         """Which curve over epsilon the point is on."""
         return self.mechanism, self.parameters, self.rank_c
 
+    @property
+    def of_texts(self) -> bool:
+        """Whether its words were released in their places in documents, by a setting that reads."""
+        return "language_model=" in self.parameters
+
     def risk(self, attacker: str) -> Estimate | None:
         """What an attacker gets, ``RELEASED_WORD`` or ``NOISY_VECTOR``."""
         return self.released_word if attacker == RELEASED_WORD else self.noisy_vector

@@ -71,7 +71,6 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
     require(shared, "vocabulary")
     require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
     _refuse_contradictions(own, shared, task)
     attackers = attackers_of(own)
     vocabulary = artifact.handle(shared.vocabulary)
