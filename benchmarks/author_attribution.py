@@ -69,7 +69,8 @@ def chunks(path: str) -> Iterator[Chunk]:
     names |= {"bush"}  # GWBush
     for speech in speeches:
         pieces = [
-            (gap, "" if word.lower() in names else word) for gap, word in split(speech["text"])
+            (gap, "" if word.lower() in names else word)
+            for gap, word in zip(*split(speech["text"]), strict=False)
         ][HEADING:]
         count = len(pieces) // CHUNK
         for number in sorted({i * count // MOST_CHUNKS for i in range(MOST_CHUNKS)}):
@@ -81,7 +82,9 @@ def chunks(path: str) -> Iterator[Chunk]:
 
 def without_stop_words(text: str) -> str:
     """All that stood between words is left, and so are the other words, in order."""
-    return "".join(gap + ("" if word.lower() in ENGLISH else word) for gap, word in split(text))
+    gaps, found = split(text)
+    pairs = zip(gaps, [*found, ""], strict=True)
+    return "".join(gap + ("" if word.lower() in ENGLISH else word) for gap, word in pairs)
 
 
 def without_order(text: str) -> str:

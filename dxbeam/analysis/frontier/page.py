@@ -127,6 +127,8 @@ def page(request: Asked, points: Sequence[Point], baseline: Any = None) -> str:
         ),
         asked=request,
         points=points,
+        one_by_one=next((point.words for point in points if not point.of_texts), 0),
+        in_texts=next((point.words for point in points if point.of_texts), 0),
         pictures=panels(points, request.most_risk, "useful", {}),
         baseline=baseline,
         tasks=tasks,

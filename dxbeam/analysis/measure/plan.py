@@ -155,7 +155,8 @@ def plan(question: Question, sample: WordSample, search: NeighborSearch) -> Plan
         )
         for named in question.mechanisms
     ]
-    thresholds = geometry.thresholds(np.array(sample.known_ids, np.int64), search)
+    known = np.array(sample.known_ids, np.int64)
+    thresholds = geometry.thresholds(known, search, sample.texts_of_known)
     laplace = nearest_laplace(settings)
     repeated = sample.ids[:REPEATED_WORDS]
     if sample.weighting != UNIFORM or not question.repeats:

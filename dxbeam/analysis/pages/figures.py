@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -143,20 +144,30 @@ def words_figure(rows: Sequence[Row]) -> str:
 
 def words_in_words(rows: Sequence[Row]) -> str:
     """What ``words_figure`` shows."""
-    turns = {row["word"]: row["transition_epsilon"] for row in rows}
-    known = [turn for turn in turns.values() if turn is not None]
+    turns = _turns(rows)
     shown = (
         f"Each of {len(turns)} words was released {rows[0]['repeats']} times at each epsilon; "
         "lines are the median over words, bands hold the middle 80 % of words"
     )
-    if len(known) < len(turns) / 2:
+    low, middle, high = np.quantile(turns, [0.1, 0.5, 0.9], method="inverted_cdf")
+    if np.isinf(middle):
         return f"{shown}; most words turn outside these epsilons"
-    low, middle, high = np.quantile(known, [0.1, 0.5, 0.9])
+    low, high = max(low, rows[0]["epsilon"]), min(high, rows[-1]["epsilon"])
     return (
         f"{shown}. A word comes out as itself in half of its releases from epsilon = {middle:.3g} "
         f"on (median); for a tenth of the words that is below {low:.3g}, for a tenth above "
         f"{high:.3g}"
     )
+
+
+def _turns(rows: Sequence[Row]) -> list[float]:
+    """Where each word turns; minus or plus infinity below and above the epsilons of the rows."""
+    last = {row["word"]: row for row in rows}
+    outside = (-math.inf if row["n_w"] >= row["repeats"] / 2 else math.inf for row in last.values())
+    return [
+        beyond if row["transition_epsilon"] is None else row["transition_epsilon"]
+        for row, beyond in zip(last.values(), outside, strict=True)
+    ]
 
 
 def _over_words(rows: Sequence[Row], name: str) -> tuple[list[float], Any, Any, Any]:
