@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.analysis.attackers.models.asked_for import AskedFor, attackers_of
-from dxbeam.analysis.attackers.models.with_model import PUBLIC_WORDS
 from dxbeam.analysis.frontier import compute as frontier
 from dxbeam.analysis.frontier.cost import expected_seconds, seconds_with_model
 from dxbeam.analysis.frontier.page import Asked
@@ -192,7 +191,7 @@ def described(job: FrontierJob) -> str:
         + (f", and the {own.task_documents:,} documents of --task on top." if task else ".")
     )
     if own.attacker_model:
-        words = points * (own.context_documents * MOST_WORDS + PUBLIC_WORDS)
+        words = job.attackers.words_read(own.context_documents, MOST_WORDS, points)
         seconds = seconds_with_model(own.attacker_model, words, search)
         lines.append(f"The model of --attacker_model adds up to {duration(seconds)} on one core.")
     return "\n".join([*lines, *cost_of_attackers(job), "Nothing was written (--dry_run)."])
