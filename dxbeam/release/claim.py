@@ -80,7 +80,7 @@ def holds(prefix: str, run: str) -> bool:
 
 
 def check(prefix: str, run: str) -> None:
-    """Makes sure that a run still holds its place: workers may outlive the launcher on a cluster."""
+    """Makes sure that a run still holds its place, as workers may outlive its launcher."""
     if not holds(prefix, run):
         raise _claim_lost(prefix)
 
