@@ -15,8 +15,8 @@ from dxbeam.analysis.frontier import attackers_table
 from dxbeam.analysis.frontier.compute import Point, best_within, compared
 from dxbeam.analysis.frontier.equal_risk import read_off
 from dxbeam.analysis.frontier.picture import panels, without_c
-from dxbeam.analysis.measure.plan import promises
 from dxbeam.analysis.measure.public_parameters import taken_apart
+from dxbeam.analysis.measure.settings import promises
 from dxbeam.analysis.measure.tables import write_table
 from dxbeam.analysis.pages import page as pages
 from dxbeam.analysis.pages.model import Figure, Page
@@ -219,4 +219,4 @@ def _promises(point: Point) -> bool:
 
 def flags(point: Point, vocabulary: str) -> str:
     """The flags of dxbeam sanitize that choose a point."""
-    return pages.flags(point.mechanism, point.parameters, vocabulary, point.epsilon, point.rank_c)
+    return pages.flags(point._asdict(), vocabulary)

@@ -32,9 +32,9 @@ from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.attackers.word_pairs import WordPairs
 from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier.compute import Estimate, Point
-from dxbeam.analysis.measure.plan import Setting
 from dxbeam.analysis.measure.proportions import outcomes
 from dxbeam.analysis.measure.read_words import model_of, released_by_reading
+from dxbeam.analysis.measure.settings import Setting
 from dxbeam.mechanisms.fluent import Fluent
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
@@ -67,7 +67,7 @@ def release_texts(
       random: uint64 [T, draws or more].
       search: the vocabulary.
     """
-    mechanism, reading = setting.made(), setting.reading
+    mechanism, reading = setting.make(), setting.reading
     assert reading is not None
     numbers = random[:, : mechanism.draws(search.vocabulary.dimensions)]
     breaks = breaks_of_runs([(0, size) for size in sizes])
@@ -100,7 +100,7 @@ def point_of_texts(
       following: which words follow which, as attackers know it.
       search: the vocabulary.
     """
-    mechanism, ids = setting.made(), np.concatenate(texts)
+    mechanism, ids = setting.make(), np.concatenate(texts)
     ends = np.cumsum([len(text) for text in texts])[:-1]
     drawn = release_texts(setting, ids, [len(text) for text in texts], random, search)
     released = np.split(drawn.released, ends)

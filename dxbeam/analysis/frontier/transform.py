@@ -42,8 +42,9 @@ from dxbeam.analysis.frontier.read_texts import (
 )
 from dxbeam.analysis.frontier.texts_with_models import estimates_with_models
 from dxbeam.analysis.measure import grids
-from dxbeam.analysis.measure.plan import Question, Setting, made
+from dxbeam.analysis.measure.plan import Question
 from dxbeam.analysis.measure.public_parameters import epsilons_of, reading_of
+from dxbeam.analysis.measure.settings import Setting, make_named
 from dxbeam.analysis.measure.transform import Searching, SharedSearch
 from dxbeam.analysis.measure.word_sample import WordSample
 from dxbeam.mechanisms.sampling.resampling import RankResampling
@@ -160,7 +161,7 @@ def planned(
     """
     settings = []
     for named in question.mechanisms:
-        mechanism = made(named, importance=question.importance)
+        mechanism = make_named(named, importance=question.importance)
         rank_cs = () if reading_of(named[1]) else question.rank_cs
         epsilons = epsilons_of(named[1], question.epsilons) or grids.by_shares(
             mechanism, np.array(ids, np.int64), search, points
@@ -216,7 +217,7 @@ class _MeasureFrontier(Searching):
         return prior_from_counts("public text", counts[:-1])
 
     def _channel(self, task: Task, prior: Prior) -> Channel:
-        mechanism, search = task.setting.made(), self._search
+        mechanism, search = task.setting.make(), self._search
         draws = pair_draws(mechanism, search.vocabulary.dimensions)
         learnt = self._numbers(task.part, _LEARNT, self._pairs, draws)
         return make_channel(mechanism, None, prior, learnt, search)
@@ -227,7 +228,7 @@ class _MeasureFrontier(Searching):
         random = self._random(task, _READ, sum(map(len, texts)))
         draws_words = setting.reading and setting.reading.decoder
         channel = None
-        if draws_words and not has_noise_density(setting.made()):
+        if draws_words and not has_noise_density(setting.make()):
             channel = self._channel(task, prior)
         point, drawn = point_of_texts(
             setting, texts, random, prior, channel, public.following, self._search
@@ -237,7 +238,7 @@ class _MeasureFrontier(Searching):
 
     def _points(self, task: Task, counts: Any) -> Iterator[tuple[Point, Channel]]:
         setting, search = task.setting, self._search
-        mechanism, [epsilon] = setting.made(), setting.epsilons
+        mechanism, [epsilon] = setting.make(), setting.epsilons
         words = len(search.vocabulary)
         chosen = self._channel(task, self._prior(counts))
         random = self._random(task, _RELEASED, len(task.ids))
@@ -253,7 +254,7 @@ class _MeasureFrontier(Searching):
         self, task: Task, point: Point, channel: Channel, texts: Sequence[Ids], public: Public
     ) -> Point:
         """With what attackers get that read documents; noisy vectors are the same for all c."""
-        mechanism, ids = task.setting.made(), np.concatenate(texts)
+        mechanism, ids = task.setting.make(), np.concatenate(texts)
         random = self._random(task, _READ, len(ids))
         drawn = draw(mechanism, point.rank_c, ids, random, self._search)
         rare = channel.prior.shares < RARE
@@ -283,7 +284,7 @@ class _MeasureFrontier(Searching):
         """With what attackers get that have a model, where they are asked for."""
         if not public.texts:
             return point
-        columns = task.setting.made().draws(self._search.vocabulary.dimensions)
+        columns = task.setting.make().draws(self._search.vocabulary.dimensions)
         columns += RankResampling(1.0).draws()
         generator = np.random.default_rng((self._seed, _INVERTED, task.part))
 
@@ -300,7 +301,7 @@ class _MeasureFrontier(Searching):
         return point._replace(**estimates)
 
     def _random(self, task: Task, kind: int, rows: int) -> Any:
-        draws = task.setting.made().draws(self._search.vocabulary.dimensions)
+        draws = task.setting.make().draws(self._search.vocabulary.dimensions)
         [random] = self._numbers(task.part, kind, rows, draws + RankResampling(1.0).draws(), rows)
         return random
 

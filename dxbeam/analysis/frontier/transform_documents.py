@@ -98,7 +98,7 @@ class _MeasureDocuments(Searching):
         with self._progress.counted(SETTINGS):
             documents = sorted(documents, key=lambda document: document.order)
             ids = np.concatenate([np.array(document.ids, np.int64) for document in documents])
-            mechanism, cs = task.setting.made(), (None, *task.setting.rank_cs)
+            mechanism, cs = task.setting.make(), (None, *task.setting.rank_cs)
             n = self._search.vocabulary.dimensions
             draws, further = mechanism.draws(n), RankResampling(1.0).draws()
             generator = np.random.default_rng((self._seed, _DOCUMENTS, task.part))
@@ -128,7 +128,7 @@ class _MeasureDocuments(Searching):
         self, task: Task, documents: Sequence[Labelled], generator: np.random.Generator
     ) -> Ids:
         """What a setting releases that reads texts, some texts at a time."""
-        draws = task.setting.made().draws(self._search.vocabulary.dimensions)
+        draws = task.setting.make().draws(self._search.vocabulary.dimensions)
         ends = np.cumsum([len(document.ids) for document in documents])
         released = []
         for _, some in itertools.groupby(
