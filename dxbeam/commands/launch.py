@@ -15,12 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import (
-    DebugOptions,
-    PipelineOptions,
-    StandardOptions,
-    TypeOptions,
-)
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
 from dxbeam import stopping
 from dxbeam.commands import console, progress_line
@@ -32,7 +27,7 @@ from dxbeam.commands.flags.run import (
 )
 from dxbeam.commands.options import LOCAL_RUNNER, cores, use_processes
 from dxbeam.commands.progress_line import ProgressLine
-from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
+from dxbeam.errors import DxbeamError, OutputError, RunError
 from dxbeam.release.run import Run
 from dxbeam.space.search.backends.choose_backend import AUTO
 from dxbeam.storage.changes import writing
@@ -97,25 +92,6 @@ def recorded_backend(options: PipelineOptions) -> dict[str, str]:
     """What the description of a release says of it: nothing where no flag asks for any."""
     name = backend(options)
     return {} if name == AUTO else {"search_asked_for": name}
-
-
-def refuse_quoting(options: PipelineOptions) -> None:
-    """Refuses Beam's flags that let elements, which are raw text, into messages and samples.
-
-    Raises:
-      ConfigurationError: such a flag is set.
-    """
-    types, debug = options.view_as(TypeOptions), options.view_as(DebugOptions)
-    if types.runtime_type_check or types.performance_runtime_type_check:
-        raise ConfigurationError(
-            "--runtime_type_check quotes elements, which are raw text, in messages; leave it out"
-        )
-    sampling = [name for name in debug.experiments or [] if "data_sampling" in name]
-    if sampling:
-        raise ConfigurationError(
-            f"--experiments={sampling[0]} shows elements, which are raw text, outside the job; "
-            "leave it out"
-        )
 
 
 def new_pipeline(options: PipelineOptions) -> beam.Pipeline:

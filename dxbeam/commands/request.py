@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from dxbeam.commands import launch
 from dxbeam.commands.flags.corpus import QUOTES
 from dxbeam.commands.flags.output import LedgerOptions, OutputOptions, TableOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
@@ -120,7 +119,6 @@ def measured_vocabulary(options: PipelineOptions) -> VocabularyHandle:
     flags = options.view_as(SanitizeOptions)
     require(flags, "vocabulary")
     require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
     return artifact.handle(flags.vocabulary)
 
 

@@ -72,8 +72,9 @@ def check_readable(
 def _why_not_read_so(path: str, corpus: CorpusFormat) -> str | None:
     """What of a name says that it is not of the format that it is to be read as."""
     if table_kind(path) != (corpus.name if corpus.name in TABLES else None):
-        kind = "a table" if table_kind(path) else "no table"
-        return f"this is {kind}, and `input_format` is {corpus.name}; leave it out"
+        kind = table_kind(path)
+        what = f"a table: use `input_format` {kind}" if kind else "no table: use another"
+        return f"`input_format` is {corpus.name}, and this is {what}"
     if corpus.format.HAS_FIELDS:
         return None
     plain = without_compression_suffix(path).lower()

@@ -52,6 +52,9 @@ ATTACKERS = {
     ("noisy_learned", "noisy_learned_rare"): (
         "learned inversion", "noisy vectors, not released", TRAINED,
     ),
+    ("noisy_model", "noisy_model_rare"): (
+        "with a language model", "noisy vectors, not released", BROUGHT,
+    ),
 }  # fmt: skip
 """Columns of a point, of all words and of rare ones: the attacker, what it sees and knows."""
 

@@ -40,7 +40,7 @@ READING = (
 
 READING_NOISE = (
     "noisy_single", "noisy_single_rare", "noisy_context", "noisy_context_rare", "noisy_learned",
-    "noisy_learned_rare",
+    "noisy_learned_rare", "noisy_model", "noisy_model_rare",
 )  # fmt: skip
 """Those of attackers that read noisy vectors, which are the same for every c."""
 
@@ -133,7 +133,8 @@ class Point(NamedTuple):
         were not asked for.
       model, model_rare: by the attacker that brings a language model; masked_1, masked_5,
         masked_10, each with _rare: by this model from the words around, in that number of guesses.
-        None where no model was named.
+        None where no model was named. noisy_model, noisy_model_rare: by the first of these, from
+        noisy vectors.
       endpoint, endpoint_rare: by the attacker that asks an endpoint, of the documents that it
         answered.
       unchanged_rare: share of the words of documents released as themselves, of those that public
@@ -182,6 +183,8 @@ class Point(NamedTuple):
     endpoint_rare: Estimate | None = None
     noisy_learned: Estimate | None = None
     noisy_learned_rare: Estimate | None = None
+    noisy_model: Estimate | None = None
+    noisy_model_rare: Estimate | None = None
     unchanged_rare: Estimate | None = None
     task_accuracy: Estimate | None = None
     wmd: Estimate | None = None

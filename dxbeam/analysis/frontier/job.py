@@ -10,7 +10,6 @@ from typing import Any
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.analysis.attackers.models.asked_for import AskedFor, attackers_of
-from dxbeam.analysis.attackers.models.with_model import PUBLIC_WORDS
 from dxbeam.analysis.frontier import compute as frontier
 from dxbeam.analysis.frontier.cost import expected_seconds, seconds_with_model
 from dxbeam.analysis.frontier.page import Asked
@@ -176,7 +175,7 @@ def described(job: FrontierJob) -> str:
         + (f", and the {attacked.task_documents:,} documents of --task on top." if task else ".")
     )
     if attacked.attacker_model:
-        words = points * (attacked.context_documents * MOST_WORDS + PUBLIC_WORDS)
+        words = job.attackers.words_read(attacked.context_documents, MOST_WORDS, points)
         seconds = seconds_with_model(attacked.attacker_model, words, search)
         lines.append(f"The model of --attacker_model adds up to {duration(seconds)} on one core.")
     return "\n".join([*lines, *cost_of_attackers(job), "Nothing was written (--dry_run)."])

@@ -291,7 +291,8 @@ class _MeasureFrontier(Searching):
         def random(rows: int) -> Any:
             return generator.integers(0, 2**64, (rows, columns), dtype=np.uint64)
 
-        noisy = drawn.noisy if point.noisy_learned is None else None
+        known = point.noisy_learned is not None or point.noisy_model is not None
+        noisy = None if known else drawn.noisy
         seen = Drawn(noisy, drawn.chosen, drawn.released)
         attackers = self._opener.attackers(self._search.vocabulary, public.prior)
         estimates: dict[str, Any] = estimates_with_models(

@@ -140,7 +140,6 @@ def read_options(options: PipelineOptions) -> SanitizeJob:
     flags = options.view_as(SanitizeOptions)
     require(flags, "input", "vocabulary", *(() if flags.epsilon_by else ("epsilon",)))
     require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
     settings = configuration_of(**{name: getattr(flags, name) for name in PLAIN_SETTINGS})
     repair = _repair(flags)
     levels = settings.epsilon_by.field if settings.epsilon_by else None
@@ -256,9 +255,10 @@ def make_table(request: ReleaseRequest) -> None:
         return
     try:
         output_table.publish(request.output, table)
-    except DxbeamError as error:
+    except Exception as error:  # no other may end the program, which would say nothing is released
+        reason = error if isinstance(error, DxbeamError) else f"{table}: {type(error).__name__}"
         raise OutputError(
-            f"{error}. The release below {request.output} is complete: make a table of it by "
+            f"{reason}. The release below {request.output} is complete: make a table of it by "
             f"dxbeam verify {request.output} --output_table TABLE"
         ) from None
     print(f"Table: {table}")

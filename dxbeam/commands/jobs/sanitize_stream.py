@@ -11,7 +11,6 @@ from apache_beam.options.pipeline_options import (
 )
 
 from dxbeam import storage
-from dxbeam.commands import launch
 from dxbeam.commands.flags.output import LedgerOptions, OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.flags.stream import StreamOptions
@@ -75,7 +74,6 @@ def read_options(options: PipelineOptions) -> StreamJob:
     require(stream, "brokers", "input_topic", "output_topic")
     require(flags, "vocabulary", "key_uri", *(() if flags.epsilon_by else ("epsilon",)))
     require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
     topics = _topics(stream)
     if stream.message_time not in TIMES:
         raise ConfigurationError(f"--message_time: choose from {', '.join(TIMES)}")

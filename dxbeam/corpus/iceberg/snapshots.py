@@ -60,6 +60,19 @@ class Snapshot(NamedTuple):
             for field in spec.fields
             if str(field.transform) != "void"
         ]
+        return self._named(fields)
+
+    def sort_sources(self) -> set[str]:
+        """The columns by whose values any rows are sorted, or are to be."""
+        used = {task.file.sort_order_id for task in self.tasks}
+        current = self.table.sort_order().order_id
+        orders = self.table.sort_orders().items()
+        return self._named(
+            [field for number, by in orders if number in {current, *used} for field in by.fields]
+        )
+
+    def _named(self, fields: list[Any]) -> set[str]:
+        """The columns that these are computed from, as far as the schema has them."""
         names = (self.schema.find_column_name(field.source_id) for field in fields)
         return {name for name in names if name is not None}
 

@@ -1,8 +1,8 @@
 """Tables of Iceberg as a corpus: one row per document; a row group is what one worker reads.
 
 Rows are numbered through the whole table, and nothing is named after a data file: the paths of
-files may hold values of columns. For the same reason a table that is divided into files by the
-texts is refused.
+files may hold values of columns. For the same reason a table that is divided into files or
+sorted by the texts is refused.
 """
 
 from __future__ import annotations
@@ -47,11 +47,13 @@ def _why_unfit(snapshot: Snapshot, settings: ReadSettings) -> str | None:
     schema = snapshot.arrow_schema()
     if (reason := arrow_rows.wrong_schema(schema, settings, "Iceberg", "table")) is not None:
         return reason
-    if settings.text_field in snapshot.partition_sources():
-        return (
-            f"the table is partitioned by {settings.text_field!r}, the column that is sanitized, "
-            "so the order of its rows tells of the texts; read one that is partitioned otherwise"
-        )
+    divisions = {"partitioned": snapshot.partition_sources(), "sorted": snapshot.sort_sources()}
+    for how, columns in divisions.items():
+        if settings.text_field in columns:
+            return (
+                f"the table is {how} by {settings.text_field!r}, the column that is sanitized, so "
+                f"the order of its rows tells of the texts; read one that is {how} otherwise"
+            )
     return None
 
 
