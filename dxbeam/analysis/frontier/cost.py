@@ -11,7 +11,7 @@ from dxbeam.analysis.attackers.channel import is_known
 from dxbeam.analysis.attackers.context import CANDIDATES
 from dxbeam.analysis.attackers.models import word_model
 from dxbeam.analysis.attackers.resampled_channel import ranks_followed
-from dxbeam.analysis.frontier.transform import followed
+from dxbeam.analysis.frontier.plan import followed
 from dxbeam.analysis.measure.settings import Setting
 from dxbeam.mechanisms.channels.estimated_channel import LAW_PAIRS
 from dxbeam.space.search.distance_rows import distance_rows

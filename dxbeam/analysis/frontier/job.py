@@ -13,7 +13,7 @@ from dxbeam.analysis.attackers.models.asked_for import AskedFor, attackers_of
 from dxbeam.analysis.frontier import compute as frontier
 from dxbeam.analysis.frontier.cost import expected_seconds, seconds_with_model
 from dxbeam.analysis.frontier.page import Asked
-from dxbeam.analysis.frontier.transform import followed, planned
+from dxbeam.analysis.frontier.plan import followed, planned
 from dxbeam.analysis.measure.job import Job, question_of
 from dxbeam.analysis.measure.plan import Question, check_words
 from dxbeam.analysis.measure.public_parameters import epsilons_of, named_model, reading_of

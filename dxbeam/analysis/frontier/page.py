@@ -89,7 +89,7 @@ def _write(
 ) -> str:
     ordered = sorted(numbered, key=lambda entry: (entry[0], entry[1].rank_c or 0))
     points = [
-        entry._replace(**(utility[part, entry.rank_c]._asdict() if utility else {}))
+        entry.with_documents(**utility[part, entry.rank_c]._asdict()) if utility else entry
         for part, entry in ordered
     ]
     write_table(storage.join(output, FRONTIER), [entry.as_row() for entry in points])

@@ -17,17 +17,17 @@ from apache_beam import pvalue
 from dxbeam.analysis.frontier.document_utility import (
     DocumentUtility,
     Labelled,
-    TaskBaseline,
     document_utility,
     task_baseline,
 )
+from dxbeam.analysis.frontier.plan import SETTINGS, Task
 from dxbeam.analysis.frontier.read_texts import release_texts
-from dxbeam.analysis.frontier.transform import SETTINGS, Task
-from dxbeam.analysis.measure.transform import Searching, SharedSearch
+from dxbeam.analysis.measure.transform import Searching, SharedSearch, spread
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.space.search.neighbors import Ids
-from dxbeam.transforms.expected import Expected
 from dxbeam.transforms.progress import Progress
+
+__all__ = ["MeasureDocuments", "task_baseline"]
 
 _WORDS_AT_ONCE = 2_500
 
@@ -53,34 +53,7 @@ class MeasureDocuments(beam.PTransform):
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Spreads tasks over workers."""
         documents = pvalue.AsSingleton(self._documents)
-        return (
-            tasks
-            | "Expected" >> Expected(SETTINGS)
-            | "Spread" >> beam.Reshuffle()
-            | "Release" >> beam.ParDo(self._measure, documents)
-        )
-
-
-class MeasureBaseline(beam.PTransform):
-    """What is learnt without a release: PCollection[list[Labelled]] -> PCollection[TaskBaseline].
-
-    Args:
-      field: the field that holds the class.
-      words: N, of the vocabulary.
-    """
-
-    def __init__(self, field: str, words: int):
-        super().__init__()
-        self._field = field
-        self._words = words
-
-    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
-        """Of one list, one result."""
-        return documents | "Learn" >> beam.Map(_baseline, self._field, self._words)
-
-
-def _baseline(documents: Sequence[Labelled], field: str, words: int) -> TaskBaseline:
-    return task_baseline(field, documents, words)
+        return spread(tasks, SETTINGS) | "Release" >> beam.ParDo(self._measure, documents)
 
 
 class _MeasureDocuments(Searching):
