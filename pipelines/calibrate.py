@@ -81,11 +81,7 @@ def build(job: CalibrateJob) -> beam.Pipeline:
 
 @launch.naming_flags
 def calibrate(argv: Sequence[str]) -> None:
-    """Checks the flags, measures, says which setting meets the target, and how to release with it.
-
-    Raises:
-      RunError: no setting does.
-    """
+    """Checks the flags, measures, says which setting meets the target and how to release so."""
     options = parse(argv, CALIBRATE, __doc__ or "")
     shared, output = options.view_as(SanitizeOptions), options.view_as(OutputOptions).output
     job = read_options(options, argv)

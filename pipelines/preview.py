@@ -32,11 +32,7 @@ from dxbeam.space.search.neighbors import NeighborSearch
 
 
 def preview(argv: Sequence[str]) -> int:
-    """Writes the page and prints where it is; returns the exit code.
-
-    Raises:
-      DxbeamError: what was asked for cannot be done; says why.
-    """
+    """Writes the page and prints where it is; returns the exit code."""
     arguments = _arguments().parse_args(argv)
     if (arguments.input is None) == (arguments.text is None):
         raise ConfigurationError("name the text by `input`, a file, or by `text`: one of the two")
