@@ -65,11 +65,7 @@ class VectorJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions) -> VectorJob:
-    """The job that the flags ask for; opens the vocabulary, where one is named, once.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or flags that do not go together.
-    """
+    """The job that the flags ask for; opens the vocabulary, where one is named, once."""
     flags, shared_flags = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
     require(shared_flags, "input", "epsilon")
     require(options.view_as(OutputOptions), "output")
