@@ -43,7 +43,7 @@ with launch.needing("calibrating needs scipy, matplotlib and jinja2; install the
     from dxbeam.analysis.calibrate.job import CalibrateJob, calibrated, described, read_options
     from dxbeam.analysis.calibrate.page import in_short, page
     from dxbeam.analysis.calibrate.transform import MeasureCurve
-    from dxbeam.analysis.measure import plan as measurement
+    from dxbeam.analysis.measure.plan import Question, check_words
     from dxbeam.analysis.measure.public_parameters import reads_together
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.word_sample import uniform_sample
@@ -88,9 +88,7 @@ def calibrate(argv: Sequence[str]) -> None:
     claim.check_empty(output)
     if shared.input:
         check_measured(shared, output, shared.input)
-    measurement.check_words(
-        measurement.Question((job.grid.mechanism,), None, (), 0), job.vocabulary
-    )
+    check_words(Question((job.grid.mechanism,), None, (), 0), job.vocabulary)
     pipeline = build(job)
     if options.view_as(TestOptions).dry_run:
         print(described(job))

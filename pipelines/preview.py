@@ -40,7 +40,7 @@ def preview(argv: Sequence[str]) -> int:
         raise ConfigurationError(
             "a preview needs scipy and jinja2; install them with: pip install 'dxbeam[report]'"
         )
-    from dxbeam.analysis.measure.plan import named_mechanisms
+    from dxbeam.analysis.measure.settings import named_mechanisms
     from dxbeam.analysis.preview.model import MECHANISMS
     from dxbeam.analysis.preview.page import Places, page
     from dxbeam.analysis.preview.sample import sample_of
