@@ -47,12 +47,7 @@ MISTAKE, FAILURE = 2, 1
 
 
 def spread(options: PipelineOptions, text_bytes: int) -> None:
-    """Uses all cores for a large corpus on this machine, unless a flag says otherwise.
-
-    Args:
-      options: the flags; what is decided is written into them.
-      text_bytes: how much text is read.
-    """
+    """Uses all cores for a large corpus on this machine, unless a flag says otherwise."""
     undecided = options.view_as(ProcessOptions).local_processes is None
     local = options.view_as(StandardOptions).runner == LOCAL_RUNNER
     if undecided and local and text_bytes > LARGE_CORPUS and cores() > 1:
@@ -124,8 +119,7 @@ def releasing(release: Run) -> Iterator[Run]:
 def run(pipeline: beam.Pipeline) -> float:
     """Runs to the end, and says in how many seconds.
 
-    Raises:
-      DxbeamError: what a worker refused to do, or the place to write to is full.
+    DxbeamError: what a worker refused to do, or the place to write to is full.
     """
     result, started = None, time.monotonic()
     try:
@@ -157,9 +151,7 @@ def run(pipeline: beam.Pipeline) -> float:
 def needing(packages: str, extra: str) -> Iterator[None]:
     """Ends the program where a block cannot import what its command needs.
 
-    Args:
-      packages: a sentence on what that is.
-      extra: the extra of dxbeam that installs it.
+    ``packages`` is a sentence on what that is, and ``extra`` the extra of dxbeam that installs it.
     """
     try:
         yield

@@ -84,13 +84,13 @@ def versions() -> dict[str, str]:
 
 
 def unprotected(settings: Iterable[str], kept_fields: Iterable[str]) -> list[str]:
-    """All that is released as it is.
-
-    Args:
-      settings: what the settings leave unprotected.
-      kept_fields: names of the fields that are released besides id and text.
-    """
+    """All that is released as it is: what settings leave unprotected, and fields that are kept."""
     return [*settings, *(f"the field {name!r}" for name in kept_fields)]
+
+
+def vocabulary_entry(vocabulary: VocabularyHandle) -> dict[str, Any]:
+    """What release.json says of a vocabulary."""
+    return {name: getattr(vocabulary, name) for name in ("digest", "words", "dimensions", "search")}
 
 
 def is_shard(name: str) -> bool:
@@ -103,7 +103,6 @@ class ReleaseJob:
     """What is known of a release before it is run.
 
     Attributes:
-      configuration: what is run.
       vocabulary: with what words; None for given vectors that need none.
       key_kept: whether the key is kept outside the job, so that the noise can be drawn again.
       source: what is read, and
@@ -129,7 +128,6 @@ class RunOutcome(NamedTuple):
     """What a run has counted and written.
 
     Attributes:
-      shards: the files.
       tallies: the counts over all documents that were sanitized, by group.
       rejected: how many records could not be sanitized and went to the dead letters.
       key_fingerprint: names the key.
@@ -182,9 +180,12 @@ def compose(job: ReleaseJob, outcome: RunOutcome) -> dict[str, Any]:
     if job.dead_letter_cap:
         job.dead_letter_cap.check(dead_letters, documents_in)
     configuration, vocabulary = job.configuration, job.vocabulary
-    guarantee = configuration.guarantee()
+    guarantee, further = configuration.guarantee(), dict[str, Any]()
     if job.repair:
         guarantee = guarantee.with_caveats(*job.repair.caveats)
+        further["post_processing"] = {REPAIR: {**job.repair.as_dict(), **repaired}}
+    if outcome.corpus_digest:
+        further["corpus_digest"] = outcome.corpus_digest
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -192,25 +193,13 @@ def compose(job: ReleaseJob, outcome: RunOutcome) -> dict[str, Any]:
         "unprotected": unprotected(configuration.unprotected, job.facts.get("kept_fields", ())),
         "configuration": configuration.as_dict(),
         "configuration_digest": configuration.digest(vocabulary.digest if vocabulary else ""),
-        "vocabulary": {
-            "digest": vocabulary.digest,
-            "words": vocabulary.words,
-            "dimensions": vocabulary.dimensions,
-            "search": vocabulary.search,
-        }
-        if vocabulary
-        else None,
+        "vocabulary": vocabulary_entry(vocabulary) if vocabulary else None,
         "key": {"fingerprint": outcome.key_fingerprint, "kept": job.key_kept},
         "documents_in": documents_in,
         "documents_out": written,
         "dead_letters": dead_letters,
         "tokens": tally.tokens,
-        **(
-            {"post_processing": {REPAIR: {**job.repair.as_dict(), **repaired}}}
-            if job.repair
-            else {}
-        ),
-        **({"corpus_digest": outcome.corpus_digest} if outcome.corpus_digest else {}),
+        **further,
         **job.facts,
         "shards": [shard._asdict() for shard in shards],
         "versions": versions(),
@@ -229,11 +218,7 @@ def _nothing_to_release(job: ReleaseJob, outcome: RunOutcome) -> CorpusError:
 
 
 def _check_repaired(repaired: Mapping[str, int]) -> None:
-    """Fails a run whose language model repaired nothing at all.
-
-    Raises:
-      RunError: so it is.
-    """
+    """Fails a run whose language model repaired nothing at all."""
     unrepaired = repaired["kept"] + repaired["withheld"]
     if unrepaired and not repaired["repaired"]:
         raise RunError(
@@ -248,12 +233,7 @@ def unreadable_files(files: Iterable[UnreadableFile]) -> list[dict[str, str]]:
 
 
 def read(prefix: str) -> dict[str, Any]:
-    """The manifest of a release.
-
-    Raises:
-      OutputError: there is none, so the release is not complete; or it is none of dxbeam's, or of
-        a version that is not known here.
-    """
+    """The manifest of a release; OutputError: there is none, or of a version not known here."""
     path = storage.join(prefix, RELEASE)
     try:
         manifest = json.loads(storage.read(path))
@@ -275,10 +255,8 @@ def read(prefix: str) -> dict[str, Any]:
 def verify(prefix: str) -> dict[str, Any]:
     """Checks the files of a release against its manifest, and returns the manifest.
 
-    Raises:
-      OutputError: a shard is missing or not what was written; or something is there that is no part
-        of the release, hidden files and folders included; or the manifest names what cannot be a
-        shard of this release.
+    OutputError says which file is missing or not what was written, or is no part of the release,
+    hidden files and folders included, or what the manifest names that cannot be a shard.
     """
     manifest = read(prefix)
     expected = _digests(storage.join(prefix, RELEASE), manifest.get("shards"))

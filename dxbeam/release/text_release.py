@@ -18,13 +18,7 @@ from dxbeam.release.verification.verify import verify_release
 
 
 class TextRelease(NamedTuple):
-    """A release of text that was found whole.
-
-    Attributes:
-      prefix: where it is.
-      manifest: the content of its release.json.
-      read_as: how its files are read.
-    """
+    """A release of text that was found whole, and how its files are read."""
 
     prefix: str
     manifest: dict[str, Any]
@@ -82,11 +76,7 @@ class TextRelease(NamedTuple):
 class ReleaseSetting(NamedTuple):
     """What a release was made with, as its manifest says.
 
-    Attributes:
-      mechanism: its name.
-      further: what else was chosen, but for epsilon and c.
-      rank_c: c of rank resampling; None without.
-      epsilon: None where the mechanism has none.
+    ``further`` is what else was chosen but for epsilon and c. Both are None where there is none.
     """
 
     mechanism: str
@@ -108,13 +98,9 @@ def _shown(value: object) -> str:
 
 
 def named_releases(text: str) -> list[str]:
-    """The places that a flag names, each once.
+    """The places that a text names, each once: one or several, separated by commas.
 
-    Args:
-      text: a place, or several separated by commas; an item that is no release is a glob.
-
-    Raises:
-      OutputError: a glob matches no release.
+    An item that is no release is a glob. OutputError: a glob matches no release.
     """
     items = [text] if _is_release(text) else [item for item in text.split(",") if item]
     by_place: dict[str, str] = {}
@@ -148,11 +134,7 @@ def _matching(item: str) -> list[str]:
 
 
 def open_text_release(prefix: str) -> TextRelease:
-    """Checks a release as ``dxbeam verify`` does.
-
-    Raises:
-      OutputError: there is no whole release, or it holds no text, or no ids.
-    """
+    """Checks a release as ``dxbeam verify`` does; OutputError: it holds no text, or no ids."""
     release = verify_release(prefix).manifest
     name = release.get("output_format")
     if release["configuration"].get("release") == "vectors":
@@ -168,11 +150,7 @@ def open_text_release(prefix: str) -> TextRelease:
 
 
 def check_key(key_uri: str, releases: Sequence[TextRelease]) -> None:
-    """Refuses a key that releases were not made with.
-
-    Raises:
-      ConfigurationError: names the first of these releases.
-    """
+    """Refuses a key that releases were not made with."""
     key = key_fingerprint(key_uri)
     for release in releases:
         if release.manifest["key"]["fingerprint"] != key:

@@ -14,11 +14,7 @@ from dxbeam.errors import ConfigurationError
 
 
 def refuse_quoting(pipeline: beam.Pipeline) -> None:
-    """Refuses Beam's options that let elements, which are raw text, into messages and samples.
-
-    Raises:
-      ConfigurationError: such an option is set.
-    """
+    """Refuses Beam's options that let elements, which are raw text, into messages and samples."""
     types = pipeline.options.view_as(TypeOptions)
     if types.runtime_type_check or types.performance_runtime_type_check:
         raise ConfigurationError(
@@ -37,17 +33,8 @@ class WithExceptionHandling(beam.PTransform):
     """A transform that returns ``documents`` and ``rejected``, as Beam's own return good and bad.
 
     A rejected record is a row of where it was and the reason. Beam would hand on the record itself
-    and the traceback, which hold the text.
-
-    Args:
-      transform: such as SanitizeDocuments.
-      main_tag: what the documents are called.
-      dead_letter_tag: what the rejected records are called.
-      error_handler: takes the rejected records, from this transform and others; then only the
-        documents are returned.
-
-    Raises:
-      ConfigurationError: both have one name.
+    and the traceback, which hold the text. With an ``error_handler``, which takes the rejected
+    records of several transforms, only the documents are returned.
     """
 
     def __init__(
@@ -77,12 +64,7 @@ class WithExceptionHandling(beam.PTransform):
 def error_output(error_handling: Any, taken: str) -> str | None:
     """The name that ``error_handling: {output: NAME}`` of Beam YAML gives to rejected records.
 
-    Args:
-      error_handling: as Beam YAML hands it over; None where it was left out.
-      taken: the name of the other output.
-
-    Raises:
-      ConfigurationError: it names no output, or one that there is, or sets something else.
+    ``taken`` is the name of the other output.
     """
     if not error_handling:
         return None

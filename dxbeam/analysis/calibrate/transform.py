@@ -18,8 +18,9 @@ from apache_beam import pvalue
 
 from dxbeam import storage
 from dxbeam.analysis.calibrate.compute import CHOICE, EACH, VERIFICATION
-from dxbeam.analysis.measure.plan import Named, Setting, grid_of
+from dxbeam.analysis.measure.plan import grid_of
 from dxbeam.analysis.measure.proportions import Sums
+from dxbeam.analysis.measure.settings import Named, Setting
 from dxbeam.analysis.measure.tables import Row, proportion_rows
 from dxbeam.analysis.measure.transform import (
     MeasureShares,

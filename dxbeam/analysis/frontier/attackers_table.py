@@ -123,7 +123,7 @@ def gained(points: Sequence[Point]) -> Iterator[Gained]:
         for words in (ALL, RARE_WORDS):
             for columns, attacker in ATTACKERS.items():
                 column = columns[words == RARE_WORDS]
-                estimate, chance = getattr(point, column), getattr(point, chance_of(column))
+                estimate, chance = point.estimate(column), point.estimate(chance_of(column))
                 if estimate is not None and chance is not None:
                     yield Gained(point, *attacker, words, estimate, chance.value)
 

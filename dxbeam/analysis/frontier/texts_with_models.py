@@ -30,7 +30,7 @@ from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
 from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier.compute import Estimate
 from dxbeam.analysis.frontier.read_texts import Drawn, release_texts
-from dxbeam.analysis.measure.plan import Setting
+from dxbeam.analysis.measure.settings import Setting
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
@@ -65,7 +65,7 @@ def release(
             sizes = [len(text) for text in some]
             parts.append(release_texts(setting, ids, sizes, random(len(ids)), search))
         else:
-            drawn = draw(setting.made(), rank_c, ids, random(len(ids)), search)
+            drawn = draw(setting.make(), rank_c, ids, random(len(ids)), search)
             parts.append(Drawn(drawn.noisy, drawn.chosen, drawn.released))
     noisy = [part.noisy for part in parts if part.noisy is not None]
     return Drawn(
@@ -95,7 +95,7 @@ def noisy_guesses(
       attackers: who attacks.
       search: the vocabulary.
     """
-    mechanism = setting.made()
+    mechanism = setting.make()
 
     def candidates(seen: Ids | Floats) -> Candidates:
         vectors = np.asarray(seen, np.float64)

@@ -27,16 +27,7 @@ from dxbeam.text.truecase import Truecase
 
 
 class DecodeJob(NamedTuple):
-    """A release to decode, as the flags ask for it.
-
-    Attributes:
-      options: the flags.
-      first: the release.
-      settings: how it is decoded.
-      vocabulary: the vocabulary's handle.
-      model: the language model's.
-      output: where the decoded release goes.
-    """
+    """A release to decode, as the flags ask for it."""
 
     options: PipelineOptions
     first: FirstRelease
@@ -47,11 +38,7 @@ class DecodeJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions) -> DecodeJob:
-    """The job that the flags ask for; verifies the release, and writes nothing.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or a release that cannot be decoded.
-    """
+    """The job that the flags ask for; verifies the release, and writes nothing."""
     flags, decoding = options.view_as(SanitizeOptions), options.view_as(DecodeOptions)
     require(decoding, "release")
     require(flags, "vocabulary", "language_model")

@@ -38,13 +38,8 @@ from dxbeam.vectors.sensitivity import Sensitivity
 class VectorJob(NamedTuple):
     """A release of vectors, as the flags ask for it.
 
-    Attributes:
-      options: the flags.
-      request: places, key, corpus and ledger.
-      configuration: what is released; where ``scan`` is true, with the spectral bound of the
-        sensitivity until the scan has found the exact one.
-      scan: whether the exact sensitivity is found by a pipeline of its own first.
-      vocabulary: the vocabulary's handle; None where vectors are given and none is named.
+    Where the exact sensitivity is found by a separate pipeline first, ``scan`` is true, and until
+    then the configuration has the spectral bound.
     """
 
     options: PipelineOptions
@@ -65,11 +60,7 @@ class VectorJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions) -> VectorJob:
-    """The job that the flags ask for; opens the vocabulary, where one is named, once.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or flags that do not go together.
-    """
+    """The job that the flags ask for; opens the vocabulary, where one is named, once."""
     flags, shared_flags = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
     require(shared_flags, "input", "epsilon")
     require(options.view_as(OutputOptions), "output")

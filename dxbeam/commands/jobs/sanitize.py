@@ -27,14 +27,12 @@ from dxbeam.language.sources import refuse_the_corpus
 from dxbeam.mechanisms import WeighsWords, check_vocabulary
 from dxbeam.mechanisms.public.base_measure import ListedBase
 from dxbeam.mechanisms.public.importance import WordWeights
-from dxbeam.release import plan, usefulness
+from dxbeam.release import output_table, plan, usefulness
 from dxbeam.release.context import Pair, as_dicts, in_context
 from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import ReleaseJob
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import METRICS, Run
-from dxbeam.release.tables import output_table
-from dxbeam.release.unknown_words import cause_in_corpus
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -49,13 +47,7 @@ from dxbeam.transforms.sanitize import with_language_model
 
 
 class CheckedJob(NamedTuple):
-    """What the flags name, found to be there and to fit together.
-
-    Attributes:
-      files: of the corpus.
-      vocabulary: opened.
-      model: the language model, opened, or None.
-    """
+    """What the flags name, found to be there and to fit together."""
 
     files: Sequence[CorpusFile]
     vocabulary: Vocabulary
@@ -63,16 +55,7 @@ class CheckedJob(NamedTuple):
 
 
 class SanitizeJob(NamedTuple):
-    """A release of sanitized text, as the flags ask for it.
-
-    Attributes:
-      options: the flags.
-      request: places, key, corpus and ledger.
-      configuration: mechanism, rank resampling, and how words are treated.
-      repair: the language model that rewrites sanitized text, or None.
-      vocabulary: the vocabulary's handle.
-      language_model: the handle of what a decoder or truecase reads, or None.
-    """
+    """A release of sanitized text, as the flags ask for it."""
 
     options: PipelineOptions
     request: ReleaseRequest
@@ -87,11 +70,7 @@ class SanitizeJob(NamedTuple):
         return self.request.account(settings, settings.mechanism.name, self.vocabulary, run)
 
     def check(self) -> CheckedJob:
-        """Opens what is read, and refuses what can be known to be wrong before a run.
-
-        Raises:
-          DxbeamError: says what it is.
-        """
+        """Opens what is read, and refuses what can be known to be wrong before a run."""
         files = self.request.check()
         if self.language_model:
             refuse_the_corpus(LANGUAGE_MODEL.read_manifest(self.language_model.uri), files)
@@ -112,13 +91,7 @@ class SanitizeJob(NamedTuple):
     def recorded(
         self, run: str | None, required_digest: str, context: Sequence[Pair]
     ) -> ReleaseJob:
-        """What the manifest says of the job, besides what is counted.
-
-        Args:
-          run: the name under which the output is claimed, if it is; see ``claim.take_fresh``.
-          required_digest: what the corpus must be for a release to be made; "" for anything.
-          context: what epsilon means in this vocabulary.
-        """
+        """What the manifest says of the job, besides what is counted."""
         return self.request.job(
             self.configuration,
             self.vocabulary,
@@ -132,11 +105,7 @@ class SanitizeJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions) -> SanitizeJob:
-    """The job that the flags ask for; of files it reads the vocabulary's manifest only.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or flags that do not go together.
-    """
+    """The job that the flags ask for; of files it reads the vocabulary's manifest only."""
     flags = options.view_as(SanitizeOptions)
     require(flags, "input", "vocabulary", *(() if flags.epsilon_by else ("epsilon",)))
     require(options.view_as(OutputOptions), "output")
@@ -208,7 +177,7 @@ def _cause(job: SanitizeJob, files: Sequence[CorpusFile]) -> str:
     """
     try:
         vocabulary = artifact.open_vocabulary(job.vocabulary)
-        return cause_in_corpus(
+        return usefulness.cause_in_corpus(
             files, job.request.corpus_format, vocabulary, job.configuration.words
         )
     except (DxbeamError, OSError):
@@ -222,15 +191,7 @@ def said(
     seconds: float,
     remarked: Sequence[str],
 ) -> str:
-    """What was released, and where.
-
-    Args:
-      job: what was asked for.
-      files: of the corpus.
-      run: which is complete.
-      seconds: how long it took.
-      remarked: remarks on the vocabulary.
-    """
+    """What was released, and where; ``remarked`` are remarks on the vocabulary."""
     release = run.release
     warnings = "".join(f"Warning: {remark}\n" for remark in remarked)
     return (
@@ -247,8 +208,7 @@ def said(
 def make_table(request: ReleaseRequest) -> None:
     """Makes a table of the release, where one is asked for, and says so.
 
-    Raises:
-      OutputError: none could be made; the release is complete all the same.
+    OutputError: none could be made; the release is complete all the same.
     """
     table = request.output_table
     if not table:

@@ -39,19 +39,7 @@ class Topics(NamedTuple):
 
 
 class StreamJob(NamedTuple):
-    """A stream as the flags ask for it.
-
-    Attributes:
-      options: the flags.
-      kafka: where it is.
-      topics: of it.
-      group: the consumer group.
-      message_format: how messages are read and written.
-      configuration: mechanism, rank resampling, and how words are treated.
-      vocabulary: the vocabulary's handle.
-      language_model: the handle of what a decoder or truecase reads, or None.
-      release: what is written of the stream besides its messages.
-    """
+    """A stream as the flags ask for it; ``group`` is the consumer group."""
 
     options: PipelineOptions
     kafka: Kafka
@@ -65,11 +53,7 @@ class StreamJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions) -> StreamJob:
-    """The job that the flags ask for.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or flags that do not go together.
-    """
+    """The job that the flags ask for."""
     flags, stream = options.view_as(SanitizeOptions), options.view_as(StreamOptions)
     require(stream, "brokers", "input_topic", "output_topic")
     require(flags, "vocabulary", "key_uri", *(() if flags.epsilon_by else ("epsilon",)))
@@ -168,11 +152,7 @@ _NO_TEXTS_KEPT = "--finish_bundle_before_checkpointing"
 
 
 def prepare(options: PipelineOptions) -> None:
-    """Sets what a stream needs of Beam and of the engine.
-
-    Raises:
-      ConfigurationError: the local runner was chosen, which ends with its input.
-    """
+    """Sets what a stream needs of Beam and of the engine; refuses the local runner, which ends."""
     standard = options.view_as(StandardOptions)
     if standard.runner == LOCAL_RUNNER:
         raise ConfigurationError(

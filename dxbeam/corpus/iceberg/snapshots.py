@@ -28,13 +28,9 @@ _INPUT = "input"
 
 
 class Snapshot(NamedTuple):
-    """A snapshot of a table, which never changes.
+    """A snapshot of a table, which never changes: its address, with all numbers, and pyiceberg's.
 
-    Attributes:
-      address: with the numbers of snapshot and schema.
-      table: of pyiceberg.
-      schema: of pyiceberg.
-      tasks: of pyiceberg: data files and the deletes of each, in order of the files' paths.
+    The tasks are data files and the deletes of each, in order of the files' paths.
     """
 
     address: Address
@@ -78,12 +74,7 @@ class Snapshot(NamedTuple):
 
 
 def open_snapshot(place: str) -> Snapshot:
-    """The snapshot that an address names, or the current one.
-
-    Raises:
-      ConfigurationError: no address, or no such catalog.
-      CorpusError: no such table or snapshot, or one that cannot be read right.
-    """
+    """The snapshot that an address names, or the current one."""
     address = parse(_INPUT, place)._replace(file=None)
     if address.schema is None:
         return _open(address)
@@ -141,11 +132,7 @@ def _planned(table: Any, address: Address) -> list[Any]:
 
 
 def row_groups(snapshot: Snapshot, file: int) -> int:
-    """How many row groups a data file has.
-
-    Raises:
-      CorpusError: it cannot be read, or is not what the snapshot says.
-    """
+    """How many row groups a data file has."""
     with _damage(), _open_file(snapshot, file) as data:
         _check_rows(snapshot, file, data)
         return int(data.num_row_groups)
@@ -161,16 +148,8 @@ def batches(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a row group that are not deleted, by the names and types of the schema.
 
-    Args:
-      snapshot: of the table.
-      file: the number of the data file.
-      group: of the row group.
-      columns: those wanted, one at least; columns that the file lacks hold nulls, or what the
-        schema or the file's partition says.
-      size: rows of a batch, at most.
-
-    Raises:
-      CorpusError: the file cannot be read.
+    Of the columns, one at least, those that the file lacks hold nulls, or what the schema or the
+    file's partition says. A batch has ``size`` rows at most.
     """
     task, wanted = snapshot.tasks[file], snapshot.schema.select(*columns)
     with _damage(), _open_file(snapshot, file) as data:

@@ -32,11 +32,7 @@ _ROWS_PER_BATCH = 64  # as texts may be long
 def check_first_records(
     files: Sequence[CorpusFile], settings: ReadSettings, _allow_unreadable: bool
 ) -> None:
-    """Refuses a table whose columns do not fit the settings.
-
-    Raises:
-      CorpusError: says why.
-    """
+    """Refuses a table whose columns do not fit the settings."""
     for file in files[:1]:
         snapshot = open_snapshot(file.path)
         if (reason := _why_unfit(snapshot, settings)) is not None:
@@ -58,11 +54,7 @@ def _why_unfit(snapshot: Snapshot, settings: ReadSettings) -> str | None:
 
 
 def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
-    """One split for each row group of a data file.
-
-    Raises:
-      CorpusError: the file cannot be read, or the table's columns do not fit the settings.
-    """
+    """One split for each row group of a data file."""
     snapshot, number = _named(file.path)
     if (reason := _why_unfit(snapshot, settings)) is not None:
         raise CorpusError(reason)
@@ -122,11 +114,7 @@ def kept_types(pattern: str, settings: ReadSettings) -> dict[str, pa.DataType]:
 
 
 def encoding(_kept: pa.Schema, _compression: str) -> Encoding:
-    """A table is made of a release in Parquet.
-
-    Raises:
-      ConfigurationError: says so.
-    """
+    """Refuses: a table is made of a release in Parquet."""
     raise ConfigurationError(
         "tables of Iceberg are made of a release in Parquet; give `output_format` parquet"
     )

@@ -44,13 +44,9 @@ _NOT_COVERED = (
 
 
 class WindowCounts(NamedTuple):
-    """What was counted in a window.
+    """How many messages were released and rejected in a window, and the tally of their words.
 
-    Attributes:
-      tally: of the words.
-      documents: how many messages were released.
-      rejected: how many went to the dead letters.
-      digest: sum of the digests of all released messages, see ``released_digest``.
+    ``digest`` is the sum of the digests of all released messages, see ``released_digest``.
     """
 
     tally: Tally = Tally()
@@ -93,12 +89,8 @@ class Window(NamedTuple):
 class StreamRelease:
     """A stream as it is released, known before a message is read.
 
-    Attributes:
-      name: the stream's run in the ledger.
-      output: where records of windows go.
-      metrics_output: where counts go that are computed from the raw text.
-      content: of stream.json.
-      account: in the ledger; None where no ledger is asked for.
+    Its name is its run's in the ledger, and ``content`` is that of stream.json. Records of windows
+    go to ``output``, and counts that are computed from the raw text to ``metrics_output``.
     """
 
     name: str
@@ -108,11 +100,7 @@ class StreamRelease:
     account: Account | None = None
 
     def begin(self) -> None:
-        """Writes stream.json and the ledger's line, unless an earlier start of this stream did.
-
-        Raises:
-          OutputError: something else is there, or the ledger has not enough left.
-        """
+        """Writes stream.json and the ledger's line, unless an earlier start of this stream did."""
         path = storage.join(self.output, STREAM)
         if not storage.exists(path) and (other := storage.first_file_below(self.output)):
             raise OutputError(
@@ -124,11 +112,7 @@ class StreamRelease:
             ledger.begin(self.account.path, self.account.entry, self.account.max_epsilon)
 
     def check(self) -> None:
-        """Refuses what ``begin`` would refuse at this moment; writes nothing.
-
-        Raises:
-          OutputError: as ``begin``.
-        """
+        """Refuses what ``begin`` would refuse at this moment; writes nothing."""
         if (reason := storage.why_unwritable(self.output)) is not None:
             raise OutputError(f"{self.output} cannot be written: {reason}")
         if self.account:
@@ -171,13 +155,7 @@ class StreamRelease:
 
 
 def stream_name(source: str, key_fingerprint: str, configuration_digest: str) -> str:
-    """The name of a stream: that of the same messages, key and settings is the same again.
-
-    Args:
-      source: what the ledger calls the messages, or the topic.
-      key_fingerprint: names the key.
-      configuration_digest: of all that determines the output distribution.
-    """
+    """The name of a stream: that of the same messages, key and settings is the same again."""
     named = json.dumps([source, key_fingerprint, configuration_digest])
     return hashlib.sha256(named.encode()).hexdigest()[:32]
 
@@ -190,16 +168,7 @@ def describe(
     kept_fields: Iterable[str],
     places: dict[str, Any],
 ) -> dict[str, Any]:
-    """The content of stream.json, the same at each start.
-
-    Args:
-      name: the stream's.
-      settings: what is run.
-      vocabulary: with what words.
-      key_fingerprint: names the key.
-      kept_fields: fields that are released as they are.
-      places: topics and the like.
-    """
+    """The content of stream.json, the same at each start; ``places`` are topics and the like."""
     kept = list(kept_fields)
     return {
         "format": FORMAT,

@@ -26,16 +26,16 @@ _ONLY_HERE = (
 
 @dataclass(frozen=True)
 class Given:
-    """What a release is checked by.
+    """What a release is checked by, each None where it is not given.
 
     Attributes:
-      handle: of the vocabulary, or None.
+      handle: of the vocabulary.
       vocabulary: the same, open.
-      importance: the file of the words' weights, or None.
-      stop_words: the file of the stop words, or None.
-      digest: hex SHA-256 that release.json should have, or None.
-      ledger: the ledger that the run was entered in, or None.
-      base: the file of the base measure, or None.
+      importance: the file of the words' weights.
+      stop_words: the file of the stop words.
+      digest: hex SHA-256 that release.json should have.
+      ledger: the ledger that the run was entered in.
+      base: the file of the base measure.
     """
 
     handle: VocabularyHandle | None = None
@@ -51,11 +51,7 @@ class Given:
         return any(getattr(self, name) is None for name in files)
 
     def refuse_files_but(self, needed: Iterable[str]) -> None:
-        """Refuses a file that the release was not made with.
-
-        Raises:
-          ConfigurationError: there is one.
-        """
+        """Refuses a file that the release was not made with."""
         for name in sorted({"importance", "base", "stop_words"} - set(needed)):
             if getattr(self, name) is not None:
                 raise ConfigurationError(
@@ -71,12 +67,7 @@ def given(
     ledger: str | None,
     base: str | None = None,
 ) -> Given:
-    """What a release is checked by, opened.
-
-    Raises:
-      ConfigurationError: the digest is none.
-      ArtifactError: there is no such vocabulary.
-    """
+    """What a release is checked by, opened."""
     if digest is not None and not re.fullmatch("[0-9a-fA-F]{64}", digest):
         raise ConfigurationError("`digest` is the SHA-256 of release.json, 64 hexadecimal digits")
     handle = artifact.handle(vocabulary) if vocabulary else None
@@ -90,12 +81,8 @@ def check_witnesses(
 ) -> tuple[bool, list[str]]:
     """Compares release.json with what was noted of it elsewhere.
 
-    Returns:
-      whether its digest was compared, and what was not checked, a sentence each.
-
-    Raises:
-      DamagedReleaseError: it is another one.
-      OutputError: there is no such ledger.
+    Returns whether its digest was compared, and what was not checked, a sentence each.
+    DamagedReleaseError: it is another one.
     """
     digest, _ = storage.sha256(path)
     compared, unchecked = False, []

@@ -54,11 +54,7 @@ def column_type(kind: pa.DataType) -> str | None:
 
 
 def check_columns(schema: pa.Schema) -> None:
-    """Refuses kept columns that a table cannot have.
-
-    Raises:
-      ConfigurationError: names the first of them.
-    """
+    """Refuses kept columns that a table cannot have."""
     names: set[str] = {"id", "text"}
     for field in schema:
         name, upper = field.name, field.name.upper()
@@ -75,11 +71,7 @@ def check_columns(schema: pa.Schema) -> None:
 
 
 def check_absent(table: Table) -> None:
-    """Refuses a table that is there, or whose dataset is not.
-
-    Raises:
-      OutputError: says which.
-    """
+    """Refuses a table that is there, or whose dataset is not."""
     _location(table)
     with refusals(table):
         if _known(tables.client(table), table) is None:

@@ -20,7 +20,13 @@ READ_BY_TRIPLES = 12
 
 
 def by_triples(
-    states: Ids, emissions: Floats, pairs: Floats, breaks: Breaks, model: LanguageModel
+    states: Ids,
+    emissions: Floats,
+    pairs: Floats,
+    breaks: Breaks,
+    model: LanguageModel,
+    *,
+    most: int = READ_BY_TRIPLES,
 ) -> Floats:
     """The posterior of each place given all places of its sentence.
 
@@ -30,11 +36,12 @@ def by_triples(
       pairs: float64 [T, S], their posterior by pairs.
       breaks: int8 [T], STARTS, FOLLOWS or CUT; the first is not FOLLOWS.
       model: of order 3.
+      most: states of a place that are read.
 
     Returns:
       float64 [T, S].
     """
-    order = np.argsort(-pairs, axis=1, kind="stable")[:, :READ_BY_TRIPLES]
+    order = np.argsort(-pairs, axis=1, kind="stable")[:, :most]
     kept = np.sort(order, axis=1)  # candidates that are filled up stay last
     rows = np.arange(len(kept))[:, None]
     states, emissions = states[rows, kept], emissions[rows, kept]

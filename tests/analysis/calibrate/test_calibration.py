@@ -26,7 +26,7 @@ from dxbeam.analysis.calibrate.compute import (
 from dxbeam.analysis.calibrate.page import Calibrated, page
 from dxbeam.analysis.calibrate.transform import Grid, Halves, Sampled, check_halves, curve
 from dxbeam.analysis.measure import proportions
-from dxbeam.analysis.measure.plan import Setting
+from dxbeam.analysis.measure.settings import Setting
 from dxbeam.analysis.measure.word_sample import BY_FREQUENCY, UNIFORM, WordSample, uniform_sample
 from dxbeam.analysis.pages.page import Heading
 from dxbeam.audit.references.choice import santext
@@ -71,10 +71,10 @@ def _measured(setting: Setting, samples: list[WordSample], search: NeighborSearc
     generator = np.random.default_rng(samples[0].ids[:2])
     sums = {}
     for number, half in enumerate(half for sample in samples for half in sample.halves()):
-        draws = setting.made().draws(search.vocabulary.dimensions)
+        draws = setting.make().draws(search.vocabulary.dimensions)
         random = generator.integers(0, 2**64, (len(half.ids), draws), dtype=np.uint64)
         sums[number] = proportions.measure(
-            setting.made(),
+            setting.make(),
             setting.epsilons,
             setting.rank_cs,
             np.array(half.ids, np.int64),

@@ -107,8 +107,8 @@ def test_what_is_left_out_is_said() -> None:
 
 def test_what_is_learnt_stands_beside_what_the_originals_teach() -> None:
     points = [
-        _point("laplace", 5, 0.5, 0.1)._replace(task_accuracy=_around(0.8), wmd=_around(2.0)),
-        _point("tem", 5, 0.5, 0.1)._replace(task_accuracy=_around(0.6), wmd=_around(3.0)),
+        _point("laplace", 5, 0.5, 0.1).with_documents(task_accuracy=_around(0.8), wmd=_around(2.0)),
+        _point("tem", 5, 0.5, 0.1).with_documents(task_accuracy=_around(0.6), wmd=_around(3.0)),
     ]
     html = _page(points, TaskBaseline("stars", 300, _around(0.9), _around(0.5)))
     assert "learns\n<code>stars</code> from released documents" in html

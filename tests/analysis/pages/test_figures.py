@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dxbeam.analysis.measure import noise_figures
-from dxbeam.analysis.pages import figures
+from dxbeam.analysis.pages import figures, noise_figures
 from dxbeam.analysis.theory import noise_shape, one_dimension
 from dxbeam.analysis.theory.geometry import Nearer
 

@@ -21,7 +21,6 @@ import numpy as np
 import torch
 import transformers
 
-from dxbeam.analysis.attackers.models.word_model import WordModel
 from dxbeam.errors import ConfigurationError
 from dxbeam.space.search.neighbors import Floats, Ids
 
@@ -80,7 +79,7 @@ def kind_of(path: str, flag: str = "attacker_model") -> str:
     )
 
 
-def opened(path: str, words: Sequence[str], shares: Floats) -> WordModel:
+def opened(path: str, words: Sequence[str], shares: Floats) -> Masked | Causal:
     """Opens a model; arguments and errors as ``word_model.open_model``."""
     kind = kind_of(path)
     transformers.utils.logging.disable_progress_bar()
