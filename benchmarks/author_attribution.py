@@ -18,28 +18,25 @@ from typing import NamedTuple
 
 from benchmarks.rows import command_line, records
 from dxbeam import BagOfWords, Configuration, Laplace, Sanitizer, open_vocabulary
-from dxbeam.analysis.evaluate.classification import (
-    MAJORITY,
-    ORIGINAL,
-    RELEASED,
-    Classification,
-    Classified,
-    Example,
-    classify,
-)
+from dxbeam.analysis.evaluate import classification
+from dxbeam.analysis.evaluate.classification import Classification, Classified, Example, classify
 from dxbeam.analysis.evaluate.text_features import STYLE, WORDS, FeatureMaker
 from dxbeam.documents import Document
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import ENGLISH
 from dxbeam.text.tokenization import split, words
 
+ORIGINAL, RELEASED = classification.ORIGINAL, classification.RELEASED
 CHUNK, HEADING, MOST_CHUNKS = 200, 100, 12
 BAG = 100
 EPSILONS = (30.0, 15.0, 5.0)
 NO_NOISE = 1e4
 """At this epsilon no word of the vocabulary changes, and a bag is what it holds."""
 KEY = hashlib.sha256(b"published: these releases protect nobody").digest()
-TRIALS = ((ORIGINAL, RELEASED), (RELEASED, RELEASED))
+TRIALS = (
+    (ORIGINAL, RELEASED),
+    (RELEASED, RELEASED),
+)
 
 
 class Chunk(NamedTuple):
@@ -159,7 +156,7 @@ def main() -> None:
         rows = accuracies(every, treat(), maker)
         cells = [f"{row.value:.3f} ({row.low:.3f} to {row.high:.3f})" for row in rows]
         if name == "originals":
-            print(f"{MAJORITY}: {cells[0]}")
+            print(f"{classification.MAJORITY}: {cells[0]}")
         print(f"| {name} | " + " | ".join(cells[1:]) + " |", flush=True)
 
 
