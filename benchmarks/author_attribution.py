@@ -76,8 +76,8 @@ def chunks(path: str) -> Iterator[Chunk]:
 
 def without_stop_words(text: str) -> str:
     """All that stood between words is left, and so are the other words, in order."""
-    gaps, found = split(text)
-    pairs = zip(gaps, [*found, ""], strict=True)
+    gaps, tokens = split(text)
+    pairs = zip(gaps, [*tokens, ""], strict=True)
     return "".join(gap + ("" if word.lower() in ENGLISH else word) for gap, word in pairs)
 
 
@@ -92,17 +92,20 @@ def released(
     """What comes out; prints how many words of the vocabulary did as they were."""
     start = time.process_time()
     results = list(Sanitizer(search, settings, KEY).sanitize(documents))
-    made = [result for result in results if result.document]
-    assert len(made) == len(documents), "every chunk is text"
+    results = [result for result in results if result.document]
+    assert len(results) == len(documents), "every chunk is text"
     original, known = (
         sum(count)
         for count in zip(
-            *((r.tally.original, r.tally.tokens - r.tally.unknown - r.tally.fillers) for r in made),
+            *(
+                (r.tally.original, r.tally.tokens - r.tally.unknown - r.tally.fillers)
+                for r in results
+            ),
             strict=True,
         )
     )
     print(f"({original / known:.1%} unchanged, {time.process_time() - start:.0f} s)", flush=True)
-    return [result.document.text for result in made]
+    return [result.document.text for result in results]
 
 
 def accuracies(every: list[Chunk], texts: list[str], maker: FeatureMaker) -> list[Classified]:
