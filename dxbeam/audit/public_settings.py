@@ -14,7 +14,8 @@ from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.mechanisms.constants.exact_constant import CONSTANTS, EXACT
 from dxbeam.mechanisms.parameters import checked_choice
 from dxbeam.mechanisms.public.base_measure import FrequencyBase, checked_exponent
-from dxbeam.mechanisms.public.importance import FREQUENCY, FrequencyWeights
+from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.mechanisms.public.listed_words import FREQUENCY
 from dxbeam.text.detection.detector import detector_of
 from dxbeam.text.public.base_file import read_base
 from dxbeam.text.public.importance_file import read_importance

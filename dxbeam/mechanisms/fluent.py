@@ -35,8 +35,9 @@ the private corpus. Where a sentence starts is read from the public gaps between
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -64,6 +65,7 @@ READS_ON = (
     "exp(epsilon * d(x, x'))."
 )
 _ROWS_AT_ONCE = 512
+_KEPT = 4  # epsilons whose near words are kept: up to 300 MB each
 
 LARGEST_GAMMA = 1e18
 """Beyond all distances of vectors in use; float32 holds its square."""
@@ -118,7 +120,10 @@ class Fluent:
         Returns:
           int64 [B]; a row depends on its own row of the arguments and the rows it is read after.
         """
-        every, near = search.computed_once(("fluent", self), self._prepared(search))
+        every = search.computed_once(("all words", self.model), self._all_words)
+        near = search.computed_once("near words", lambda _: lru_cache(_KEPT)(Fluent._near_words))(
+            self, every, search
+        )
         near.keep(ids)
         chosen, numbers = np.empty(len(ids), np.int64), numbers_of(random)
         for rows in _in_parts(in_steps(places), near.at_once(ids, _ROWS_AT_ONCE)):
@@ -128,15 +133,12 @@ class Fluent:
             chosen[rows] = choose_fluently(ids[rows], first, second, numbers[rows], near, every)
         return chosen
 
-    def _prepared(
-        self, search: NeighborSearch
-    ) -> Callable[[Vocabulary], tuple[AllWords, NearWords]]:
-        def prepared(vocabulary: Vocabulary) -> tuple[AllWords, NearWords]:
-            model = self.model.opened(vocabulary) if self.model else uniform_model(vocabulary)
-            shares = np.asarray(model.continuation[: len(vocabulary)])
-            return AllWords(model), NearWords(self.epsilon / 2, self.gamma, shares, search)
+    def _all_words(self, vocabulary: Vocabulary) -> AllWords:
+        return AllWords(self.model.opened(vocabulary) if self.model else uniform_model(vocabulary))
 
-        return prepared
+    def _near_words(self, every: AllWords, search: NeighborSearch) -> NearWords:
+        shares = np.asarray(every.model.continuation[: every.model.words])
+        return NearWords(self.epsilon / 2, self.gamma, shares, search)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * min(Euclidean distance, gamma), for every pair of strings."""

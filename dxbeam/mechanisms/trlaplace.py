@@ -37,18 +37,16 @@ import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee, approximate
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
-from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped_euclidean
 from dxbeam.mechanisms.parameters import checked_delta, checked_epsilon
-from dxbeam.mechanisms.sampling.clipping import clipped
+from dxbeam.mechanisms.sampling.clipping import ClippedVector, checked_clip, clipped_euclidean
 from dxbeam.mechanisms.sampling.noise import (
     ROUNDED_NOISE,
     Floats,
     coordinate_laplace,
     coordinate_laplace_draws,
 )
-from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 
 _SAFETY = 1e-3  # of delta: covers the steps of the search below, and costs 0.001 / a in A
 _SHAPES = 4001
@@ -114,7 +112,7 @@ def sound_limit(dimensions: int, rate: float, clip: float, delta: float) -> floa
 
 
 @dataclass(frozen=True)
-class TrLaplace(NoisyVector):
+class TrLaplace(ClippedVector):
     """Word to clipped and noisy vector to nearest word.
 
     Attributes:
@@ -145,10 +143,6 @@ class TrLaplace(NoisyVector):
         """Independent truncated Laplace coordinates: uint64 [B, draws] -> float64 [B, n]."""
         n = search.vocabulary.dimensions
         return coordinate_laplace(random, n, self.epsilon / math.sqrt(n), self.limit(n))
-
-    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
-        """The clipped vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
-        return clipped(search.vocabulary.vectors_of(ids), self.clip)
 
     def density(self, search: NeighborSearch) -> NoiseDensity:
         """Falls with the sum of absolute differences, and is 0 where one is above the limit.

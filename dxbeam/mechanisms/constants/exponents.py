@@ -106,8 +106,9 @@ class Exponents:
     @cached_property
     def squares(self) -> Floats:
         """Squared lengths of the sources' vectors, float64 [M]."""
-        blocks = (squared_lengths(self.vectors(block)) for block in self.blocks(0, 4096))
-        return np.concatenate(list(blocks))
+        return np.concatenate(
+            [squared_lengths(self.vectors(block)) for block in self.blocks(0, 4096)]
+        )
 
     @cached_property
     def square_error(self) -> float:

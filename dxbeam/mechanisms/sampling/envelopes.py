@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution, public_factors
+from dxbeam.mechanisms.public.word_distribution import WordDistribution, public_factors
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
 FAR = -1
@@ -59,7 +59,7 @@ def computed(
     near, apart = _around(words, count, search)
     public = public_factors(distribution, search)
     excluded = near < distribution.first
-    if public is not None and public.staying is not None:
+    if public is not None:
         excluded |= public.staying[near] == 0
     smallest = np.where(excluded, apart[:, -1:], apart).min(axis=1)
     weights = distribution.weights(apart, smallest[:, None])
@@ -73,7 +73,7 @@ def computed(
         weights = np.column_stack([together, weights[:, ::-1]])
     else:
         weights = public.times_factors(weights[:, ::-1], words, near[:, 1:])
-        together = public.sums[-1] * public.factors_of(words) * bound
+        together = public.sums[-1] * public.leaving[words] * bound
         weights = np.column_stack([together, weights])
         order = np.argsort(weights, axis=1, kind="stable")
         near = np.take_along_axis(near, order, axis=1)

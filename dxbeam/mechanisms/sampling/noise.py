@@ -90,6 +90,19 @@ def uniform(random: Random, tail: Random | None = None, bits: int = 64) -> Float
     return numbers
 
 
+def below(counts: npt.NDArray[np.int64] | int, random: Random) -> npt.NDArray[np.int64]:
+    """Numbers in 0 … count - 1, each with probability 1/count but for 2^-64: uint64 -> int64 [B].
+
+    Args:
+      counts: int64 [B] or one number, each at least 1 and below 2^32.
+      random: uint64 [B].
+    """
+    of = np.asarray(counts).astype(np.uint64)
+    high = (random >> np.uint64(32)) * of
+    low = ((random & np.uint64(0xFFFFFFFF)) * of) >> np.uint64(32)
+    return np.asarray(((high + low) >> np.uint64(32)).astype(np.int64))
+
+
 def normal_pairs(radial: Random, angular: Random, tail: Random | None = None) -> Floats:
     """Standard normal numbers by Box-Muller.
 

@@ -26,6 +26,7 @@ from dxbeam.mechanisms.public.importance import (
     WordWeights,
     favoured,
 )
+from dxbeam.mechanisms.public.word_distribution import WordDistribution
 from dxbeam.mechanisms.sampling.exponential_choice import (
     DRAWS,
     IMPORTANCE_DRAWS,
@@ -33,7 +34,6 @@ from dxbeam.mechanisms.sampling.exponential_choice import (
     ChoiceSizes,
     choose,
 )
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.space.search.neighbors import NeighborSearch

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dxbeam.space.search.backends.backend import Floats, Ids
 from dxbeam.space.search.backends.float32_bounds import Float32Bounds
-from dxbeam.space.vocabulary.words import distances
+from dxbeam.space.vocabulary.words import distances, squared_lengths
 
 Scores = npt.NDArray[np.float32]
 
@@ -54,11 +54,7 @@ class Float32Search:
 
     @cached_property
     def _squared_norms(self) -> Scores:
-        blocks = (
-            np.square(block, dtype=np.float64).sum(axis=1)
-            for block in np.array_split(self._vectors, len(self._vectors) // 4096 + 1)
-        )
-        return np.concatenate(list(blocks)).astype(np.float32)
+        return squared_lengths(self._vectors).astype(np.float32)
 
     @cached_property
     def _largest_norm(self) -> float:

@@ -33,10 +33,14 @@ from dxbeam.space.search.backends.rounded_vectors import (
     round_vectors,
     to_integers,
 )
-from dxbeam.space.search.backends.score_bounds import ADDED, WORDS_PER_BLOCK, Scores
+from dxbeam.space.search.backends.score_bounds import (
+    ADDED,
+    WORDS_PER_BLOCK,
+    Scores,
+    score_limits,
+)
 
 _FLOAT32_SLACK = 16 * 2.0**-24  # a handful of float32 roundings in scaling a score
-_FLOAT64_SLACK = 1e-12
 
 
 class RoundedWords:
@@ -147,7 +151,4 @@ class RoundedQueries:
 
     def limits(self, distances: Floats) -> Scores:
         """As ``QueryTile`` says."""
-        squares = np.square(distances)
-        limits = (self._squares - squares) / 2 - _FLOAT64_SLACK * (self._squares + squares)
-        below: Scores = np.nextafter(limits.astype(np.float32), np.float32(-np.inf))
-        return below
+        return score_limits(self._squares, distances)
