@@ -24,7 +24,7 @@ from dxbeam.language.kneser_ney import Smoothed
 from dxbeam.language.model import TABLE_PARTS, LanguageModel, arrays
 from dxbeam.language.sparse_rows import SparseRows
 from dxbeam.space.artifact.kind import write_manifest
-from dxbeam.space.artifact.this_host import checked_once, copy_here
+from dxbeam.space.artifact.this_host import check_file, checked_once, opened_here
 from dxbeam.space.vocabulary.words import Vocabulary
 
 
@@ -157,43 +157,15 @@ def files_here(uri: str, manifest: dict[str, Any]) -> Path:
     Raises:
       ArtifactError: files are missing or damaged.
     """
-    place = LANGUAGE_MODEL.resolve(uri)
-    if storage.is_local(place):
-        _check(Path(place), manifest)
-        return Path(place)
-    for last_try in (False, True):
-        copy = copy_here(place, manifest["digest"], manifest["files"])
-        try:
-            _check(copy, manifest)
-        except ArtifactError:
-            if last_try:
-                raise
-            storage.delete(str(copy))  # it was damaged since it was made
-        else:
-            return copy
-    raise AssertionError("the last try returns or raises")
 
+    def checked(folder: Path) -> Path:
+        files = [folder / name for name in manifest["files"]]
+        with checked_once(manifest["digest"], files) as unchecked:
+            for path in files if unchecked else ():
+                check_file(path, manifest["files"][path.name], LANGUAGE_MODEL.rebuild)
+        return folder
 
-def _check(directory: Path, manifest: dict[str, Any]) -> None:
-    files = [directory / name for name in manifest["files"]]
-    with checked_once(manifest["digest"], files) as unchecked:
-        for path in files if unchecked else ():
-            expected = manifest["files"][path.name]
-            try:
-                digest, size = storage.sha256(str(path))
-            except OSError as error:
-                raise ArtifactError(
-                    f"{path} cannot be read ({type(error).__name__}); {LANGUAGE_MODEL.rebuild}"
-                ) from None
-            if size != expected["bytes"]:
-                raise ArtifactError(
-                    f"{path} has {size:,} bytes where the manifest says {expected['bytes']:,}; "
-                    f"{LANGUAGE_MODEL.rebuild}"
-                )
-            if digest != expected["sha256"]:
-                raise ArtifactError(
-                    f"{path} is damaged (its SHA-256 does not match); {LANGUAGE_MODEL.rebuild}"
-                )
+    return opened_here(LANGUAGE_MODEL.resolve(uri), manifest, checked)
 
 
 def _opened(directory: Path, manifest: dict[str, Any], uri: str) -> LanguageModel:

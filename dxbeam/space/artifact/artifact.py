@@ -36,7 +36,7 @@ from dxbeam.space.artifact.manifest import (
     VOCABULARY,
     all_files,
 )
-from dxbeam.space.artifact.this_host import copy_here
+from dxbeam.space.artifact.this_host import copy_here, opened_here
 from dxbeam.space.artifact.word_files import write_words
 from dxbeam.space.search.backends.rounded_vectors import write_rounded
 from dxbeam.space.vocabulary.words import UNWRITABLE, Vocabulary, squared_lengths
@@ -237,18 +237,9 @@ def _open(handle: VocabularyHandle) -> Vocabulary:
             f"`vocabulary` {handle.uri}: this is not the vocabulary that the job was started "
             "with; it was replaced in between, start the job again"
         )
-    place = resolve(handle.uri)
-    if storage.is_local(place):
-        return opened(Path(place), manifest, handle.uri)
-    for last_try in (False, True):
-        copy = copy_here(place, manifest["digest"], manifest["files"])
-        try:
-            return opened(copy, manifest, handle.uri)
-        except ArtifactError:
-            if last_try:
-                raise
-            storage.delete(str(copy))  # it was damaged since it was made
-    raise AssertionError("the last try returns or raises")
+    return opened_here(
+        resolve(handle.uri), manifest, lambda folder: opened(folder, manifest, handle.uri)
+    )
 
 
 def open_draft(uri: str, digest: str) -> Vocabulary:

@@ -15,10 +15,10 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from dxbeam import storage
 from dxbeam.errors import ArtifactError
@@ -31,6 +31,8 @@ SETTLED_SECONDS = 2.0
 look the same, so no note is left of it."""
 
 _WHOLE = b"whole"
+
+T = TypeVar("T")
 
 
 def own_folder() -> Path:
@@ -76,6 +78,42 @@ def copy_here(prefix: str, name: str, files: Iterable[str]) -> Path:
                 if not target.exists():  # else another process of this host was faster
                     raise
     return target
+
+
+def opened_here(place: str, manifest: Mapping[str, Any], open_files: Callable[[Path], T]) -> T:
+    """Opens an artifact's files here; those of another place are copied first, for all processes.
+
+    Args:
+      place: where the artifact is stored.
+      manifest: the artifact's, checked.
+      open_files: opens a local directory; raises ArtifactError where its files are damaged.
+    """
+    if storage.is_local(place):
+        return open_files(Path(place))
+    copy = copy_here(place, manifest["digest"], manifest["files"])
+    try:
+        return open_files(copy)
+    except ArtifactError:
+        storage.delete(str(copy))  # it was damaged since it was made
+    return open_files(copy_here(place, manifest["digest"], manifest["files"]))
+
+
+def check_file(path: Path, expected: Mapping[str, Any], rebuild: str) -> None:
+    """Compares a file with what the manifest says of it.
+
+    Raises:
+      ArtifactError: it is missing, or its size or SHA-256 is another; ``rebuild`` says what to do.
+    """
+    try:
+        digest, size = storage.sha256(str(path))
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be read ({type(error).__name__}); {rebuild}") from None
+    if size != expected["bytes"]:
+        raise ArtifactError(
+            f"{path} has {size:,} bytes where the manifest says {expected['bytes']:,}; {rebuild}"
+        )
+    if digest != expected["sha256"]:
+        raise ArtifactError(f"{path} is damaged (its SHA-256 does not match); {rebuild}")
 
 
 @contextmanager

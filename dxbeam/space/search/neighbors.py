@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.space.search.backends import choose_backend
+from dxbeam.space.search.backends.backend import Floats as Floats
+from dxbeam.space.search.backends.backend import Ids as Ids
 from dxbeam.space.search.backends.backend import SearchBackend
 from dxbeam.space.search.backends.choose_backend import AUTO
 from dxbeam.space.search.backends.float32_search import Float32Search
@@ -36,8 +38,6 @@ _MANY_WORDS, _MANY_ROWS = 4096, 64
 _SHARE_OF_WORDS = 8
 """Provided that one word of this many, or fewer, is asked for as a neighbour."""
 
-Ids = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 T = TypeVar("T")
 

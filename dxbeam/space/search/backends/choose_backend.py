@@ -81,8 +81,8 @@ def _integers(name: str) -> Backend:
     def make(vocabulary: Vocabulary, float32: Float32Search, threads: int) -> BoundingBackend:
         product = onnx_product()
         assert product
-        vectors, rounded = vocabulary.vectors, vocabulary.rounded
-        return IntegerSearch(vectors, product, bits, float32, threads, rounded)
+        words = RoundedWords(vocabulary.vectors, product, bits, vocabulary.rounded)
+        return IntegerSearch(words, float32, threads)
 
     return Backend(name, make, "onnxruntime", "onnxruntime", is_available)
 
@@ -95,23 +95,16 @@ def _torch_is_available() -> bool:
 def _make_torch(vocabulary: Vocabulary, float32: Float32Search, _: int) -> BoundingBackend:
     on_device = torch_product()
     assert on_device
-    return TorchSearch(vocabulary.vectors, on_device, float32, vocabulary.rounded)
-
-
-def _make_faiss(vocabulary: Vocabulary, float32: Float32Search, _: int) -> BoundingBackend:
-    return FaissSearch(vocabulary.vectors, float32)
-
-
-def _make_float32(_: Vocabulary, float32: Float32Search, __: int) -> BoundingBackend:
-    return float32
+    words = RoundedWords(vocabulary.vectors, on_device, 8, vocabulary.rounded)
+    return TorchSearch(words, on_device, float32)
 
 
 BACKENDS: dict[str, Backend] = {
     backend.name: backend
     for backend in (
         *map(_integers, QUERY_BITS),
-        Backend(FLOAT32, _make_float32),
-        Backend(FAISS, _make_faiss),
+        Backend(FLOAT32, lambda _, float32, __: float32),
+        Backend(FAISS, lambda words, float32, _: FaissSearch(words.vectors, float32)),
         Backend(TORCH, _make_torch, "torch", "'dxbeam[gpu]'", _torch_is_available),
     )
 }

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dxbeam.space.search.backends.backend import Floats
+
 MODEL = Path(__file__).with_name("scores.onnx")
 """One operator as an ONNX model: a product, scaled for each word, plus a bias for each word. It is
 kept as a file, so that the package onnx is not needed; a test builds it again and compares."""
@@ -26,7 +28,6 @@ LARGEST_WORD = 127
 LARGEST_QUERY = {8: 127, 7: 63}
 """The largest integer of a query's of this many bits; one more is added to make all positive."""
 
-Floats = npt.NDArray[np.float64]
 
 _TRIED_SIZES = (32, 64), (33, 60), (70, 30), (1, 5)
 """Queries and words."""

@@ -67,16 +67,16 @@ class RoundedWords:
             rounded = round_vectors(vectors, vectors.mean(axis=0, dtype=np.float64))
             if not rounded.fits_float32():
                 raise ArithmeticError("the squares of the vectors do not fit float32")
-        self._vectors, self.bits = vectors, bits
+        self.vectors, self.bits = np.asarray(vectors), bits  # slicing a memory map itself is slow
         self.product, self.largest_query = product, LARGEST_QUERY[bits]
         self.mean, self.blocks = rounded.centre, rounded.blocks()
-        self.scales = np.asarray(rounded.scales)  # slicing a memory map itself is slow
+        self.scales = np.asarray(rounded.scales)
         self.half_squares, self.rounded_lengths, self.residuals = np.asarray(rounded.bounds)
         self.underflow_slack = 2.0**-24 * float(self.half_squares.max())
 
     def among(self, ids: Ids) -> RoundedWords:
         """As ``ScoreBounds`` says."""
-        vectors = self._vectors[ids]
+        vectors = self.vectors[ids]
         return RoundedWords(vectors, self.product, self.bits, round_vectors(vectors, self.mean))
 
     def tile(self, queries: Floats) -> RoundedQueries | None:
