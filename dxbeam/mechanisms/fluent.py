@@ -53,7 +53,6 @@ from dxbeam.mechanisms.sampling.near_words import NearWords
 from dxbeam.mechanisms.sampling.released_before import STARTS, in_steps, words_before
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary.words import Vocabulary
 
 MODEL_MUST_BE_PUBLIC = (
     "The language model must be public; one made from the private corpus voids the guarantee."
@@ -65,7 +64,9 @@ READS_ON = (
     "exp(epsilon * d(x, x'))."
 )
 _ROWS_AT_ONCE = 512
-_KEPT = 4  # epsilons whose near words are kept: up to 300 MB each
+_KEPT = 4
+"""Epsilons whose near words and lists are kept, a few hundred MB each."""
+
 
 LARGEST_GAMMA = 1e18
 """Beyond all distances of vectors in use; float32 holds its square."""
@@ -120,10 +121,8 @@ class Fluent:
         Returns:
           int64 [B]; a row depends on its own row of the arguments and the rows it is read after.
         """
-        every = search.computed_once(("all words", self.model), self._all_words)
-        near = search.computed_once("near words", lambda _: lru_cache(_KEPT)(Fluent._near_words))(
-            self, every, search
-        )
+        prepared = search.computed_once("fluent", lambda _: lru_cache(_KEPT)(_prepared))
+        every, near = prepared(self, search)
         near.keep(ids)
         chosen, numbers = np.empty(len(ids), np.int64), numbers_of(random)
         for rows in _in_parts(in_steps(places), near.at_once(ids, _ROWS_AT_ONCE)):
@@ -133,12 +132,12 @@ class Fluent:
             chosen[rows] = choose_fluently(ids[rows], first, second, numbers[rows], near, every)
         return chosen
 
-    def _all_words(self, vocabulary: Vocabulary) -> AllWords:
-        return AllWords(self.model.opened(vocabulary) if self.model else uniform_model(vocabulary))
-
-    def _near_words(self, every: AllWords, search: NeighborSearch) -> NearWords:
-        shares = np.asarray(every.model.continuation[: every.model.words])
-        return NearWords(self.epsilon / 2, self.gamma, shares, search)
+    def prepared(self, search: NeighborSearch) -> tuple[AllWords, NearWords]:
+        """What a vocabulary's words are drawn by: all words, and those near to each."""
+        vocabulary = search.vocabulary
+        model = self.model.opened(vocabulary) if self.model else uniform_model(vocabulary)
+        shares = np.asarray(model.continuation[: model.words])
+        return AllWords(model), NearWords(self.epsilon / 2, self.gamma, shares, search)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * min(Euclidean distance, gamma), for every pair of strings."""
@@ -158,3 +157,7 @@ def _in_parts(steps: Iterable[Ids], words: int) -> Iterator[Ids]:
     for rows in steps:
         for start in range(0, len(rows), words):
             yield rows[start : start + words]
+
+
+def _prepared(mechanism: Fluent, search: NeighborSearch) -> tuple[AllWords, NearWords]:
+    return mechanism.prepared(search)

@@ -107,9 +107,21 @@ def _tabbed(where: str, lines: Iterable[list[str]]) -> Iterator[Row]:
 
 def _csv(where: str, text: str) -> Iterator[Row]:
     rows = csv.DictReader(io.StringIO(text))
-    _check_columns(where, rows.fieldnames or ())
-    for row in rows:
-        yield f"{where}, line {rows.line_num}", row["word"], row["weight"]
+    try:
+        _check_columns(where, rows.fieldnames or ())
+        for row in rows:
+            yield _row(f"{where}, line {rows.line_num}", row["word"], row["weight"])
+    except csv.Error:
+        raise ConfigurationError(
+            f"{where}, line {rows.line_num}: this is not a line of CSV; put quotes around words "
+            "with commas, and double those within them"
+        ) from None
+
+
+def _row(where: str, word: object, weight: object) -> Row:
+    if word is None:
+        raise ConfigurationError(f"{where}: there is no word; give one, or remove this row")
+    return where, str(word), weight
 
 
 def _parquet(where: str, content: bytes) -> Iterator[Row]:
@@ -120,7 +132,7 @@ def _parquet(where: str, content: bytes) -> Iterator[Row]:
     _check_columns(where, table.column_names)
     words, weights = (table.column(name).to_pylist() for name in ("word", "weight"))
     for number, (word, weight) in enumerate(zip(words, weights, strict=True), start=1):
-        yield f"{where}, row {number}", str(word), weight
+        yield _row(f"{where}, row {number}", word, weight)
 
 
 def _check_columns(where: str, names: Iterable[str]) -> None:

@@ -166,7 +166,7 @@ def test_the_bound_holds_whatever_the_base_measure() -> None:
 
 
 def forgets_q_of_the_original(self: Favoured, weights: Floats, words: Ids, others: Ids) -> Floats:
-    factors = self.factors[others] * self.factors_of(words)[:, None]
+    factors = self.factors[others] * self.leaving[words][:, None]
     return np.where(others == words[:, None], weights, weights * factors)
 
 
