@@ -49,11 +49,7 @@ def audited_public(
 
 
 def sizes_of(samples: str) -> Size:
-    """How large an audit's samples are, by name.
-
-    Raises:
-      ConfigurationError: no such name.
-    """
+    """How large an audit's samples are, by name."""
     sizes = {"standard": STANDARD, "small": SMALL}
     if samples not in sizes:
         raise ConfigurationError(f"--samples is standard or small, not {samples}")

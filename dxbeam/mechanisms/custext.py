@@ -102,13 +102,9 @@ class CusText(ClusterChoice):
         return ClusterChannel(parts, shares, search)
 
     def counts(self, apart: Floats) -> Ids:
-        """What the words of some clusters become.
+        """What the words of clusters become, by their distances, float64 [C, m, m].
 
-        Args:
-          apart: float64 [C, m, m], the distances within each.
-
-        Returns:
-          int64 [C, m, m], for each word of a cluster the counts of NUMBERS of all of them.
+        int64 [C, m, m], for each word of a cluster the counts of NUMBERS of all of them.
         """
         most = 1.0 if self.scale == PUBLISHED else np.inf
         widest = apart.max(axis=(1, 2))

@@ -110,16 +110,10 @@ class Fluent:
     def release_in_order(
         self, ids: Ids, random: Random, search: NeighborSearch, places: Ids
     ) -> Ids:
-        """A word for each word, each read after the words released before it.
+        """A word for each word, int64 [B], each read after the words released before it.
 
-        Args:
-          ids: int64 [B]; UNKNOWN for a word outside the vocabulary.
-          random: uint64 [B, draws or more].
-          search: the vocabulary.
-          places: int64 [B, 2], what each word is read after; see released_before.py.
-
-        Returns:
-          int64 [B]; a row depends on its own row of the arguments and the rows it is read after.
+        ``places``, int64 [B, 2], says which those are (released_before.py). A row depends
+        on its own row of the arguments and the rows it is read after.
         """
         prepared = search.computed_once("fluent", lambda _: lru_cache(_KEPT)(_prepared))
         every, near = prepared(self, search)

@@ -68,13 +68,7 @@ def exact_slack(epsilon: float, distance: float, sigma: float) -> float:
 
 @functools.lru_cache(maxsize=64)
 def analytic_sigma(epsilon: float, delta: float, distance: float) -> float:
-    """The smallest s, rounded up, at which vectors up to T apart have a slack of delta at most.
-
-    Args:
-      epsilon: per unit of distance.
-      delta: of the guarantee.
-      distance: T.
-    """
+    """The smallest s, rounded up, at which vectors up to T apart have a slack of delta at most."""
     low, high = 0.0, tail_sigma(epsilon, delta, distance)
     while high - low > 1e-9 * high:
         middle = (low + high) / 2

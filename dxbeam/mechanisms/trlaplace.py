@@ -53,15 +53,9 @@ _SHAPES = 4001
 
 
 def log_staying(t: npt.ArrayLike, rate: float, limit: float) -> Floats:
-    """ln(1 - p(t)): a coordinate's noise, moved by t, stays within the support it left from.
+    """ln(1 - p(t)): a coordinate's noise, moved by t >= 0, stays within the support it left from.
 
-    Args:
-      t: how far the coordinate is moved, non-negative.
-      rate: a.
-      limit: A.
-
-    Returns:
-      float64, -inf from 2 A on.
+    float64, -inf from 2 A on.
     """
     moved = np.asarray(t, np.float64)
     inside = np.minimum(moved, limit)
@@ -92,14 +86,7 @@ def worst_delta(dimensions: int, rate: float, limit: float, diameter: float) -> 
 
 @functools.lru_cache(maxsize=64)
 def sound_limit(dimensions: int, rate: float, clip: float, delta: float) -> float:
-    """The smallest A, rounded up, at which no two vectors of the ball have a larger delta.
-
-    Args:
-      dimensions: n.
-      rate: a, in 1 / units of the embedding.
-      clip: C.
-      delta: what no pair may exceed.
-    """
+    """The smallest A, rounded up, at which no two vectors of the ball have a larger delta."""
     target = delta * (1 - _SAFETY)
     low, high = 0.0, 2 * clip + math.log1p(dimensions / (2 * target)) / rate
     while high - low > 1e-9 * high:

@@ -116,12 +116,10 @@ def every_word(vocabulary: Vocabulary) -> Ids:
 def bag_distribution(
     document: Sequence[int], word_distributions: Floats, length: int = LENGTH
 ) -> Floats:
-    """The distribution of the bag released for a document, over the rows of _BAGS.
+    """The distribution, over the rows of _BAGS, of the bag released for a document.
 
-    Args:
-      document: its words without stop words; UNKNOWN is -1, the last row of ``word_distributions``.
-      word_distributions: P(released | word), float64 [N + 1, N].
-      length: words released.
+    ``document`` are its words without stop words; UNKNOWN is the last row of
+    ``word_distributions``, P(released | word), float64 [N + 1, N].
     """
     filled = [*document, *[UNKNOWN] * (length - len(document))]
     draws = list(itertools.combinations(filled, length))
@@ -139,14 +137,9 @@ def document_loss(
 ) -> float:
     """The claimed loss between two documents, by trying every matching of their words.
 
-    The sum of the ``length`` largest losses of matched words, a word without a partner counting as
-    the largest loss of all; infinite where such a word's is.
-
-    Args:
-      first: words without stop words; UNKNOWN is -1, the last row of ``word_losses``.
-      second: those of the other document.
-      word_losses: between words, float64 [N + 1, N + 1].
-      length: words released.
+    The sum of the ``length`` largest losses of matched words, a word without a partner counting
+    as the largest loss of all; infinite where such a word's is. UNKNOWN is the last row of
+    ``word_losses``, float64 [N + 1, N + 1].
     """
     shorter, longer = sorted(
         ([*words, *[UNKNOWN] * (length - len(words))] for words in (first, second)), key=len

@@ -204,8 +204,7 @@ def _all_outputs(
 ) -> Ids:
     """What is released for every corpus and all that can be drawn for it.
 
-    Returns:
-      int64 [corpora, drawings, words], -1 where no word of the vocabulary was released.
+    int64 [corpora, drawings, words], -1 where no word of the vocabulary was released.
     """
     words, choices = sum(corpora.shape), len(drawings.values)
     drawn = np.array(list(itertools.product(range(choices), repeat=words)))

@@ -77,12 +77,7 @@ class _Law:
 
 
 def before(released: Ids, starts: Any) -> list[tuple[int, int]]:
-    """The two words that each word of a document is read after.
-
-    Args:
-      released: int64 [T], what is released.
-      starts: bool [T], where sentences start.
-    """
+    """The two words that each word of a document is read after; ``starts`` are of sentences."""
     prefixes: list[tuple[int, int]] = []
     for place in range(len(released)):
         if starts[place]:

@@ -49,9 +49,8 @@ def plane(subject: Subject) -> Vocabulary:
 def count_outputs(subject: Subject, vocabulary: Vocabulary) -> tuple[Ids, Counts, Counts]:
     """Releases every word many times.
 
-    Returns:
-      int64 [k]: the words, the unknown one last; and int64 [k, N] twice: how often each released
-      word was seen in the first and in the second half of the samples.
+    The words, int64 [k], the unknown one last; and int64 [k, N] twice: how often each released
+    word was seen in the first and in the second half of the samples.
     """
     words = np.array([*range(len(vocabulary)), UNKNOWN])
     half = subject.size.outputs // 2
@@ -149,14 +148,8 @@ def audit_loss(
 ) -> Finding:
     """The claimed loss of ordered pairs of originals against bounds from below.
 
-    Args:
-      subject: says whether anything is claimed.
-      test: names what is tested.
-      setting: names on what.
-      pairs: the originals.
-      first: int64 [k, c], how often each output was seen, by which sets of outputs are chosen.
-      second: the same of other samples, by which they are judged.
-      delta: additive slack of the claim.
+    By ``first``, int64 [k, c], how often each output was seen, sets of outputs are chosen; by
+    ``second``, the same of other samples, they are judged.
     """
     worst, p_value, largest, where = -np.inf, 1.0, -np.inf, ""
     for i, j, claimed, apart, says in pairs:
@@ -306,15 +299,7 @@ def noisy_vectors(
 ) -> Floats:
     """The vectors to which the released words are nearest, by the noise that other tests look at.
 
-    Args:
-      subject: adds noise.
-      vocabulary: N words in R^n.
-      reference: says what noise is added to.
-      key: of the document that the words are, from the first on.
-      ids: int64 [B].
-
-    Returns:
-      float64 [B, n].
+    float64 [B, n], of words, int64 [B], of the document of this key, from the first on.
     """
     mechanism, centre = subject.configuration.mechanism, reference.centre
     assert isinstance(mechanism, AddsNoise)

@@ -114,15 +114,7 @@ class ResampledWordChannel:
 
 
 def ranks_followed(rate: float, words: int) -> int:
-    """How many ranks count.
-
-    Args:
-      rate: epsilon c.
-      words: N.
-
-    Raises:
-      ConfigurationError: more than ``MOST_RANKS``.
-    """
+    """How many ranks count at the rate epsilon c; above ``MOST_RANKS``, a ConfigurationError."""
     if words <= ALL_RANKS:
         return words
     needed = min(words, math.ceil(-math.log(LEFT_OUT) / rate))

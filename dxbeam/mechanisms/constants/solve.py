@@ -60,11 +60,7 @@ def exponents_of(mechanism: Any, vocabulary: Vocabulary, scale: float = 1.0) -> 
 
 
 def check_prefix(mechanism: Any) -> None:
-    """Refuses a mechanism, or a class of them, that reads the words it has released.
-
-    Raises:
-      ConfigurationError: so it is; the sentence says why no scan is of use.
-    """
+    """Refuses a mechanism, or a class of them, that reads the words it has released."""
     if hasattr(mechanism, "release_in_order"):
         raise ConfigurationError(
             f"`mechanism` {mechanism.name} has no constant to scan for: its normaliser Z depends "
@@ -81,16 +77,10 @@ def solve(
 ) -> Level:
     """The largest nominal epsilon, nearly, with which the mechanism's epsilon is guaranteed.
 
-    With exponents of scale h, the loss is at most scale c(scale) times what is guaranteed, c being
-    the scanned constant. That is 1 at most for scale = 1, and 1 at least for 2. The interval is
-    halved, or cut where the line through the last two scans reaches 1. What is returned was
-    scanned itself, so nothing depends on how c changes in between.
-
-    Args:
-      mechanism: with the guaranteed epsilon, and without a constant.
-      vocabulary: the words.
-      say: called with what each scan found.
-      scanned_by: how exponents are scanned.
+    With exponents of scale h, the loss is at most scale c(scale) times what is guaranteed, c
+    being the scanned constant. That is 1 at most for scale = 1, and 1 at least for 2. The
+    interval is halved, or cut where the line through the last two scans reaches 1. What is
+    returned was scanned itself, so nothing depends on how c changes in between.
     """
     epsilon = mechanism.epsilon
 

@@ -169,11 +169,7 @@ BaseMeasure = FrequencyBase | ListedBase
 
 
 def checked_exponent(exponent: float) -> float:
-    """Tau as a float.
-
-    Raises:
-      ConfigurationError: it is no number above 0 and up to LARGEST_EXPONENT.
-    """
+    """Tau as a float; refused unless above 0 and up to LARGEST_EXPONENT."""
     if isinstance(exponent, bool) or not isinstance(exponent, int | float):
         exponent = math.nan
     if not 0 < exponent <= LARGEST_EXPONENT:
@@ -185,11 +181,7 @@ def checked_exponent(exponent: float) -> float:
 
 
 def checked_share_of(share: float) -> float:
-    """A word's q as a float.
-
-    Raises:
-      ConfigurationError: it is no finite number of 0 or more.
-    """
+    """A word's q as a float; refused unless finite and 0 or more."""
     number = number_of(share)
     if not 0 <= number < math.inf:
         raise ConfigurationError("base: a word's number must be finite and 0 or more")
@@ -197,11 +189,7 @@ def checked_share_of(share: float) -> float:
 
 
 def checked_base(base: object) -> None:
-    """Refuses what is no base measure.
-
-    Raises:
-      ConfigurationError: so it is.
-    """
+    """Refuses what is no base measure."""
     check_type(
         base,
         FrequencyBase | ListedBase | None,

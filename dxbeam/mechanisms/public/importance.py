@@ -183,11 +183,7 @@ Importance = WordWeights | FrequencyWeights
 
 
 def checked_weight(weight: float) -> float:
-    """A weight as a float.
-
-    Raises:
-      ConfigurationError: it is no number from 0 to LARGEST_WEIGHT.
-    """
+    """A weight as a float; refused unless a number from 0 to LARGEST_WEIGHT."""
     number = number_of(weight)
     if not 0 <= number <= LARGEST_WEIGHT:
         raise ConfigurationError(
@@ -199,11 +195,7 @@ def checked_weight(weight: float) -> float:
 
 
 def checked_importance(importance: object) -> None:
-    """Refuses what are no weights.
-
-    Raises:
-      ConfigurationError: so it is.
-    """
+    """Refuses what are no weights."""
     check_type(
         importance,
         WordWeights | FrequencyWeights | None,
@@ -212,12 +204,7 @@ def checked_importance(importance: object) -> None:
 
 
 def with_importance(promise: Guarantee, importance: Importance | None) -> Guarantee:
-    """The guarantee of a word in the metric d', from that in the metric d.
-
-    Args:
-      promise: of the same mechanism without weights; pure.
-      importance: the weights; without them the promise stays what it is.
-    """
+    """The guarantee of a word in the metric d', from that in d; without weights the same."""
     if importance is None:
         return promise
     epsilon, largest = promise.epsilon, at_most(importance.largest)

@@ -37,15 +37,8 @@ def kept_words(
 ) -> tuple[dict[str, float], str]:
     """The words with a number above 0, in their order, and the SHA-256 of both.
 
-    Args:
-      listed: numbers by word.
-      checked: a number as a float; refuses what is invalid.
-      meaning: says in an error what ``listed`` should be.
-      none_above_0: what is wrong where no number is above 0.
-      too_many: what is wrong with this many words.
-
-    Raises:
-      ConfigurationError: no mapping, an invalid number, none above 0, or too many words.
+    ``checked`` makes a number a float or refuses it. ConfigurationErrors say ``meaning`` where
+    ``listed`` is no mapping, ``none_above_0``, or what is wrong with so many words.
     """
     check_type(listed, Mapping, meaning)
     numbers = {word: checked(number) for word, number in listed.items()}
@@ -63,13 +56,7 @@ def known_words(
 ) -> tuple[Ids, Floats]:
     """The ids of listed words that the vocabulary has, int64 [k], and their numbers, float64 [k].
 
-    Args:
-      listed: numbers by word.
-      vocabulary: the words.
-      none_known: what is wrong where none of this many words is in the vocabulary.
-
-    Raises:
-      ConfigurationError: none of the words is in the vocabulary.
+    A ConfigurationError, ``none_known``, where none of them is in the vocabulary.
     """
     ids = vocabulary.ids_of(listed)
     known = ids != UNKNOWN

@@ -35,12 +35,9 @@ class Favoured(NamedTuple):
     staying: Floats
 
     def times_factors(self, weights: Floats, words: Ids, others: Ids) -> Floats:
-        """Weights of other words around each word, by distance, as importance changes them.
+        """Weights by distance, float64 [B, k], as base measure and importance change them.
 
-        Args:
-          weights: float64 [B, k], by distance only.
-          words: int64 [B]; UNKNOWN stands for the unknown word.
-          others: int64 [B, k] or [k].
+        They are of ``others``, int64 [B, k] or [k], around ``words``, int64 [B] or UNKNOWN.
         """
         factors = self.factors[others] * self.leaving[words][:, None]
         return np.where(others == words[:, None], weights * self.staying[others], weights * factors)

@@ -32,16 +32,11 @@ def by_all_distances(
     distribution: WordDistribution,
     search: NeighborSearch,
 ) -> Ids:
-    """The inverse distribution function, of all N probabilities.
+    """The inverse distribution function, of all N probabilities: int64 [B].
 
-    Args:
-      words: int64 [K], distinct.
-      rows: int64 [B], which of the words each is.
-      near: int64 [K, k], the first words around each, at exact distances.
-      shares: float64 [B], uniform numbers.
-      slow: int64 [C], words for which many rounds were rejected.
-      distribution: what is drawn.
-      search: the vocabulary.
+    ``words``, int64 [K], are distinct, and ``rows``, int64 [B], says which of them each is;
+    ``near``, int64 [K, k], are the first words around each, at exact distances; ``shares``,
+    float64 [B], are uniform numbers; ``slow`` are words for which many rounds were rejected.
     """
     near_distances = search.distances(words, near)
     vectors = search.vocabulary.vectors_of(words)
@@ -81,14 +76,10 @@ def _distances_from_products(
     distribution: WordDistribution,
     vocabulary: Vocabulary,
 ) -> Floats:
-    """Distances of all words that may be drawn from one vector, float64 [N - first].
+    """Distances of all words that may be drawn from one vector, float64 [n] -> [N - first].
 
-    Args:
-      product: their scalar products with the vector, float64 [N - first].
-      vector: float64 [n].
-      squares: their squared lengths, float64 [N - first].
-      distribution: what is drawn.
-      vocabulary: the words.
+    ``product`` and ``squares``, float64 [N - first], are their scalar products with it and
+    their squared lengths.
     """
     square = np.square(vector).sum()
     apart = np.sqrt(np.maximum(squares + square - 2 * product, 0.0))

@@ -48,13 +48,9 @@ class Envelopes(NamedTuple):
 def computed(
     words: Ids, count: int, distribution: WordDistribution, search: NeighborSearch
 ) -> Envelopes:
-    """The envelopes of words: int64 [K], UNKNOWN standing for the unknown word's vector.
+    """The envelopes of words, int64 [K], of k = ``count`` first words each; k is at most N.
 
-    Args:
-      words: int64 [K].
-      count: k, at most N.
-      distribution: of what is drawn.
-      search: the vocabulary.
+    UNKNOWN stands for the unknown word's vector.
     """
     near, apart = _around(words, count, search)
     public = public_factors(distribution, search)
@@ -126,14 +122,10 @@ class KeptEnvelopes:
         self._lock = threading.Lock()
 
     def parts(self, ids: Ids) -> Iterator[tuple[Ids, Envelopes, Ids]]:
-        """The envelopes of words in at most two parts: those that are kept, and the others.
+        """The envelopes of words, int64 [B], in at most two parts: those that are kept, the others.
 
-        Args:
-          ids: int64 [B].
-
-        Yields:
-          Positions in ``ids``, int64 [P]; envelopes; and for each position which of them is its
-          word's, int64 [P].
+        Yields positions in ``ids``, int64 [P]; envelopes; and which of them is each word's,
+        int64 [P].
         """
         places = self._places[ids]
         if (places == _NOT_KEPT).any():

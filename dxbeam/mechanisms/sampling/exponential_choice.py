@@ -122,17 +122,10 @@ def choose(
     search: NeighborSearch,
     sizes: ChoiceSizes = SIZES,
 ) -> Ids:
-    """Draws a word around each word.
+    """Draws a word around each word: int64 [B], row i depending only on row i of ids and random.
 
-    Args:
-      ids: int64 [B]; UNKNOWN stands for the unknown word's vector.
-      random: uint64 [B, DRAWS] or wider; [B, IMPORTANCE_DRAWS] where the distribution has weights.
-      distribution: what is drawn.
-      search: the vocabulary; with a neighbour table it is fast.
-      sizes: how much is computed at once and kept.
-
-    Returns:
-      int64 [B]; row i depends only on row i of ``ids`` and ``random``.
+    ``random`` is uint64 [B, DRAWS] or wider, [B, IMPORTANCE_DRAWS] with weights or a base
+    measure. UNKNOWN stands for the unknown word's vector. With a neighbour table it is fast.
     """
     around = min(sizes.around, len(search.vocabulary))
     kept = search.computed_once("envelopes", lambda _: lru_cache(_DISTRIBUTIONS)(KeptEnvelopes))

@@ -133,14 +133,10 @@ def drawn(random: Random, orders: int) -> Drawn:
 def by_steps(
     epsilon: float, orders: int, *, ring: bool, limit: int | None, citation: str
 ) -> Guarantee:
-    """Epsilon for each step between two words.
+    """Epsilon for each step between two words, in the farthest of so many orders.
 
-    Args:
-      epsilon: per step.
-      orders: of how many orders.
-      ring: whether the last word is followed by the first.
-      limit: of the steps that count, or None.
-      citation: where the proof is.
+    ``ring`` says whether the last word is followed by the first, ``limit`` up to which steps
+    count.
     """
     which = (
         "the public order of the words"

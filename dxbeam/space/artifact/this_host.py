@@ -36,11 +36,7 @@ T = TypeVar("T")
 
 
 def own_folder() -> Path:
-    """The folder, made if there is none.
-
-    Raises:
-      ArtifactError: others can write to it.
-    """
+    """The folder, made if there is none; an ArtifactError where others can write to it."""
     home = Path(tempfile.gettempdir()) / f"dxbeam-{os.getuid()}"
     home.mkdir(mode=0o700, exist_ok=True)
     status = home.lstat()
@@ -54,11 +50,7 @@ def own_folder() -> Path:
 
 
 def copy_here(prefix: str, name: str, files: Iterable[str]) -> Path:
-    """Copies an artifact's files to this host, unless they are here; the copy appears at once.
-
-    Raises:
-      ArtifactError: they cannot be read, or others can write to the folder for copies.
-    """
+    """Copies an artifact's files to this host, unless they are here; the copy appears at once."""
     home = own_folder()
     target = home / name
     if not target.exists():
@@ -83,10 +75,8 @@ def copy_here(prefix: str, name: str, files: Iterable[str]) -> Path:
 def opened_here(place: str, manifest: Mapping[str, Any], open_files: Callable[[Path], T]) -> T:
     """Opens an artifact's files here; those of another place are copied first, for all processes.
 
-    Args:
-      place: where the artifact is stored.
-      manifest: the artifact's, checked.
-      open_files: opens a local directory; raises ArtifactError where its files are damaged.
+    ``open_files`` opens a local directory, and raises ArtifactError where its files are
+    damaged.
     """
     if storage.is_local(place):
         return open_files(Path(place))
@@ -99,11 +89,7 @@ def opened_here(place: str, manifest: Mapping[str, Any], open_files: Callable[[P
 
 
 def check_file(path: Path, expected: Mapping[str, Any], rebuild: str) -> None:
-    """Compares a file with what the manifest says of it.
-
-    Raises:
-      ArtifactError: it is missing, or its size or SHA-256 is another; ``rebuild`` says what to do.
-    """
+    """Compares a file with what the manifest says of it; an ArtifactError says what to do."""
     try:
         digest, size = storage.sha256(str(path))
     except OSError as error:
@@ -120,14 +106,8 @@ def check_file(path: Path, expected: Mapping[str, Any], rebuild: str) -> None:
 def checked_once(digest: str, files: Sequence[Path]) -> Iterator[bool]:
     """Lets one process of this host check files, while the others wait, and then trust it.
 
-    Where no note can be kept, each process checks for itself.
-
-    Args:
-      digest: names what the files should hold.
-      files: all of them.
-
-    Yields:
-      whether the caller is to check them. If it raises no error, that is noted.
+    Yields whether the caller is to check them; if it raises no error, that is noted. Where no
+    note can be kept, each process checks for itself.
     """
     look = _look(digest, files)
     note = _locked_note(look)

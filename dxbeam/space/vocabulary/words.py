@@ -287,16 +287,7 @@ def distances_to_words(
     queries: npt.NDArray[np.float64],
     ids: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.float64]:
-    """Distances from each query to some words.
-
-    Args:
-      vectors: float32 [N, n], of all words.
-      queries: float64 [B, n].
-      ids: int64 [B, k], the words.
-
-    Returns:
-      float64 [B, k].
-    """
+    """Distances from each query, float64 [B, n], to some words, int64 [B, k]: float64 [B, k]."""
     result = np.empty(ids.shape)
     rows = max(1, _COORDINATES_AT_ONCE // vectors.shape[1] // max(1, ids.shape[1]))
     shape = (min(rows, len(queries)), ids.shape[1], vectors.shape[1])

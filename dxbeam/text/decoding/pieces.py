@@ -75,11 +75,7 @@ def _pieces(breaks: Breaks) -> Pieces:
 def pieces_at_once(breaks: Breaks, transitions: int) -> Iterator[Pieces]:
     """Pieces that are read at once, so that their transitions take no more than a quarter GiB.
 
-    A single piece may take more.
-
-    Args:
-      breaks: int8 [T], STARTS, FOLLOWS or CUT; the first is not FOLLOWS.
-      transitions: numbers that are kept of each place.
+    ``transitions`` are kept of each place; a single piece may take more.
     """
     if not len(breaks):
         return

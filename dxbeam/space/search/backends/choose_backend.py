@@ -128,21 +128,13 @@ def _log_once(message: str) -> None:
 
 
 def check_name(backend: str) -> None:
-    """Refuses an invalid name.
-
-    Raises:
-      ConfigurationError: it is none of NAMES.
-    """
+    """Refuses what is none of NAMES."""
     if backend not in NAMES:
         raise ConfigurationError(f"`search` {backend}: choose from {', '.join(NAMES)}")
 
 
 def from_environment(backend: str) -> str:
-    """The name that a caller gives, or what the environment variable says where it is ``auto``.
-
-    Raises:
-      ConfigurationError: one of them is none of NAMES.
-    """
+    """The name that a caller gives, or what the environment variable says where it is ``auto``."""
     check_name(backend)
     if backend == AUTO:
         backend = os.environ.get(VARIABLE) or AUTO
@@ -158,19 +150,10 @@ def is_exact_here(name: str) -> bool:
 def exact_backend(
     vocabulary: Vocabulary, float32: Float32Search, name: str, threads: int
 ) -> BoundingBackend:
-    """The exact backend of this name, or the fastest one.
+    """The exact backend of this name, or the fastest one; refused where this machine has none.
 
     Vectors whose lengths float32 cannot square are searched by float32, which settles them in
     float64, whatever the name.
-
-    Args:
-      vocabulary: the words.
-      float32: the backend for these words that runs everywhere.
-      name: one of NAMES.
-      threads: of a search by integers.
-
-    Raises:
-      ConfigurationError: the backend cannot be had on this machine.
     """
     check_name(name)
     if name == AUTO:
@@ -232,11 +215,6 @@ def _fastest(vocabulary: Vocabulary) -> str:
 
 
 def index_backend(vocabulary: Vocabulary, exact: Callable[[], BoundingBackend]) -> IndexSearch:
-    """The backend of a vocabulary that has an approximate index.
-
-    Args:
-      vocabulary: the words.
-      exact: makes the exact backend; called where the index finds too few words.
-    """
+    """The backend of an approximate index; ``exact`` serves where that finds too few words."""
     _log_once("nearest words are looked for approximately, by the vocabulary's FAISS index")
     return IndexSearch(vocabulary.index, vocabulary.vectors, exact)

@@ -138,13 +138,7 @@ class RoundedQueries:
         return self.bound(words.half_squares, words.rounded_lengths, words.residuals)
 
     def bound(self, half_squares: Any, rounded_lengths: Any, residuals: Any) -> Any:
-        """By how much the scores of words may be wrong.
-
-        Args:
-          half_squares: as the words have them, float64 [m]: an array, or a tensor on a device.
-          rounded_lengths: the same.
-          residuals: the same.
-        """
+        """By how much scores of words may be wrong: arrays, float64 [m], or tensors on a device."""
         error = self._residual * rounded_lengths + self.length * residuals
         error += _FLOAT32_SLACK * (half_squares + (self.length + self._residual) * rounded_lengths)
         return error + self._words.underflow_slack
