@@ -9,8 +9,9 @@ words of the private corpus come out unchanged as under another setting, ``sante
 Each is run by the command; with ``+rank_c`` without rank resampling and with it. A row is what one
 attacker gets of all words and of rare ones, with intervals of 95 % over documents, and chance.
 Rows are written as soon as a setting has run, and settings that are there are not run again.
-``python -m benchmarks.tables`` draws them. Processor seconds are those of a whole run of the
-command, with ``+rank_c`` of both readers together.
+With ``--attacker_model``, rows are those of the attackers that bring this language model, on the
+same draws. ``python -m benchmarks.tables`` draws them. Processor seconds are those of a whole run
+of the command, with ``+rank_c`` of both readers together.
 
 The epsilon of equal risk is found from 1,000 rare words of the private corpus, drawn at random:
 each is released ten times under the other setting, and under santext the probability that it comes
@@ -50,6 +51,7 @@ TRIED, RELEASES = 1_000, 10
 _STEPS = 12
 _DECODED = ":decode=context"
 _RESAMPLED = "+rank_c"
+_PLAIN = {"attacker_model": None}
 
 
 class Bench:
@@ -129,6 +131,7 @@ class Bench:
             "public": given.public,
             "public_words": given.public_words,
             "seed": given.seed,
+            "attacker_model": given.attacker_model and Path(given.attacker_model).name,
             "setting": setting,
         }
 
@@ -141,11 +144,14 @@ class Bench:
                 "vocabulary": given.vocabulary, "input": self.private,
                 "public_input": self.public, "mechanisms": mechanism, "epsilons": epsilon,
                 "rank_cs": RANK_C if setting.endswith(_RESAMPLED) else "none",
-                "context_documents": given.documents, "attackers": "learned", "seed": given.seed,
-                "attacked_words": 100,
+                "context_documents": given.documents, "seed": given.seed, "attacked_words": 100,
                 "attacker_public_words": given.public_words,
                 "output": output,
             }  # fmt: skip
+            if given.attacker_model:
+                flags["attacker_model"] = given.attacker_model
+            else:
+                flags["attackers"] = "learned"
             if decoded:
                 flags["language_model"] = given.language_model
             before = _seconds()
@@ -165,7 +171,8 @@ class Bench:
             **measured_where(),
         }
         for row in by_attacker(written):
-            yield {**shared, **row}
+            if bool(given.attacker_model) == ("language model" in row["attacker"]):
+                yield {**shared, **row}
 
 
 def by_attacker(written: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -197,6 +204,7 @@ def main() -> None:
     parser.add_argument("--public", default="movie_reviews")
     parser.add_argument("--public_words", type=int, default=60_000)
     parser.add_argument("--language_model", required=True)
+    parser.add_argument("--attacker_model")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--settings", nargs="+", required=True)
     given = parser.parse_args()
@@ -204,7 +212,7 @@ def main() -> None:
         bench = Bench(given, Path(folder))
         for setting in given.settings:
             key = bench.key(setting)
-            if any(key.items() <= row.items() for row in kept(given.output)):
+            if any(key.items() <= {**_PLAIN, **row}.items() for row in kept(given.output)):
                 continue
             rows = list(bench.rows(setting))
             for row in rows:

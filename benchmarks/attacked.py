@@ -45,9 +45,9 @@ from dxbeam.analysis.attackers.prior import prior_from_counts
 from dxbeam.analysis.attackers.word_pairs import learn_pairs
 from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier.read_texts import Drawn, release_texts
-from dxbeam.analysis.measure.plan import Setting
 from dxbeam.analysis.measure.public_parameters import Known, read, with_reading
 from dxbeam.analysis.measure.read_words import model_of
+from dxbeam.analysis.measure.settings import Setting
 from dxbeam.language.exponent import raised
 from dxbeam.language.model import language_model_of
 from dxbeam.language.sentences import sentence_ends
@@ -106,7 +106,7 @@ class Bench:
         right: dict[str, list[Ids]] = {"unchanged": [], "context": [], "knowing": []}
         generator, setting = np.random.default_rng(1), self.setting(mechanism, epsilon)
         channel = self._channel(setting)
-        draws = setting.made().draws(self.search.vocabulary.dimensions)
+        draws = setting.make().draws(self.search.vocabulary.dimensions)
         for start in range(0, len(self.texts), TEXTS_AT_ONCE):
             texts = self.texts[start : start + TEXTS_AT_ONCE]
             shape = (sum(map(len, texts)), draws)
@@ -145,7 +145,7 @@ class Bench:
         """Of words that are released one by one."""
         if setting.reading is not None:
             return None
-        mechanism = setting.made()
+        mechanism = setting.make()
         columns = pair_draws(mechanism, self.search.vocabulary.dimensions)
         generator = np.random.default_rng(2)
         learnt = (
@@ -158,7 +158,7 @@ class Bench:
         self, setting: Setting, texts: Sequence[Ids], random: Any, channel: Channel | None
     ) -> tuple[list[Ids], Candidates]:
         """What is released of texts, and what each word may have been."""
-        mechanism, ids = setting.made(), np.concatenate(texts)
+        mechanism, ids = setting.make(), np.concatenate(texts)
         sizes = [len(text) for text in texts]
         ends = np.cumsum(sizes)[:-1]
         if channel is not None:

@@ -11,14 +11,12 @@ noise: that is what it would hide for free.
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from benchmarks.rows import command_line, records
 from dxbeam import BagOfWords, Configuration, Laplace, Sanitizer, open_vocabulary
 from dxbeam.analysis.evaluate.classification import (
     MAJORITY,
@@ -63,13 +61,13 @@ def chunks(path: str) -> Iterator[Chunk]:
 
     Names of authors are left out everywhere else, too: they are no style.
     """
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        speeches = [json.loads(line) for line in lines]
+    speeches = list(records(path))
     names = {word.lower() for speech in speeches for word in words(speech["author"])}
     names |= {"bush"}  # GWBush
     for speech in speeches:
         pieces = [
-            (gap, "" if word.lower() in names else word) for gap, word in split(speech["text"])
+            (gap, "" if word.lower() in names else word)
+            for gap, word in zip(*split(speech["text"]), strict=False)
         ][HEADING:]
         count = len(pieces) // CHUNK
         for number in sorted({i * count // MOST_CHUNKS for i in range(MOST_CHUNKS)}):
@@ -81,7 +79,9 @@ def chunks(path: str) -> Iterator[Chunk]:
 
 def without_stop_words(text: str) -> str:
     """All that stood between words is left, and so are the other words, in order."""
-    return "".join(gap + ("" if word.lower() in ENGLISH else word) for gap, word in split(text))
+    gaps, found = split(text)
+    pairs = zip(gaps, [*found, ""], strict=True)
+    return "".join(gap + ("" if word.lower() in ENGLISH else word) for gap, word in pairs)
 
 
 def without_order(text: str) -> str:
@@ -122,9 +122,7 @@ def accuracies(every: list[Chunk], texts: list[str], maker: FeatureMaker) -> lis
 
 def main() -> None:
     """Prints a row for each treatment."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("--vocabulary", required=True)
     parser.add_argument("--speeches", required=True)
     arguments = parser.parse_args()

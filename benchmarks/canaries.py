@@ -10,11 +10,11 @@ the words of a file, one a line, such as names.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.rows import command_line
 from dxbeam.analysis.exposure.canaries import exposure
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.space.artifact.artifact import open_vocabulary
@@ -41,7 +41,7 @@ def words_of(name: str, vocabulary: Vocabulary) -> Ids:
 
 def main() -> None:
     """Prints a row of Markdown per setting and number of copies."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("--vocabulary", required=True)
     parser.add_argument("--settings", nargs="+", default=["santext@2", "santext@2.5"])
     parser.add_argument("--classes", nargs="*", default=[])

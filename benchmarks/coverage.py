@@ -10,14 +10,12 @@ vocabulary can win.
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import json
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.rows import command_line, records
 from dxbeam.space.embeddings.reader import read_embeddings
 from dxbeam.text import tokenization
 
@@ -26,15 +24,13 @@ SIZES = (5_000, 10_000, 20_000, 50_000, 100_000, 400_000)
 
 def counts_of(corpus: Path) -> Counter[str]:
     """How often each word occurs in a corpus of JSON Lines."""
-    counts: Counter[str] = Counter()
-    with gzip.open(corpus, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            counts.update(tokenization.words(json.loads(line)["text"].lower()))
-    return counts
+    return Counter(
+        word for record in records(corpus) for word in tokenization.words(record["text"].lower())
+    )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("embeddings")
     parser.add_argument("corpora", nargs="+", type=Path)
     arguments = parser.parse_args()

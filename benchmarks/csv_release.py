@@ -1,6 +1,6 @@
 """A release of CSV from end to end, compared with an independent reader.
 
-    python benchmarks/csv_release.py [--records 100000]
+    python -m benchmarks.csv_release [--records 100000]
 
 Makes a CSV of N records by the csv module (quoted line breaks, quotes, empty texts, every
 thousandth row damaged), releases it as CSV and as Parquet with typed columns, and reads the CSV
@@ -9,7 +9,6 @@ again by pyarrow.csv and the Parquet by pyarrow.parquet. Prints what was compare
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import random
@@ -21,6 +20,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from benchmarks.rows import command_line
 from dxbeam.text.tokenization import split, words
 from pipelines.sanitize import sanitize
 
@@ -89,7 +89,7 @@ def compare(table: pa.Table, good: dict[str, tuple[str, ...]]) -> int:
 
 def main() -> None:
     """Writes, releases, compares."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("--records", type=int, default=100_000)
     records = parser.parse_args().records
     with tempfile.TemporaryDirectory() as folder:

@@ -11,8 +11,7 @@ two, four … times as many documents and prints the most memory that the proces
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
+import itertools
 import os
 import resource
 import statistics
@@ -21,6 +20,7 @@ from collections.abc import Iterator
 
 import threadpoolctl
 
+from benchmarks.rows import command_line, records
 from dxbeam.documents import Document
 from dxbeam.language.artifact import open_language_model
 from dxbeam.mechanisms import make_mechanism
@@ -36,17 +36,14 @@ KEY = bytes(range(32))
 
 def documents(path: str, count: int) -> Iterator[Document]:
     """N documents of a corpus, from its start again where it has fewer."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        texts = [json.loads(line)["text"] for _, line in zip(range(count), lines, strict=False)]
+    texts = [record["text"] for record in itertools.islice(records(path), count)]
     for number in range(count):
         yield Document(str(number), texts[number % len(texts)])
 
 
 def main() -> None:
     """Prints both tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("--vocabulary", required=True)
     parser.add_argument("--language_model", required=True)
     parser.add_argument("--input", required=True, help="a gzipped file of JSON lines")

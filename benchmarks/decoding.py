@@ -20,14 +20,8 @@ is released for unknown ones is seldom right ("everywhere": there, too). Interva
 from __future__ import annotations
 
 import argparse
-import datetime
-import gzip
 import hashlib
-import json
 import math
-import os
-import platform
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -35,11 +29,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.rows import arguments, keep, kept
+from benchmarks.rows import arguments, keep, kept, measured_where, records, sentences_of
+from benchmarks.witten_bell import WittenBell
 from dxbeam.analysis.measure import public_parameters
 from dxbeam.documents import Document
 from dxbeam.language.model import LanguageModel, language_model_of
-from dxbeam.language.sentences import sentence_ends
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.space.artifact.artifact import open_vocabulary
@@ -47,7 +41,7 @@ from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.decoding.decoder import KINDS, RULE, Decoder
 from dxbeam.text.sanitizer import Sanitizer
-from dxbeam.text.tokenization import split, words
+from dxbeam.text.tokenization import words
 
 KEY = hashlib.sha256(b"dxbeam benchmarks/decoding 1").digest()
 """A published key: these releases protect nobody."""
@@ -74,8 +68,7 @@ class Corpus(NamedTuple):
 
 def texts_of(corpora: Path, name: str) -> list[dict[str, Any]]:
     """The records of a corpus."""
-    with gzip.open(corpora / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    return list(records(corpora / f"{name}.jsonl.gz"))
 
 
 def private_corpus(corpora: Path, name: str, learnt: int) -> Corpus:
@@ -88,36 +81,6 @@ def private_corpus(corpora: Path, name: str, learnt: int) -> Corpus:
     labels = [label for _, label in made]
     tested = [text for text, _ in made[learnt:]]
     return Corpus(documents[:learnt], labels[:learnt], tested, labels[learnt:])
-
-
-class WittenBell:
-    """Interpolated bigrams: (c(x y) + T(x) p(y)) / (c(x) + T(x)), p by counts plus a half."""
-
-    def __init__(self, documents: Sequence[Any], size: int):
-        keys = np.concatenate([_pairs(ids, size) for ids in documents])
-        self._size = size
-        self._keys, self._counts = np.unique(keys, return_counts=True)
-        before = self._keys // size
-        self._totals = np.bincount(before, self._counts, size)
-        self._kinds = np.bincount(before, minlength=size)
-        known = np.concatenate([ids[ids >= 0] for ids in documents])
-        self.prior = np.bincount(known, minlength=size) + 0.5
-        self.prior /= self.prior.sum()
-
-    def losses(self, ids: Any, where: Any) -> Any:
-        """-ln p of each word that follows a known one, if ``where`` is true of both: bool [T]."""
-        keys = _pairs(np.where(where, ids, -1), self._size)
-        before, after = np.divmod(keys, self._size)
-        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        seen = np.where(self._keys[place] == keys, self._counts[place], 0)
-        totals, kinds = self._totals[before], self._kinds[before]
-        kinds = np.where(totals == 0, 1, kinds)
-        return -np.log((seen + kinds * self.prior[after]) / (totals + kinds))
-
-
-def _pairs(ids: Any, size: int) -> Any:
-    both = (ids[:-1] >= 0) & (ids[1:] >= 0)
-    return ids[:-1][both] * size + ids[1:][both]
 
 
 def ratio(hits: Any, counts: Any) -> tuple[float, float]:
@@ -141,13 +104,13 @@ def accuracy(corpus: Corpus, released: Sequence[str], learnt: int) -> tuple[floa
 class Bench:
     """Everything that rows have in common."""
 
-    def __init__(self, given: argparse.Namespace):
-        self.given = given
-        self.search = NeighborSearch(open_vocabulary(given.vocabulary))
-        self.corpus = private_corpus(given.corpora, given.private, given.documents)
-        self.model = self._language_model(given.model)
-        self.judge = WittenBell(self._ids(given.judge), len(self.search.vocabulary))
-        self.rare = WittenBell(self._ids(given.rare_by), len(self.search.vocabulary)).prior < RARE
+    def __init__(self, flags: argparse.Namespace):
+        self.flags = flags
+        self.search = NeighborSearch(open_vocabulary(flags.vocabulary))
+        self.corpus = private_corpus(flags.corpora, flags.private, flags.documents)
+        self.model = self._language_model(flags.model)
+        self.judge = WittenBell(self._ids(flags.judge), len(self.search.vocabulary))
+        self.rare = WittenBell(self._ids(flags.rare_by), len(self.search.vocabulary)).prior < RARE
         self.originals = [self._read(document.text) for document in self.corpus.learnt]
 
     def _read(self, text: str) -> Any:
@@ -155,17 +118,12 @@ class Bench:
 
     def _ids(self, names: Sequence[str]) -> list[Any]:
         return [self._read(each["text"]) for name in names for each in texts_of(
-            self.given.corpora, name)]  # fmt: skip
+            self.flags.corpora, name)]  # fmt: skip
 
     def _language_model(self, names: Sequence[str]) -> LanguageModel:
-        texts = [each["text"] for name in names for each in texts_of(self.given.corpora, name)]
-        sentences = (part for text in texts for part in self._sentences(text))
-        return language_model_of(sentences, self.search.vocabulary, self.given.order)
-
-    def _sentences(self, text: str) -> list[Any]:
-        gaps, found = split(text)
-        ends = [i for i, gap in enumerate(gaps[1:-1], 1) if sentence_ends(gap)]
-        return np.split(self.search.vocabulary.ids_of(found), ends)
+        texts = [each["text"] for name in names for each in texts_of(self.flags.corpora, name)]
+        sentences = (part for text in texts for part in sentences_of(text, self.search.vocabulary))
+        return language_model_of(sentences, self.search.vocabulary, self.flags.order)
 
     def sanitizer(self, mechanism: str, epsilon: float, reader: str) -> Sanitizer:
         """The release path of a row."""
@@ -178,7 +136,7 @@ class Bench:
             resampling = RankResampling(RANK_C) if reader == "rank_c" else None
             return Sanitizer(self.search, Configuration(made, resampling), KEY)
         kind, _, loss = reader.partition("_")
-        sizes = {"candidates": self.given.candidates, "kept": self.given.kept}
+        sizes = {"candidates": self.flags.candidates, "kept": self.flags.kept}
         chosen = {name: size for name, size in sizes.items() if size is not None}
         decoder = Decoder(kind, loss or "word", model=self.model.digest, **chosen)
         return Sanitizer(self.search, Configuration(made, decoder=decoder), KEY, self.model)
@@ -210,7 +168,7 @@ class Bench:
 
     def key(self, mechanism: str, epsilon: float, reader: str) -> dict[str, Any]:
         """What names a row."""
-        given = self.given
+        given = self.flags
         return {
             "private": given.private,
             "documents": len(self.corpus.learnt),
@@ -248,26 +206,6 @@ class Bench:
             loss, error = ratio(sums, np.array([len(each) for each in losses]))
             found[name] = [math.exp(loss + off) for off in (0.0, -error, error)]
         return found
-
-
-def measured_where() -> dict[str, str]:
-    """The commit, the machine and the date of a row."""
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    cpu = next(
-        (
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.processor(),
-    )
-    return {
-        "commit": commit,
-        "machine": f"{cpu}, {os.cpu_count()} cores",
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-    }
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:

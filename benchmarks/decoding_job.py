@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from benchmarks.decoding import KEY, RANK_C, measured_where, private_corpus, ratio
+from benchmarks.decoding import KEY, RANK_C, private_corpus, ratio
+from benchmarks.rows import arguments, keep, kept, measured_where, records
 from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.text.tokenization import words
 
@@ -110,7 +111,7 @@ class Bench:
         by_id = {
             record["id"]: record["text"]
             for part in sorted(release.glob("part-*.jsonl"))
-            for record in map(json.loads, part.read_text().splitlines())
+            for record in records(part)
         }
         return [by_id[each.id] for each in self.corpus.learnt]
 
@@ -148,11 +149,7 @@ def with_table(row: dict[str, Any]) -> dict[str, Any]:
         **{name: row[name] for name in ("private", "mechanism", "epsilon", "reader")},
         **{"documents": IN_TABLE, "model": "movie_reviews", "order": 2},
     }
-    others = [
-        each
-        for each in map(json.loads, TABLE.read_text().splitlines())
-        if wanted.items() <= each.items()
-    ]
+    others = [each for each in kept(TABLE) if wanted.items() <= each.items()]
     if not others:
         return row
     other = others[-1]
@@ -163,23 +160,12 @@ def with_table(row: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Computes the rows that are missing."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--vocabulary", required=True)
-    parser.add_argument("--corpora", type=Path, required=True)
-    parser.add_argument("--private", default="mr_sentence_polarity")
-    parser.add_argument("--documents", type=int, default=7_500)
+    parser = arguments(__doc__, documents=7_500)
     parser.add_argument("--language_model", required=True, help="made of movie_reviews")
     parser.add_argument("--settings", nargs="+", default=SETTINGS.split())
     parser.add_argument("--readers", nargs="+", default=READERS.split())
-    parser.add_argument("--output", type=Path, required=True)
     given = parser.parse_args()
-    rows = (
-        [json.loads(line) for line in given.output.read_text().splitlines()]
-        if given.output.exists()
-        else []
-    )
+    rows = kept(given.output)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(given, Path(folder))
         for setting in given.settings:
@@ -189,8 +175,7 @@ def main() -> None:
                 if any(key.items() <= row.items() for row in rows):
                     continue
                 row = with_table(bench.row(mechanism, float(epsilon), reader))
-                with given.output.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
+                keep(given.output, row)
                 print(setting, reader, row["unchanged"], row["accuracy"], flush=True)
 
 

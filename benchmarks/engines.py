@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gzip
 import hashlib
 import json
 import secrets
@@ -34,6 +33,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.rows import command_line, records
 from tests.engines import corpus, installed, losses
 from tests.engines.flink_cluster import FlinkCluster
 from tests.support import tiny
@@ -149,11 +149,7 @@ def sanitize(arguments: argparse.Namespace, folder: Path, name: str, flags: Flag
 
 def write_corpus(arguments: argparse.Namespace, folder: Path) -> None:
     """Writes the documents to eight files, so that four slots have work of equal size."""
-    lines: list[str] = []
-    for path in arguments.corpora:
-        opened = gzip.open if path.suffix == ".gz" else open
-        with opened(path, "rt", encoding="utf-8") as file:
-            lines += [line for line in file if line.strip()]
+    lines = [f"{json.dumps(each)}\n" for path in arguments.corpora for each in records(path)]
     (folder / "corpus").mkdir()
     for number in range(8):
         part = "".join(lines[: arguments.documents][number::8])
@@ -223,9 +219,7 @@ def recovery(folder: Path) -> str:
 
 def main() -> None:
     """Prepares the corpus, runs, prints the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("corpora", nargs="*", type=Path, help="JSON Lines files, .gz or plain")
     parser.add_argument("--vocabulary", default="demo")
     parser.add_argument("--epsilon", type=float, default=10.0)

@@ -9,10 +9,7 @@ other work on the machine changes them little; the ratio to ``santext`` is the s
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import hashlib
-import json
 import math
 import os
 import resource
@@ -23,6 +20,7 @@ from pathlib import Path
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
 import dxbeam
+from benchmarks.rows import command_line, records
 from dxbeam.documents import Document
 from dxbeam.mechanisms import Mechanism
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -32,17 +30,14 @@ UNCAPPED = 1e6
 
 def documents_of(paths: Sequence[Path], most: int) -> list[Document]:
     """The first documents of some files of JSON Lines."""
-    documents = []
-    for path in paths:
-        read = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        lines = read.decode().splitlines()
-        documents += [Document(str(i), json.loads(line)["text"]) for i, line in enumerate(lines)]
-    return documents[:most]
+    return [
+        Document(str(i), record["text"]) for path in paths for i, record in enumerate(records(path))
+    ][:most]
 
 
 def main() -> None:
     """Reads the flags, measures, prints."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("corpora", nargs="+", type=Path)
     parser.add_argument("--vocabulary", required=True)
     parser.add_argument("--language_model", required=True)

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.decoding import RARE, WittenBell, accuracy, measured_where, private_corpus, texts_of
-from benchmarks.rows import arguments, keep
+from benchmarks.decoding import RARE, accuracy, private_corpus, texts_of
+from benchmarks.rows import arguments, keep, measured_where, sentences_of
+from benchmarks.witten_bell import WittenBell
 from dxbeam.language.counts import Counts, count_sentences, summed
 from dxbeam.language.exponent import raised
 from dxbeam.language.kneser_ney import Smoothed, smooth
@@ -125,9 +126,7 @@ class Bench:
         """Of the public text."""
         vocabulary, parts = self.search.vocabulary, []
         for text in self.public:
-            gaps, found = split(text)
-            ends = [i for i, gap in enumerate(gaps[1:-1], 1) if sentence_ends(gap)]
-            parts += np.split(vocabulary.ids_of(found), ends)
+            parts += sentences_of(text, vocabulary)
         return count_sentences(parts, len(vocabulary), order)
 
     def released(self, name: str, epsilon: float, seed: int) -> Ids:
@@ -152,10 +151,7 @@ class Bench:
         """What a setting leaves."""
         released, names = self.released(name, epsilon, seed), self.search.vocabulary.words
         texts = [
-            "".join(
-                gap + word
-                for gap, word in zip(gaps, [*map(names.__getitem__, ids), ""], strict=True)
-            )
+            "".join(map("".join, zip(gaps, [*(names[i] for i in ids), ""], strict=True)))
             for gaps, ids in zip(self.gaps, np.split(released, self.ends), strict=True)
         ]
         same, known = released == self.ids, self.ids >= 0

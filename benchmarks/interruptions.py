@@ -11,7 +11,6 @@ whatever a run said or left that it should not have. To repeat the test itself:
 
 from __future__ import annotations
 
-import argparse
 import collections
 import random
 import signal
@@ -23,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.rows import command_line
 from tests.support import stopped, tiny
 
 SENTENCES = ("dxbeam: interrupted; nothing was released\n", "so it is released\n")
@@ -82,7 +82,7 @@ def repeat_tests(times: int) -> None:
 
 def main() -> None:
     """Reads the flags."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("--runs", type=int, default=0)
     parser.add_argument("--tests", type=int, default=0)
     parser.add_argument("--busy", type=int, default=2)

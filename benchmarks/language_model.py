@@ -8,7 +8,6 @@ and looks up blocks of 32 x 32 pairs, a tenth of which are stored: microseconds 
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.rows import command_line
 from dxbeam.language.artifact import open_language_model, write_language_model
 from dxbeam.language.kneser_ney import Smoothed
 from dxbeam.language.model import LanguageModel
@@ -67,7 +67,7 @@ def measured(folder: Path, words: int) -> dict[str, float]:
 
 def main() -> None:
     """Writes what is not there, and prints a line for each opening."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--words", type=int, default=400_000)
     parser.add_argument("--pairs", type=int, default=50_000_000)

@@ -10,16 +10,15 @@ order may be compared.
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import hashlib
-import json
 import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from benchmarks.decoding import ratio
+from benchmarks.rows import command_line, known_runs, records
 from dxbeam import Configuration, Sanitizer, make_mechanism, open_vocabulary
 from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs
 from dxbeam.documents import Document
@@ -43,53 +42,40 @@ def mechanisms() -> Iterator[Mechanism]:
         yield make_mechanism("laplace", epsilon=epsilon)
 
 
-def runs(ids: Any) -> list[Any]:
-    """Stretches of known words."""
-    return [part[part >= 0] for part in np.split(ids, np.flatnonzero(ids < 0))]
-
-
 def losses(model: WordPairs, sentences: list[Any]) -> tuple[Any, Any]:
     """Of each sentence the sum of losses, float64 [S], and the number of words that have one."""
     sums, counts = np.zeros(len(sentences)), np.zeros(len(sentences))
     for number, ids in enumerate(sentences):
-        for part in runs(ids):
+        for part in known_runs(ids):
             sums[number] -= model.log_following(part[:-1], part[1:]).sum()
             counts[number] += max(0, len(part) - 1)
     return sums, counts
 
 
-def with_interval(sums: Any, counts: Any) -> tuple[float, float]:
-    """A ratio of sums over sentences, and 1.96 standard errors of it."""
-    ratio = float(sums.sum() / counts.sum())
-    off = sums - ratio * counts
-    return ratio, 1.96 * math.sqrt(float(np.square(off).sum())) / float(counts.sum())
-
-
 def main() -> None:
     """Prints a row for each mechanism."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("--vocabulary", required=True)
     parser.add_argument("--texts", required=True)
     parser.add_argument("--sentences", type=int, default=5_000)
-    asked = parser.parse_args()
-    search = NeighborSearch(open_vocabulary(asked.vocabulary))
-    with gzip.open(asked.texts, "rt", encoding="utf-8") as lines:
-        documents = [Document(record["id"], record["text"]) for record in map(json.loads, lines)]
-    order = np.random.default_rng(0).permutation(len(documents))[: asked.sentences]
+    options = parser.parse_args()
+    search = NeighborSearch(open_vocabulary(options.vocabulary))
+    documents = [Document(record["id"], record["text"]) for record in records(options.texts)]
+    order = np.random.default_rng(0).permutation(len(documents))[: options.sentences]
     tested, learnt = ([documents[i] for i in part] for part in np.split(order, [len(order) // 5]))
     size = len(search.vocabulary)
     originals = [search.vocabulary.ids_of(words(document.text)) for document in tested]
 
     def of(texts: list[str]) -> tuple[Any, Any]:
-        parts = [part for text in texts for part in runs(search.vocabulary.ids_of(words(text)))]
+        parts = [
+            part for text in texts for part in known_runs(search.vocabulary.ids_of(words(text)))
+        ]
         return losses(learn_pairs(parts, size), originals)
 
     plain, counts = of([document.text for document in learnt])
     print(f"{len(learnt):,} sentences to learn from, {len(tested):,} to test; C = {CLIP:g}, "
           f"delta = {DELTA:g}; {math.log(size):.2f} without having learnt anything")  # fmt: skip
-    loss, error = with_interval(plain, counts)
+    loss, error = ratio(plain, counts)
     print(f"| not private | | {loss:.3f} ± {error:.3f} | |")
     for mechanism in mechanisms():
         settings = Configuration(mechanism, allow_unsound=True)
@@ -101,8 +87,8 @@ def main() -> None:
         kept = sum(result.tally.original for result in made)
         known = sum(result.tally.tokens - result.tally.unknown for result in made)
         sums, _ = of([result.document.text for result in made])
-        loss, error = with_interval(sums, counts)
-        more, its_error = with_interval(sums - plain, counts)
+        loss, error = ratio(sums, counts)
+        more, its_error = ratio(sums - plain, counts)
         print(
             f"| {mechanism.name} {mechanism.epsilon:g} | {kept / known:.1%} | "
             f"{loss:.3f} ± {error:.3f} | {more:+.3f} ± {its_error:.3f} |",

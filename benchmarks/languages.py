@@ -12,7 +12,6 @@ many released texts have the gaps of the originals, and a text before and after.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import subprocess
@@ -23,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.rows import command_line
 from dxbeam.space.artifact.artifact import open_vocabulary
 from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.unicode_lists import UNSPACED
@@ -104,9 +104,7 @@ def _gaps(rule: WordRule, text: str) -> list[str]:
 
 def main() -> None:
     """All languages of the corpus."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("corpus", type=Path)
     by_language: dict[str, list[str]] = {}
     for line in parser.parse_args().corpus.open(encoding="utf-8"):

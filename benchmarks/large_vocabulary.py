@@ -16,7 +16,6 @@ constants were searched for until the three thresholds of the paper's Table 2 ca
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import subprocess
@@ -31,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
+from benchmarks.rows import command_line
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact import manifest as artifact_manifest
 from dxbeam.space.embeddings.reader import read_embeddings
@@ -139,7 +139,7 @@ def show(proportions: list[Any], geometry: list[Any]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("source", help="artifact or embedding file that is enlarged")
     parser.add_argument("--output", type=Path, required=True, help="folder of the large one")
     parser.add_argument("--size", type=int, default=WORDS, help="words of the large one")

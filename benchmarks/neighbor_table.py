@@ -14,7 +14,6 @@ With ``--whole`` it builds one whole table of this many words by the fastest bac
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from collections.abc import Callable
@@ -24,6 +23,7 @@ import numpy as np
 import threadpoolctl
 
 from benchmarks.large_vocabulary import enlarged, given_words
+from benchmarks.rows import command_line
 from dxbeam.errors import ConfigurationError
 from dxbeam.space.search.backends.choose_backend import FLOAT32, QUERY_BITS
 from dxbeam.space.search.backends.float32_search import Float32Search
@@ -97,7 +97,7 @@ def compare(vocabulary: Vocabulary, backend: str, pieces: int, threads: int) -> 
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("source", help="artifact or embedding file that is enlarged")
     parser.add_argument("--pieces", type=int, default=5, help="of 512 rows each, that are searched")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)

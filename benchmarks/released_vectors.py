@@ -1,6 +1,6 @@
 """Released vectors: what projections stretch, how long finding out takes, what an attacker learns.
 
-    python benchmarks/released_vectors.py --vocabulary vocabularies/glove [--words 100]
+    python -m benchmarks.released_vectors --vocabulary vocabularies/glove [--words 100]
 
 The first table scans all pairs of the vocabulary. The second releases words once as float32, as
 float64 and on the grid, and counts from how many words of the vocabulary each could have come.

@@ -73,10 +73,12 @@ def points_of(table: RiskTable) -> Iterator[tuple[Point, list[Row]]]:
             unchanged=Estimate(*row["unchanged"]),
             released_word=Estimate(*row["unchanged"]),
             noisy_vector=None,
-            context=Estimate(*max(row["unchanged"], row["context"])),
-            context_rare=Estimate(*rare),
-            unchanged_rare=Estimate(*row["unchanged_rare"]),
-            task_accuracy=Estimate(share, share - error, share + error),
+            documents={
+                "context": Estimate(*max(row["unchanged"], row["context"])),
+                "context_rare": Estimate(*rare),
+                "unchanged_rare": Estimate(*row["unchanged_rare"]),
+                "task_accuracy": Estimate(share, share - error, share + error),
+            },
         )
         yield point, [row, known]
 

@@ -14,9 +14,7 @@ of 8 bits and in float32, by the same libraries.
 
 from __future__ import annotations
 
-import argparse
 import os
-import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -29,6 +27,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.large_vocabulary import given_words
 from benchmarks.neighbor_table import vocabulary_of
+from benchmarks.rows import command_line, processor
 from benchmarks.searches import noisy_words
 from dxbeam.analysis.pages.figures import INK, as_svg
 from dxbeam.space.search.backends.choose_backend import (
@@ -58,16 +57,6 @@ LOOKS = {
 """Colour and dash of each curve (Okabe and Ito's colours)."""
 
 Rates = dict[str, list[float]]
-
-
-def processor() -> str:
-    """What this machine's processor calls itself."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
 
 
 def products_alone(bounds: ScoreBounds, queries: Any) -> float:
@@ -138,7 +127,7 @@ def picture(sizes: Sequence[int], found: Mapping[str, Sequence[float]]) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("source", help="artifact or embedding file that is enlarged")
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES)
     parser.add_argument("--epsilon", type=float, default=10.0)

@@ -13,7 +13,6 @@ a billionth of the least the one nearest by its distance, the lower id on ties.
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import threadpoolctl
 
+from benchmarks.rows import command_line
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.space.artifact import artifact
 from dxbeam.space.search.backends.choose_backend import BACKENDS, is_exact_here
@@ -84,7 +84,7 @@ def compare(vocabulary: Vocabulary, names: list[str], epsilon: float, queries: i
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("vocabulary", help="artifact, or demo")
     parser.add_argument("--queries", type=int, default=200_000, help="for each search, in all")
     parser.add_argument("--epsilons", nargs="*", type=float, default=EPSILONS)

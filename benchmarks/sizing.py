@@ -1,7 +1,7 @@
 """How many tokens a core-hour releases, by size of the vocabulary, and what a large corpus costs.
 
-    python benchmarks/sizing.py --vocabulary vocabularies/glove
-    python benchmarks/sizing.py --vocabulary … --sizes 33860,400000,3000000 --price 0.05
+    python -m benchmarks.sizing --vocabulary vocabularies/glove
+    python -m benchmarks.sizing --vocabulary … --sizes 33860,400000,3000000 --price 0.05
 
 Times dxbeam's Sanitizer (tokenizing, noise, search, tallies; no reading or writing, which cost a
 few percent) on one thread. A vocabulary larger than the given one is made from it: its words again
@@ -12,11 +12,11 @@ divided by the rate, an extrapolation: it leaves out idle workers and start-up.
 
 from __future__ import annotations
 
-import argparse
 import time
 
 import numpy as np
 
+from benchmarks.rows import command_line
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.space.artifact import artifact
@@ -64,9 +64,7 @@ def microseconds_a_token(vocabulary: Vocabulary, epsilon: float, tokens: int) ->
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("--vocabulary", required=True)
     parser.add_argument("--sizes", default="33860,400000,3000000")
     parser.add_argument("--epsilon", type=float, default=10.0)

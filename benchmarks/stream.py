@@ -12,7 +12,6 @@ holds; all files of the run are searched for it, logs, checkpoints and temporary
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import tempfile
@@ -25,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.rows import command_line
 from benchmarks.stream_watch import Processes, Released, Traces, digest_of
 from dxbeam.corpus.messages import MessageFormat
 from dxbeam.documents import Document
@@ -237,7 +237,7 @@ def _seen(watched: _Run, settings: Settings, taken: float, counted: int) -> dict
 
 def main() -> None:
     """Prints what was seen."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("--messages", type=int, default=10_000)
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument(

@@ -1,6 +1,6 @@
 """The noisy dot product's distribution function: time a value and error, by dimension.
 
-    python benchmarks/theory.py [noisy_dot_product.json]
+    python -m benchmarks.theory [noisy_dot_product.json]
 
 With a file of reference values, {"F_Z": {"n=2,eps=1,z=0.058": {"F": "…", "S": "…"}}}, the largest
 absolute error of the distribution function and the largest relative error of the tail are shown.

@@ -1,9 +1,9 @@
 """The whole job against the limit that its search sets, alternating in one run.
 
-    python benchmarks/throughput.py --vocabulary vocabularies/glove corpus/*.jsonl.gz
-    python benchmarks/throughput.py --vocabulary … --copies 4 …          # memory at 4x the corpus
-    python benchmarks/throughput.py --vocabulary … --scaling …           # two workers against one
-    python benchmarks/throughput.py --vocabulary … --searches int8 int7 float32 --rank_c 0 …
+    python -m benchmarks.throughput --vocabulary vocabularies/glove corpus/*.jsonl.gz
+    python -m benchmarks.throughput --vocabulary … --copies 4 …          # memory at 4x the corpus
+    python -m benchmarks.throughput --vocabulary … --scaling …           # two workers against one
+    python -m benchmarks.throughput --vocabulary … --searches int8 int7 float32 --rank_c 0 …
 
 The limit is ``faiss.IndexFlatL2.search`` alone: batches of 4,096 noisy word vectors, one nearest
 word, all cores. The job is ``python -m pipelines.sanitize`` from start to end, with and without
@@ -20,7 +20,7 @@ much of vectors.npy each worker has mapped and how much memory that is in all.
 from __future__ import annotations
 
 import argparse
-import gzip
+import itertools
 import json
 import os
 import subprocess
@@ -28,11 +28,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+
+from benchmarks.rows import command_line, records
 
 MEBIBYTE = 1 << 20
 LIMIT = """
@@ -153,23 +154,15 @@ def job(corpus: Path, arguments: argparse.Namespace, *flags: str) -> dict[str, f
     }
 
 
-def documents(paths: list[Path], most: int | None) -> Iterator[dict[str, str]]:
-    """The documents of JSON Lines files."""
-    for path in paths:
-        opened = gzip.open if path.suffix == ".gz" else open
-        with opened(path, "rt", encoding="utf-8") as file:
-            for number, line in enumerate(file):
-                if most is not None and number >= most:
-                    break
-                yield json.loads(line)
-
-
 def write_corpus(arguments: argparse.Namespace, folder: Path) -> None:
     """The corpus, this many times, with separate ids."""
     with (folder / "corpus.jsonl").open("w", encoding="utf-8") as file:
         words = 0
         for copy in range(arguments.copies):
-            for document in documents(arguments.corpora, 20 if arguments.quick else None):
+            for document in itertools.chain.from_iterable(
+                itertools.islice(records(path), 20 if arguments.quick else None)
+                for path in arguments.corpora
+            ):
                 words += len(document["text"].split())
                 record = {"id": f"{copy}-{document['id']}", "text": document["text"]}
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
@@ -225,9 +218,7 @@ def scaling(corpus: Path, arguments: argparse.Namespace) -> list[dict[str, float
 
 def main() -> None:
     """Prepares the corpus and measures."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("corpora", nargs="+", type=Path, help="JSON Lines files, .gz or plain")
     parser.add_argument("--vocabulary", required=True)
     parser.add_argument("--epsilon", type=float, default=10.0)

@@ -20,10 +20,7 @@ lengths and to GloVe's scale. One worker and a fixed seed: the same input gives 
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import itertools
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -34,6 +31,7 @@ import faiss
 import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
+from benchmarks.rows import command_line, records
 from dxbeam.text.tokenization import words
 
 WORDS = 16_000
@@ -58,11 +56,9 @@ class Synset(NamedTuple):
 def read_corpora(folder: Path) -> Iterator[list[str]]:
     """Sentences, roughly, of every document."""
     for path in sorted(folder.glob("*.jsonl.gz")):
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            for line in file:
-                text = json.loads(line)["text"]
-                for sentence in text.replace("?", ".").replace("!", ".").split("."):
-                    yield words(sentence.lower())
+        for record in records(path):
+            for sentence in record["text"].replace("?", ".").replace("!", ".").split("."):
+                yield words(sentence.lower())
 
 
 def read_wordnet(folder: Path) -> dict[str, Synset]:
@@ -153,9 +149,7 @@ def scale(vectors: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     """Reads, trains, writes a word2vec binary file."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("--corpora", type=Path, required=True)
     parser.add_argument("--wordnet", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)

@@ -14,9 +14,7 @@ negative words.
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import json
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -27,6 +25,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from benchmarks.private_embeddings import DELTA, listed, svm_scores, tell
 from benchmarks.privemb import PrivateEmbedding
+from benchmarks.rows import command_line, records
 from dxbeam.text.tokenization import words
 from dxbeam.vectors import sensitivity
 from dxbeam.vectors.projections import make_projection
@@ -40,10 +39,8 @@ LEAST_OFTEN, WINDOW, SMOOTHING = 10, 5, 0.75
 
 def texts(paths: list[str]) -> Iterator[list[str]]:
     """The lower-case words of each document."""
-    for path in paths:
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            for line in lines:
-                yield [word.lower() for word in words(json.loads(line)["text"])]
+    for record in itertools.chain.from_iterable(map(records, paths)):
+        yield [word.lower() for word in words(record["text"])]
 
 
 def neighbours(documents: list[list[str]], numbers: dict[str, int]) -> Any:
@@ -83,21 +80,19 @@ def scaled(vectors: Any) -> Any:
 
 def main() -> None:
     """Prints accuracy and AUC for each number of dimensions and each epsilon."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("--corpora", nargs="+", required=True)
     parser.add_argument("--positive", required=True)
     parser.add_argument("--negative", required=True)
-    asked = parser.parse_args()
-    documents = list(texts(asked.corpora))
+    options = parser.parse_args()
+    documents = list(texts(options.corpora))
     often = Counter(word for document in documents for word in document)
     numbers = {word: i for i, word in enumerate(w for w, k in often.items() if k >= LEAST_OFTEN)}
     every = embedded(neighbours(documents, numbers))
     generator = np.random.default_rng(0)
     groups = [
         sorted({numbers[word] for word in listed(path) if word in numbers})
-        for path in (asked.positive, asked.negative)
+        for path in (options.positive, options.negative)
     ]
     count = min(map(len, groups))
     ids = np.concatenate([generator.permutation(group)[:count] for group in groups])

@@ -8,11 +8,11 @@ pairs are words and their nearest neighbours. Prints three tables in Markdown.
 
 from __future__ import annotations
 
-import argparse
 import math
 
 import numpy as np
 
+from benchmarks.rows import command_line
 from dxbeam.mechanisms.gaussian import Gaussian
 from dxbeam.mechanisms.published.trlaplace_published import TrLaplacePublished
 from dxbeam.mechanisms.trlaplace import TrLaplace, exact_delta
@@ -55,9 +55,7 @@ def normal_noise() -> None:
 
 def main() -> None:
     """Prints the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("--vocabulary", required=True)
     arguments = parser.parse_args()
     print(

@@ -68,11 +68,7 @@ def overview() -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command, which ends the process with its own exit code.
-
-    Returns:
-      the exit code where no command was run.
-    """
+    """Runs a command, which ends the process; returns the exit code where none was run."""
     console.print_anything()
     first, *others = (sys.argv[1:] if argv is None else argv) or ["--help"]
     if first in ("--help", "-h"):

@@ -66,11 +66,7 @@ def position_id(file: str, number: int) -> str:
 
 
 def field_names(listed: str) -> tuple[str, ...]:
-    """The names in a list such as ``"label, stars"``.
-
-    Raises:
-      ConfigurationError: this is no text.
-    """
+    """The names in a list such as ``"label, stars"``."""
     if not isinstance(listed, str):
         raise ConfigurationError(
             "names of fields are given as one text, separated by commas, and this is a "
@@ -82,17 +78,7 @@ def field_names(listed: str) -> tuple[str, ...]:
 def check_fields(
     text_field: str, id_field: str, keep_fields: Sequence[str], group_by: str | None
 ) -> None:
-    """Refuses fields that would release the text, or a release with two fields of one name.
-
-    Args:
-      text_field: the field that holds the text, or the vector.
-      id_field: the field that holds the id.
-      keep_fields: fields to release as they are.
-      group_by: the field by which metrics are grouped, or None.
-
-    Raises:
-      ConfigurationError: one of them may not be used so.
-    """
+    """Refuses fields that would release the text, or a release with two fields of one name."""
     if isinstance(keep_fields, str):
         raise ConfigurationError(
             f"`keep_fields` is a list of names, and this is one text; put it into a list: "
@@ -128,12 +114,7 @@ def check_fields(
 def as_documents(documents: Iterable[Document | str], taken_by: str) -> Iterator[Document]:
     """Documents as they are, and plain strings as documents with new random ids.
 
-    Args:
-      documents: documents and strings, in any order.
-      taken_by: the function that was given them, for the error.
-
-    Raises:
-      ConfigurationError: at once, for what holds no documents.
+    ``taken_by`` names the function for the error, which is raised at once for no documents.
     """
     # All of these can be iterated over, or look as if they could, but not as documents.
     no_documents = (str, bytes, Document, Mapping)
@@ -180,11 +161,7 @@ def document_problem(document: Document) -> str | None:
 
 
 def row_field(row: Any, name: str) -> Any:
-    """A field of a row, which must have it.
-
-    Raises:
-      ConfigurationError: it has no such field.
-    """
+    """A field of a row, which must have it."""
     try:
         return getattr(row, name)
     except AttributeError:
@@ -250,15 +227,7 @@ class DeadLetterCap:
     percent: bool = False
 
     def check(self, dead_letters: int, records: int) -> None:
-        """Fails the run if more records were rejected than the cap allows.
-
-        Args:
-          dead_letters: how many records were rejected.
-          records: how many there are in all.
-
-        Raises:
-          RunError: more were rejected.
-        """
+        """Fails the run if more records were rejected than the cap allows."""
         allowed = self.limit * records / 100 if self.percent else self.limit
         if dead_letters > allowed:
             raise RunError(
@@ -272,11 +241,7 @@ class DeadLetterCap:
 
 
 def dead_letter_cap(text: str | None) -> DeadLetterCap | None:
-    """The cap that a text such as ``"100"`` or ``"0.5%"`` stands for; None for no cap.
-
-    Raises:
-      ConfigurationError: it is neither a whole number nor a percentage up to 100.
-    """
+    """The cap that a text such as ``"100"`` or ``"0.5%"`` stands for; None for no cap."""
     if text is None:
         return None
     number = text.removesuffix("%").strip()

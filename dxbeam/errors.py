@@ -53,13 +53,7 @@ def described(value: object) -> str:
 def check_type(value: object, kind: type | tuple[type, ...] | UnionType, meaning: str) -> None:
     """Refuses a value of another type.
 
-    Args:
-      value: what came.
-      kind: what ``isinstance`` takes.
-      meaning: how it is written, such as "bag is an object such as BagOfWords(50), or None".
-
-    Raises:
-      ConfigurationError: says so, and what the value is instead.
+    ``meaning`` is how it is written, such as "bag is an object such as BagOfWords(50), or None".
     """
     if not isinstance(value, kind):
         raise ConfigurationError(f"{meaning}, and this is {described(value)}")

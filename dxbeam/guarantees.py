@@ -206,11 +206,7 @@ class Guarantee:
     def one_word(self, words: int) -> tuple[float, float]:
         """The largest exponent that one changed word can cost, however far it moves, and its slack.
 
-        Args:
-          words: how many the vocabulary has.
-
-        Returns:
-          the cap of the exponent, infinite where there is none, and the delta.
+        Infinite where nothing caps it; ``words`` is how many the vocabulary has.
         """
         length = self.bag_length or 1
         caps = [math.inf]
@@ -235,11 +231,7 @@ class Guarantee:
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Guarantee:
-        """The guarantee of which ``as_dict`` wrote this: its ``as_dict`` is the same again.
-
-        Raises:
-          KeyError, TypeError: a field is missing, or of another type.
-        """
+        """The guarantee of which ``as_dict`` wrote this: its ``as_dict`` is the same again."""
         fields = {each.name: written[each.name] for each in dataclasses.fields(cls)}
         return cls(
             **{

@@ -35,11 +35,7 @@ def draw_key() -> bytes:
 
 
 def given_or_new_key(secret_key: bytes | None) -> bytes:
-    """The secret key that a caller gave, or a new one where it is None.
-
-    Raises:
-      ConfigurationError: it is no 32 bytes. It is not shown.
-    """
+    """The secret key of 32 bytes that a caller gave, or a new one; an error never shows it."""
     if secret_key is None:
         return draw_key()
     if not isinstance(secret_key, bytes):
@@ -57,11 +53,7 @@ def given_or_new_key(secret_key: bytes | None) -> bytes:
 
 
 def check_key_uri(key_uri: str) -> None:
-    """Refuses a key that was given in place of where it is; looks at nothing but the name.
-
-    Raises:
-      ConfigurationError: ``key_uri`` is a key. It is not shown.
-    """
+    """Refuses a key that was given in place of where it is; looks at nothing but the name."""
     names = {
         key_uri.removeprefix(scheme) for scheme in ("", _ENVIRONMENT, "file://", "file:///", "/")
     }

@@ -59,8 +59,7 @@ def document_key(
 def document_tag(document_key: bytes) -> bytes:
     """32 bytes that name a document under a key and configuration, and reveal nothing of it.
 
-    Args:
-      document_key: from ``document_key``; nobody without the secret key can compute the tag.
+    Nobody without the secret key can compute the tag.
     """
     return hashlib.blake2b(key=document_key, digest_size=32, person=b"dxbeam corpus").digest()
 
@@ -72,11 +71,7 @@ def add_tags(a: bytes, b: bytes) -> bytes:
 
 
 def sampling_key(document_key: bytes) -> bytes:
-    """The key by which a document's words are drawn, from the key of its noise: BLAKE2b, 32 bytes.
-
-    Args:
-      document_key: from ``document_key``.
-    """
+    """The key by which a document's words are drawn, from that of its noise: BLAKE2b, 32 bytes."""
     mac = hashlib.blake2b(
         key=document_key, digest_size=_DERIVED_KEY_BYTES, person=b"dxbeam sampling"
     )
@@ -84,22 +79,13 @@ def sampling_key(document_key: bytes) -> bytes:
 
 
 def layout_key(secret_key: bytes) -> bytes:
-    """The key by which documents are dealt into files, from the secret key: BLAKE2b, 32 bytes.
-
-    Args:
-      secret_key: 32 bytes.
-    """
+    """The key by which documents are dealt into files, from the secret key: BLAKE2b, 32 bytes."""
     mac = hashlib.blake2b(key=secret_key, digest_size=_DERIVED_KEY_BYTES, person=b"dxbeam layout")
     return mac.digest()
 
 
 def layout_order(layout_key: bytes, document_id: str) -> bytes:
-    """16 bytes by which documents are ordered; random to whoever does not hold the key.
-
-    Args:
-      layout_key: from ``layout_key``.
-      document_id: the document's id.
-    """
+    """16 bytes by which documents are ordered; random to whoever does not hold the layout key."""
     name = document_id.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(name, key=layout_key, digest_size=16, person=b"dxbeam order").digest()
 

@@ -43,7 +43,7 @@ with launch.needing("calibrating needs scipy, matplotlib and jinja2; install the
     from dxbeam.analysis.calibrate.job import CalibrateJob, calibrated, described, read_options
     from dxbeam.analysis.calibrate.page import in_short, page
     from dxbeam.analysis.calibrate.transform import MeasureCurve
-    from dxbeam.analysis.measure import plan as measurement
+    from dxbeam.analysis.measure.plan import Question, check_words
     from dxbeam.analysis.measure.public_parameters import reads_together
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.word_sample import uniform_sample
@@ -81,20 +81,14 @@ def build(job: CalibrateJob) -> beam.Pipeline:
 
 @launch.naming_flags
 def calibrate(argv: Sequence[str]) -> None:
-    """Checks the flags, measures, says which setting meets the target, and how to release with it.
-
-    Raises:
-      RunError: no setting does.
-    """
+    """Checks the flags, measures, says which setting meets the target and how to release so."""
     options = parse(argv, CALIBRATE, __doc__ or "")
     shared, output = options.view_as(SanitizeOptions), options.view_as(OutputOptions).output
     job = read_options(options, argv)
     claim.check_empty(output)
     if shared.input:
         check_measured(shared, output, shared.input)
-    measurement.check_words(
-        measurement.Question((job.grid.mechanism,), None, (), 0), job.vocabulary
-    )
+    check_words(Question((job.grid.mechanism,), None, (), 0), job.vocabulary)
     pipeline = build(job)
     if options.view_as(TestOptions).dry_run:
         print(described(job))

@@ -45,12 +45,7 @@ from dxbeam.transforms.shards import WriteShards
 
 
 def build(job: DecodeJob, run: str | None = None) -> beam.Pipeline:
-    """Assembles the pipeline; nothing runs yet.
-
-    Args:
-      job: what is asked for.
-      run: the name under which the output is claimed, if it is; see ``claim.take_fresh``.
-    """
+    """Assembles the pipeline; nothing runs yet."""
     flags, first = job.options.view_as(SanitizeOptions), job.first
     pipeline = launch.new_pipeline(job.options)
     documents = (pipeline | "ReadRelease" >> ReadDocuments(first.pattern, first.read_as)).documents

@@ -61,7 +61,8 @@ try:
         words_of,
     )
     from dxbeam.analysis.frontier.page import LEFT_OUT_BECAUSE, PAGE, WriteFrontier
-    from dxbeam.analysis.frontier.transform import MeasureFrontier, PlanFrontier
+    from dxbeam.analysis.frontier.plan import PlanFrontier
+    from dxbeam.analysis.frontier.transform import MeasureFrontier
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.transform import SharedSearch
     from dxbeam.release.plan import duration
@@ -90,11 +91,12 @@ def build(job: FrontierJob) -> beam.Pipeline:
     documents = baseline = utility = None
     if task:
         documents = pipeline | "LabelledDocuments" >> documents_of(job, own.task_documents, task)
-        learning = measure_documents.MeasureBaseline(task, job.vocabulary.words)
-        baseline = documents | "MeasureBaseline" >> learning
+        baseline = documents | "MeasureBaseline" >> beam.Map(
+            measure_documents.task_baseline, task, job.vocabulary.words
+        )
         # A task that cannot be learnt is refused before anything is measured.
         sample = sample | "TaskFirst" >> beam.Map(lambda it, _: it, pvalue.AsSingleton(baseline))
-    tasks = sample | "PlanFrontier" >> PlanFrontier(job.question, own.points, search)
+    tasks = sample | "PlanFrontier" >> beam.ParDo(PlanFrontier(job.question, own.points, search))
     points = tasks | "MeasureFrontier" >> MeasureFrontier(
         public, search, seed, own.pairs, _context(job, pipeline)
     )

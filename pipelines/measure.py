@@ -41,10 +41,9 @@ from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.draw_texts import DrawTexts
 
 with launch.needing("measuring needs scipy, matplotlib and jinja2; install them", "report"):
-    from dxbeam.analysis.measure import plan as measurement
     from dxbeam.analysis.measure.job import MeasureJob, described, read_options
     from dxbeam.analysis.measure.page import WriteReport
-    from dxbeam.analysis.measure.plan import Plan
+    from dxbeam.analysis.measure.plan import Plan, check_words
     from dxbeam.analysis.measure.public_parameters import reads_together
     from dxbeam.analysis.measure.sample_words import SampleWords
     from dxbeam.analysis.measure.transform import (
@@ -74,7 +73,7 @@ def build(job: MeasureJob) -> beam.Pipeline:
         measure.words, job.vocabulary.words, measure.seed, counting, drawing
     )
     search = SharedSearch(job.vocabulary, launch.backend(job.options))
-    planned = sample | "PlanMeasurement" >> PlanMeasurement(job.question, search)
+    planned = sample | "PlanMeasurement" >> beam.ParDo(PlanMeasurement(job.question, search))
     noise = search, measure.seed, launch.search_threads(job.options)
     sums = planned | "Batches" >> beam.FlatMap(_once) | "MeasureShares" >> MeasureShares(*noise)
     repeated = planned | "Repeats" >> beam.FlatMap(_again) | "RepeatWords" >> RepeatWords(*noise)
@@ -102,7 +101,7 @@ def measure_settings(argv: Sequence[str]) -> None:
     claim.check_empty(output)
     if shared.input:
         check_measured(shared, output, shared.input)
-    measurement.check_words(job.question, job.vocabulary)
+    check_words(job.question, job.vocabulary)
     pipeline = build(job)
     if options.view_as(TestOptions).dry_run:
         print(described(job))

@@ -32,11 +32,7 @@ from dxbeam.space.search.neighbors import NeighborSearch
 
 
 def preview(argv: Sequence[str]) -> int:
-    """Writes the page and prints where it is; returns the exit code.
-
-    Raises:
-      DxbeamError: what was asked for cannot be done; says why.
-    """
+    """Writes the page and prints where it is; returns the exit code."""
     arguments = _arguments().parse_args(argv)
     if (arguments.input is None) == (arguments.text is None):
         raise ConfigurationError("name the text by `input`, a file, or by `text`: one of the two")
@@ -44,7 +40,7 @@ def preview(argv: Sequence[str]) -> int:
         raise ConfigurationError(
             "a preview needs scipy and jinja2; install them with: pip install 'dxbeam[report]'"
         )
-    from dxbeam.analysis.measure.plan import named_mechanisms
+    from dxbeam.analysis.measure.settings import named_mechanisms
     from dxbeam.analysis.preview.model import MECHANISMS
     from dxbeam.analysis.preview.page import Places, page
     from dxbeam.analysis.preview.sample import sample_of

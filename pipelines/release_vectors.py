@@ -64,13 +64,7 @@ def build_scan(job: VectorJob) -> beam.Pipeline:
 
 
 def build(job: VectorJob, run: str | None = None, required_digest: str = "") -> beam.Pipeline:
-    """Assembles the release; nothing runs yet.
-
-    Args:
-      job: what is asked for.
-      run: the name under which the output is claimed, if it is; see ``claim.take_fresh``.
-      required_digest: what the corpus must be for a release to be made; "" for anything.
-    """
+    """Assembles the release, of a corpus with the digest that is required; nothing runs yet."""
     request, settings = job.request, job.configuration
     pipeline = launch.new_pipeline(job.options)
     reading = pipeline | "ReadDocuments" >> read_released(request)

@@ -88,11 +88,7 @@ def verify(argv: Sequence[str]) -> int:
 
 
 def _check_place(place: str, release: str) -> None:
-    """Refuses a card that cannot be made, or would be taken for a part of the release.
-
-    Raises:
-      ConfigurationError, OutputError: it is so.
-    """
+    """Refuses a card that cannot be made, or would be taken for a part of the release."""
     if importlib.util.find_spec("jinja2") is None:
         raise ConfigurationError(
             "`card` needs jinja2; install it with: pip install 'dxbeam[report]'"

@@ -31,10 +31,6 @@ WITHOUT_A_ROOM = {
 }
 
 
-MOST_PATCHED = 24
-"""How often tests replace a number of the package, of 93 once."""
-
-
 def _folder(path: Path) -> str:
     return ".".join(path.relative_to(ROOT / "tests").parent.parts)
 
@@ -117,11 +113,8 @@ def _patched(path: Path) -> Iterator[str]:
                 yield names[0].rpartition(".")[2]
 
 
-def test_sizes_are_arguments_and_few_are_patched() -> None:
-    """A test that wants a small size hands it to the function or to the class.
-
-    What is left is behind a whole command, which has no flag for it, or is no size but a rule.
-    """
+def test_sizes_are_arguments_and_none_is_patched() -> None:
+    """A test that wants a small size hands it to the function or to the class."""
     sizes = _sizes()
-    patched = [(path, name) for path in MODULES for name in _patched(path) if name in sizes]
-    assert len(patched) <= MOST_PATCHED, "give it a keyword argument with a default"
+    patched = [(path.name, name) for path in MODULES for name in _patched(path) if name in sizes]
+    assert not patched, "give it a keyword argument with a default"

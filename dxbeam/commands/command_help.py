@@ -33,12 +33,8 @@ def is_wanted(argv: Sequence[str]) -> bool:
 def show(argv: Sequence[str], command: Command, manual: str, beams: Iterable[Any]) -> NoReturn:
     """Prints the help that a command line asks for, and ends the program.
 
-    Args:
-      argv: the command line; with --help_beam it asks for Beam's flags, with --mechanism NAME for
-        that mechanism, else for the launcher.
-      command: which flags the launcher takes.
-      manual: the launcher's docstring.
-      beams: Beam's classes of flags.
+    With --help_beam that is of Beam's flags, with --mechanism NAME of that mechanism, else of the
+    launcher, whose docstring is ``manual``.
     """
     flags = command.flags()
     taken = {action.dest for action in flags}

@@ -15,12 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import (
-    DebugOptions,
-    PipelineOptions,
-    StandardOptions,
-    TypeOptions,
-)
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
 from dxbeam import stopping
 from dxbeam.commands import console, progress_line
@@ -32,7 +27,7 @@ from dxbeam.commands.flags.run import (
 )
 from dxbeam.commands.options import LOCAL_RUNNER, cores, use_processes
 from dxbeam.commands.progress_line import ProgressLine
-from dxbeam.errors import ConfigurationError, DxbeamError, OutputError, RunError
+from dxbeam.errors import DxbeamError, OutputError, RunError
 from dxbeam.release.run import Run
 from dxbeam.space.search.backends.choose_backend import AUTO
 from dxbeam.storage.changes import writing
@@ -52,12 +47,7 @@ MISTAKE, FAILURE = 2, 1
 
 
 def spread(options: PipelineOptions, text_bytes: int) -> None:
-    """Uses all cores for a large corpus on this machine, unless a flag says otherwise.
-
-    Args:
-      options: the flags; what is decided is written into them.
-      text_bytes: how much text is read.
-    """
+    """Uses all cores for a large corpus on this machine, unless a flag says otherwise."""
     undecided = options.view_as(ProcessOptions).local_processes is None
     local = options.view_as(StandardOptions).runner == LOCAL_RUNNER
     if undecided and local and text_bytes > LARGE_CORPUS and cores() > 1:
@@ -99,25 +89,6 @@ def recorded_backend(options: PipelineOptions) -> dict[str, str]:
     return {} if name == AUTO else {"search_asked_for": name}
 
 
-def refuse_quoting(options: PipelineOptions) -> None:
-    """Refuses Beam's flags that let elements, which are raw text, into messages and samples.
-
-    Raises:
-      ConfigurationError: such a flag is set.
-    """
-    types, debug = options.view_as(TypeOptions), options.view_as(DebugOptions)
-    if types.runtime_type_check or types.performance_runtime_type_check:
-        raise ConfigurationError(
-            "--runtime_type_check quotes elements, which are raw text, in messages; leave it out"
-        )
-    sampling = [name for name in debug.experiments or [] if "data_sampling" in name]
-    if sampling:
-        raise ConfigurationError(
-            f"--experiments={sampling[0]} shows elements, which are raw text, outside the job; "
-            "leave it out"
-        )
-
-
 def new_pipeline(options: PipelineOptions) -> beam.Pipeline:
     """A pipeline that leaves no temporary folder, whether it is run, stopped or neither."""
     with writing():  # so that the process is not stopped in between
@@ -148,8 +119,7 @@ def releasing(release: Run) -> Iterator[Run]:
 def run(pipeline: beam.Pipeline) -> float:
     """Runs to the end, and says in how many seconds.
 
-    Raises:
-      DxbeamError: what a worker refused to do, or the place to write to is full.
+    DxbeamError: what a worker refused to do, or the place to write to is full.
     """
     result, started = None, time.monotonic()
     try:
@@ -181,9 +151,7 @@ def run(pipeline: beam.Pipeline) -> float:
 def needing(packages: str, extra: str) -> Iterator[None]:
     """Ends the program where a block cannot import what its command needs.
 
-    Args:
-      packages: a sentence on what that is.
-      extra: the extra of dxbeam that installs it.
+    ``packages`` is a sentence on what that is, and ``extra`` the extra of dxbeam that installs it.
     """
     try:
         yield

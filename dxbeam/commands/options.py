@@ -62,17 +62,8 @@ class _Parser(_BeamArgumentParser):
 def parse(argv: Sequence[str], command: Command, manual: str) -> PipelineOptions:
     """Parses a command line, refusing what neither dxbeam nor Beam knows.
 
-    A flag of a --config file gives way to the same flag on the command line.
-
-    Args:
-      argv: the arguments, without the program's name.
-      command: which flags are taken.
-      manual: the launcher's docstring, which --help begins with.
-
-    Raises:
-      ConfigurationError: an unknown, malformed or contradictory flag, an unreadable --config file,
-        or a runner that cannot be had with these flags.
-      SystemExit: after --help and --help_beam.
+    A flag of a --config file gives way to the same flag on the command line. ``manual`` is the
+    launcher's docstring, which --help begins with. SystemExit: after --help and --help_beam.
     """
     flags = command.flags()
     if command_help.is_wanted(argv):
@@ -185,11 +176,7 @@ def _check_runner(options: PipelineOptions) -> None:
 
 
 def require(options: PipelineOptions, *names: str) -> None:
-    """Refuses options that were left out.
-
-    Raises:
-      ConfigurationError: names the flag that is missing.
-    """
+    """Refuses options that were left out."""
     for name in names:
         if getattr(options, name) in (None, ""):
             raise ConfigurationError(f"--{name} is needed; --help says what it is")

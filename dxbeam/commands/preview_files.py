@@ -31,16 +31,8 @@ def read_texts(
 ) -> tuple[list[str], dict[str, str]]:
     """The texts of plain text files, or of some documents of a corpus.
 
-    Args:
-      pattern: a file, or a glob of files.
-      input_format: of the corpus; None goes by the name of the file, plain text by default.
-      text_field: the field or column that holds the text.
-
-    Returns:
-      the texts, and the flags of dxbeam sanitize that read them so, but for those at defaults.
-
-    Raises:
-      CorpusError: there is no such file, or it is not what its format says.
+    Without ``input_format`` the name of the file says it, plain text by default. Returns the texts,
+    and the flags of dxbeam sanitize that read them so, but for those at defaults.
     """
     files = matching_files(pattern)
     form = input_format or _by_name(files[0])
@@ -70,11 +62,7 @@ def _by_name(file: CorpusFile) -> str | None:
 
 
 def _plain_text(path: str) -> str:
-    """The text of a file.
-
-    Raises:
-      CorpusError: it cannot be read, or is no text in UTF-8.
-    """
+    """The text of a file in UTF-8."""
     try:
         with open_decompressed(path) as file:
             text = file.read().decode("utf-8-sig")
@@ -91,12 +79,7 @@ def _plain_text(path: str) -> str:
 
 
 def check_page_place(place: str) -> None:
-    """Refuses a page where it could be handed on, or overwrites something.
-
-    Raises:
-      ConfigurationError: it is not on this machine, or within a release or what belongs to one.
-      OutputError: it exists, or its folder does not.
-    """
+    """Refuses a page where it could be handed on, or overwrites something."""
     if not storage.is_local(place):
         raise ConfigurationError(
             f"`output` {place}: the page holds the raw text, so it is written to this machine "
@@ -113,12 +96,7 @@ def check_page_place(place: str) -> None:
 def check_outside_releases(place: str, holds: str) -> None:
     """Refuses a local output within a release or what belongs to one.
 
-    Args:
-      place: the output.
-      holds: why it must not be there, for the message.
-
-    Raises:
-      ConfigurationError: it is within one.
+    ``holds`` says why it must not be there.
     """
     if not storage.is_local(place):
         return
@@ -134,11 +112,7 @@ def check_outside_releases(place: str, holds: str) -> None:
 
 
 def write_page(place: str, content: str) -> None:
-    """Writes a new file that only its owner may read.
-
-    Raises:
-      OutputError: it cannot be written.
-    """
+    """Writes a new file that only its owner may read."""
     path = storage.without_file_scheme(place)
     try:
         number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)

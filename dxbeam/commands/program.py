@@ -34,11 +34,7 @@ class Arguments(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """Refuses; an argument too many is not shown, as it may be anything.
-
-        Raises:
-          ConfigurationError: always.
-        """
+        """Refuses; an argument too many is not shown, as it may be anything."""
         if message.startswith("unrecognized arguments"):
             message = "there is an argument too many, or a flag that is not known"
         raise ConfigurationError(f"{message.removeprefix('argument ')}; --help explains them")

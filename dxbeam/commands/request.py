@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from dxbeam.commands import launch
 from dxbeam.commands.flags.corpus import QUOTES
 from dxbeam.commands.flags.output import LedgerOptions, OutputOptions, TableOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
@@ -26,16 +25,7 @@ from dxbeam.transforms.reading.sources import ReadDocuments
 def release_request(
     options: PipelineOptions, corpus_format: CorpusFormat, output_format: str
 ) -> ReleaseRequest:
-    """What the flags ask for, whatever kind of release it is.
-
-    Args:
-      options: the flags.
-      corpus_format: how the corpus is read.
-      output_format: how the release is written.
-
-    Raises:
-      ConfigurationError: two places that must be apart are not, or an invalid cap.
-    """
+    """What the flags ask for, whatever kind of release it is."""
     flags, ledger = options.view_as(SanitizeOptions), options.view_as(LedgerOptions)
     output, metrics_output = places.for_release(
         flags.input,
@@ -67,15 +57,7 @@ def corpus_format(
     epsilon_by: str | None = None,
     pattern: str | None = None,
 ) -> CorpusFormat:
-    """How the corpus is read.
-
-    Args:
-      flags: those of the corpus.
-      keep_fields: further fields that are read.
-      group_by: a further field that is read.
-      epsilon_by: the public field that decides which epsilon a document has, or None.
-      pattern: its files, or its table; by default those of ``input``.
-    """
+    """How the corpus, by default ``input``, is read, with further fields."""
     return CorpusFormat(
         format_of(pattern or flags.input or "", flags.input_format),
         flags.text_field,
@@ -96,14 +78,7 @@ def read_corpus(
     keep_fields: tuple[str, ...] = (),
     group_by: str | None = None,
 ) -> ReadDocuments:
-    """Reads the texts of a corpus, for those who release none of them.
-
-    Args:
-      flags: those of the corpus.
-      pattern: its files; by default those of ``input``.
-      keep_fields: further fields that are read.
-      group_by: a further field that is read.
-    """
+    """Reads the texts of a corpus, by default ``input``, for those who release none of them."""
     return ReadDocuments(
         flags.input if pattern is None else pattern,
         corpus_format(flags, keep_fields, group_by, pattern=pattern),
@@ -112,15 +87,10 @@ def read_corpus(
 
 
 def measured_vocabulary(options: PipelineOptions) -> VocabularyHandle:
-    """The vocabulary of a command that measures, which needs that and an output.
-
-    Raises:
-      DxbeamError: one of them is missing, or a flag would let texts into messages.
-    """
+    """The vocabulary of a command that measures, which needs that and an output."""
     flags = options.view_as(SanitizeOptions)
     require(flags, "vocabulary")
     require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
     return artifact.handle(flags.vocabulary)
 
 
@@ -137,13 +107,9 @@ def check_corpus(
     keep_fields: tuple[str, ...] = (),
     group_by: str | None = None,
 ) -> int:
-    """Refuses a corpus that cannot be read; the arguments are those of ``read_corpus``.
+    """About how many bytes of text a corpus holds; refuses one that cannot be read.
 
-    Returns:
-      About how many bytes of text it holds.
-
-    Raises:
-      CorpusError: no files, or a file that is not of the format.
+    The arguments are those of ``read_corpus``.
     """
     files = matching_files(pattern)
     read_as = corpus_format(flags, keep_fields, group_by, pattern=pattern)
@@ -152,11 +118,7 @@ def check_corpus(
 
 
 def check_measured(flags: SanitizeOptions, output: str, pattern: str) -> None:
-    """As ``check_corpus``, of a corpus that is measured; the figures stay out of releases.
-
-    Raises:
-      ConfigurationError: they would be written into one.
-    """
+    """As ``check_corpus``, of a corpus that is measured; the figures stay out of releases."""
     check_outside_releases(output, "what is measured of `input` is computed from raw text")
     check_corpus(flags, pattern)
 
@@ -165,11 +127,7 @@ _NAMED = {"tab": "\t", "\\t": "\t"}
 
 
 def table_settings(flags: SanitizeOptions) -> TableSettings:
-    """What the flags say of columns.
-
-    Raises:
-      ConfigurationError: they cannot be used.
-    """
+    """What the flags say of columns."""
     if flags.quotes not in QUOTES:
         raise ConfigurationError(f"`quotes` is one of {', '.join(QUOTES)}, not {flags.quotes!r}")
     delimiter = flags.delimiter

@@ -80,14 +80,8 @@ def estimate(
 ) -> TableEstimate:
     """Searches a few hundred words of a draft, and concludes what all of them will take.
 
-    Args:
-      uri: where the draft is.
-      shape: its N and n.
-      depth: neighbours per word.
-      threads: of a search.
-      workers: processes on this machine that search at once; None on a cluster.
-      backend: how they search, one of ``choose_backend.NAMES``.
-      done: of how many words the neighbours are there already.
+    ``workers`` are processes on this machine that search at once; None on a cluster. Of ``done``
+    words the neighbours are there already.
     """
     search = NeighborSearch(artifact.open_draft(uri, shape.digest), threads, backend)
     rows = np.unique(np.linspace(0, shape.words - 1, _ROWS).astype(np.int64))
@@ -114,11 +108,7 @@ def reported(
 ) -> Iterator[None]:
     """Counts, as long as the block takes, of how many words the table is there.
 
-    Args:
-      pieces: the folder of its pieces.
-      words: N.
-      depth: neighbours per word.
-      every: seconds between two looks.
+    Every few seconds it looks into the folder of its pieces.
     """
     ended, progress = threading.Event(), Progress()
     counted = words_done(pieces, words, depth)

@@ -57,21 +57,13 @@ _ENDED = "its session of reading has ended, as each does after six hours; use mo
 def check_first_records(
     files: Sequence[CorpusFile], settings: ReadSettings, _allow_unreadable: bool
 ) -> None:
-    """Refuses a table that cannot be read so.
-
-    Raises:
-      CorpusError: says which, and why.
-    """
+    """Refuses a table that cannot be read so."""
     for file in files:
         _checked(_table_of(file), settings)
 
 
 def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
-    """One split for each stream of a new session.
-
-    Raises:
-      CorpusError: the table cannot be read, or its columns do not fit the settings.
-    """
+    """One split for each stream of a new session."""
     table = _table_of(file)
     _checked(table, settings)
     for number, stream in enumerate(_streams(table, settings, file.size)):

@@ -152,12 +152,9 @@ class DelimitedText:
         return document_of(record, where, settings)
 
     def _record(self, row: str, columns: Sequence[str], settings: ReadSettings) -> dict[str, Any]:
-        """The fields of a row by the names of the columns that are needed.
+        """The fields of a row by the names of the columns that are needed; ValueError: no such row.
 
         An empty field without quotes is null; as the text it is an empty text.
-
-        Raises:
-          ValueError: it is no such row.
         """
         divided = csv_rows.fields(row, self.dialect(settings))
         if len(divided) != len(columns):
@@ -200,11 +197,7 @@ class DelimitedText:
             return self._header(content, settings)[0]
 
     def _header(self, content: BinaryIO, settings: ReadSettings) -> tuple[list[str], int]:
-        """The columns of a file, and the number of the line that follows; the file is at it.
-
-        Raises:
-          CorpusError: it is no such table, or lacks a column that the settings name.
-        """
+        """The columns of a file, and the number of the line that follows; the file is at it."""
         start = cast(Any, content).peek(_FIRST_BYTES)[:_FIRST_BYTES]
         if start.startswith(lines.BYTE_ORDER_MARK):
             content.read(len(lines.BYTE_ORDER_MARK))
@@ -282,11 +275,7 @@ def _count_rows(delimiter: str, path: str) -> int:
 
 
 def released_rows(path: str, delimiter: str) -> Iterator[dict[str, str | None]]:
-    """The rows of a file that a release wrote, strictly.
-
-    Raises:
-      ValueError: it is no such file.
-    """
+    """The rows of a file that a release wrote, strictly; ValueError: no such file."""
     with open_decompressed(path) as file:
         header: list[str | None] | None = None
         for row in csv_rows.rows(file, Dialect(delimiter), _NO_LIMIT):

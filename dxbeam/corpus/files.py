@@ -38,13 +38,9 @@ class CorpusFile(NamedTuple):
 
 
 def matching_files(pattern: str) -> list[CorpusFile]:
-    """The files of a corpus, in order of path.
+    """The files of a corpus, in order of path; CorpusError: none, or all are empty.
 
-    Args:
-      pattern: a glob, local or gs://, or the address of a table.
-
-    Raises:
-      CorpusError: nothing matches, or all that matches is empty.
+    The pattern is a glob, local or in a store, or the address of a table.
     """
     if address.is_table(pattern):
         return _data_files(pattern)
@@ -84,11 +80,7 @@ def _table(place: str) -> CorpusFile:
 
 
 def pinned(pattern: str) -> str:
-    """A glob as it is; of a table of Iceberg the address with its snapshot, which stays what it is.
-
-    Raises:
-      CorpusError: there is no such table.
-    """
+    """A glob as it is; of a table of Iceberg the address with its snapshot, which never changes."""
     if not address.is_table(pattern):
         return pattern
     return str(snapshots.open_snapshot(pattern).address)
@@ -162,11 +154,7 @@ def _buffered(raw: Any) -> BinaryIO:
 
 @contextlib.contextmanager
 def damage_as_corpus_error() -> Iterator[None]:
-    """Around reading: a file that cannot be read to its end raises a sentence.
-
-    Raises:
-      CorpusError: in place of any of ``DAMAGE``.
-    """
+    """Around reading: any of ``DAMAGE`` becomes a CorpusError that says so."""
     try:
         yield
     except DAMAGE as error:
@@ -181,13 +169,7 @@ def check_first_readable(
 ) -> None:
     """Checks the first file; where files may be unreadable, the first one that is not.
 
-    Args:
-      files: of the corpus.
-      check: raises CorpusError for a file that cannot be read.
-      allow_unreadable: whether files may be unreadable.
-
-    Raises:
-      CorpusError: says which file, and why.
+    ``check`` raises CorpusError for a file that cannot be read.
     """
     refusal = None
     for file in files:

@@ -121,11 +121,7 @@ def table_kind(place: str) -> str | None:
 
 
 def format_of(place: str, input_format: str) -> str:
-    """How a corpus is read: as ``input_format`` says, and a table as what its address says.
-
-    Raises:
-      ConfigurationError: another format is named for a table.
-    """
+    """How a corpus is read: as ``input_format`` says, and a table as what its address says."""
     kind = table_kind(place)
     if kind is None:
         return input_format

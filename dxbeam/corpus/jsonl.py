@@ -38,11 +38,7 @@ _LINE_BREAK = re.compile("[\x85\u2028\u2029]")
 def check_first_records(
     files: Sequence[CorpusFile], settings: ReadSettings, _allow_unreadable: bool
 ) -> None:
-    """Refuses a corpus whose first file is of another format, or lacks what the settings name.
-
-    Raises:
-      CorpusError: none of the first records is a JSON object, or has a usable value in a field.
-    """
+    """Refuses a corpus whose first file is of another format, or lacks what the settings name."""
     if not files:
         return
     file, missing = files[0], dict.fromkeys(settings.needed_fields, "")

@@ -86,9 +86,7 @@ class MessageFormat:
     def document(self, message: Message, now: float) -> Document | Rejected:
         """The document of a message, or where it is and why it cannot be used.
 
-        Args:
-          message: any.
-          now: the time, in seconds since 1970.
+        ``now`` is the time, in seconds since 1970.
         """
         where = message.where
         if self.oldest is not None and now - message.time > self.oldest:

@@ -39,24 +39,14 @@ _BUFFER = 1 << 18
 def check_first_records(
     files: Sequence[CorpusFile], settings: ReadSettings, allow_unreadable: bool
 ) -> None:
-    """Refuses a corpus whose first file has other columns.
-
-    Where files may be unreadable, the first one counts that is not.
-
-    Raises:
-      CorpusError: says which file, and why.
-    """
+    """Refuses a corpus whose first file, unless it may be unreadable, has other columns."""
     check_first_readable(
         files, lambda file: next(splits(file, settings), None), allow_unreadable=allow_unreadable
     )
 
 
 def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
-    """One split for each row group.
-
-    Raises:
-      CorpusError: the file cannot be read, or its columns do not fit the settings.
-    """
+    """One split for each row group."""
     with damage_as_corpus_error(), storage.open_read(file.path) as raw:
         if raw.read(len(_MAGIC)) != _MAGIC:
             raise CorpusError(
@@ -116,13 +106,6 @@ def kept_types(pattern: str, settings: ReadSettings) -> dict[str, pa.DataType]:
     """The types of the kept fields' columns: of each, the first file's in which it is not null.
 
     Files that cannot be read are skipped, as reading the corpus reports them.
-
-    Args:
-      pattern: glob of the corpus files.
-      settings: names the kept fields.
-
-    Raises:
-      CorpusError: no file matches.
     """
     types: dict[str, pa.DataType] = {}
     for file in matching_files(pattern):

@@ -33,11 +33,7 @@ _LOG = logging.getLogger(__name__)
 def check_first_records(
     files: Sequence[CorpusFile], settings: ReadSettings, _allow_unreadable: bool
 ) -> None:
-    """Refuses a corpus whose first file is known to be something else by its first bytes.
-
-    Raises:
-      CorpusError: says what.
-    """
+    """Refuses a corpus whose first file is known to be something else by its first bytes."""
     for file in files[:1]:
         with contextlib.suppress(*DAMAGE), open_decompressed(file.path) as content:
             if hint := binary_format(content.read(4), settings.encoding):

@@ -42,14 +42,8 @@ def check_readable(
 ) -> None:
     """Looks, before work starts, at names, at whether local files open, and at the first records.
 
-    Args:
-      files: of the corpus.
-      corpus: how they are to be read.
-      allow_unreadable: whether a file may be one that cannot be opened.
-
-    Raises:
-      CorpusError: a file cannot be opened or is of another format, or none of the first records of
-        the first file has a field that is named.
+    CorpusError: a file cannot be opened, unless it may be, or is of another format, or none of the
+    first records of the first file has a field that is named.
     """
     readable = []
     for file in files:
@@ -72,8 +66,9 @@ def check_readable(
 def _why_not_read_so(path: str, corpus: CorpusFormat) -> str | None:
     """What of a name says that it is not of the format that it is to be read as."""
     if table_kind(path) != (corpus.name if corpus.name in TABLES else None):
-        kind = "a table" if table_kind(path) else "no table"
-        return f"this is {kind}, and `input_format` is {corpus.name}; leave it out"
+        kind = table_kind(path)
+        what = f"a table: use `input_format` {kind}" if kind else "no table: use another"
+        return f"`input_format` is {corpus.name}, and this is {what}"
     if corpus.format.HAS_FIELDS:
         return None
     plain = without_compression_suffix(path).lower()
@@ -89,11 +84,7 @@ def _why_not_read_so(path: str, corpus: CorpusFormat) -> str | None:
 
 
 def splits(file: CorpusFile, corpus: CorpusFormat) -> Iterator[Split]:
-    """Divides a file among workers; only the first split knows the number of its first record.
-
-    Raises:
-      CorpusError: the file cannot be read, or is not what it should be; says why.
-    """
+    """Divides a file among workers; only the first split knows the number of its first record."""
     if (reason := _why_not_read_so(file.path, corpus)) is not None:
         raise CorpusError(reason)
     every_split = list(corpus.format.splits(file, corpus))
@@ -107,9 +98,6 @@ def count_records(split: Split, corpus: CorpusFormat) -> int:
 
     0 for splits whose records are numbered without: shares of a compressed file, which are all read
     from its start, and a file that is one document.
-
-    Raises:
-      CorpusError: the split cannot be read to its end.
     """
     with damage_as_corpus_error():
         return corpus.format.count_records(split, corpus)
@@ -121,9 +109,6 @@ def ids(split: Split, corpus: CorpusFormat) -> Iterator[str]:
     So what becomes of other records with the same id says nothing of that text. A record that
     is no JSON object, or too long to be read, has no id. Lines of plain text are left out, as their
     ids never repeat.
-
-    Raises:
-      CorpusError: the split cannot be read to its end.
     """
     with damage_as_corpus_error():
         yield from corpus.format.ids(split, corpus)
@@ -134,15 +119,9 @@ def read(
 ) -> Iterator[Document | Rejected]:
     """The documents of a split, and the records that cannot be used.
 
-    Args:
-      split: what to read.
-      corpus: how.
-      repeated: ids that occur more than once in the corpus; all their records are rejected, as a
-        rule that kept the first would depend on how the corpus is divided, and one that looked at
-        the texts would tell whether they are equal.
-
-    Raises:
-      CorpusError: the split cannot be read to its end.
+    All records are rejected whose id is ``repeated``: a rule that kept the first would depend on
+    how the corpus is divided, and one that looked at the texts would tell whether they are equal.
+    CorpusError: the split cannot be read to its end.
     """
     with damage_as_corpus_error():
         for where, result in corpus.format.records(split, corpus):
@@ -153,11 +132,7 @@ def read(
 
 
 def some_texts(files: Iterable[CorpusFile], corpus: CorpusFormat, most: int) -> list[str]:
-    """The texts of the first documents of some files that can be used.
-
-    Raises:
-      CorpusError: a file cannot be read to its end.
-    """
+    """The texts of the first documents of some files that can be used."""
     records = (
         record for file in files for split in splits(file, corpus) for record in read(split, corpus)
     )
@@ -170,25 +145,13 @@ def some_texts(files: Iterable[CorpusFile], corpus: CorpusFormat, most: int) -> 
 
 
 def kept_schema(pattern: str, corpus: CorpusFormat) -> pa.Schema:
-    """The kept fields and their types, as far as the files of a corpus say them, else strings.
-
-    Args:
-      pattern: glob of the corpus files.
-      corpus: how they are read.
-
-    Raises:
-      CorpusError: types are looked for, and no file matches.
-    """
+    """The kept fields and their types, as far as the files of a corpus say them, else strings."""
     types = corpus.format.kept_types(pattern, corpus)
     return pa.schema([(name, types.get(name, pa.string())) for name in corpus.keep_fields])
 
 
 def refuse_unreadable(files: Sequence[UnreadableFile]) -> None:
-    """Fails the run if files could not be read.
-
-    Raises:
-      RunError: says which, and why.
-    """
+    """Fails the run if files could not be read."""
     if files:
         raise RunError(
             f"{name_unreadable(files)}; nothing is released: fix or remove what is wrong, or add "

@@ -36,8 +36,7 @@ def number_splits(counted: Iterable[tuple[Split, int]]) -> Iterator[Split]:
     """The splits of one file, each with the number of its first record.
 
     Args:
-      counted: all splits of the file, in any order, and what ``reading.count_records`` found in
-        each.
+      counted: all splits of the file, in any order, and the ``reading.count_records`` of each.
     """
     first_record = 1
     for split, records in sorted(counted):

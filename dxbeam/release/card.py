@@ -77,12 +77,7 @@ class Card(NamedTuple):
 
 
 def card(verified: VerifiedRelease) -> Card:
-    """The card of a release that was verified.
-
-    Raises:
-      DamagedReleaseError: release.json says what cannot be shown.
-      OutputError: a file cannot be read.
-    """
+    """The card of a release that was verified; raises OutputError where that cannot be shown."""
     release = verified.manifest
     said = release["guarantee"]
     pairs = _pairs(verified)

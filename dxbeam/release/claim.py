@@ -23,11 +23,7 @@ _DECISION = "unfinished-decision"
 
 
 def check_empty(prefix: str) -> None:
-    """Makes sure that nothing is below a prefix, and that something may; writes nothing.
-
-    Raises:
-      OutputError: something does, or nobody can tell.
-    """
+    """Refuses a prefix below which there is something, or where nothing may be; writes nothing."""
     if (reason := storage.why_unwritable(prefix)) is not None:
         raise OutputError(f"{prefix} cannot be written: {reason}")
     try:
@@ -48,12 +44,7 @@ def check_empty(prefix: str) -> None:
 def take_fresh(prefix: str, run: str) -> None:
     """Takes an empty prefix for a run; of several that try at once, one succeeds.
 
-    Args:
-      prefix: the output directory or gs:// prefix.
-      run: a name that no other run has; what a run has claimed it may claim again.
-
-    Raises:
-      OutputError: the prefix is not empty, or another run took it.
+    A run, whose name no other has, may claim again what it has claimed. OutputError refuses others.
     """
     if not holds(prefix, run):
         check_empty(prefix)
@@ -61,11 +52,7 @@ def take_fresh(prefix: str, run: str) -> None:
 
 
 def take(prefix: str, run: str) -> None:
-    """Takes a place for a run, whatever else is there.
-
-    Raises:
-      OutputError: another run took it, or it cannot be written.
-    """
+    """Takes a place for a run, whatever else is there, or raises OutputError."""
     try:
         storage.create_once(storage.join(prefix, _CLAIM), (run + "\n").encode())
     except OutputError:
@@ -93,11 +80,7 @@ def holds(prefix: str, run: str) -> bool:
 
 
 def check(prefix: str, run: str) -> None:
-    """Makes sure that a run still holds its place: on a cluster, workers may outlive the launcher.
-
-    Raises:
-      OutputError: the claim was given up, or is another run's.
-    """
+    """Makes sure that a run still holds its place, as workers may outlive its launcher."""
     if not holds(prefix, run):
         raise _claim_lost(prefix)
 
@@ -207,14 +190,8 @@ def complete(prefix: str, content: Mapping[str, Any]) -> None:
     """Writes release.json, once, and so completes the release; gives the claim up.
 
     An engine may repeat the whole run after that, when it loses a worker at the last moment. The
-    release that was complete first stays, as somebody may have read it.
-
-    Args:
-      prefix: of the release.
-      content: of release.json; where it names its run, that run must hold the claim.
-
-    Raises:
-      OutputError: another run's release.json is there, or the run was given up.
+    release that was complete first stays, as somebody may have read it. Where the content names its
+    run, that run must hold the claim; OutputError refuses another.
     """
     path, run = storage.join(prefix, RELEASE), content.get("run")
     if storage.exists(path):

@@ -58,13 +58,8 @@ class FirstRelease:
 def first_release(prefix: str, importance: str | None = None) -> FirstRelease:
     """Checks a release as ``dxbeam verify`` does, and whether it can be decoded.
 
-    Args:
-      prefix: the release's directory or gs:// prefix.
-      importance: the file of the words' weights, where it was made with one.
-
-    Raises:
-      DamagedReleaseError, OutputError: it is damaged, or there is none.
-      ConfigurationError: it cannot be decoded; says why.
+    ConfigurationError says why it cannot. ``importance`` is the file of the words' weights, where
+    it was made with one.
     """
     verified = verify_release(prefix, importance=importance)
     release, configuration = verified.manifest, verified.manifest["configuration"]
@@ -101,11 +96,7 @@ def _why_not_rebuilt(configuration: Mapping[str, Any]) -> str:
 
 
 def check_places(release: str, output: str) -> str:
-    """The place to write to, apart from the release that is read.
-
-    Raises:
-      ConfigurationError: one is within the other.
-    """
+    """The place to write to; neither it nor the release that is read may be within the other."""
     output = places.output_place("output", output)
     if places.is_within(output, release) or places.is_within(release, output):
         raise ConfigurationError(
@@ -116,11 +107,7 @@ def check_places(release: str, output: str) -> str:
 
 
 def check_vocabulary(first: FirstRelease, vocabulary: VocabularyHandle) -> None:
-    """Refuses a vocabulary that the release was not made with.
-
-    Raises:
-      ConfigurationError: it is another.
-    """
+    """Refuses a vocabulary that the release was not made with."""
     words = first.manifest.get("vocabulary")
     if not isinstance(words, dict) or words.get("digest") != vocabulary.digest:
         raise ConfigurationError(
@@ -139,16 +126,7 @@ def compose(
 ) -> dict[str, Any]:
     """The content of the decoded release's release.json.
 
-    Args:
-      first: what was decoded.
-      settings: how.
-      shards: what was written.
-      run: the run's name.
-      context: what epsilon means in the vocabulary.
-      started: when the job was assembled.
-
-    Raises:
-      OutputError: not as many documents were written as the first release holds.
+    OutputError refuses another number of documents than the first release holds.
     """
     written = sorted(shards)
     documents = sum(shard.documents for shard in written)

@@ -126,11 +126,8 @@ def interval(count: int, whole: int) -> tuple[float, float]:
 def sentences(sample: Tally, bags: bool, cause: str = "") -> list[str]:
     """The expected shares as a person reads them, a line each; never a word of the sample.
 
-    Args:
-      sample: counts of the sample. Words that fill up bags are no words of the corpus, so shares
-        are of all others.
-      bags: whether documents are released as bags of words.
-      cause: why words are unknown, where many are.
+    Words that fill up bags are no words of the corpus, so shares are of all others. ``cause`` says
+    why words are unknown, where many are.
     """
     known = sample.original + sample.close + sample.distant
     whole = sample.tokens - sample.fillers

@@ -52,11 +52,7 @@ class Account:
 
 
 def read(path: str) -> list[Entry]:
-    """All entries; [] where there is no ledger yet.
-
-    Raises:
-      OutputError: this is no ledger, or it was changed.
-    """
+    """All entries; [] where there is no ledger yet. OutputError: it is none, or was changed."""
     try:
         content = storage.read(path) if storage.exists(path) else b""
     except OSError as error:
@@ -77,11 +73,7 @@ def spent(entries: Iterable[Entry], corpus: str) -> tuple[float, float]:
 
 
 def check_cap(max_epsilon: float | None) -> None:
-    """Refuses a cap that is no positive number; nan, which no sum exceeds, would cap nothing.
-
-    Raises:
-      ConfigurationError: it is not one.
-    """
+    """Refuses a cap that is no positive number; nan, which no sum exceeds, would cap nothing."""
     if max_epsilon is not None and not 0 < max_epsilon < math.inf:
         raise ConfigurationError(
             f"`max_epsilon` must be a positive number, not {max_epsilon:g}; leave it out for no cap"
@@ -101,7 +93,6 @@ def begin(path: str, entry: Entry, max_epsilon: float | None) -> str:
       only a copy of that earlier release costs nothing.
 
     Raises:
-      ConfigurationError: the cap is no positive number.
       OutputError: the release would pass the cap, or this is no ledger, which is left as it is.
     """
     check_cap(max_epsilon)
@@ -119,12 +110,7 @@ def begin(path: str, entry: Entry, max_epsilon: float | None) -> str:
 
 
 def check(path: str, entry: Entry, max_epsilon: float | None) -> None:
-    """Refuses what ``begin`` would refuse at this moment, and writes nothing.
-
-    Raises:
-      ConfigurationError: the cap is no positive number.
-      OutputError: the release would pass the cap, or this is no ledger or no place for one.
-    """
+    """Refuses what ``begin`` would refuse now, or where no ledger can be; writes nothing."""
     check_cap(max_epsilon)
     if (reason := storage.why_no_file(path)) is not None:
         raise OutputError(f"the ledger {path} cannot be written: {reason}")
@@ -159,17 +145,7 @@ def end_window(path: str, begun: Entry, record: str, documents: int, record_sha2
     """Says that a stream has released a window; silent where it was said before.
 
     The lines of a stream share one run, so its epsilon counts once: each message is released once,
-    in whatever window.
-
-    Args:
-      path: the ledger.
-      begun: the stream's first line.
-      record: the record of the window.
-      documents: how many messages were released in it.
-      record_sha256: of the record.
-
-    Raises:
-      OutputError: this is no ledger.
+    in whatever window. ``record`` is the path of the window's record.
     """
     released = dataclasses.replace(
         begun, state=RELEASED, output=record, documents=documents, release_sha256=record_sha256
@@ -187,18 +163,7 @@ def end_window(path: str, begun: Entry, record: str, documents: int, record_sha2
 def end(
     path: str, begun: Entry, corpus_digest: str, documents: int, release_sha256: str = ""
 ) -> None:
-    """Says that a run has released, and what.
-
-    Args:
-      path: the ledger.
-      begun: the run's first line.
-      corpus_digest: names the corpus under the key and configuration.
-      documents: how many were released.
-      release_sha256: of release.json.
-
-    Raises:
-      OutputError: this is no ledger.
-    """
+    """Says that a run has released, and what."""
     _append(
         path,
         dataclasses.replace(

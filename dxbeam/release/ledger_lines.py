@@ -95,11 +95,7 @@ def _line(before: hashlib._Hash, entry: Entry) -> bytes:
 
 
 def whole_lines(path: str, content: bytes) -> bytes:
-    """The content without a last line that its writer was cut off in, and never knew as written.
-
-    Raises:
-      OutputError: what does not end there is no line of a ledger.
-    """
+    """The content without a last line that its writer was cut off in, and never knew as written."""
     whole, cut = content[: content.rfind(b"\n") + 1], content[content.rfind(b"\n") + 1 :]
     if not any(start.startswith(cut) or cut.startswith(start) for start in _STARTS):
         raise _no_ledger(path, whole.count(b"\n") + 1)

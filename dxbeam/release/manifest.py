@@ -84,12 +84,7 @@ def versions() -> dict[str, str]:
 
 
 def unprotected(settings: Iterable[str], kept_fields: Iterable[str]) -> list[str]:
-    """All that is released as it is.
-
-    Args:
-      settings: what the settings leave unprotected.
-      kept_fields: names of the fields that are released besides id and text.
-    """
+    """All that is released as it is: what settings leave unprotected, and fields that are kept."""
     return [*settings, *(f"the field {name!r}" for name in kept_fields)]
 
 
@@ -229,11 +224,7 @@ def _nothing_to_release(job: ReleaseJob, outcome: RunOutcome) -> CorpusError:
 
 
 def _check_repaired(repaired: Mapping[str, int]) -> None:
-    """Fails a run whose language model repaired nothing at all.
-
-    Raises:
-      RunError: so it is.
-    """
+    """Fails a run whose language model repaired nothing at all."""
     unrepaired = repaired["kept"] + repaired["withheld"]
     if unrepaired and not repaired["repaired"]:
         raise RunError(
@@ -248,12 +239,7 @@ def unreadable_files(files: Iterable[UnreadableFile]) -> list[dict[str, str]]:
 
 
 def read(prefix: str) -> dict[str, Any]:
-    """The manifest of a release.
-
-    Raises:
-      OutputError: there is none, so the release is not complete; or it is none of dxbeam's, or of
-        a version that is not known here.
-    """
+    """The manifest of a release; OutputError: there is none, or of a version not known here."""
     path = storage.join(prefix, RELEASE)
     try:
         manifest = json.loads(storage.read(path))
@@ -275,10 +261,8 @@ def read(prefix: str) -> dict[str, Any]:
 def verify(prefix: str) -> dict[str, Any]:
     """Checks the files of a release against its manifest, and returns the manifest.
 
-    Raises:
-      OutputError: a shard is missing or not what was written; or something is there that is no part
-        of the release, hidden files and folders included; or the manifest names what cannot be a
-        shard of this release.
+    OutputError says which file is missing or not what was written, or is no part of the release,
+    hidden files and folders included, or what the manifest names that cannot be a shard.
     """
     manifest = read(prefix)
     expected = _digests(storage.join(prefix, RELEASE), manifest.get("shards"))

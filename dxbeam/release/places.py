@@ -27,12 +27,7 @@ _STORES = ("gs://", "s3://")
 def output_place(parameter: str, place: str) -> str:
     """A place to write to as all else names it: without ``file://`` and slashes at its end.
 
-    Args:
-      parameter: by which the place was given, for messages.
-      place: a local directory or gs:// or s3:// prefix.
-
-    Raises:
-      ConfigurationError: a place of another kind, or a prefix without a bucket.
+    ``parameter`` names it in messages. ConfigurationError: another kind of place, or no bucket.
     """
     place = storage.without_file_scheme(place)
     if storage.is_local(place):
@@ -69,15 +64,7 @@ def for_release(
 ) -> tuple[str, str]:
     """Where a release goes, and what is computed from the raw text; all places of a job compared.
 
-    Args:
-      corpus: glob of the corpus files.
-      output: where the release goes.
-      metrics_output: where metrics and dead letters go; by default OUTPUT-metrics.
-      key_uri: where a kept key is, if there is one.
-      ledger: the ledger's file, if there is one.
-
-    Raises:
-      ConfigurationError: two places that must be apart are not; it names them.
+    ConfigurationError names two places that must be apart and are not.
     """
     release, metrics = release_and_metrics(output, metrics_output)
     keep_out(release, {"key_uri": key_uri, "ledger": ledger})
@@ -86,15 +73,7 @@ def for_release(
 
 
 def release_and_metrics(output: str, metrics_output: str | None) -> tuple[str, str]:
-    """Where a release goes, and what is computed from the raw text.
-
-    Args:
-      output: as it was given.
-      metrics_output: as it was given; by default OUTPUT-metrics.
-
-    Raises:
-      ConfigurationError: the second is within the first, or is nowhere by default.
-    """
+    """Where a release goes, and what is computed from the raw text, which may not be within it."""
     release = output_place("output", output)
     metrics = output_place("metrics_output", metrics_output or _beside(release))
     if is_within(metrics, release):
@@ -119,15 +98,7 @@ def _beside(release: str) -> str:
 
 
 def keep_out(release: str, others: Mapping[str, str | None]) -> None:
-    """Refuses what must not be released with a release, as it is within.
-
-    Args:
-      release: where the release goes.
-      others: parameter -> the place that was given, if one was.
-
-    Raises:
-      ConfigurationError: names the parameter and the place.
-    """
+    """Refuses what must not be released with a release, as it is within: places by parameters."""
     for parameter, place in others.items():
         if place and not place.startswith("env:") and is_within(place, release):
             raise ConfigurationError(
@@ -139,13 +110,7 @@ def keep_out(release: str, others: Mapping[str, str | None]) -> None:
 def keep_from_reading(pattern: str, directories: Mapping[str, str], ledger: str | None) -> None:
     """Refuses a glob of the corpus that takes in what the job itself writes.
 
-    Args:
-      pattern: of the corpus files.
-      directories: parameter -> the place that files are written below.
-      ledger: the ledger's file, if there is one.
-
-    Raises:
-      ConfigurationError: names the parameter and the place.
+    ``directories`` are places that files are written below, by parameters.
     """
     taken_in = [place for place in directories.items() if may_match_below(pattern, place[1])]
     if ledger and may_match(pattern, ledger):

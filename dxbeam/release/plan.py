@@ -69,14 +69,6 @@ def estimate(
     """Counts and sanitizes words of a sample of the largest file, and times a search.
 
     What is timed are words of the vocabulary, so a key of zeros is enough for them.
-
-    Args:
-      files: of the corpus.
-      corpus_format: how they are read.
-      vocabulary: with what words it is sanitized.
-      configuration: what is run.
-      backend: how nearest words are found, one of ``choose_backend.NAMES``.
-      language_model: what the configuration's decoder reads with, or None.
     """
     configuration = configuration.at_largest
     file = max(files, key=lambda file: file.size)
@@ -134,19 +126,7 @@ def describe(
     repair: Repair | None = None,
     kept_fields: Sequence[str] = (),
 ) -> str:
-    """The plan as a person reads it.
-
-    Args:
-      files: of the corpus.
-      configuration: what is run.
-      vocabulary: with what words.
-      context: what epsilon means in this vocabulary.
-      forecast: how much there is to do.
-      output: where the release goes.
-      metrics_output: where metrics and dead letters go.
-      repair: the language model that rewrites the sanitized text, or None.
-      kept_fields: names of the fields that are released besides id and text.
-    """
+    """The plan as a person reads it."""
     guarantee = configuration.guarantee().with_caveats(*(repair.caveats if repair else ()))
     parameters = configuration.as_dict()
     size = sum(file.size for file in files)

@@ -135,16 +135,7 @@ class ReleaseRequest:
         dead_letter_cap(self.max_dead_letters)  # refuses what is no cap
 
     def check(self) -> list[CorpusFile]:
-        """Refuses a corpus or a key that cannot be read, or a table that is there; writes nothing.
-
-        Returns:
-          the corpus files.
-
-        Raises:
-          CorpusError: there is no corpus, or one of its files cannot be read.
-          ConfigurationError: there is no such key.
-          DxbeamError: no table could be made of the release.
-        """
+        """The corpus files; refuses a corpus or key that cannot be read, or a table that exists."""
         files = matching_files(self.corpus)
         check_readable(files, self.corpus_format, allow_unreadable=self.allow_unreadable_files)
         if self.key_uri:
@@ -157,17 +148,7 @@ class ReleaseRequest:
     def account(
         self, settings: Settings, mechanism: str, vocabulary: VocabularyHandle | None, run: str
     ) -> Account | None:
-        """The run's account in the ledger; None where no ledger is asked for.
-
-        Args:
-          settings: what is run.
-          mechanism: its name.
-          vocabulary: with what words; None where there are none.
-          run: the run's name.
-
-        Raises:
-          ConfigurationError: as ``account``.
-        """
+        """The run's account in the ledger; None where no ledger is asked for."""
         return account(
             self.ledger,
             self.corpus_id,
@@ -189,15 +170,10 @@ class ReleaseRequest:
         repair: Repair | None = None,
         **facts: Any,
     ) -> ReleaseJob:
-        """What is known of the release before it is run.
+        """What is known of the release before it is run; ``facts`` are entries of the manifest.
 
-        Args:
-          settings: what is run.
-          vocabulary: with what words; None where there are none.
-          run: the run's name, if it claims its places.
-          required_digest: what the corpus digest must be; "" for anything.
-          repair: the language model that rewrites the sanitized text, or None.
-          **facts: further entries of the manifest.
+        The corpus digest must be ``required_digest``, unless that is "". ``run`` is None where no
+        run claims its places.
         """
         return ReleaseJob(
             settings,

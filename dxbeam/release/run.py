@@ -30,12 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def dead_letters_after_failure(metrics_output: str, run: str | None) -> str:
-    """Where the dead letters of a run are once it has failed.
-
-    Args:
-      metrics_output: where metrics and dead letters go.
-      run: the run's name; None where no run claims the place, so that nothing is renamed.
-    """
+    """Where the dead letters of a run are once it has failed; those of no run keep their name."""
     name = DEAD_LETTERS if run is None else DEAD_LETTERS.replace(".", f"-{run}.")
     return storage.join(metrics_output, name)
 
@@ -72,26 +67,14 @@ class Run:
         )
 
     def check(self, account: Account | None = None) -> None:
-        """Refuses what would be refused if the run began now; writes nothing.
-
-        Raises:
-          OutputError: a place is taken, or the ledger has not enough left.
-        """
+        """Refuses what would be refused if the run began now; writes nothing."""
         claim.check_empty(self.output)
         self._check_metrics_output()
         if account:
             ledger.check(account.path, account.entry, account.max_epsilon)
 
     def enter(self, account: Account | None) -> str:
-        """Enters the run into the ledger, if there is one.
-
-        Returns:
-          the corpus digest that the release is required to have, as ``ledger.begin`` does; "" for
-          any.
-
-        Raises:
-          OutputError: as ``ledger.begin``.
-        """
+        """Enters the run into the ledger, if there is one; what ``ledger.begin`` returns, or ""."""
         if account is None:
             return ""
         self._account = account
@@ -102,11 +85,7 @@ class Run:
             raise
 
     def take(self) -> None:
-        """Takes both places.
-
-        Raises:
-          OutputError: one of them is taken, or cannot be written.
-        """
+        """Takes both places, or raises OutputError."""
         claim.take_fresh(self.output, self.name)
         self._check_metrics_output()
         claim.take(self.metrics_output, self.name)
@@ -123,11 +102,7 @@ class Run:
     def undo(self, stop_writers: Callable[[], None] = lambda: None) -> None:
         """Takes back what a run did that has failed or was stopped, at whatever moment.
 
-        Args:
-          stop_writers: ends what may still write for the run.
-
-        Raises:
-          OutputError: it was released all the same, and is complete.
+        ``stop_writers`` ends what may still write for it. OutputError: it was released anyway.
         """
         try:
             claim.abandon(self.output, self.name, stop_writers)

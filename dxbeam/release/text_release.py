@@ -108,13 +108,9 @@ def _shown(value: object) -> str:
 
 
 def named_releases(text: str) -> list[str]:
-    """The places that a flag names, each once.
+    """The places that a text names, each once: one or several, separated by commas.
 
-    Args:
-      text: a place, or several separated by commas; an item that is no release is a glob.
-
-    Raises:
-      OutputError: a glob matches no release.
+    An item that is no release is a glob. OutputError: a glob matches no release.
     """
     items = [text] if _is_release(text) else [item for item in text.split(",") if item]
     by_place: dict[str, str] = {}
@@ -148,11 +144,7 @@ def _matching(item: str) -> list[str]:
 
 
 def open_text_release(prefix: str) -> TextRelease:
-    """Checks a release as ``dxbeam verify`` does.
-
-    Raises:
-      OutputError: there is no whole release, or it holds no text, or no ids.
-    """
+    """Checks a release as ``dxbeam verify`` does; OutputError: it holds no text, or no ids."""
     release = verify_release(prefix).manifest
     name = release.get("output_format")
     if release["configuration"].get("release") == "vectors":
@@ -168,11 +160,7 @@ def open_text_release(prefix: str) -> TextRelease:
 
 
 def check_key(key_uri: str, releases: Sequence[TextRelease]) -> None:
-    """Refuses a key that releases were not made with.
-
-    Raises:
-      ConfigurationError: names the first of these releases.
-    """
+    """Refuses a key that releases were not made with."""
     key = key_fingerprint(key_uri)
     for release in releases:
         if release.manifest["key"]["fingerprint"] != key:

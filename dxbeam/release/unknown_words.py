@@ -46,13 +46,7 @@ def likely_cause(
     vocabulary: Vocabulary,
     rule: WordRule = FIRST_RULE,
 ) -> str:
-    """The most frequent reason why words of some texts are unknown, as a sentence.
-
-    Args:
-      texts: some of the corpus.
-      vocabulary: in which they are looked up.
-      rule: what the words of a text are.
-    """
+    """The most frequent reason why words of some texts are unknown, as a sentence."""
     reasons: Counter[str] = Counter()
     for text in texts:
         words = rule.words(text[:_SAMPLED_CHARACTERS], vocabulary)
@@ -71,14 +65,7 @@ def cause_in_corpus(
     vocabulary: Vocabulary,
     rule: WordRule = FIRST_RULE,
 ) -> str:
-    """The same of the first texts of a corpus.
-
-    Args:
-      files: of the corpus.
-      corpus: how they are read.
-      vocabulary: in which words are looked up.
-      rule: what the words of a text are.
-    """
+    """The same of the first texts of a corpus."""
     try:
         texts = reading.some_texts(files, corpus, _SAMPLED_TEXTS)
     except (CorpusError, OSError):  # a file that the run left out, or that only workers can read

@@ -30,9 +30,7 @@ def are_mostly_known(counts: Tally) -> bool:
 def warnings(counts: Tally, cause: str) -> list[str]:
     """What of these counts says that a release is of little use or protects little; a line each.
 
-    Args:
-      counts: of the release.
-      cause: why words are unknown, as ``unknown_words.likely_cause`` says it.
+    ``cause`` says why words are unknown, see ``unknown_words.likely_cause``.
     """
     words, sentences = counts.tokens - counts.fillers, []
     known = counts.original + counts.close + counts.distant

@@ -135,11 +135,7 @@ def first_file_below(directory: str) -> str | None:
 
 @writing()
 def delete(path: str) -> None:
-    """Deletes the file or everything below the directory ``path``; silent where there is none.
-
-    Raises:
-      OutputError: the place is neither local nor on Cloud Storage or S3.
-    """
+    """Deletes the file or everything below the directory ``path``; silent where there is none."""
     path = without_file_scheme(path)
     if is_local(path):
         local.delete(Path(path))
@@ -215,11 +211,8 @@ def create_once(path: str, content: bytes) -> None:
     """Writes ``content`` to ``path``, whole or not at all, for the first writer only.
 
     Locally a hard link is made to a finished temporary file; on Cloud Storage and S3
-    the upload carries the precondition that no object is there.
-
-    Raises:
-      OutputError: ``path`` exists already, with other content, or is neither local nor on Cloud
-        Storage or S3. The same content is accepted, so that a retried write succeeds.
+    the upload carries the precondition that no object is there. OutputError refuses a path that has
+    other content. The same content is accepted, so that a retried write succeeds.
     """
     path = without_file_scheme(path)
     try:

@@ -11,11 +11,7 @@ from pathlib import Path
 
 
 def create_once(path: Path, content: bytes) -> None:
-    """Writes a file, whole or not at all, by a hard link to a finished temporary file.
-
-    Raises:
-      FileExistsError: one is there.
-    """
+    """Writes a file, whole or not at all, by a hard link to a finished temporary file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:

@@ -13,11 +13,7 @@ _SCHEME = re.compile(r"[A-Za-z][-A-Za-z0-9+.]*://")
 
 
 def without_file_scheme(path: str | os.PathLike[str]) -> str:
-    """``file:///x`` as ``/x``, everything else as it is: Beam knows no file:// scheme.
-
-    Raises:
-      ConfigurationError: this names no place.
-    """
+    """``file:///x`` as ``/x``, everything else as it is: Beam knows no file:// scheme."""
     if not isinstance(path, str):
         check_type(path, os.PathLike, "a place is named by a path or a URI")
         path = os.fspath(path)

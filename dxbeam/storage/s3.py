@@ -109,11 +109,7 @@ def exists(path: str) -> bool:
 
 
 def replace(path: str, content: bytes, version: Any) -> bool:
-    """Writes an object if it is still the one of this tag, None for none; whether it was.
-
-    Raises:
-      OSError: the store does not heed the condition.
-    """
+    """Writes an object if it is still the one of this tag, None for none; whether it was."""
     client = _client()
     _check_conditions(client, path)
     condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}
@@ -219,8 +215,7 @@ def _put(client: Any, path: str, content: bytes, **condition: str) -> bool:
 def _check_conditions(client: Any, path: str) -> None:
     """Makes sure, once a bucket, that the store refuses to write an object that is there.
 
-    Raises:
-      OSError: it does not; older servers of this kind ignore the condition and write.
+    Older servers of this kind ignore the condition and write; of them an OSError is raised.
     """
     bucket = SCHEME + _named(path)["Bucket"]
     if bucket in _let_in:

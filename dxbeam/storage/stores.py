@@ -59,12 +59,7 @@ def store_of(path: str) -> ObjectStore | None:
 
 
 def known_store(path: str) -> ObjectStore:
-    """The store that a path is in, which lets this process in.
-
-    Raises:
-      OutputError: the path is of another kind.
-      ConfigurationError: there are no credentials for the store.
-    """
+    """The store that a path is in, which lets this process in; else says what is missing."""
     if (store := store_of(path)) is None:
         raise OutputError(
             f"{path}: this must be a local path or one that starts with gs:// or s3://"
@@ -74,11 +69,7 @@ def known_store(path: str) -> ObjectStore:
 
 
 def check_access(path: str) -> None:
-    """Refuses a place that this process is not let into; places of other kinds pass.
-
-    Raises:
-      ConfigurationError: which credentials are missing.
-    """
+    """Refuses a place that this process is not let into; places of other kinds pass."""
     store = store_of(path)
     if store is not None and (reason := store.why_no_access(path)):
         raise ConfigurationError(reason)
@@ -99,11 +90,7 @@ def as_os_errors(path: str) -> Iterator[None]:
 
 
 def create_once(path: str, content: bytes) -> None:
-    """Writes an object, whole or not at all, if none is there.
-
-    Raises:
-      FileExistsError: one is there.
-    """
+    """Writes an object, whole or not at all; FileExistsError: one is there."""
     with as_os_errors(path):
         if not known_store(path).replace(path, content, None):
             raise FileExistsError(path)

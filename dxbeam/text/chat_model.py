@@ -126,10 +126,11 @@ class ChatModel:
 
     Args:
       settings: which one. The key is read from the environment here and shown nowhere.
+      seconds: that an answer is waited for.
     """
 
-    def __init__(self, settings: ChatEndpoint):
-        self._settings = settings
+    def __init__(self, settings: ChatEndpoint, *, seconds: float = _SECONDS_AN_ANSWER):
+        self._settings, self._seconds = settings, seconds
         self._key = settings.api_key()
         # A redirection would carry text, and the key, to a place that nobody named.
         self._opener = urllib.request.build_opener(_NoRedirection)
@@ -157,7 +158,7 @@ class ChatModel:
             headers,
         )
         try:
-            with self._opener.open(request, timeout=_SECONDS_AN_ANSWER) as response:
+            with self._opener.open(request, timeout=self._seconds) as response:
                 content = response.read(_LARGEST_ANSWER)
         except urllib.error.HTTPError as error:
             passing = error.code in _PASSING or error.code >= 500
@@ -180,10 +181,11 @@ class PatientModel:
 
     Args:
       settings: which one.
+      seconds: that an answer is waited for.
     """
 
-    def __init__(self, settings: ChatEndpoint):
-        self._model = ChatModel(settings)
+    def __init__(self, settings: ChatEndpoint, *, seconds: float = _SECONDS_AN_ANSWER):
+        self._model = ChatModel(settings, seconds=seconds)
         self._failed_in_a_row, self._told = 0, False
         self._counting = threading.Lock()
 

@@ -1,4 +1,4 @@
-"""Beam's conventions for records that cannot be used, ``with_exception_handling`` and the like."""
+"""Beam's conventions for records that cannot be used, and its options that would quote records."""
 
 from __future__ import annotations
 
@@ -7,9 +7,26 @@ from typing import Any
 
 import apache_beam as beam
 from apache_beam import pvalue
+from apache_beam.options.pipeline_options import DebugOptions, TypeOptions
 from apache_beam.transforms.error_handling import ErrorHandler
 
 from dxbeam.errors import ConfigurationError
+
+
+def refuse_quoting(pipeline: beam.Pipeline) -> None:
+    """Refuses Beam's options that let elements, which are raw text, into messages and samples."""
+    types = pipeline.options.view_as(TypeOptions)
+    if types.runtime_type_check or types.performance_runtime_type_check:
+        raise ConfigurationError(
+            "`runtime_type_check` quotes elements, which are raw text, in messages; leave it out"
+        )
+    experiments = pipeline.options.view_as(DebugOptions).experiments or []
+    sampling = [name for name in experiments if "data_sampling" in name]
+    if sampling:
+        raise ConfigurationError(
+            f"`experiments` {sampling[0]} shows elements, which are raw text, outside the job; "
+            "leave it out"
+        )
 
 
 class WithExceptionHandling(beam.PTransform):
@@ -56,12 +73,7 @@ class WithExceptionHandling(beam.PTransform):
 def error_output(error_handling: Any, taken: str) -> str | None:
     """The name that ``error_handling: {output: NAME}`` of Beam YAML gives to rejected records.
 
-    Args:
-      error_handling: as Beam YAML hands it over; None where it was left out.
-      taken: the name of the other output.
-
-    Raises:
-      ConfigurationError: it names no output, or one that there is, or sets something else.
+    ``taken`` is the name of the other output.
     """
     if not error_handling:
         return None

@@ -59,7 +59,7 @@ TALLIES = "tallies"
 """Tag of the counts of each document next to a transform's main output."""
 
 
-_MOST_CHARACTERS = 1 << 22
+MOST_CHARACTERS = 1 << 22
 """Of texts that wait for one of another level before they are handed on in order."""
 
 
@@ -214,7 +214,7 @@ class SanitizeDoFn(beam.DoFn):
         if self._digest_corpus:
             self._tags = add_tags(self._tags, document_tag(key))
         self._settle(batch.words.take(), batch.tickets)
-        if self._characters > _MOST_CHARACTERS and len(self._batches) > 1:
+        if self._characters > MOST_CHARACTERS and len(self._batches) > 1:
             self._settle_all()  # a rare level would hold the others back
         return self._emit() if self._in_order and self._in_order[0].result else ()
 

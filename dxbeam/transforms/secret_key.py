@@ -22,21 +22,13 @@ class KeptKey(NamedTuple):
 
 
 def kept_key(uri: str) -> KeptKey:
-    """Where workers read the key.
-
-    Raises:
-      ConfigurationError: ``uri`` is a key itself, which must not get into the pipeline.
-    """
+    """Where workers read the key; a key itself must not get into the pipeline."""
     check_key_uri(uri)
     return KeptKey(uri)
 
 
 def obtain_secret_key(pipeline: beam.Pipeline, key_uri: str | None) -> pvalue.PCollection:
-    """One element, the secret key: read where it is, or drawn inside the job.
-
-    Raises:
-      ConfigurationError: ``key_uri`` is a key itself, which must not get into the pipeline.
-    """
+    """One element, the secret key: read where it is, or drawn inside the job."""
     if key_uri:
         check_key_uri(key_uri)
     # The reshuffle makes runners agree on one key before anything uses it.

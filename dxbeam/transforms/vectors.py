@@ -22,6 +22,7 @@ from dxbeam.documents import REPEATED_ID, Document, Rejected, printable_id, with
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.tally import Tally
+from dxbeam.transforms.exceptions import refuse_quoting
 from dxbeam.transforms.progress import Progress
 from dxbeam.transforms.reading.corpus_digest import DigestCorpus
 from dxbeam.transforms.reading.sources import REJECTED, repeated_ids
@@ -86,6 +87,7 @@ class ReleaseVectors(beam.PTransform):
 
     def expand(self, documents: pvalue.PCollection) -> ReleasedVectors:
         """Draws the key, broadcasts it, releases."""
+        refuse_quoting(documents.pipeline)
         secret_key = obtain_secret_key(documents.pipeline, self._key_uri)
         results = documents | "Release" >> beam.ParDo(
             _ReleaseDoFn(self._configuration, self._vocabulary),

@@ -193,11 +193,7 @@ class BuildVocabulary(beam.PTransform):
         self._build = _Build(embeddings, output, lowercase, max_words, neighbors, search)
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
-        """One element, which does it all.
-
-        Raises:
-          OutputError: the output is not empty.
-        """
+        """One element, which does it all; OutputError: the output is not empty."""
         claim.check_empty(self._build.output)
         return begin | "Once" >> beam.Create([None]) | "Build" >> beam.ParDo(self._build)
 

@@ -182,7 +182,10 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
         {"input_format": "csv"},
         "is a table; leave it out",
     ),
-    "a file as a table": ({"input": __file__, "input_format": "bigquery"}, "this is no table"),
+    "a file as a table": (
+        {"input": __file__, "input_format": "bigquery"},
+        "this is no table: use another",
+    ),
     "an encoding": ({"encoding": "latin-1"}, "is for files of text"),
     "a release of tables": ({"output_format": "bigquery"}, "--output_format"),
     "a release to a table": ({"output": GOOD}, "no file system here"),

@@ -162,6 +162,10 @@ def test_a_release_that_is_loaded_again_changes_nothing(bigquery: Any, tmp_path:
     assert bigquery.loaded == 1
     with pytest.raises(OutputError, match="exists already"):
         _load([file], 1, "another")
+    stored = bigquery.tables[TARGET]
+    stored.rows = stored.rows.slice(0, 0)
+    with pytest.raises(OutputError, match="exists already"):
+        _load([file], 1, "one")  # somebody has changed it since
 
 
 SECRET = "zyzzyva"
@@ -210,6 +214,21 @@ def test_a_release_whose_table_is_taken_meanwhile_stays_whole(
     assert list(_listed()) == ["theirs"]
     assert verify([str(tmp_path / "out"), f"--output_table=bq://{TARGET}2"]) == 0
     assert list(_listed(f"{TARGET}2")) == ["a"]
+
+
+def test_whatever_keeps_a_table_from_being_made_the_release_is_said_to_be_complete(
+    bigquery: Any, uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No room for the file that is sent, for one: any other error would say nothing is released."""
+
+    def full(*_: Any) -> None:
+        raise OSError(28, SECRET)
+
+    monkeypatch.setattr(loading, "_write_as_one", full)
+    corpus = tiny.write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": "w1"}])
+    with pytest.raises(OutputError, match=r": OSError\. The release below .* is complete") as said:
+        tiny.run(uri, corpus, tmp_path / "out", PARQUET, f"--output_table=bq://{TARGET}")
+    assert SECRET not in "".join(traceback.format_exception(said.value))
 
 
 @pytest.mark.exhaustive

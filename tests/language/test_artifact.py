@@ -77,7 +77,7 @@ def test_files_are_checked_once_on_a_host(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(
         artifact.storage, "sha256", lambda path: (read.append(path), hashed(path))[1]
     )
-    monkeypatch.setattr("dxbeam.space.artifact.this_host.SETTLED_SECONDS", -1.0)
+    tiny.let_an_hour_pass(monkeypatch)
     open_language_model(tmp_path, VOCABULARY)
     first = len(read)
     open_language_model(tmp_path, VOCABULARY)

@@ -261,6 +261,12 @@ ALTERATIONS: dict[str, tuple[str, Alteration, str, str]] = {
         "part-x.jsonl is not part",
         "is not",
     ),
+    "a snapshot": (
+        "lines",
+        lambda _, c: c.update(input_snapshot="today"),
+        "'input_snapshot' must be",
+        "was changed since the ledger",
+    ),
     "version 99": ("lines", lambda _, c: c.update(version=99), "does not know", "does not know"),
     "no version": ("lines", lambda _, c: c.pop("version"), "does not know", "does not know"),
     "an earlier version": ("lines", lambda _, c: c.update(version=1), SELF, "SHA-256"),

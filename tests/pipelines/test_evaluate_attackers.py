@@ -69,6 +69,8 @@ def test_a_model_that_is_brought_reads_a_release(
     assert brought["success"] > 2 * brought["chance"]
     assert found["with a language model", "opening: words recovered"]["n"] == 30 * 2
     assert found["with a language model", "numbers recovered"]["n"] == 30 * 12
+    word_by_word = found["word by word", "words recovered"]
+    assert word_by_word["low"] <= brought["success"] <= word_by_word["high"]
     of_ten = found["language model, 10 guesses", "words recovered"]
     assert of_ten["chance"] >= brought["chance"]
     assert "with a language model" in (tmp_path / "out" / "report.html").read_text()

@@ -291,7 +291,7 @@ def _run_with_models(
     measure_frontier(asked)
     assert len(stub.bodies) == 7
     for said in (dry, capsys.readouterr().out):
-        assert "reads up to 6,000 words." in said
+        assert "reads up to 16,000 words." in said
         assert "Up to 7 requests go to 127.0.0.1" in said
 
 

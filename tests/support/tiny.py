@@ -7,8 +7,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -189,6 +191,12 @@ def told(path: Path) -> str:
     return f"{table.schema}{table.schema.metadata}{json.dumps(table.to_pylist(), default=str)}"
 
 
+def let_an_hour_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets files have changed an hour ago, as far as notes on them are concerned."""
+    clock = SimpleNamespace(time=lambda: time.time() + 3600)
+    monkeypatch.setattr(this_host, "time", clock)
+
+
 class Openings(NamedTuple):
     """What was done to open a vocabulary, a call each."""
 
@@ -206,7 +214,7 @@ class Openings(NamedTuple):
 
 def openings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Openings:
     """Counts from now on, in a folder where no file has been checked yet."""
-    monkeypatch.setattr(this_host, "SETTLED_SECONDS", 0.0)
+    let_an_hour_pass(monkeypatch)
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return Openings(
         counted(monkeypatch, artifact, "open_vocabulary"),

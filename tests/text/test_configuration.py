@@ -19,7 +19,6 @@ from dxbeam.mechanisms.sampling.noise import NOISE_RULE
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.santext_plus import SanTextPlus
 from dxbeam.space.vocabulary.clusters import clusters
-from dxbeam.text import configuration as configuration_file
 from dxbeam.text import tokenization
 from dxbeam.text.bag_of_words import BagOfWords
 from dxbeam.text.configuration import OF_THE_MECHANISM, UNKNOWN_WORDS, Configuration
@@ -96,10 +95,12 @@ def test_every_part_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
         for rule in UNKNOWN_WORDS
     ]
     digests = [made.digest(vocabulary) for made in made for vocabulary in ("", "a", "b")]
-    monkeypatch.setattr(tokenization, "RULE", "another")
-    digests += [made.digest(vocabulary) for made in made for vocabulary in ("", "a", "b")]
-    monkeypatch.setattr(configuration_file, "NOISE_RULE", NOISE_RULE + 1)
-    digests += [made.digest(vocabulary) for made in made for vocabulary in ("", "a", "b")]
+    plain = Configuration.as_dict
+    for rule in ("tokenization", "noise_rule"):
+        monkeypatch.setattr(
+            Configuration, "as_dict", lambda each, rule=rule: plain(each) | {rule: "another"}
+        )
+        digests += [made.digest(vocabulary) for made in made for vocabulary in ("", "a", "b")]
     assert len(set(digests)) == len(digests) == 3 * 2 * 3 * 4 * 3
 
 

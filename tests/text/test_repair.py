@@ -130,13 +130,10 @@ def test_an_endpoint_that_nobody_listens_at() -> None:
     assert failed.value.passing
 
 
-def test_an_endpoint_that_never_answers_is_waited_for_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("dxbeam.text.chat_model._SECONDS_AN_ANSWER", 0.01)
+def test_an_endpoint_that_never_answers_is_waited_for_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings = Repair("m", f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
-        model = PatientModel(settings)
+        model = PatientModel(settings, seconds=0.01)
         for _ in range(4):
             with pytest.raises(ChatError, match="no answer") as failed:
                 model.answer("w1")

@@ -6,15 +6,18 @@ from typing import Any
 
 import apache_beam as beam
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.error_handling import ErrorHandler
 
+from dxbeam.corpus.formats import CorpusFormat
 from dxbeam.documents import Rejected
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.text.configuration import Configuration
 from dxbeam.transforms.exceptions import error_output
+from dxbeam.transforms.reading.sources import ReadDocuments
 from dxbeam.transforms.sanitize import SanitizeDocuments
 
 ROWS = [beam.Row(id="a", text="w1 w2"), beam.Row(id="b", text="zyzzogeton\0")]
@@ -67,3 +70,20 @@ def test_yaml_names_one_further_output(wrong: dict[str, Any]) -> None:
     assert error_output({"output": "errors", "__line__": 3}, "rows") == "errors"
     with pytest.raises(ConfigurationError, match="`error_handling` names the output"):
         error_output(wrong, "rows")
+
+
+@pytest.mark.parametrize(
+    ("flag", "expected"),
+    [
+        ("--runtime_type_check", "`runtime_type_check` quotes elements"),
+        ("--performance_runtime_type_check", "quotes elements"),
+        ("--experiments=enable_data_sampling", "`experiments` enable_data_sampling shows"),
+    ],
+)
+def test_no_pipeline_may_quote_texts(sanitize: SanitizeDocuments, flag: str, expected: str) -> None:
+    """Not only those that a launcher builds: in a notebook and in YAML, too."""
+    pipeline = beam.Pipeline(options=PipelineOptions([flag]))
+    with pytest.raises(ConfigurationError, match=expected):
+        _ = pipeline | beam.Create(ROWS) | sanitize
+    with pytest.raises(ConfigurationError, match=expected):
+        _ = pipeline | ReadDocuments("corpus.jsonl", CorpusFormat("jsonl"))

@@ -49,9 +49,9 @@ def ranks_needed(rank_c: float, epsilon: float, words: int) -> int:
     return _ranks(MOST_LEFT_OUT, epsilon * rank_c, words)
 
 
-def ranks_followed(rank_c: float, epsilon: float, words: int) -> int:
-    """How many ranks the attacker follows: all but ``LEFT_OUT``, as far as ``MOST_RANKS`` allow."""
-    return min(MOST_RANKS, _ranks(LEFT_OUT, epsilon * rank_c, words))
+def ranks_followed(rank_c: float, epsilon: float, words: int, *, left_out: float = LEFT_OUT) -> int:
+    """How many ranks the attacker follows: all but ``left_out``, as far as ``MOST_RANKS`` allow."""
+    return min(MOST_RANKS, _ranks(left_out, epsilon * rank_c, words))
 
 
 def _ranks(left_out: float, rate: float, words: int) -> int:
@@ -110,7 +110,12 @@ class ResampledChannel:
 
 
 def resampled_channel(
-    chosen: Channel, rank_c: float, epsilon: float, search: NeighborSearch
+    chosen: Channel,
+    rank_c: float,
+    epsilon: float,
+    search: NeighborSearch,
+    *,
+    left_out: float = LEFT_OUT,
 ) -> ResampledChannel:
     """A channel followed by rank resampling.
 
@@ -119,6 +124,7 @@ def resampled_channel(
       rank_c: c.
       epsilon: the mechanism's.
       search: the vocabulary, with its neighbour table.
+      left_out: of the probability of what becomes of one chosen word, where MOST_RANKS allow.
 
     Raises:
       ConfigurationError: c is out of range, or epsilon c so small that more than MOST_RANKS ranks
@@ -131,7 +137,7 @@ def resampled_channel(
             f"`rank_c` {rank_c:g} at epsilon {epsilon:g} spreads words over {needed:,} ranks, and "
             f"the attacker follows at most {MOST_RANKS:,}; take a larger rank_c or epsilon"
         )
-    needed = ranks_followed(rank_c, epsilon, words)
+    needed = ranks_followed(rank_c, epsilon, words, left_out=left_out)
     near = np.concatenate(
         [
             search.nearest_neighbors(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from dxbeam.analysis.pages.figures import INK, SERIES, Row, as_svg
+from dxbeam.analysis.pages.figures import INK, SERIES, Row, as_svg, plot_shares
 
 
 def targets_figure(
@@ -22,11 +22,7 @@ def targets_figure(
     """
     figure = Figure(figsize=(6.4, 3.4), layout="constrained")
     axes = figure.add_subplot()
-    places = [row[against] for row in rows]
-    for name, (colour, dash) in SERIES.items():
-        low, high = ([row[f"{name}_{end}"] for row in rows] for end in ("low", "high"))
-        axes.plot(places, [row[name] for row in rows], color=colour, linestyle=dash, label=name)
-        axes.fill_between(places, low, high, color=colour, alpha=0.25, linewidth=0)
+    plot_shares(axes, rows, against)
     for share, value in targets:
         axes.axhline(value, color=SERIES[share][0], linewidth=0.8)
     if at is not None:

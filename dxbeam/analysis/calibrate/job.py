@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
@@ -11,17 +11,16 @@ from dxbeam.analysis.calibrate import compute as calibration
 from dxbeam.analysis.calibrate.compute import RANK_CS, Answer, Target
 from dxbeam.analysis.calibrate.page import Calibrated, Release
 from dxbeam.analysis.calibrate.transform import Grid, read_curve
-from dxbeam.analysis.measure import grids
-from dxbeam.analysis.measure import plan as measurement
-from dxbeam.analysis.measure.plan import Named, Setting
+from dxbeam.analysis.measure.job import Job, epsilons_of_flag
 from dxbeam.analysis.measure.public_parameters import (
     Known,
     check_readings,
     named_model,
     with_reading,
 )
+from dxbeam.analysis.measure.settings import Named, Setting, check_defined, decoding, rank_cs
 from dxbeam.analysis.measure.word_sample import UNIFORM, uniform_sample
-from dxbeam.analysis.pages.page import Heading, flags, heading
+from dxbeam.analysis.pages.page import flags, heading
 from dxbeam.commands.flags.measuring import CalibrateOptions, MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
@@ -30,27 +29,16 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import parse_parameters
 from dxbeam.release.context import in_context
 from dxbeam.space.artifact import artifact
-from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.plain_settings import configuration_of
 
 
-class CalibrateJob(NamedTuple):
-    """A calibration, as the flags ask for it.
+@dataclass(frozen=True)
+class CalibrateJob(Job):
+    """A calibration: what the answer must meet, and among which settings."""
 
-    Attributes:
-      options: the flags.
-      targets: what the answer must meet.
-      grid: among which settings.
-      vocabulary: the vocabulary's handle.
-      heading: what the report begins with.
-    """
-
-    options: PipelineOptions
     targets: tuple[Target, ...]
     grid: Grid
-    vocabulary: VocabularyHandle
-    heading: Heading
 
 
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
@@ -66,14 +54,13 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> CalibrateJob:
     model = named_model(shared.language_model)
     mechanism = _named(shared, model)
     check_readings([mechanism], model, texts=bool(shared.input), where="name them with `input`")
-    epsilons = None if measure.epsilons == "auto" else tuple(grids.parse(measure.epsilons))
-    rank_cs = measurement.rank_cs(measure.rank_cs) if measure.rank_cs else RANK_CS
+    epsilons = epsilons_of_flag(measure)
+    cs = rank_cs(measure.rank_cs) if measure.rank_cs else RANK_CS
     if min(measure.words, vocabulary.words) < 2:
         raise ConfigurationError("`words`: one half chooses and one verifies, so 2 are needed")
-    measurement.check_defined([mechanism], epsilons or (), vocabulary.dimensions)
+    check_defined([mechanism], epsilons or (), vocabulary.dimensions)
     begun = heading(shared.vocabulary, vocabulary, shared.input, ["calibrate", *argv])
-    grid = Grid(mechanism, epsilons, rank_cs)
-    return CalibrateJob(options, targets, grid, vocabulary, begun)
+    return CalibrateJob(options, vocabulary, begun, targets, Grid(mechanism, epsilons, cs))
 
 
 def _named(shared: SanitizeOptions, model: Known | None) -> Named:
@@ -81,16 +68,17 @@ def _named(shared: SanitizeOptions, model: Known | None) -> Named:
     parameters = parse_parameters(shared.parameters)
     if "epsilon" in parameters:
         raise ConfigurationError("`parameters`: epsilon is what is looked for; leave it out")
-    decode = {"decode": shared.decode, "decode_loss": shared.decode_loss}
     configuration_of(
         shared.mechanism,
         0.1,
         shared.parameters,
+        decode=shared.decode,
+        decode_loss=shared.decode_loss,
         language_model=shared.language_model,
         allow_unsound=shared.allow_unsound,
-        **decode,
     )
-    known = with_reading(shared.mechanism, {**parameters, **measurement.decoding(**decode)}, model)
+    decoder = decoding(shared.decode, shared.decode_loss)
+    known = with_reading(shared.mechanism, {**parameters, **decoder}, model)
     return shared.mechanism, tuple(sorted(known.items()))
 
 
@@ -111,11 +99,10 @@ def calibrated(job: CalibrateJob) -> Calibrated:
 def _release(job: CalibrateJob, answer: Answer) -> Release:
     """What releasing with the answer promises and costs, and how it is done."""
     shared = job.options.view_as(SanitizeOptions)
-    epsilon, rank_c = answer.verified["epsilon"], answer.verified["rank_c"]
-    setting = Setting(*job.grid.mechanism, (epsilon,), job.grid.rank_cs)
+    setting = Setting(*job.grid.mechanism, (answer.verified["epsilon"],), job.grid.rank_cs)
     guarantee = setting.configuration().guarantee()
     search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
-    chosen = flags(setting.mechanism, setting.parameters_text, shared.vocabulary, epsilon, rank_c)
+    chosen = flags(answer.verified, shared.vocabulary)
     consent = " --allow_unsound" if shared.allow_unsound else ""
     return Release(
         guarantee.sentence,

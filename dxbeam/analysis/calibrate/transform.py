@@ -18,8 +18,9 @@ from apache_beam import pvalue
 
 from dxbeam import storage
 from dxbeam.analysis.calibrate.compute import CHOICE, EACH, VERIFICATION
-from dxbeam.analysis.measure.plan import Named, Setting, grid_of
+from dxbeam.analysis.measure.plan import grid_of
 from dxbeam.analysis.measure.proportions import Sums
+from dxbeam.analysis.measure.settings import Named, Setting
 from dxbeam.analysis.measure.tables import Row, proportion_rows
 from dxbeam.analysis.measure.transform import (
     MeasureShares,
@@ -29,6 +30,7 @@ from dxbeam.analysis.measure.transform import (
     tasks_of,
 )
 from dxbeam.analysis.measure.word_sample import WordSample
+from dxbeam.errors import CorpusError
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.backends.choose_backend import AUTO
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -133,7 +135,21 @@ class _Plan(Searching):
 
     def process(self, samples: list[WordSample]) -> Iterator[Halves]:
         word_samples = [WordSample(*sample) for sample in samples]
+        check_halves(word_samples)
         yield Halves(self._grid.setting(word_samples, self._search), word_samples)
+
+
+def check_halves(samples: Sequence[WordSample]) -> None:
+    """Refuses a single text, which has no other half.
+
+    Raises:
+      CorpusError: says what to do.
+    """
+    if any(len(sample.sizes) == 1 for sample in samples):
+        raise CorpusError(
+            "`input`: only one text was drawn, and one half of the texts chooses what the other "
+            "verifies; name a corpus of several texts, or raise `words`"
+        )
 
 
 def _tasks(halves: Halves) -> Iterator[Task]:

@@ -22,7 +22,6 @@ from dxbeam.analysis.evaluate.headings import (
 from dxbeam.analysis.evaluate.page import PROBLEM
 from dxbeam.analysis.evaluate.text_features import MEAN_VECTOR, STYLE, WORDS
 from dxbeam.analysis.exposure.own_releases import settings_of, settings_of_words
-from dxbeam.commands import launch
 from dxbeam.commands.flags.attackers import AttackerOptions
 from dxbeam.commands.flags.evaluating import EvaluateOptions
 from dxbeam.commands.flags.output import OutputOptions
@@ -83,7 +82,6 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
     flags, shared = options.view_as(EvaluateOptions), options.view_as(SanitizeOptions)
     require(flags, "original", "released")
     require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
     if flags.learning_curve and not flags.task:
         raise ConfigurationError("`learning_curve` is that of a task; name its field, with `task`")
     if flags.encoder:

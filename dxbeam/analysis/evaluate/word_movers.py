@@ -111,7 +111,9 @@ def _are_short(one: int, other: int) -> bool:
     return one <= MOST_WORDS if one == other else one * other <= MOST_PAIRS
 
 
-def exact_distance(costs: Matrix, counts_a: Ids, counts_b: Ids) -> float:
+def exact_distance(
+    costs: Matrix, counts_a: Ids, counts_b: Ids, *, most_assigned: int = MOST_WORDS
+) -> float:
     """Word Mover's Distance of two texts.
 
     Mass at a word that both texts have stays there as far as it can, which costs nothing and by the
@@ -123,6 +125,7 @@ def exact_distance(costs: Matrix, counts_a: Ids, counts_b: Ids) -> float:
         other; 0 only for the same word.
       counts_a: int64 [k], how often each word occurs in the one.
       counts_b: int64 [l], and in the other.
+      most_assigned: equal masses that an assignment is made of.
     """
     total_a, total_b = int(counts_a.sum()), int(counts_b.sum())
     common = math.gcd(total_a, total_b)
@@ -137,7 +140,7 @@ def exact_distance(costs: Matrix, counts_a: Ids, counts_b: Ids) -> float:
     moving = int(supply.sum())
     if not moving:
         return 0.0
-    if moving > MOST_WORDS:
+    if moving > most_assigned:
         left = costs[np.ix_(sources, targets)]
         return moving / masses * _by_linear_programme(left, supply / moving, demand / moving)
     return _by_assignment(costs[np.ix_(sources, targets)], supply, demand) / masses

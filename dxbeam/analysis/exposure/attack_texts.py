@@ -237,8 +237,10 @@ class _Attack(WithVocabulary):
             channel = estimated_channel(originals, own.released, prior, search)
         seen, sizes = np.concatenate(released), [len(text) for text in texts]
         candidates = candidates_for(channel, seen)
+        word_by_word = np.split(candidates.ids[:, 0], np.cumsum(sizes)[:-1])
         columns = [
             Column("believed", texts, released),
+            Column("single", texts, word_by_word),
             Column("context", texts, read_texts(candidates, texts, public.following)),
         ]
         attackers = self._opener.attackers(search.vocabulary, prior)

@@ -120,18 +120,25 @@ def _measured(places: Standing) -> dict[str, Numbers]:
     }
 
 
-def standing(candidates: Sequence[Any], released: Sequence[Any], kind: str) -> Standing:
+def standing(
+    candidates: Sequence[Any],
+    released: Sequence[Any],
+    kind: str,
+    *,
+    distances_at_once: int = _DISTANCES_AT_ONCE,
+) -> Standing:
     """Where the right candidates stand.
 
     Args:
       candidates: the features of N texts.
       released: those of the releases, in the same order.
       kind: of the features.
+      distances_at_once: in memory.
     """
     left, right = _points(candidates, kind), _points(released, kind)
     sizes = _squared(left)
     ahead, level = np.zeros(len(sizes)), np.zeros(len(sizes))
-    step = max(1, _DISTANCES_AT_ONCE // len(sizes))
+    step = max(1, distances_at_once // len(sizes))
     for start in range(0, len(sizes), step):
         part = slice(start, min(start + step, len(sizes)))
         products = right[part] @ left.T

@@ -52,6 +52,9 @@ ATTACKERS = {
     ("noisy_learned", "noisy_learned_rare"): (
         "learned inversion", "noisy vectors, not released", TRAINED,
     ),
+    ("noisy_model", "noisy_model_rare"): (
+        "with a language model", "noisy vectors, not released", BROUGHT,
+    ),
 }  # fmt: skip
 """Columns of a point, of all words and of rare ones: the attacker, what it sees and knows."""
 
@@ -120,7 +123,7 @@ def gained(points: Sequence[Point]) -> Iterator[Gained]:
         for words in (ALL, RARE_WORDS):
             for columns, attacker in ATTACKERS.items():
                 column = columns[words == RARE_WORDS]
-                estimate, chance = getattr(point, column), getattr(point, chance_of(column))
+                estimate, chance = point.estimate(column), point.estimate(chance_of(column))
                 if estimate is not None and chance is not None:
                     yield Gained(point, *attacker, words, estimate, chance.value)
 

@@ -12,7 +12,7 @@ setting is best chosen on one sample and stated from another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dxbeam.analysis.attackers.channel import Channel
@@ -26,37 +26,36 @@ from dxbeam.mechanisms import Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
-BLIND = (
-    "blind", "blind_rare", "blind_5", "blind_5_rare", "blind_10", "blind_10_rare",
-)  # fmt: skip
-"""Those of whoever sees no word."""
 
-READING = (
-    "single", "single_rare", "context", "context_rare", "learned", "learned_rare", "model",
-    "model_rare", "masked_1", "masked_1_rare", "masked_5", "masked_5_rare", "masked_10",
-    "masked_10_rare", "endpoint", "endpoint_rare",
-)  # fmt: skip
-"""Those of attackers that read released documents."""
+def _of_all_and_rare(*names: str) -> tuple[str, ...]:
+    """Of all words, and of those that public text holds rarer than 1 in 10,000."""
+    return tuple(column for name in names for column in (name, f"{name}_rare"))
 
-READING_NOISE = (
-    "noisy_single", "noisy_single_rare", "noisy_context", "noisy_context_rare", "noisy_learned",
-    "noisy_learned_rare",
+
+BLIND = _of_all_and_rare("blind", "blind_5", "blind_10")
+"""What whoever sees no word gets by guessing the 1, 5 or 10 commonest words of public text."""
+
+READING = _of_all_and_rare(
+    "single", "context", "learned", "model", "masked_1", "masked_5", "masked_10", "endpoint"
+)
+"""What attackers get that read released documents: word by word, with the words around it, by
+learnt inversion, with a language model that is brought, by only this model in so many guesses, and
+by asking an endpoint."""
+
+READING_NOISE = _of_all_and_rare("noisy_single", "noisy_context", "noisy_learned", "noisy_model")
+"""The same from noisy vectors, or from what else a decoder reads; the same for every c."""
+
+OF_DOCUMENTS = (
+    "unchanged_rare", "believed", *BLIND, *READING, *READING_NOISE, "task_accuracy", "wmd",
 )  # fmt: skip
-"""Those of attackers that read noisy vectors, which are the same for every c."""
+"""All that is measured on documents. ``believed`` is the share of their words that stay;
+``task_accuracy`` is of original documents, by what is learnt from released ones; ``wmd`` is the
+mean Word Mover's Distance of a document to its release, in units of the embedding."""
 
 ESTIMATES = (
-    "useful",
-    "unchanged",
-    "unchanged_rare",
-    "believed",
-    RELEASED_WORD,
-    NOISY_VECTOR,
-    *BLIND,
-    *READING,
-    *READING_NOISE,
-    "task_accuracy",
-    "wmd",
-)
+    "useful", "unchanged", "unchanged_rare", "believed", RELEASED_WORD, NOISY_VECTOR,
+    *OF_DOCUMENTS[2:],
+)  # fmt: skip
 """Columns of the table that have an interval."""
 
 
@@ -112,36 +111,8 @@ class Point(NamedTuple):
       unchanged: share of words released as themselves.
       released_word: share recovered by Bayes on the released word.
       noisy_vector: by Bayes on the noisy vector; None where that is not defined.
-      single, single_rare: share of the words of documents that are recovered by Bayes on each
-        released word by itself, and of rare ones; None where no documents were read, and of decoded
-        text; noisy_single, noisy_single_rare: on each noisy vector, or of what else was drawn.
-      context: share of the words of documents that are recovered with context; None where no
-        documents were read.
-      context_rare: the same of words that public text holds rarer than 1 in 10,000; None where no
-        document has one.
-      noisy_context, noisy_context_rare: by an attacker that reads the noisy vectors of documents
-        with context, as a decoder does; None where the mechanism has no known noise density. With a
-        decoder, of what was drawn, be it noisy vectors or words.
-      believed: share of the words of documents released as themselves; None where no documents were
-        read.
-      blind: the share of the words of documents that are the commonest one of public text: what is
-        got by whoever sees lengths and gaps only; blind_rare: the same of rare words, by guessing
-        the commonest of them; blind_5, blind_10: the five or ten commonest words, of which one is
-        right.
-      learned, learned_rare, noisy_learned, noisy_learned_rare: by attackers that have learnt to
-        invert the setting, from the text as it is released and from noisy vectors; None where they
-        were not asked for.
-      model, model_rare: by the attacker that brings a language model; masked_1, masked_5,
-        masked_10, each with _rare: by this model from the words around, in that number of guesses.
-        None where no model was named.
-      endpoint, endpoint_rare: by the attacker that asks an endpoint, of the documents that it
-        answered.
-      unchanged_rare: share of the words of documents released as themselves, of those that public
-        text holds rarer than 1 in 10,000; None where no document has one.
-      task_accuracy: of original documents, of what is learnt from released ones; None where no
-        documents were measured.
-      wmd: mean Word Mover's Distance of a document to its release, in units of the embedding;
-        likewise.
+      documents: what was measured on documents, by its column; without what was not asked for, and
+        what is not defined: rare words where there are none, noise without a known density.
     """
 
     mechanism: str
@@ -153,53 +124,35 @@ class Point(NamedTuple):
     unchanged: Estimate
     released_word: Estimate
     noisy_vector: Estimate | None
-    single: Estimate | None = None
-    single_rare: Estimate | None = None
-    noisy_single: Estimate | None = None
-    noisy_single_rare: Estimate | None = None
-    context: Estimate | None = None
-    context_rare: Estimate | None = None
-    noisy_context: Estimate | None = None
-    noisy_context_rare: Estimate | None = None
-    believed: Estimate | None = None
-    blind: Estimate | None = None
-    blind_rare: Estimate | None = None
-    blind_5: Estimate | None = None
-    blind_5_rare: Estimate | None = None
-    blind_10: Estimate | None = None
-    blind_10_rare: Estimate | None = None
-    learned: Estimate | None = None
-    learned_rare: Estimate | None = None
-    model: Estimate | None = None
-    model_rare: Estimate | None = None
-    masked_1: Estimate | None = None
-    masked_1_rare: Estimate | None = None
-    masked_5: Estimate | None = None
-    masked_5_rare: Estimate | None = None
-    masked_10: Estimate | None = None
-    masked_10_rare: Estimate | None = None
-    endpoint: Estimate | None = None
-    endpoint_rare: Estimate | None = None
-    noisy_learned: Estimate | None = None
-    noisy_learned_rare: Estimate | None = None
-    unchanged_rare: Estimate | None = None
-    task_accuracy: Estimate | None = None
-    wmd: Estimate | None = None
+    documents: Mapping[str, Estimate | None] = {}
 
     @property
     def curve(self) -> tuple[str, str, float | None]:
         """Which curve over epsilon the point is on."""
         return self.mechanism, self.parameters, self.rank_c
 
-    def risk(self, attacker: str) -> Estimate | None:
-        """What an attacker gets, ``RELEASED_WORD`` or ``NOISY_VECTOR``."""
-        return self.released_word if attacker == RELEASED_WORD else self.noisy_vector
+    @property
+    def of_texts(self) -> bool:
+        """Whether its words were released in their places in documents, by a setting that reads."""
+        return "language_model=" in self.parameters
+
+    def estimate(self, column: str) -> Estimate | None:
+        """A column of ``ESTIMATES``; None where it was not measured."""
+        if column in OF_DOCUMENTS:
+            return self.documents.get(column)
+        estimate: Estimate | None = getattr(self, column)
+        return estimate
+
+    def with_documents(self, **estimates: Estimate | None) -> Point:
+        """The same point with more that was measured on documents."""
+        return self._replace(documents={**self.documents, **estimates})
 
     def as_row(self) -> dict[str, Any]:
         """With a column for each value and for the ends of its interval."""
-        row = self._asdict()
+        row = {name: getattr(self, name) for name in ("mechanism", "parameters", "rank_c")}
+        row |= {"epsilon": self.epsilon, "words": self.words}
         for name in ESTIMATES:
-            estimate = row.pop(name) or (None, None, None)
+            estimate = self.estimate(name) or (None, None, None)
             row[name], row[f"{name}_low"], row[f"{name}_high"] = estimate
         return row
 
@@ -308,7 +261,7 @@ def best_within(
         )
     best: dict[Any, Point] = {}
     for candidate in sorted(points, key=lambda point: (-point.useful.value, point.epsilon)):
-        risk = candidate.risk(attacker)
+        risk = candidate.estimate(attacker)
         if risk is not None and risk.high <= most_risk:
             best.setdefault(candidate.curve, candidate)
     return list(best.values())
@@ -323,7 +276,9 @@ def compared(points: Sequence[Point], by: str = "useful") -> Iterator[Verdict]:
     """
     for index, one in enumerate(points):
         for other in points[index + 1 :]:
-            first, others = getattr(one, by), getattr(other, by)
+            first, others = one.estimate(by), other.estimate(by)
+            assert first is not None
+            assert others is not None
             more = None
             if first.low > others.high:
                 more = one

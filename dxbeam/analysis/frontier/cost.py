@@ -11,8 +11,8 @@ from dxbeam.analysis.attackers.channel import is_known
 from dxbeam.analysis.attackers.context import CANDIDATES
 from dxbeam.analysis.attackers.models import word_model
 from dxbeam.analysis.attackers.resampled_channel import ranks_followed
-from dxbeam.analysis.frontier.transform import followed
-from dxbeam.analysis.measure.plan import Setting
+from dxbeam.analysis.frontier.plan import followed
+from dxbeam.analysis.measure.settings import Setting
 from dxbeam.mechanisms.channels.estimated_channel import LAW_PAIRS
 from dxbeam.space.search.distance_rows import distance_rows
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -40,7 +40,7 @@ def expected_seconds(
     per_word: dict[str, float] = {}
     total = 0.0
     for setting in settings:
-        mechanism, [epsilon] = setting.made(), setting.epsilons
+        mechanism, [epsilon] = setting.make(), setting.epsilons
         if setting.mechanism not in per_word:
             draws = mechanism.draws(search.vocabulary.dimensions)
             generator = np.random.default_rng(0)  # a trial: nothing is released
@@ -70,8 +70,7 @@ def seconds_with_model(path: str, words: int, search: NeighborSearch) -> float:
     model = word_model.open_model(path, search.vocabulary.words, np.full(known, 1 / known))
     text = np.arange(_READ) * 7919 % known
     candidates = (text[:, None] + np.arange(min(CANDIDATES, known))) % known
-    tried = _seconds(lambda: (model.log_chances(text, candidates), model.likeliest(text, 10)))
-    return words * tried / _READ
+    return words * _seconds(lambda: model.log_chances(text, candidates)) / _READ
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -78,12 +78,12 @@ class TaskBaseline(NamedTuple):
     majority: Estimate
 
 
-def task_baseline(field: str, documents: Sequence[Labelled], words: int) -> TaskBaseline:
+def task_baseline(documents: Sequence[Labelled], field: str, words: int) -> TaskBaseline:
     """What is learnt without a release.
 
     Args:
-      field: the field that holds the class.
       documents: in any order.
+      field: the field that holds the class.
       words: N, of the vocabulary.
 
     Raises:

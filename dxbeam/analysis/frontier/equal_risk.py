@@ -35,9 +35,9 @@ def rare_risk(point: Point) -> Estimate | None:
     One reads with context, one takes the text at its word. What was drawn counts as read where the
     text is decoded, as it is what the text says; where it is not decoded, it does not.
     """
-    risks = [point.context_rare, point.unchanged_rare]
+    risks = [point.estimate("context_rare"), point.estimate("unchanged_rare")]
     if "decode=" in point.parameters:
-        risks.append(point.noisy_context_rare)
+        risks.append(point.estimate("noisy_context_rare"))
     return max(filter(None, risks), key=lambda risk: risk.value, default=None)
 
 
@@ -66,8 +66,8 @@ def read_off(points: Iterable[Point], level: float) -> list[ReadOff]:
         there = [first, crossed, last, *(x for x in epsilons if first < x < last)]
         values = {}
         for name in READ_OFF:
-            column = [getattr(point, name) for point in curve]
-            if all(column):
+            column = [estimate for point in curve if (estimate := point.estimate(name))]
+            if len(column) == len(curve):
                 low = min(_at(epsilons, [each.low for each in column], x) for x in there)
                 high = max(_at(epsilons, [each.high for each in column], x) for x in there)
                 value = _at(epsilons, [each.value for each in column], crossed)

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.analysis.attackers.models.asked_for import AskedFor, attackers_of
-from dxbeam.analysis.attackers.models.with_model import PUBLIC_WORDS
 from dxbeam.analysis.frontier import compute as frontier
 from dxbeam.analysis.frontier.cost import expected_seconds, seconds_with_model
 from dxbeam.analysis.frontier.page import Asked
-from dxbeam.analysis.frontier.transform import (
-    followed,
-    planned,
-)
-from dxbeam.analysis.measure import grids
-from dxbeam.analysis.measure import plan as measurement
-from dxbeam.analysis.measure.plan import NamedWeights, Question
+from dxbeam.analysis.frontier.plan import followed, planned
+from dxbeam.analysis.measure.job import Job, question_of
+from dxbeam.analysis.measure.plan import Question, check_words
 from dxbeam.analysis.measure.public_parameters import epsilons_of, named_model, reading_of
+from dxbeam.analysis.measure.settings import without_consent
 from dxbeam.analysis.measure.word_sample import uniform_sample
 from dxbeam.analysis.pages.page import heading
 from dxbeam.commands import launch
@@ -28,34 +25,28 @@ from dxbeam.commands.flags.evaluating import EvaluateOptions
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import AttackedOptions, SanitizeOptions
-from dxbeam.commands.options import require
-from dxbeam.commands.request import check_corpus, check_measured, read_corpus
+from dxbeam.commands.request import check_corpus, check_measured, measured_vocabulary, read_corpus
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.release import claim
 from dxbeam.release.plan import duration
 from dxbeam.space.artifact import artifact
-from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.text.public.importance_file import read_importance
 from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.labelled_documents import MOST_WORDS, LabelledDocuments
 
 
-class FrontierJob(NamedTuple):
+@dataclass(frozen=True)
+class FrontierJob(Job):
     """A frontier, as the flags ask for it.
 
     Attributes:
-      options: the flags.
-      question: what is asked.
-      vocabulary: the vocabulary's handle.
+      question: which mechanisms, and where.
       asked: what the page says was asked.
       attackers: those with a model, with the requests of all points.
     """
 
-    options: PipelineOptions
     question: Question
-    vocabulary: VocabularyHandle
     asked: Asked
     attackers: AskedFor
 
@@ -68,54 +59,45 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> FrontierJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
-    own, shared = options.view_as(AttackedOptions), options.view_as(SanitizeOptions)
-    asked_for, task = options.view_as(MeasureOptions), options.view_as(EvaluateOptions).task
-    require(shared, "vocabulary")
-    require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
-    _refuse_contradictions(own, shared, task)
-    attackers = attackers_of(own)
-    vocabulary = artifact.handle(shared.vocabulary)
-    epsilons = None if asked_for.epsilons == "auto" else tuple(grids.parse(asked_for.epsilons))
-    promising = measurement.without_consent()
-    model = named_model(shared.language_model)
-    mechanisms = measurement.named_mechanisms(asked_for.mechanisms, promising, model)
-    reading = [name for name, parameters in mechanisms if reading_of(parameters)]
+    attacked, shared = options.view_as(AttackedOptions), options.view_as(SanitizeOptions)
+    vocabulary = measured_vocabulary(options)
+    _refuse_contradictions(attacked, shared, options.view_as(EvaluateOptions).task)
+    attackers = attackers_of(attacked)
+    promising, model = without_consent(), named_model(shared.language_model)
+    question = question_of(options, vocabulary, promising, model)
+    reading = [name for name, parameters in question.mechanisms if reading_of(parameters)]
     if model and not reading:
         raise ConfigurationError(
             "`language_model` is read by fluent and by decode=prior or decode=context in "
             "`mechanisms`; name one of them, or leave `language_model` out"
         )
-    if reading and not own.context_documents:
+    if reading and not attacked.context_documents:
         raise ConfigurationError(
             f"`mechanisms` {reading[0]} reads texts with `language_model`, so it is measured on "
             "texts; say on how many, with `context_documents`"
         )
-    importance = None
-    if shared.importance:
-        importance = NamedWeights(shared.importance, read_importance(shared.importance))
-    measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions, importance)
-    question = Question(mechanisms, epsilons, measurement.rank_cs(asked_for.rank_cs), 0, importance)
-    left_out = set(MECHANISMS) - set(promising) if asked_for.mechanisms == "all" else set()
+    every = options.view_as(MeasureOptions).mechanisms == "all"
     begun = heading(shared.vocabulary, vocabulary, shared.input, ["frontier", *argv])
     asked = Asked(
         begun,
-        own.public_input or "",
-        own.most_risk,
+        attacked.public_input or "",
+        attacked.most_risk,
         question.rank_cs,
-        tuple(sorted(left_out)),
-        importance.weights.sentence if importance else "",
+        tuple(sorted(set(MECHANISMS) - set(promising))) if every else (),
+        question.importance.weights.sentence if question.importance else "",
     )
-    return FrontierJob(options, question, vocabulary, asked, attackers)
+    return FrontierJob(options, vocabulary, begun, question, asked, attackers)
 
 
-def _refuse_contradictions(own: AttackedOptions, shared: SanitizeOptions, task: str | None) -> None:
-    frontier.best_within([], own.most_risk)
+def _refuse_contradictions(
+    attacked: AttackedOptions, shared: SanitizeOptions, task: str | None
+) -> None:
+    frontier.best_within([], attacked.most_risk)
     if task and not shared.input:
         raise ConfigurationError(f"`task` {task} is a field of documents; name them with `input`")
     if task and task in (shared.text_field, shared.id_field):
         raise ConfigurationError(f"`task` {task}: this is the text or the id; name another")
-    if own.context_documents and not (shared.input and own.public_input):
+    if attacked.context_documents and not (shared.input and attacked.public_input):
         raise ConfigurationError(
             "`context_documents` are of `input`, and what follows what is learnt from "
             "`public_input`; name both"
@@ -128,14 +110,14 @@ def check(job: FrontierJob) -> None:
     Raises:
       DxbeamError: the output is in use, a corpus cannot be read, or a word is missing.
     """
-    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
+    attacked, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
     output = job.options.view_as(OutputOptions).output
     claim.check_empty(output)
     if shared.input:
         check_measured(shared, output, shared.input)
-    if own.public_input:
-        check_corpus(shared, own.public_input)
-    measurement.check_words(job.question, job.vocabulary)
+    if attacked.public_input:
+        check_corpus(shared, attacked.public_input)
+    check_words(job.question, job.vocabulary)
 
 
 def words_of(job: FrontierJob, pattern: str) -> CountWords:
@@ -166,18 +148,18 @@ def classifiers() -> Any:
 
 def described(job: FrontierJob) -> str:
     """What would be measured, and roughly how long that takes."""
-    own, question, corpus = job.options.view_as(AttackedOptions), job.question, job.asked.heading
+    attacked, question, corpus = job.options.view_as(AttackedOptions), job.question, job.heading
     search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
     seed = job.options.view_as(MeasureOptions).seed
-    ids = uniform_sample(own.attacked_words, job.vocabulary.words, seed).ids
-    settings = planned(question, own.points, ids, search)
+    ids = uniform_sample(attacked.attacked_words, job.vocabulary.words, seed).ids
+    settings = planned(question, attacked.points, ids, search)
     points = sum(
         1 + sum(followed(c, setting.epsilons[0], job.vocabulary.words) for c in setting.rank_cs)
         for setting in settings
     )
     lines = [
-        f"Would attack {own.attacked_words:,} words under {len(question.mechanisms)} mechanisms, "
-        f"at {points} points:"
+        f"Would attack {attacked.attacked_words:,} words under {len(question.mechanisms)} "
+        f"mechanisms, at {points} points:"
     ]
     for name, parameters in question.mechanisms:
         of = [s.epsilons[0] for s in settings if (s.mechanism, s.parameters) == (name, parameters)]
@@ -185,16 +167,16 @@ def described(job: FrontierJob) -> str:
     if corpus.corpus and question.epsilons is None:
         lines.append("These values are for the vocabulary; words of the corpus will move them.")
     workers = launch.local_workers(job.options) or 0
-    seconds = expected_seconds(settings, ids, own.pairs, search) / (workers or 1)
+    seconds = expected_seconds(settings, ids, attacked.pairs, search) / (workers or 1)
     task = job.options.view_as(EvaluateOptions).task
     where = f"{workers} worker processes" if workers > 1 else "one worker process"
     lines.append(
         f"Roughly {duration(seconds)} on {where}"
-        + (f", and the {own.task_documents:,} documents of --task on top." if task else ".")
+        + (f", and the {attacked.task_documents:,} documents of --task on top." if task else ".")
     )
-    if own.attacker_model:
-        words = points * (own.context_documents * MOST_WORDS + PUBLIC_WORDS)
-        seconds = seconds_with_model(own.attacker_model, words, search)
+    if attacked.attacker_model:
+        words = job.attackers.words_read(attacked.context_documents, MOST_WORDS, points)
+        seconds = seconds_with_model(attacked.attacker_model, words, search)
         lines.append(f"The model of --attacker_model adds up to {duration(seconds)} on one core.")
     return "\n".join([*lines, *cost_of_attackers(job), "Nothing was written (--dry_run)."])
 

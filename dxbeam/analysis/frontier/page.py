@@ -15,8 +15,8 @@ from dxbeam.analysis.frontier import attackers_table
 from dxbeam.analysis.frontier.compute import Point, best_within, compared
 from dxbeam.analysis.frontier.equal_risk import read_off
 from dxbeam.analysis.frontier.picture import panels, without_c
-from dxbeam.analysis.measure.plan import promises
 from dxbeam.analysis.measure.public_parameters import taken_apart
+from dxbeam.analysis.measure.settings import promises
 from dxbeam.analysis.measure.tables import write_table
 from dxbeam.analysis.pages import page as pages
 from dxbeam.analysis.pages.model import Figure, Page
@@ -89,7 +89,7 @@ def _write(
 ) -> str:
     ordered = sorted(numbered, key=lambda entry: (entry[0], entry[1].rank_c or 0))
     points = [
-        entry._replace(**(utility[part, entry.rank_c]._asdict() if utility else {}))
+        entry.with_documents(**utility[part, entry.rank_c]._asdict()) if utility else entry
         for part, entry in ordered
     ]
     write_table(storage.join(output, FRONTIER), [entry.as_row() for entry in points])
@@ -127,6 +127,8 @@ def page(request: Asked, points: Sequence[Point], baseline: Any = None) -> str:
         ),
         asked=request,
         points=points,
+        one_by_one=next((point.words for point in points if not point.of_texts), 0),
+        in_texts=next((point.words for point in points if point.of_texts), 0),
         pictures=panels(points, request.most_risk, "useful", {}),
         baseline=baseline,
         tasks=tasks,
@@ -217,4 +219,4 @@ def _promises(point: Point) -> bool:
 
 def flags(point: Point, vocabulary: str) -> str:
     """The flags of dxbeam sanitize that choose a point."""
-    return pages.flags(point.mechanism, point.parameters, vocabulary, point.epsilon, point.rank_c)
+    return pages.flags(point._asdict(), vocabulary)

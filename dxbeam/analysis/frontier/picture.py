@@ -108,7 +108,8 @@ def _panel(
 
 
 def _of(point: Point, utility: str) -> Estimate:
-    estimate: Estimate = getattr(point, utility)
+    estimate = point.estimate(utility)
+    assert estimate is not None
     return estimate
 
 

@@ -13,7 +13,7 @@ law exactly, as all that a word was drawn after is released (attackers/fluent_te
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,9 +32,9 @@ from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.attackers.word_pairs import WordPairs
 from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier.compute import Estimate, Point
-from dxbeam.analysis.measure.plan import Setting
 from dxbeam.analysis.measure.proportions import outcomes
 from dxbeam.analysis.measure.read_words import model_of, released_by_reading
+from dxbeam.analysis.measure.settings import Setting
 from dxbeam.mechanisms.fluent import Fluent
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
@@ -67,7 +67,7 @@ def release_texts(
       random: uint64 [T, draws or more].
       search: the vocabulary.
     """
-    mechanism, reading = setting.made(), setting.reading
+    mechanism, reading = setting.make(), setting.reading
     assert reading is not None
     numbers = random[:, : mechanism.draws(search.vocabulary.dimensions)]
     breaks = breaks_of_runs([(0, size) for size in sizes])
@@ -100,42 +100,37 @@ def point_of_texts(
       following: which words follow which, as attackers know it.
       search: the vocabulary.
     """
-    mechanism, ids = setting.made(), np.concatenate(texts)
+    mechanism, ids = setting.make(), np.concatenate(texts)
     ends = np.cumsum([len(text) for text in texts])[:-1]
     drawn = release_texts(setting, ids, [len(text) for text in texts], random, search)
     released = np.split(drawn.released, ends)
     rare = prior.shares < RARE
-
-    def shares(name: str, guesses: Sequence[Ids]) -> dict[str, Estimate | None]:
-        return _shares(name, guesses, texts, rare)
-
     close = np.where(outcomes(ids, drawn.released[:, None], search)[:, 0] <= 1, ids, -1)
-    unchanged = shares("unchanged", released)
-    recovered: dict[str, Any] = {
-        "useful": Estimate(*share_right(texts, np.split(close, ends))),
-        **unchanged,
-        "noisy_vector": None,
-    }
+    documents = _shares("unchanged", released, texts, rare)
+    believed, noisy_vector = documents.pop("unchanged"), None
     if isinstance(mechanism, Fluent) and setting.reading and setting.reading.decoder is None:
         candidates = candidates_of_fluent(
             mechanism, model_of(setting.reading, search), released, prior, search
         )
-        recovered |= by_context(candidates, texts, following, rare, "")
-        recovered["released_word"] = recovered["single"]
+        documents |= by_context(candidates, texts, following, rare, "")
+        recovered = documents["single"]
     else:
-        recovered["released_word"] = recovered["context"] = unchanged["unchanged"]
-        recovered["context_rare"] = unchanged["unchanged_rare"]
+        recovered = documents["context"] = believed
+        documents["context_rare"] = documents["unchanged_rare"]
         if drawn.noisy is not None:
             candidates = candidates_from_vectors(mechanism, drawn.noisy, prior, search)
         else:
             assert channel is not None
             candidates = candidates_for(channel, drawn.chosen)
-        recovered |= by_context(candidates, texts, following, rare, "noisy_")
+        documents |= by_context(candidates, texts, following, rare, "noisy_")
         if drawn.noisy is not None:
-            recovered["noisy_vector"] = recovered["noisy_single"]
-    parameters = setting.parameters_text
-    point = Point(mechanism.name, parameters, None, mechanism.epsilon, len(ids), **recovered)
-    return point, drawn
+            noisy_vector = documents["noisy_single"]
+    assert believed is not None
+    assert recovered is not None
+    useful = Estimate(*share_right(texts, np.split(close, ends)))
+    name, epsilon, parameters = mechanism.name, mechanism.epsilon, setting.parameters_text
+    estimates = useful, believed, recovered, noisy_vector, documents
+    return Point(name, parameters, None, epsilon, len(ids), *estimates), drawn
 
 
 def by_context(

@@ -1,8 +1,8 @@
 """What attackers with a model get of texts (attackers/models), as the frontier has it.
 
 They release pieces of public text under the setting by the code that releases the texts, with other
-random numbers, learn from them, and read the texts. All see what is released; one that is trained
-sees noisy vectors, too, which no release shows.
+random numbers, learn from them, and read the texts. All see what is released. One that is trained
+and one that brings a language model see noisy vectors, too, which no release shows.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from dxbeam.analysis.attackers.models.learned import pieces
 from dxbeam.analysis.attackers.models.released_texts import (
     Attackers,
     Column,
+    Guesses,
     Pairs,
     Public,
-    Trained,
     guess_released,
+    guess_with_model,
     learn_from,
 )
 from dxbeam.analysis.attackers.models.with_model import PUBLIC_WORDS
@@ -29,7 +30,7 @@ from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
 from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.analysis.frontier.compute import Estimate
 from dxbeam.analysis.frontier.read_texts import Drawn, release_texts
-from dxbeam.analysis.measure.plan import Setting
+from dxbeam.analysis.measure.settings import Setting
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
@@ -64,7 +65,7 @@ def release(
             sizes = [len(text) for text in some]
             parts.append(release_texts(setting, ids, sizes, random(len(ids)), search))
         else:
-            drawn = draw(setting.made(), rank_c, ids, random(len(ids)), search)
+            drawn = draw(setting.make(), rank_c, ids, random(len(ids)), search)
             parts.append(Drawn(drawn.noisy, drawn.chosen, drawn.released))
     noisy = [part.noisy for part in parts if part.noisy is not None]
     return Drawn(
@@ -74,29 +75,38 @@ def release(
     )
 
 
-def learn_noisy(
+def noisy_guesses(
     setting: Setting,
-    originals: Sequence[Ids],
     noisy: Floats,
+    sizes: Sequence[int],
+    rehearsed: Pairs,
     public: Public,
+    attackers: Attackers,
     search: NeighborSearch,
-) -> Trained:
-    """Learns from noisy vectors of public text.
+) -> Guesses:
+    """What attackers with a model read of noisy vectors; those that ask an endpoint see none.
 
     Args:
       setting: whose noise has a known density.
-      originals: pieces of public text.
-      noisy: float64 [T, n], the noisy vectors of their words.
-      public: what the attacker knows.
+      noisy: float64 [T, n], of texts, one after the other.
+      sizes: how many words each text has.
+      rehearsed: pieces of public text, and their noisy vectors.
+      public: what the attackers know.
+      attackers: who attacks.
       search: the vocabulary.
     """
-    mechanism = setting.made()
+    mechanism = setting.make()
 
     def candidates(seen: Ids | Floats) -> Candidates:
         vectors = np.asarray(seen, np.float64)
         return candidates_from_vectors(mechanism, vectors, public.prior, search)
 
-    return learn_from(originals, noisy, candidates, public, search)
+    learned = model = None
+    if attackers.learned:
+        learned = learn_from(rehearsed, candidates, public, search).guesses(noisy, sizes)
+    if attackers.model is not None:
+        model = guess_with_model(noisy, sizes, rehearsed, candidates, public, attackers.model)
+    return Guesses(learned, model)
 
 
 def estimates_with_models(
@@ -139,12 +149,16 @@ def estimates_with_models(
     guesses = guess_released(drawn.released, sizes, own, channel, public, attackers, search)
     for column in guesses.columns(texts):
         counted(column)
-    if drawn.noisy is not None and attackers.learned:
-        fewer = pieces(public.texts, attackers.public_words // NOISY_SHARE)
+    if drawn.noisy is not None and (attackers.learned or attackers.model is not None):
+        words = attackers.public_words // NOISY_SHARE if attackers.learned else PUBLIC_WORDS
+        fewer = pieces(public.texts, words)
         noisy = release(setting, rank_c, fewer, random, search).noisy
         assert noisy is not None
-        trained = learn_noisy(setting, fewer, noisy, public, search)
-        counted(Column("noisy_learned", texts, trained.guesses(drawn.noisy, sizes)))
+        guesses = noisy_guesses(
+            setting, drawn.noisy, sizes, Pairs(fewer, noisy), public, attackers, search
+        )
+        for column in guesses.columns(texts):
+            counted(column._replace(name=f"noisy_{column.name}"))
     return estimates
 
 

@@ -8,7 +8,7 @@ the seed and the task: however tasks are spread, the result is the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import apache_beam as beam
 import numpy as np
@@ -24,8 +24,6 @@ from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
 from dxbeam.analysis.attackers.noisy_vector import has_noise_density
 from dxbeam.analysis.attackers.prior import Prior, prior_from_counts, uniform_prior
 from dxbeam.analysis.attackers.resampled_channel import (
-    MOST_RANKS,
-    ranks_needed,
     resampled_channel,
 )
 from dxbeam.analysis.attackers.word_pairs import WordPairs
@@ -34,6 +32,7 @@ from dxbeam.analysis.frontier import compute as frontier
 from dxbeam.analysis.frontier.attackers_table import blind
 from dxbeam.analysis.frontier.compute import READING_NOISE, Estimate, Point
 from dxbeam.analysis.frontier.following import NOBODY, Context
+from dxbeam.analysis.frontier.plan import SETTINGS, Task, followed
 from dxbeam.analysis.frontier.read_texts import (
     Drawn,
     by_context,
@@ -41,55 +40,15 @@ from dxbeam.analysis.frontier.read_texts import (
     unchanged_rare,
 )
 from dxbeam.analysis.frontier.texts_with_models import estimates_with_models
-from dxbeam.analysis.measure import grids
-from dxbeam.analysis.measure.plan import Question, Setting, made
-from dxbeam.analysis.measure.public_parameters import epsilons_of, reading_of
-from dxbeam.analysis.measure.transform import Searching, SharedSearch
-from dxbeam.analysis.measure.word_sample import WordSample
+from dxbeam.analysis.measure.transform import Searching, SharedSearch, spread
 from dxbeam.mechanisms.sampling.resampling import RankResampling
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
-from dxbeam.transforms.expected import Expected
+from dxbeam.space.search.neighbors import Ids
 from dxbeam.transforms.progress import Progress
-
-SETTINGS = "settings"
-"""What progress is counted in."""
 
 _PAIRS_AT_ONCE = 2_500
 
 _RELEASED, _LEARNT, _READ, _INVERTED = 0, 1, 3, 4
 """Apart in the seed, so that what is attacked is not what was learnt; 2 is of documents."""
-
-
-class Task(NamedTuple):
-    """A mechanism at one epsilon, and the words it is tried on.
-
-    Attributes:
-      part: names the task, and its random numbers.
-      setting: of one epsilon.
-      ids: the words.
-    """
-
-    part: int
-    setting: Setting
-    ids: list[int]
-
-
-class PlanFrontier(beam.PTransform):
-    """Gives every mechanism its epsilons: PCollection[WordSample] of one -> PCollection[Task].
-
-    Args:
-      question: what is asked; its repeats are of no use here.
-      points: values of epsilon of a mechanism where none are given.
-      search: of the vocabulary.
-    """
-
-    def __init__(self, question: Question, points: int, search: SharedSearch):
-        super().__init__()
-        self._plan = _PlanFrontier(question, points, search)
-
-    def expand(self, sample: pvalue.PCollection) -> pvalue.PCollection:
-        """Plans."""
-        return sample | "Plan" >> beam.ParDo(self._plan)
 
 
 class MeasureFrontier(beam.PTransform):
@@ -126,54 +85,7 @@ class MeasureFrontier(beam.PTransform):
             known += [pvalue.AsSingleton(side) for side in self._context[:2]]
             if self._context.texts is not None:
                 known.append(pvalue.AsList(self._context.texts))
-        return (
-            tasks
-            | "Expected" >> Expected(SETTINGS)
-            | "Spread" >> beam.Reshuffle()
-            | "Attack" >> beam.ParDo(self._measure, *known)
-        )
-
-
-class _PlanFrontier(Searching):
-    def __init__(self, question: Question, points: int, search: SharedSearch):
-        super().__init__(search)
-        self._question = question
-        self._points = points
-
-    def process(self, sample: WordSample) -> Iterator[Task]:
-        ids = WordSample(*sample).ids
-        settings = planned(self._question, self._points, ids, self._search)
-        for part, setting in enumerate(settings):
-            yield Task(part, setting, ids)
-
-
-def planned(
-    question: Question, points: int, ids: Sequence[int], search: NeighborSearch
-) -> list[Setting]:
-    """The settings of a frontier, of one epsilon each, mechanism by mechanism.
-
-    Args:
-      question: what is asked; its repeats are of no use here.
-      points: values of epsilon of a mechanism where none are given.
-      ids: the words that are attacked, in random order.
-      search: the vocabulary.
-    """
-    settings = []
-    for named in question.mechanisms:
-        mechanism = made(named, importance=question.importance)
-        rank_cs = () if reading_of(named[1]) else question.rank_cs
-        epsilons = epsilons_of(named[1], question.epsilons) or grids.by_shares(
-            mechanism, np.array(ids, np.int64), search, points
-        )
-        settings += [
-            Setting(*named, (epsilon,), rank_cs, question.importance) for epsilon in epsilons
-        ]
-    return settings
-
-
-def followed(rank_c: float, epsilon: float, words: int) -> bool:
-    """Whether the attacker can follow rank resampling with this c in N words."""
-    return ranks_needed(rank_c, epsilon, words) <= MOST_RANKS
+        return spread(tasks, SETTINGS) | "Attack" >> beam.ParDo(self._measure, *known)
 
 
 class _MeasureFrontier(Searching):
@@ -198,7 +110,7 @@ class _MeasureFrontier(Searching):
     ) -> Iterator[tuple[int, Point]]:
         with self._progress.counted(SETTINGS):
             texts = [np.array(document.ids, np.int64) for document in documents]
-            known: dict[str, Any] = {}
+            known: dict[str, Estimate | None] = {}
             public = following and Public(self._prior(counts), following, public_texts)
             if task.setting.reading:
                 assert public is not None
@@ -206,8 +118,8 @@ class _MeasureFrontier(Searching):
                 return
             for point, channel in self._points(task, counts):
                 if public is not None:
-                    point = self._read(task, point._replace(**known), channel, texts, public)
-                    known = {name: getattr(point, name) for name in READING_NOISE}
+                    point = self._read(task, point.with_documents(**known), channel, texts, public)
+                    known = {name: point.estimate(name) for name in READING_NOISE}
                 yield task.part, point
 
     def _prior(self, counts: Any) -> Prior:
@@ -216,7 +128,7 @@ class _MeasureFrontier(Searching):
         return prior_from_counts("public text", counts[:-1])
 
     def _channel(self, task: Task, prior: Prior) -> Channel:
-        mechanism, search = task.setting.made(), self._search
+        mechanism, search = task.setting.make(), self._search
         draws = pair_draws(mechanism, search.vocabulary.dimensions)
         learnt = self._numbers(task.part, _LEARNT, self._pairs, draws)
         return make_channel(mechanism, None, prior, learnt, search)
@@ -227,17 +139,17 @@ class _MeasureFrontier(Searching):
         random = self._random(task, _READ, sum(map(len, texts)))
         draws_words = setting.reading and setting.reading.decoder
         channel = None
-        if draws_words and not has_noise_density(setting.made()):
+        if draws_words and not has_noise_density(setting.make()):
             channel = self._channel(task, prior)
         point, drawn = point_of_texts(
             setting, texts, random, prior, channel, public.following, self._search
         )
-        point = point._replace(believed=point.unchanged, **blind(texts, prior))
+        point = point.with_documents(believed=point.unchanged, **blind(texts, prior))
         return self._with_models(task, point, None, texts, drawn, public)
 
     def _points(self, task: Task, counts: Any) -> Iterator[tuple[Point, Channel]]:
         setting, search = task.setting, self._search
-        mechanism, [epsilon] = setting.made(), setting.epsilons
+        mechanism, [epsilon] = setting.make(), setting.epsilons
         words = len(search.vocabulary)
         chosen = self._channel(task, self._prior(counts))
         random = self._random(task, _RELEASED, len(task.ids))
@@ -253,22 +165,24 @@ class _MeasureFrontier(Searching):
         self, task: Task, point: Point, channel: Channel, texts: Sequence[Ids], public: Public
     ) -> Point:
         """With what attackers get that read documents; noisy vectors are the same for all c."""
-        mechanism, ids = task.setting.made(), np.concatenate(texts)
+        mechanism, ids = task.setting.make(), np.concatenate(texts)
         random = self._random(task, _READ, len(ids))
         drawn = draw(mechanism, point.rank_c, ids, random, self._search)
         rare = channel.prior.shares < RARE
         readings = {"": candidates_for(channel, drawn.released)}
-        if drawn.noisy is not None and point.noisy_context is None:
+        if drawn.noisy is not None and point.estimate("noisy_context") is None:
             readings["noisy_"] = candidates_from_vectors(
                 mechanism, drawn.noisy, channel.prior, self._search
             )
         released = np.split(drawn.released, np.cumsum([len(text) for text in texts])[:-1])
-        estimates: dict[str, Any] = {"believed": Estimate(*share_right(texts, released))}
+        estimates: dict[str, Estimate | None] = {
+            "believed": Estimate(*share_right(texts, released))
+        }
         for seen, candidates in readings.items():
             estimates |= by_context(candidates, texts, public.following, rare, seen)
         if rare[ids].any():
             estimates["unchanged_rare"] = unchanged_rare(texts, drawn.released, rare)
-        point = point._replace(**estimates, **blind(texts, public.prior))
+        point = point.with_documents(**estimates, **blind(texts, public.prior))
         return self._with_models(task, point, channel, texts, drawn, public)
 
     def _with_models(
@@ -283,24 +197,25 @@ class _MeasureFrontier(Searching):
         """With what attackers get that have a model, where they are asked for."""
         if not public.texts:
             return point
-        columns = task.setting.made().draws(self._search.vocabulary.dimensions)
+        columns = task.setting.make().draws(self._search.vocabulary.dimensions)
         columns += RankResampling(1.0).draws()
         generator = np.random.default_rng((self._seed, _INVERTED, task.part))
 
         def random(rows: int) -> Any:
             return generator.integers(0, 2**64, (rows, columns), dtype=np.uint64)
 
-        noisy = drawn.noisy if point.noisy_learned is None else None
+        known = point.estimate("noisy_learned") or point.estimate("noisy_model")
+        noisy = None if known else drawn.noisy
         seen = Drawn(noisy, drawn.chosen, drawn.released)
         attackers = self._opener.attackers(self._search.vocabulary, public.prior)
-        estimates: dict[str, Any] = estimates_with_models(
+        estimates = estimates_with_models(
             task.setting, point.rank_c, texts, seen, channel, public, attackers,
             random, self._search,
         )  # fmt: skip
-        return point._replace(**estimates)
+        return point.with_documents(**estimates)
 
     def _random(self, task: Task, kind: int, rows: int) -> Any:
-        draws = task.setting.made().draws(self._search.vocabulary.dimensions)
+        draws = task.setting.make().draws(self._search.vocabulary.dimensions)
         [random] = self._numbers(task.part, kind, rows, draws + RankResampling(1.0).draws(), rows)
         return random
 

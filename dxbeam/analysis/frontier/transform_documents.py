@@ -17,17 +17,17 @@ from apache_beam import pvalue
 from dxbeam.analysis.frontier.document_utility import (
     DocumentUtility,
     Labelled,
-    TaskBaseline,
     document_utility,
     task_baseline,
 )
+from dxbeam.analysis.frontier.plan import SETTINGS, Task
 from dxbeam.analysis.frontier.read_texts import release_texts
-from dxbeam.analysis.frontier.transform import SETTINGS, Task
-from dxbeam.analysis.measure.transform import Searching, SharedSearch
+from dxbeam.analysis.measure.transform import Searching, SharedSearch, spread
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.space.search.neighbors import Ids
-from dxbeam.transforms.expected import Expected
 from dxbeam.transforms.progress import Progress
+
+__all__ = ["MeasureDocuments", "task_baseline"]
 
 _WORDS_AT_ONCE = 2_500
 
@@ -53,34 +53,7 @@ class MeasureDocuments(beam.PTransform):
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Spreads tasks over workers."""
         documents = pvalue.AsSingleton(self._documents)
-        return (
-            tasks
-            | "Expected" >> Expected(SETTINGS)
-            | "Spread" >> beam.Reshuffle()
-            | "Release" >> beam.ParDo(self._measure, documents)
-        )
-
-
-class MeasureBaseline(beam.PTransform):
-    """What is learnt without a release: PCollection[list[Labelled]] -> PCollection[TaskBaseline].
-
-    Args:
-      field: the field that holds the class.
-      words: N, of the vocabulary.
-    """
-
-    def __init__(self, field: str, words: int):
-        super().__init__()
-        self._field = field
-        self._words = words
-
-    def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:
-        """Of one list, one result."""
-        return documents | "Learn" >> beam.Map(_baseline, self._field, self._words)
-
-
-def _baseline(documents: Sequence[Labelled], field: str, words: int) -> TaskBaseline:
-    return task_baseline(field, documents, words)
+        return spread(tasks, SETTINGS) | "Release" >> beam.ParDo(self._measure, documents)
 
 
 class _MeasureDocuments(Searching):
@@ -98,7 +71,7 @@ class _MeasureDocuments(Searching):
         with self._progress.counted(SETTINGS):
             documents = sorted(documents, key=lambda document: document.order)
             ids = np.concatenate([np.array(document.ids, np.int64) for document in documents])
-            mechanism, cs = task.setting.made(), (None, *task.setting.rank_cs)
+            mechanism, cs = task.setting.make(), (None, *task.setting.rank_cs)
             n = self._search.vocabulary.dimensions
             draws, further = mechanism.draws(n), RankResampling(1.0).draws()
             generator = np.random.default_rng((self._seed, _DOCUMENTS, task.part))
@@ -128,7 +101,7 @@ class _MeasureDocuments(Searching):
         self, task: Task, documents: Sequence[Labelled], generator: np.random.Generator
     ) -> Ids:
         """What a setting releases that reads texts, some texts at a time."""
-        draws = task.setting.made().draws(self._search.vocabulary.dimensions)
+        draws = task.setting.make().draws(self._search.vocabulary.dimensions)
         ends = np.cumsum([len(document.ids) for document in documents])
         released = []
         for _, some in itertools.groupby(

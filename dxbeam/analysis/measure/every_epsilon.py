@@ -36,10 +36,25 @@ Ids = npt.NDArray[np.int64]
 
 _UNIT_ROUNDOFF = 2.0**-24
 _WORDS_PER_BLOCK = 4096
-_SCORES_PER_BLOCK = 1 << 22  # of float32: 16 MiB, twice
-_ROWS_PER_BLOCK = 64  # where that is more: fewer wait for the vectors to come from memory,
-_MOST_SCORES = 1 << 25  # as long as they are no more than these: 128 MiB, twice
-_MOST_CANDIDATES = 1024  # with more, the interval of t is halved first
+
+
+class Sizes(NamedTuple):
+    """What is computed at once; no answer depends on it.
+
+    Attributes:
+      scores: of a block, float32: 16 MiB, twice.
+      rows: of a block, where that is more: fewer wait for the vectors to come from memory,
+      most_scores: as long as they are no more than these: 128 MiB, twice.
+      candidates: with more, the interval of t is halved first.
+    """
+
+    scores: int = 1 << 22
+    rows: int = 64
+    most_scores: int = 1 << 25
+    candidates: int = 1024
+
+
+SIZES = Sizes()
 
 
 class Lines(NamedTuple):
@@ -65,7 +80,14 @@ def lines(vectors: Singles) -> Lines:
     return Lines(vectors, squares / 2, float(np.sqrt(squares.max())))
 
 
-def released(starts: Floats, noise: Floats, scales: Floats, words: Lines, threads: int = 2) -> Ids:
+def released(
+    starts: Floats,
+    noise: Floats,
+    scales: Floats,
+    words: Lines,
+    threads: int = 2,
+    sizes: Sizes = SIZES,
+) -> Ids:
     """The word nearest to start + scale * noise, for every row and every scale.
 
     Args:
@@ -74,13 +96,14 @@ def released(starts: Floats, noise: Floats, scales: Floats, words: Lines, thread
       scales: float64 [E], in increasing order, none below 0.
       words: from ``lines``.
       threads: blocks of rows that are computed side by side.
+      sizes: of the blocks.
 
     Returns:
       int64 [B, E]: word ids, equal to those of a search in float64 at each scale; of equally near
       words the one with the lowest id.
     """
     answers = np.empty((len(starts), len(scales)), np.int64)
-    for row, candidates in _every_row(starts, noise, scales, words, threads):
+    for row, candidates in _every_row(starts, noise, scales, words, threads, sizes):
         answers[row] = _settled(starts[row], noise[row], scales, words, candidates)
     return answers
 
@@ -102,7 +125,7 @@ def spans(
 ) -> list[Spans]:
     """As ``released``, for very many scales: only where the answer changes, for every row."""
     result: list[Spans] = [Spans(np.zeros(0, np.int64), np.zeros(0, np.int64))] * len(starts)
-    for row, candidates in _every_row(starts, noise, scales, words, threads):
+    for row, candidates in _every_row(starts, noise, scales, words, threads, SIZES):
         at_zero, slopes = _exact_lines(starts[row], noise[row], words, candidates)
         first, best = _envelope(at_zero, slopes, scales)
         result[row] = Spans(first, candidates[best])
@@ -110,7 +133,7 @@ def spans(
 
 
 def _every_row(
-    starts: Floats, noise: Floats, scales: Floats, words: Lines, threads: int
+    starts: Floats, noise: Floats, scales: Floats, words: Lines, threads: int, sizes: Sizes
 ) -> Iterator[tuple[int, Ids]]:
     """Yields each row's number, and the words that may be its answer at one of the scales."""
     with (
@@ -118,20 +141,20 @@ def _every_row(
         ThreadPoolExecutor(threads) as pool,
     ):
         for rows, computed in pool.map(
-            lambda rows: (rows, _block(starts[rows], noise[rows], scales, words)),
-            _blocks(len(starts), len(words.vectors)),
+            lambda rows: (rows, _block(starts[rows], noise[rows], scales, words, sizes)),
+            _blocks(len(starts), len(words.vectors), sizes),
         ):
             yield from enumerate(computed, rows.start)
 
 
-def _blocks(rows: int, words: int) -> Iterator[slice]:
-    many = min(_ROWS_PER_BLOCK, _MOST_SCORES // words)
-    step = max(1, many, _SCORES_PER_BLOCK // words)
+def _blocks(rows: int, words: int, sizes: Sizes) -> Iterator[slice]:
+    many = min(sizes.rows, sizes.most_scores // words)
+    step = max(1, many, sizes.scores // words)
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
 
 
-def _block(starts: Floats, noise: Floats, scales: Floats, words: Lines) -> list[Ids]:
+def _block(starts: Floats, noise: Floats, scales: Floats, words: Lines, sizes: Sizes) -> list[Ids]:
     """For each row the words that may be the answer at one of the scales."""
     # One product for all: the vectors come from memory once. Draws of one word share their start.
     distinct, which = np.unique(starts, axis=0, return_inverse=True)
@@ -145,6 +168,7 @@ def _block(starts: Floats, noise: Floats, scales: Floats, words: Lines) -> list[
             slopes[row],
             scales,
             _error(words, lengths[0][row], lengths[1][row] * scales),
+            sizes.candidates,
         )
         for row in range(len(starts))
     ]
@@ -164,7 +188,7 @@ def _error(words: Lines, start: float, noise: Floats) -> Floats:
     return np.asarray(relative * lengths)
 
 
-def _candidates(at_zero: Singles, slopes: Singles, scales: Floats, error: Floats) -> Ids:
+def _candidates(at_zero: Singles, slopes: Singles, scales: Floats, error: Floats, most: int) -> Ids:
     """Ids in increasing order of all words that may be the answer at one of the scales."""
     candidates: list[Ids] = []
     best: dict[int, int] = {}
@@ -187,7 +211,7 @@ def _candidates(at_zero: Singles, slopes: Singles, scales: Floats, error: Floats
         scores = at_zero + np.float32(crossing) * slopes
         limit = min(scores[p], scores[q]) - np.float32(2.1 * error[last])
         above = np.flatnonzero(scores >= limit)
-        if len(above) > _MOST_CANDIDATES:
+        if len(above) > most:
             middle = min(max(int(np.searchsorted(scales, crossing)), first + 1), last - 1)
             intervals += [(first, middle), (middle, last)]
         else:

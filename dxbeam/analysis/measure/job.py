@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam.analysis.measure import grids
-from dxbeam.analysis.measure import plan as measurement
-from dxbeam.analysis.measure.plan import NamedWeights, Question, plan
-from dxbeam.analysis.measure.public_parameters import (
-    check_readings,
-    named_model,
+from dxbeam.analysis.measure.plan import Question, plan
+from dxbeam.analysis.measure.public_parameters import Known, check_readings, named_model
+from dxbeam.analysis.measure.settings import (
+    NamedWeights,
+    check_defined,
+    decodable,
+    decoding,
+    named_mechanisms,
+    rank_cs,
 )
 from dxbeam.analysis.measure.word_sample import uniform_sample
 from dxbeam.analysis.pages.page import Heading, heading
@@ -26,20 +30,60 @@ from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.public.importance_file import read_importance
 
 
-class MeasureJob(NamedTuple):
-    """A measurement, as the flags ask for it.
+@dataclass(frozen=True)
+class Job:
+    """What the flags of every command that measures words ask for.
 
     Attributes:
       options: the flags.
-      question: what is asked.
       vocabulary: the vocabulary's handle.
       heading: what the report begins with.
     """
 
     options: PipelineOptions
-    question: Question
     vocabulary: VocabularyHandle
     heading: Heading
+
+
+@dataclass(frozen=True)
+class MeasureJob(Job):
+    """A measurement, as the flags ask for it."""
+
+    question: Question
+
+
+def epsilons_of_flag(measure: MeasureOptions) -> tuple[float, ...] | None:
+    """Those of --epsilons; None where each mechanism has a separate grid."""
+    return None if measure.epsilons == "auto" else tuple(grids.parse(measure.epsilons))
+
+
+def question_of(
+    options: PipelineOptions,
+    vocabulary: VocabularyHandle,
+    every: Sequence[str],
+    model: Known | None,
+    of_all: Mapping[str, str] | None = None,
+) -> Question:
+    """The mechanisms and their grid, as the flags name them; nothing is repeated.
+
+    Args:
+      options: the flags.
+      vocabulary: the vocabulary's handle.
+      every: the mechanisms that ``all`` stands for.
+      model: the language model that is named, if one is.
+      of_all: parameters of all mechanisms.
+
+    Raises:
+      DxbeamError: no such mechanism, or one that is undefined here.
+    """
+    measure, shared = options.view_as(MeasureOptions), options.view_as(SanitizeOptions)
+    epsilons = epsilons_of_flag(measure)
+    mechanisms = named_mechanisms(measure.mechanisms, every, model, of_all)
+    importance = None
+    if shared.importance:
+        importance = NamedWeights(shared.importance, read_importance(shared.importance))
+    check_defined(mechanisms, epsilons or (), vocabulary.dimensions, importance)
+    return Question(mechanisms, epsilons, rank_cs(measure.rank_cs), 0, importance)
 
 
 def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
@@ -50,46 +94,30 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> MeasureJob:
     Raises:
       DxbeamError: a flag that is needed and missing, or flags that do not go together.
     """
-    measure, shared = options.view_as(MeasureOptions), options.view_as(SanitizeOptions)
-    vocabulary = measured_vocabulary(options)
-    epsilons = None if measure.epsilons == "auto" else tuple(grids.parse(measure.epsilons))
-    model = named_model(shared.language_model)
-    decoder = measurement.decoding(shared.decode, shared.decode_loss)
-    every = measurement.decodable() if decoder else tuple(MECHANISMS)
-    mechanisms = measurement.named_mechanisms(measure.mechanisms, every, model, decoder)
-    check_readings(mechanisms, model, texts=bool(shared.input), where="name them with `input`")
-    importance = None
-    if shared.importance:
-        importance = NamedWeights(shared.importance, read_importance(shared.importance))
-    measurement.check_defined(mechanisms, epsilons or (), vocabulary.dimensions, importance)
-    question = Question(
-        mechanisms, epsilons, measurement.rank_cs(measure.rank_cs), measure.repeats, importance
-    )
+    shared, vocabulary = options.view_as(SanitizeOptions), measured_vocabulary(options)
+    model, decoder = named_model(shared.language_model), decoding(shared.decode, shared.decode_loss)
+    every = decodable() if decoder else tuple(MECHANISMS)
+    question = question_of(options, vocabulary, every, model, decoder)
+    question = question._replace(repeats=options.view_as(MeasureOptions).repeats)
+    texts = bool(shared.input)
+    check_readings(question.mechanisms, model, texts=texts, where="name them with `input`")
     begun = heading(shared.vocabulary, vocabulary, shared.input, ["measure", *argv])
-    return MeasureJob(options, question, vocabulary, begun)
+    return MeasureJob(options, vocabulary, begun, question)
 
 
 def described(job: MeasureJob) -> str:
     """What would be measured."""
-    measure, question, corpus = (
-        job.options.view_as(MeasureOptions),
-        job.question,
-        job.heading.corpus,
-    )
-    if corpus and question.epsilons is None:
+    measure, question = job.options.view_as(MeasureOptions), job.question
+    if job.heading.corpus and question.epsilons is None:
         grid = ["a grid of epsilon that its words decide"] * len(question.mechanisms)
     else:
         search = NeighborSearch(artifact.open_vocabulary(job.vocabulary))
         sample = uniform_sample(measure.words, job.vocabulary.words, measure.seed)
         epsilons_of = [setting.epsilons for setting in plan(question, sample, search).settings]
         grid = [f"{len(e)} values of epsilon, {e[0]:g} to {e[-1]:g}" for e in epsilons_of]
-    words = f"{measure.words:,} words of {corpus or 'the vocabulary'}"
-    return "\n".join(
-        [
-            *(
-                f"Would measure {name} on {words} at {epsilons}"
-                for (name, _), epsilons in zip(question.mechanisms, grid, strict=True)
-            ),
-            "Nothing was written (--dry_run).",
-        ]
-    )
+    words = f"{measure.words:,} words of {job.heading.corpus or 'the vocabulary'}"
+    lines = [
+        f"Would measure {name} on {words} at {epsilons}"
+        for (name, _), epsilons in zip(question.mechanisms, grid, strict=True)
+    ]
+    return "\n".join([*lines, "Nothing was written (--dry_run)."])

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import apache_beam as beam
 from apache_beam import pvalue
 
 from dxbeam import storage
-from dxbeam.analysis.measure import noise_figures, tables
-from dxbeam.analysis.measure.plan import Plan, Setting, nearest_laplace
+from dxbeam.analysis.measure import tables
+from dxbeam.analysis.measure.plan import Plan, nearest_laplace
 from dxbeam.analysis.measure.plausible_deniability import Repeated
 from dxbeam.analysis.measure.proportions import Sums
+from dxbeam.analysis.measure.settings import Setting
 from dxbeam.analysis.measure.tables import Row
 from dxbeam.analysis.measure.word_sample import BY_FREQUENCY
-from dxbeam.analysis.pages import figures
+from dxbeam.analysis.pages import figures, noise_figures
 from dxbeam.analysis.pages.model import Figure, Page
-from dxbeam.analysis.pages.page import REPORT, Heading, figure, flags, render
+from dxbeam.analysis.pages.page import REPORT, Heading, figure, flags, pictured, render
 from dxbeam.analysis.theory import noise_shape, one_dimension
 from dxbeam.transforms.reading.draw_texts import MOST_WORDS
 
@@ -64,17 +66,8 @@ class WriteReport(beam.PTransform):
         )
 
 
-class Found(NamedTuple):
-    """The rows of the tables.
-
-    Attributes:
-      proportions, ranks, words, geometry: of the table of that name.
-    """
-
-    proportions: list[Row]
-    ranks: list[Row]
-    words: list[Row]
-    geometry: list[Row]
+Tables = dict[str, list[Row]]
+"""The rows of every table, by the name of its file."""
 
 
 def _write(
@@ -85,13 +78,8 @@ def _write(
     repeated: Iterable[tuple[int, Repeated]],
     left_out: int,
 ) -> str:
-    rows = found(plan, heading, dict(sums), sorted(repeated, key=lambda pair: pair[1].id))
-    for name, table in (
-        (tables.PROPORTIONS, rows.proportions),
-        (tables.RANKS, rows.ranks),
-        (tables.WORDS, rows.words),
-        (tables.GEOMETRY, rows.geometry),
-    ):
+    rows = tables_of(plan, heading, dict(sums), sorted(repeated, key=lambda pair: pair[1].id))
+    for name, table in rows.items():
         if table:
             tables.write_table(storage.join(output, name), table)
     path = storage.join(output, REPORT)
@@ -99,40 +87,35 @@ def _write(
     return path
 
 
-def found(
+def tables_of(
     plan: Plan,
     heading: Heading,
     sums: dict[int, Sums],
     repeated: Sequence[tuple[int, Repeated]],
-) -> Found:
+) -> Tables:
     """The rows of all tables."""
     weighting, words = plan.sample.weighting, heading.vocabulary["words"]
     laplace = nearest_laplace(plan.settings)
     with_noise = [word for part, word in repeated if plan.settings[part] is laplace]
-    settings = list(enumerate(plan.settings))
-    return Found(
-        [
-            row
-            for part, setting in settings
-            for row in tables.proportion_rows(setting, weighting, sums[part])
-        ],
-        [
-            row
-            for part, setting in settings
-            for row in tables.rank_rows(setting, weighting, sums[part], words)
-        ],
-        [row for part, word in repeated for row in tables.word_rows(plan.settings[part], word)],
-        list(tables.geometry_rows(plan.thresholds, plan.points, plan.bounds, with_noise)),
+    rows: Tables = {name: [] for name in tables.NAMES}
+    for part, setting in enumerate(plan.settings):
+        rows[tables.PROPORTIONS] += tables.proportion_rows(setting, weighting, sums[part])
+        rows[tables.RANKS] += tables.rank_rows(setting, weighting, sums[part], words)
+    for part, word in repeated:
+        rows[tables.WORDS] += tables.word_rows(plan.settings[part], word)
+    rows[tables.GEOMETRY] += tables.geometry_rows(
+        plan.thresholds, plan.points, plan.bounds, with_noise
     )
+    return rows
 
 
-def page(plan: Plan, heading: Heading, rows: Found, left_out: int) -> str:
+def page(plan: Plan, heading: Heading, rows: Tables, left_out: int) -> str:
     """The page as HTML.
 
     Args:
       plan: what was measured.
       heading: on what.
-      rows: what was found.
+      rows: of all tables.
       left_out: records of the corpus that could not be read.
     """
     return render(
@@ -153,52 +136,30 @@ def page(plan: Plan, heading: Heading, rows: Found, left_out: int) -> str:
         thresholds=plan.thresholds,
         geometry_figures=_geometry_figures(plan, rows),
         noise_figures=_noise_figures(plan, heading.vocabulary["dimensions"]),
-        files=[
-            name
-            for name, table in (
-                (tables.PROPORTIONS, rows.proportions),
-                (tables.RANKS, rows.ranks),
-                (tables.WORDS, rows.words),
-                (tables.GEOMETRY, rows.geometry),
-            )
-            if table
-        ],
+        files=[name for name, table in rows.items() if table],
     )
 
 
-def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
+def _part(setting: Setting, heading: Heading, rows: Tables) -> dict[str, Any]:
     guarantee = setting.configuration().guarantee()
-    shares = _own(setting, rows.proportions)
+    shares = _of(setting, rows[tables.PROPORTIONS])
     parts = []
     for c, group in itertools.groupby(shares, key=lambda row: row["rank_c"]):
-        shown = list(group)
         title = "Without rank resampling" if c is None else f"With rank resampling, c = {c:g}"
-        parts.append(
-            figure(title, figures.shares_figure(shown), figures.shares_in_words(shown), shown)
-        )
+        shown = list(group)
+        parts.append(replace(pictured(title, figures.SHARES, shown), rows=shown))
     useful = [
-        (
-            shown.rows[0]["rank_c"],
-            next((row for row in shown.rows if row["distant"] <= 0.5), None),
-        )
-        for shown in parts
+        (each.rows[0]["rank_c"], next((row for row in each.rows if row["distant"] <= 0.5), None))
+        for each in parts
     ]
     plain = parts[0].rows
-    ranks, words = _own(setting, rows.ranks), _own(setting, rows.words)
+    ranks, words = _of(setting, rows[tables.RANKS]), _of(setting, rows[tables.WORDS])
     further = [
-        figure(
-            "How far the released words are from the original",
-            figures.ranks_figure(plain, ranks),
-            figures.ranks_in_words(plain, ranks),
-        )
+        pictured("How far the released words are from the original", figures.RANKS, plain, ranks)
     ]
     if words:
         further.append(
-            figure(
-                "Words differ: each word has a separate epsilon",
-                figures.words_figure(words),
-                figures.words_in_words(words),
-            )
+            pictured("Words differ: each word has a separate epsilon", figures.WORDS, words)
         )
     middle = next((row for row in plain if row["original"] >= 0.5), None)
     covered = guarantee.sound and not guarantee.unprotected  # others need a separate consent
@@ -210,24 +171,16 @@ def _part(setting: Setting, heading: Heading, rows: Found) -> dict[str, Any]:
         "figures": parts,
         "useful": useful,
         "further": further,
-        "flags": flags(
-            setting.mechanism,
-            setting.parameters_text,
-            heading.vocabulary["name"],
-            middle["epsilon"],
-            None,
-        )
-        if middle and covered
-        else "",
+        "flags": flags(middle, heading.vocabulary["name"]) if middle and covered else "",
     }
 
 
-def _own(setting: Setting, rows: Iterable[Row]) -> list[Row]:
+def _of(setting: Setting, rows: Iterable[Row]) -> list[Row]:
     key = setting.mechanism, setting.parameters_text
     return [row for row in rows if (row["mechanism"], row["parameters"]) == key]
 
 
-def _geometry_figures(plan: Plan, rows: Found) -> list[Figure]:
+def _geometry_figures(plan: Plan, rows: Tables) -> list[Figure]:
     drawn = []
     if plan.points:
         drawn.append(
@@ -238,15 +191,11 @@ def _geometry_figures(plan: Plan, rows: Found) -> list[Figure]:
                 "mean threshold (solid, as the paper draws it) and as a mean over words (dotted)",
             )
         )
-    bounds = [row for row in rows.geometry if row["epsilon"] is not None]
+    bounds = [row for row in rows[tables.GEOMETRY] if row["epsilon"] is not None]
     bounds = [row for row in bounds if row["quantity"].endswith("share released")]
     if bounds:
         drawn.append(
-            figure(
-                "What the paper's bounds say, and what happens",
-                figures.bounds_figure(bounds),
-                figures.bounds_in_words(bounds),
-            )
+            pictured("What the paper's bounds say, and what happens", figures.BOUNDS, bounds)
         )
     return drawn
 
@@ -261,24 +210,8 @@ def _noise_figures(plan: Plan, dimensions: int) -> list[Figure]:
     plane = noise_shape.draw(2, 1.0, _DRAWS, seed=0)
     here = noise_shape.draw(dimensions, epsilon, min(_DRAWS, _NUMBERS // dimensions), seed=0)
     return [
-        figure(
-            "Noise on one number",
-            noise_figures.one_dimension_figure(number),
-            noise_figures.one_dimension_in_words(number),
-        ),
-        figure(
-            "Noise in two dimensions",
-            noise_figures.cloud_figure(plane),
-            noise_figures.cloud_in_words(plane),
-        ),
-        figure(
-            "Its directions",
-            noise_figures.directions_figure(plane),
-            noise_figures.directions_in_words(plane),
-        ),
-        figure(
-            f"Its length in {dimensions} dimensions",
-            noise_figures.lengths_figure(here),
-            noise_figures.lengths_in_words(here),
-        ),
+        pictured("Noise on one number", noise_figures.ONE_DIMENSION, number),
+        pictured("Noise in two dimensions", noise_figures.CLOUD, plane),
+        pictured("Its directions", noise_figures.DIRECTIONS, plane),
+        pictured(f"Its length in {dimensions} dimensions", noise_figures.LENGTHS, here),
     ]

@@ -214,6 +214,7 @@ def released_words(
     random: Random,
     search: NeighborSearch,
     threads: int = 2,
+    sizes: every_epsilon.Sizes = every_epsilon.SIZES,
 ) -> Ids:
     """A released word per word and epsilon, all epsilons from one draw: int64 [B, E]."""
     settings: list[Any] = [_at(mechanism, epsilon) for epsilon in epsilons]
@@ -227,6 +228,7 @@ def released_words(
             scales[order],
             search.computed_once("lines", lambda words: every_epsilon.lines(words.vectors)),
             threads,
+            sizes,
         )
         return released[:, np.argsort(order)]
     return np.stack([setting.release(ids, random, search) for setting in settings], axis=1)

@@ -11,15 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dxbeam import storage
-from dxbeam.analysis.measure.plan import Setting
 from dxbeam.analysis.measure.plausible_deniability import Repeated, transition
 from dxbeam.analysis.measure.proportions import Sums, shares_of
 from dxbeam.analysis.measure.rank_histogram import first_ranks
+from dxbeam.analysis.measure.settings import Setting
 from dxbeam.analysis.theory.geometry import Bounds, Nearer, Threshold
 from dxbeam.analysis.theory.intervals import CONFIDENCE, mean_interval
 
 PROPORTIONS, RANKS = "proportions.parquet", "ranks.parquet"
 WORDS, GEOMETRY = "words.parquet", "geometry.parquet"
+NAMES = PROPORTIONS, RANKS, WORDS, GEOMETRY
 
 Row = dict[str, Any]
 
@@ -129,25 +130,12 @@ def bound_rows(
     ):
         limits = np.array([getattr(bound, bound_of) for bound in bounds if bound.word in by_word])
         shares = np.array([getattr(word, count_of) / word.repeats for word in bounded])
-        for column, epsilon in enumerate(epsilons):
-            yield _geometry_row(
-                quantity="bound on the share released",
-                between=released,
-                epsilon=epsilon,
-                value=float(limits[:, column].mean()),
-                words=len(bounded),
-            )
-            values = shares[:, column]
+        for epsilon, limit, values in zip(epsilons, limits.T, shares.T, strict=True):
+            row = {"between": released, "epsilon": epsilon, "words": len(bounded)}
+            bound, share = "bound on the share released", "share released"
+            yield _geometry_row(quantity=bound, value=float(limit.mean()), **row)
             mean, low, high = mean_interval(values.sum(), np.square(values).sum(), len(bounded))
-            yield _geometry_row(
-                quantity="share released",
-                between=released,
-                epsilon=epsilon,
-                value=mean,
-                low=low,
-                high=high,
-                words=len(bounded),
-            )
+            yield _geometry_row(quantity=share, value=mean, low=low, high=high, **row)
 
 
 def _geometry_row(**values: Any) -> Row:

@@ -17,10 +17,11 @@ from apache_beam.metrics import Metrics
 from apache_beam.utils.shared import Shared
 
 from dxbeam.analysis.measure import proportions
-from dxbeam.analysis.measure.plan import Plan, Question, Setting, plan
+from dxbeam.analysis.measure.plan import Plan, Question, plan
 from dxbeam.analysis.measure.plausible_deniability import Repeated, repeat
 from dxbeam.analysis.measure.proportions import Sums
 from dxbeam.analysis.measure.read_words import Texts, texts_of
+from dxbeam.analysis.measure.settings import Setting
 from dxbeam.analysis.measure.word_sample import WordSample
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -115,25 +116,15 @@ class SharedSearch:
         return opened
 
 
-class PlanMeasurement(beam.PTransform):
-    """Decides what is measured: PCollection[WordSample] -> PCollection[Plan], of one each.
-
-    Args:
-      question: what is asked.
-      search: of the vocabulary.
-    """
-
-    def __init__(self, question: Question, search: SharedSearch):
-        super().__init__()
-        self._plan = _Plan(question, search)
-
-    def expand(self, sample: pvalue.PCollection) -> pvalue.PCollection:
-        """Plans."""
-        return sample | "Plan" >> beam.ParDo(self._plan)
+def spread(tasks: pvalue.PCollection, what: str) -> pvalue.PCollection:
+    """Tasks, counted as work to be done and spread over workers."""
+    return tasks | "Expected" >> Expected(what) | "Spread" >> beam.Reshuffle()
 
 
-class _OverTasks(beam.PTransform):
-    """Spreads batches of words over workers.
+class MeasureShares(beam.PTransform):
+    """Adds up what becomes of words: PCollection[Task] -> PCollection[tuple[int, Sums]].
+
+    One element for each part, under its number.
 
     Args:
       search: of the vocabulary.
@@ -143,33 +134,27 @@ class _OverTasks(beam.PTransform):
 
     def __init__(self, search: SharedSearch, seed: int, threads: int = 1):
         super().__init__()
-        self._noise = search, seed, threads
-
-    def _spread(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
-        return tasks | "Expected" >> Expected(BATCHES) | "Spread" >> beam.Reshuffle()
-
-
-class MeasureShares(_OverTasks):
-    """Adds up what becomes of words: PCollection[Task] -> PCollection[tuple[int, Sums]].
-
-    One element for each part, under its number.
-    """
+        self._measure = _MeasureShares(search, seed, threads)
 
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Adds the sums up per part."""
-        measured = self._spread(tasks) | "Measure" >> beam.ParDo(_MeasureShares(*self._noise))
+        measured = spread(tasks, BATCHES) | "Measure" >> beam.ParDo(self._measure)
         return measured | "AddUp" >> beam.CombinePerKey(_AddUp())
 
 
-class RepeatWords(_OverTasks):
+class RepeatWords(beam.PTransform):
     """Releases words again and again: PCollection[Task] -> PCollection[tuple[int, Repeated]].
 
-    An element for each word of each part, under the part's number.
+    An element for each word of each part, under the part's number; arguments as for MeasureShares.
     """
+
+    def __init__(self, search: SharedSearch, seed: int, threads: int = 1):
+        super().__init__()
+        self._repeat = _RepeatWords(search, seed, threads)
 
     def expand(self, tasks: pvalue.PCollection) -> pvalue.PCollection:
         """Releases."""
-        return self._spread(tasks) | "Repeat" >> beam.ParDo(_RepeatWords(*self._noise))
+        return spread(tasks, BATCHES) | "Repeat" >> beam.ParDo(self._repeat)
 
 
 class Searching(beam.DoFn):
@@ -186,12 +171,19 @@ class Searching(beam.DoFn):
         self._search = self._shared.acquire()
 
 
-class _Plan(Searching):
+class PlanMeasurement(Searching):
+    """Decides what is measured, a Plan for each WordSample.
+
+    Args:
+      question: what is wanted.
+      search: of the vocabulary.
+    """
+
     def __init__(self, question: Question, search: SharedSearch):
         super().__init__(search)
         self._question = question
 
-    def process(self, sample: WordSample) -> Iterator[Plan]:
+    def process(self, sample: WordSample) -> Iterator[Plan]:  # noqa: D102
         yield plan(self._question, WordSample(*sample), self._search)
 
 
@@ -207,7 +199,7 @@ class _Noisy(Searching):
         self._progress = Progress()
 
     def _random(self, task: Task, kind: int) -> Any:
-        draws = task.setting.made().draws(self._search.vocabulary.dimensions)
+        draws = task.setting.make().draws(self._search.vocabulary.dimensions)
         generator = np.random.default_rng((self._seed, kind, task.part, task.batch))
         shape = (len(task.ids) * task.repeats, draws)
         return generator.integers(0, 2**64, shape, dtype=np.uint64)
@@ -217,7 +209,7 @@ class _MeasureShares(_Noisy):
     def process(self, task: Task) -> Iterator[tuple[int, Sums]]:
         self._words.inc(len(task.ids))
         sums = proportions.measure(
-            task.setting.made(),
+            task.setting.make(),
             task.setting.epsilons,
             task.setting.rank_cs,
             np.array(task.ids, np.int64),
@@ -235,7 +227,7 @@ class _RepeatWords(_Noisy):
     def process(self, task: Task) -> Iterator[tuple[int, Repeated]]:
         self._words.inc(len(task.ids))
         repeated = repeat(
-            task.setting.made(),
+            task.setting.make(),
             task.setting.epsilons,
             np.array(task.ids, np.int64),
             task.repeats,

@@ -57,6 +57,14 @@ class WordSample(NamedTuple):
         """Those that are words of the vocabulary."""
         return [number for number in self.ids if number != UNKNOWN]
 
+    @property
+    def texts_of_known(self) -> Ids | None:
+        """The number of the text that each known word is in; None where there are no texts."""
+        if not self.sizes:
+            return None
+        texts = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return np.asarray(texts[np.array(self.ids) != UNKNOWN])
+
     def halves(self) -> tuple[WordSample, WordSample]:
         """The sample in two, each as good a sample as the whole: by texts where there are any."""
         if self.sizes:

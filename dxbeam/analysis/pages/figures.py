@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,19 +34,18 @@ def shares_figure(rows: Sequence[Row]) -> str:
       rows: of proportions.parquet, in increasing order of epsilon.
     """
     figure, axes = _plot()
-    epsilons = [row["epsilon"] for row in rows]
-    for name, (colour, dash) in SERIES.items():
-        axes.plot(epsilons, [row[name] for row in rows], color=colour, linestyle=dash, label=name)
-        axes.fill_between(
-            epsilons,
-            [row[f"{name}_low"] for row in rows],
-            [row[f"{name}_high"] for row in rows],
-            color=colour,
-            alpha=0.25,
-            linewidth=0,
-        )
+    plot_shares(axes, rows, "epsilon")
     axes.set(xlabel="epsilon", ylabel="share of words", ylim=(-0.02, 1.02))
     return as_svg(figure, axes)
+
+
+def plot_shares(axes: Any, rows: Sequence[Row], against: str) -> None:
+    """The three shares and the bands of their intervals, against a column of the rows."""
+    places = [row[against] for row in rows]
+    for name, (colour, dash) in SERIES.items():
+        low, high = ([row[f"{name}_{end}"] for row in rows] for end in ("low", "high"))
+        axes.plot(places, [row[name] for row in rows], color=colour, linestyle=dash, label=name)
+        axes.fill_between(places, low, high, color=colour, alpha=0.25, linewidth=0)
 
 
 def nearer_figure(points: Sequence[Any]) -> str:
@@ -94,18 +95,18 @@ def ranks_figure(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
 
 def ranks_in_words(shares: Sequence[Row], ranks: Sequence[Row]) -> str:
     """What ``ranks_figure`` shows."""
-    told = []
+    said = []
     for row in _telling(shares):
         within = sum(
             rank["share"]
             for rank in ranks
             if rank["epsilon"] == row["epsilon"] and rank["last_rank"] <= 1000
         )
-        told.append(
+        said.append(
             f"at epsilon = {row['epsilon']:g}, {row['original']:.0%} are the original and "
             f"{within:.0%} are among its 1,000 nearest words"
         )
-    return "Of the released words, " + "; ".join(told)
+    return "Of the released words, " + "; ".join(said)
 
 
 def _plot() -> tuple[Figure, Any]:
@@ -143,20 +144,27 @@ def words_figure(rows: Sequence[Row]) -> str:
 
 def words_in_words(rows: Sequence[Row]) -> str:
     """What ``words_figure`` shows."""
-    turns = {row["word"]: row["transition_epsilon"] for row in rows}
-    known = [turn for turn in turns.values() if turn is not None]
+    turns = [_turn(row) for row in {row["word"]: row for row in rows}.values()]
     shown = (
         f"Each of {len(turns)} words was released {rows[0]['repeats']} times at each epsilon; "
         "lines are the median over words, bands hold the middle 80 % of words"
     )
-    if len(known) < len(turns) / 2:
+    low, middle, high = np.quantile(turns, [0.1, 0.5, 0.9], method="inverted_cdf")
+    if np.isinf(middle):
         return f"{shown}; most words turn outside these epsilons"
-    low, middle, high = np.quantile(known, [0.1, 0.5, 0.9])
+    low, high = max(low, rows[0]["epsilon"]), min(high, rows[-1]["epsilon"])
     return (
         f"{shown}. A word comes out as itself in half of its releases from epsilon = {middle:.3g} "
         f"on (median); for a tenth of the words that is below {low:.3g}, for a tenth above "
         f"{high:.3g}"
     )
+
+
+def _turn(row: Row) -> float:
+    """Where a word turns, by its last row; infinite below and above the epsilons of the rows."""
+    if row["transition_epsilon"] is not None:
+        return float(row["transition_epsilon"])
+    return -math.inf if row["n_w"] >= row["repeats"] / 2 else math.inf
 
 
 def _over_words(rows: Sequence[Row], name: str) -> tuple[list[float], Any, Any, Any]:
@@ -173,19 +181,17 @@ def bounds_figure(rows: Sequence[Row]) -> str:
       rows: of geometry.parquet, bounds and shares.
     """
     figure, axes = _plot()
-    for released, label, (colour, _) in (
-        ("w", "the word itself", SERIES["original"]),
-        ("x1", "its nearest neighbour", SERIES["close"]),
-    ):
-        for quantity, dash in (("bound on the share released", "dotted"), ("share released", "-")):
-            of_quantity = [r for r in rows if (r["between"], r["quantity"]) == (released, quantity)]
-            axes.plot(
-                [row["epsilon"] for row in of_quantity],
-                [row["value"] for row in of_quantity],
-                color=colour,
-                linestyle=dash,
-                label=f"{label}, {'at most' if dash == 'dotted' else 'measured'}",
-            )
+    labels = {"w": "the word itself", "x1": "its nearest neighbour"}
+    kinds = {"bound on the share released": "at most", "share released": "measured"}
+    curves = operator.itemgetter("quantity", "between")
+    for (quantity, released), curve in itertools.groupby(sorted(rows, key=curves), curves):
+        points = [(row["epsilon"], row["value"]) for row in curve]
+        axes.plot(
+            *zip(*points, strict=True),
+            color=SERIES["original" if released == "w" else "close"][0],
+            linestyle="solid" if quantity == "share released" else "dotted",
+            label=f"{labels[released]}, {kinds[quantity]}",
+        )
     axes.set(xlabel="epsilon", ylabel="share of releases", ylim=(-0.02, 1.02))
     return as_svg(figure, axes)
 
@@ -260,3 +266,10 @@ def as_svg(figure: Figure, axes: Any, *, legend_columns: int = 0) -> str:
     text = buffer.getvalue().replace(INK, "currentColor")
     # What it shows is said by the words around it; its single labels would be noise to a reader.
     return text[text.index("<svg") :].replace("<svg", '<svg aria-hidden="true"', 1)
+
+
+SHARES = shares_figure, shares_in_words
+RANKS = ranks_figure, ranks_in_words
+WORDS = words_figure, words_in_words
+BOUNDS = bounds_figure, bounds_in_words
+"""What draws each picture, and what says what it shows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any, NamedTuple
 
@@ -65,16 +65,23 @@ def figure(title: str, svg: str, alternative: str, rows: Sequence[Row] = ()) -> 
     return Figure(title, Markup(svg), alternative, rows)
 
 
-def flags(
-    mechanism: str, parameters: str, vocabulary: str, epsilon: float, rank_c: float | None
-) -> str:
-    """The flags of dxbeam sanitize that choose a setting; parameters are ``parameters_text``."""
+def pictured(
+    title: str, picture: tuple[Callable[..., str], Callable[..., str]], *values: Any
+) -> Figure:
+    """A picture of some values by the two functions that draw it and say what it shows."""
+    draw, in_words = picture
+    return figure(title, draw(*values), in_words(*values))
+
+
+def flags(row: Row, vocabulary: str) -> str:
+    """The flags of dxbeam sanitize that choose the setting of a row of a table."""
     chosen = (
-        f"--vocabulary {shlex.quote(vocabulary)} --mechanism {mechanism} --epsilon {epsilon:.12g}"
+        f"--vocabulary {shlex.quote(vocabulary)} --mechanism {row['mechanism']} "
+        f"--epsilon {row['epsilon']:.12g}"
     )
-    further = taken_apart(parameters)
+    further = taken_apart(row["parameters"])
     if further.parameters:
         chosen += f" --parameters {further.parameters}"
     if further.flags:
         chosen += f" {further.flags}"
-    return chosen if rank_c is None else f"{chosen} --rank_c {rank_c:.12g}"
+    return chosen if row["rank_c"] is None else f"{chosen} --rank_c {row['rank_c']:.12g}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dxbeam.analysis.measure.plan import named_mechanisms
+from dxbeam.analysis.measure.settings import named_mechanisms
 from dxbeam.analysis.preview.model import MECHANISMS
 from dxbeam.analysis.preview.page import Places, Preview, page
 from dxbeam.analysis.preview.sample import sample_of

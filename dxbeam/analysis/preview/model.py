@@ -15,9 +15,9 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from dxbeam.analysis.evaluate.language_scores import RARE
-from dxbeam.analysis.measure.plan import Named, made
-from dxbeam.analysis.measure.plan import promises as promises_something
 from dxbeam.analysis.measure.public_parameters import BASE, EXPONENT, Known, taken_apart, written
+from dxbeam.analysis.measure.settings import Named, make_named
+from dxbeam.analysis.measure.settings import promises as promises_something
 from dxbeam.analysis.preview.belief_means import BELIEF_DRAWS, Beliefs
 from dxbeam.analysis.preview.beliefs import beliefs
 from dxbeam.analysis.preview.chances import Chances, chances
@@ -139,7 +139,7 @@ def _mechanism(named: Named, model: LanguageModel | None, search: NeighborSearch
             f"`mechanisms` {name}: a preview shows many epsilons, and a scan is of a few; it shows "
             "decoders of all mechanisms, with `language_model`; leave them out"
         )
-    mechanism: Any = made(named, 1.0)
+    mechanism: Any = make_named(named, 1.0)
     if reads_model(name):
         if model is None:
             raise ConfigurationError(f"`mechanisms` {name} needs a `language_model`")

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dxbeam.analysis.measure.plan import Named
+from dxbeam.analysis.measure.settings import Named
 from dxbeam.analysis.pages import page as pages
 from dxbeam.analysis.pages.model import Page
 from dxbeam.analysis.preview.model import page_model

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dxbeam.analysis.measure.every_epsilon import Floats, Ids
-from dxbeam.analysis.theory.intervals import independent_mean_interval
+from dxbeam.analysis.theory.intervals import mean_of_words_interval
 from dxbeam.analysis.theory.noisy_dot_product import cdf, least_threshold, survival, threshold
 from dxbeam.space.search.neighbors import CLOSE_RANK, NeighborSearch
 
@@ -29,7 +29,7 @@ class Threshold(NamedTuple):
     Attributes:
       pair: a key of PAIRS.
       mean: over words, in units of the embedding.
-      low, high: Student's 95 % interval of it.
+      low, high: Student's 95 % interval of it, over texts where words were drawn as texts.
       median: over words.
       left_out: words with two neighbours at one place, for which it is undefined.
       values: float64 [k], of each word that is not left out.
@@ -44,8 +44,16 @@ class Threshold(NamedTuple):
     values: Floats
 
 
-def thresholds(ids: Ids, search: NeighborSearch) -> list[Threshold]:
-    """Table 2 for a sample of words; pairs whose ranks the vocabulary has not are left out."""
+def thresholds(ids: Ids, search: NeighborSearch, texts: Ids | None = None) -> list[Threshold]:
+    """Table 2 for a sample of words; pairs whose ranks the vocabulary has not are left out.
+
+    Args:
+      ids: int64 [B], words of the vocabulary.
+      search: the vocabulary.
+      texts: int64 [B], the number of the text that each word is in, where whole texts were drawn;
+        None for words that were drawn one by one.
+    """
+    texts = np.arange(len(ids)) if texts is None else texts
     deepest = min(CLOSE_RANK + 1, len(search.vocabulary) - 1)
     near = search.nearest_neighbors(ids, deepest + 1)
     vectors = search.vocabulary.vectors_of(ids)
@@ -56,19 +64,9 @@ def thresholds(ids: Ids, search: NeighborSearch) -> list[Threshold]:
         one, other = (search.vocabulary.vectors_of(near[:, rank]) for rank in (a, b))
         apart = np.any(one != other, axis=1)
         values = np.asarray(threshold(vectors[apart], one[apart], other[apart]))
-        mean = float(values.mean())
-        low, high = independent_mean_interval(mean, float(values.std(ddof=1)), len(values))
-        rows.append(
-            Threshold(
-                pair,
-                mean,
-                low,
-                high,
-                float(np.median(values)),
-                int((~apart).sum()),
-                values,
-            )
-        )
+        mean, median = float(values.mean()), float(np.median(values))
+        low, high = mean_of_words_interval(values, texts[apart])
+        rows.append(Threshold(pair, mean, low, high, median, int((~apart).sum()), values))
     return rows
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from scipy.stats import beta, norm, t
 
 CONFIDENCE = 0.95
@@ -98,6 +100,25 @@ def independent_mean_interval(
         return -math.inf, math.inf
     spread = float(t.ppf((1 + confidence) / 2, size - 1)) * deviation / math.sqrt(size)
     return mean - spread, mean + spread
+
+
+def mean_of_words_interval(
+    values: npt.NDArray[np.float64], texts: npt.NDArray[np.int64]
+) -> tuple[float, float]:
+    """Student's interval of the mean over the words of texts: texts are drawn, not words.
+
+    The mean is a ratio of sums over texts, and its variance is that of a ratio (Cochran: Sampling
+    techniques, 1977, section 2.11). With one word a text it is ``independent_mean_interval``.
+
+    Args:
+      values: float64 [k], of each word.
+      texts: int64 [k], the number of the text that each word is in.
+    """
+    mean = float(values.mean())
+    off = np.bincount(np.unique(texts, return_inverse=True)[1], values - mean)
+    size = len(off)
+    deviation = size / len(values) * math.sqrt(float(off @ off) / max(size - 1, 1))
+    return independent_mean_interval(mean, deviation, size)
 
 
 def mean_interval(

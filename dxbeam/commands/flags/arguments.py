@@ -26,11 +26,7 @@ _LARGEST_COUNT, _LARGEST_SIZE = 2**31 - 1, 2**63 - 1
 
 
 def number(text: str) -> float:
-    """A flag's value as a number; whether it is in range is checked where it is used.
-
-    Raises:
-      argparse.ArgumentTypeError: it is not a number; NaN is not one.
-    """
+    """A flag's value as a number, not NaN; whether it is in range is checked where it is used."""
     try:
         value = float("nan" if "_" in text else text)
     except ValueError:
@@ -41,29 +37,17 @@ def number(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """A flag's value as a count: a whole number from 1 to 2,147,483,647.
-
-    Raises:
-      argparse.ArgumentTypeError: it is no such number.
-    """
+    """A flag's value as a count: a whole number from 1 to 2,147,483,647."""
     return _whole(text, _LARGEST_COUNT)
 
 
 def count_or_none(text: str) -> int:
-    """As ``count``, or 0 for none.
-
-    Raises:
-      argparse.ArgumentTypeError: it is neither.
-    """
+    """As ``count``, or 0 for none."""
     return 0 if text == "0" else _whole(text, _LARGEST_COUNT, "0 or ")
 
 
 def size(text: str) -> int:
-    """A flag's value as a number of bytes: a whole number from 1 to 2^63 - 1.
-
-    Raises:
-      argparse.ArgumentTypeError: it is no such number.
-    """
+    """A flag's value as a number of bytes: a whole number from 1 to 2^63 - 1."""
     return _whole(text, _LARGEST_SIZE)
 
 
@@ -99,10 +83,7 @@ def command_line(
 ) -> list[GivenFlag]:
     """The flags of a command line, each ``--name=value``, ``--name value`` or ``--switch``.
 
-    Args:
-      argv: the command line.
-      known: every flag that the command takes.
-      elsewhere: flags that other commands take.
+    ``elsewhere`` are flags that other commands take.
     """
     flags: list[GivenFlag] = []
     left = list(argv)

@@ -58,16 +58,7 @@ class Flag(NamedTuple):
 def one_of(
     name: str, metavar: str, help: str, choices: Mapping[str, str], default: str, rest: str = ""
 ) -> Flag:
-    """A flag whose values are named, and explained in its help.
-
-    Args:
-      name: without dashes.
-      metavar: what stands for its value in --help.
-      help: what it decides, before the values.
-      choices: each value, and what it means.
-      default: the value where it is left out.
-      rest: what follows the values.
-    """
+    """A flag whose values are named, and explained in its help between its first and last words."""
     explained = "; ".join(f"{value}: {what}" for value, what in choices.items())
     return Flag(name, metavar, f"{help} (default {default}). {explained}{rest}", default)
 

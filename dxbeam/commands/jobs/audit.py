@@ -11,14 +11,7 @@ from dxbeam.errors import OutputError
 
 
 def report_place(named: str | None) -> str:
-    """The file to write, which is not there.
-
-    Args:
-      named: by the flag; None for the first of audit.json, audit-2.json and so on.
-
-    Raises:
-      OutputError: it is there, or cannot be written.
-    """
+    """The new file to write: the one named, or the first of audit.json, audit-2.json and so on."""
     names = itertools.chain(["audit.json"], map("audit-{}.json".format, itertools.count(2)))
     report = named or next(name for name in names if not storage.exists(name))
     if (reason := storage.why_no_file(report)) is not None:

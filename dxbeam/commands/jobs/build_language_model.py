@@ -46,14 +46,7 @@ _COUNTS = "counts"
 
 
 def check(options: PipelineOptions) -> VocabularyHandle:
-    """Refuses everything that can be known to be wrong before a run; writes nothing.
-
-    Returns:
-      the vocabulary's handle.
-
-    Raises:
-      DxbeamError: says what it is.
-    """
+    """The vocabulary's handle; refuses all that can be known to be wrong before a run."""
     flags, shared = options.view_as(BuildLanguageModelOptions), options.view_as(SanitizeOptions)
     require(shared, "vocabulary")
     require(options.view_as(OutputOptions), "output")

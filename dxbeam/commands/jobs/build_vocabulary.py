@@ -31,15 +31,9 @@ from dxbeam.space.vocabulary.word_order import word_orders
 
 
 def check(options: PipelineOptions) -> str:
-    """Refuses everything that can be known to be wrong before a run; writes nothing.
+    """The plan as a person reads it; refuses all that can be known to be wrong before a run.
 
     A dry run and a real one both begin with it.
-
-    Returns:
-      the plan as a person reads it.
-
-    Raises:
-      DxbeamError: says what it is.
     """
     flags, output = options.view_as(BuildVocabularyOptions), options.view_as(OutputOptions).output
     require(flags, "embeddings")

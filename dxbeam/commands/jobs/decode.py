@@ -47,11 +47,7 @@ class DecodeJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions) -> DecodeJob:
-    """The job that the flags ask for; verifies the release, and writes nothing.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or a release that cannot be decoded.
-    """
+    """The job that the flags ask for; verifies the release, and writes nothing."""
     flags, decoding = options.view_as(SanitizeOptions), options.view_as(DecodeOptions)
     require(decoding, "release")
     require(flags, "vocabulary", "language_model")

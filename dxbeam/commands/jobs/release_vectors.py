@@ -11,7 +11,6 @@ import numpy as np
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from dxbeam import storage
-from dxbeam.commands import launch
 from dxbeam.commands.console import counted
 from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
@@ -66,17 +65,12 @@ class VectorJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions) -> VectorJob:
-    """The job that the flags ask for; opens the vocabulary, where one is named, once.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or flags that do not go together.
-    """
+    """The job that the flags ask for; opens the vocabulary, where one is named, once."""
     flags, shared_flags = options.view_as(ReleaseVectorsOptions), options.view_as(SanitizeOptions)
     require(shared_flags, "input", "epsilon")
     require(options.view_as(OutputOptions), "output")
     if flags.unit != "vector":
         require(shared_flags, "vocabulary")
-    launch.refuse_quoting(options)
     handle = artifact.handle(shared_flags.vocabulary) if shared_flags.vocabulary else None
     vocabulary = artifact.open_vocabulary(handle) if handle else None
     projection = _projection(flags, vocabulary)

@@ -87,11 +87,7 @@ class SanitizeJob(NamedTuple):
         return self.request.account(settings, settings.mechanism.name, self.vocabulary, run)
 
     def check(self) -> CheckedJob:
-        """Opens what is read, and refuses what can be known to be wrong before a run.
-
-        Raises:
-          DxbeamError: says what it is.
-        """
+        """Opens what is read, and refuses what can be known to be wrong before a run."""
         files = self.request.check()
         if self.language_model:
             refuse_the_corpus(LANGUAGE_MODEL.read_manifest(self.language_model.uri), files)
@@ -112,13 +108,7 @@ class SanitizeJob(NamedTuple):
     def recorded(
         self, run: str | None, required_digest: str, context: Sequence[Pair]
     ) -> ReleaseJob:
-        """What the manifest says of the job, besides what is counted.
-
-        Args:
-          run: the name under which the output is claimed, if it is; see ``claim.take_fresh``.
-          required_digest: what the corpus must be for a release to be made; "" for anything.
-          context: what epsilon means in this vocabulary.
-        """
+        """What the manifest says of the job, besides what is counted."""
         return self.request.job(
             self.configuration,
             self.vocabulary,
@@ -132,15 +122,10 @@ class SanitizeJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions) -> SanitizeJob:
-    """The job that the flags ask for; of files it reads the vocabulary's manifest only.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or flags that do not go together.
-    """
+    """The job that the flags ask for; of files it reads the vocabulary's manifest only."""
     flags = options.view_as(SanitizeOptions)
     require(flags, "input", "vocabulary", *(() if flags.epsilon_by else ("epsilon",)))
     require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
     settings = configuration_of(**{name: getattr(flags, name) for name in PLAIN_SETTINGS})
     repair = _repair(flags)
     levels = settings.epsilon_by.field if settings.epsilon_by else None
@@ -223,15 +208,7 @@ def said(
     seconds: float,
     remarked: Sequence[str],
 ) -> str:
-    """What was released, and where.
-
-    Args:
-      job: what was asked for.
-      files: of the corpus.
-      run: which is complete.
-      seconds: how long it took.
-      remarked: remarks on the vocabulary.
-    """
+    """What was released, and where; ``remarked`` are remarks on the vocabulary."""
     release = run.release
     warnings = "".join(f"Warning: {remark}\n" for remark in remarked)
     return (
@@ -248,17 +225,17 @@ def said(
 def make_table(request: ReleaseRequest) -> None:
     """Makes a table of the release, where one is asked for, and says so.
 
-    Raises:
-      OutputError: none could be made; the release is complete all the same.
+    OutputError: none could be made; the release is complete all the same.
     """
     table = request.output_table
     if not table:
         return
     try:
         output_table.publish(request.output, table)
-    except DxbeamError as error:
+    except Exception as error:  # no other may end the program, which would say nothing is released
+        reason = error if isinstance(error, DxbeamError) else f"{table}: {type(error).__name__}"
         raise OutputError(
-            f"{error}. The release below {request.output} is complete: make a table of it by "
+            f"{reason}. The release below {request.output} is complete: make a table of it by "
             f"dxbeam verify {request.output} --output_table TABLE"
         ) from None
     print(f"Table: {table}")

@@ -11,7 +11,6 @@ from apache_beam.options.pipeline_options import (
 )
 
 from dxbeam import storage
-from dxbeam.commands import launch
 from dxbeam.commands.flags.output import LedgerOptions, OutputOptions
 from dxbeam.commands.flags.registry import SanitizeOptions
 from dxbeam.commands.flags.stream import StreamOptions
@@ -66,16 +65,11 @@ class StreamJob(NamedTuple):
 
 
 def read_options(options: PipelineOptions) -> StreamJob:
-    """The job that the flags ask for.
-
-    Raises:
-      DxbeamError: a flag that is needed and missing, or flags that do not go together.
-    """
+    """The job that the flags ask for."""
     flags, stream = options.view_as(SanitizeOptions), options.view_as(StreamOptions)
     require(stream, "brokers", "input_topic", "output_topic")
     require(flags, "vocabulary", "key_uri", *(() if flags.epsilon_by else ("epsilon",)))
     require(options.view_as(OutputOptions), "output")
-    launch.refuse_quoting(options)
     topics = _topics(stream)
     if stream.message_time not in TIMES:
         raise ConfigurationError(f"--message_time: choose from {', '.join(TIMES)}")
@@ -170,11 +164,7 @@ _NO_TEXTS_KEPT = "--finish_bundle_before_checkpointing"
 
 
 def prepare(options: PipelineOptions) -> None:
-    """Sets what a stream needs of Beam and of the engine.
-
-    Raises:
-      ConfigurationError: the local runner was chosen, which ends with its input.
-    """
+    """Sets what a stream needs of Beam and of the engine; refuses the local runner, which ends."""
     standard = options.view_as(StandardOptions)
     if standard.runner == LOCAL_RUNNER:
         raise ConfigurationError(

@@ -46,15 +46,7 @@ def is_table(place: str) -> bool:
 
 
 def parse(parameter: str, place: str) -> Address:
-    """The table of an address.
-
-    Args:
-      parameter: by which it was given, for the message.
-      place: the address.
-
-    Raises:
-      ConfigurationError: it is no address of a table.
-    """
+    """The table of an address; ``parameter`` names it in messages."""
     matched = _ADDRESS.fullmatch(place)
     if matched is None:
         raise ConfigurationError(

@@ -17,12 +17,7 @@ from dxbeam.errors import ConfigurationError, CorpusError, DxbeamError, OutputEr
 def open_catalog(parameter: str, address: Address) -> Any:
     """The catalog of a table, as pyiceberg's configuration describes it.
 
-    Args:
-      parameter: by which the table was given, for messages.
-      address: of the table.
-
-    Raises:
-      ConfigurationError: pyiceberg is not installed, or the catalog cannot be opened.
+    ``parameter`` names the table in messages. ConfigurationError says what is missing.
     """
     try:
         from pyiceberg.catalog import load_catalog
@@ -49,12 +44,7 @@ def open_catalog(parameter: str, address: Address) -> Any:
 
 
 def open_table(parameter: str, address: Address) -> Any:
-    """A table, as it is now.
-
-    Raises:
-      ConfigurationError: as ``open_catalog``.
-      CorpusError: the catalog has no such table, or it cannot be read.
-    """
+    """A table, as it is now; CorpusError: the catalog has none, or it cannot be read."""
     catalog = open_catalog(parameter, address)
     from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 

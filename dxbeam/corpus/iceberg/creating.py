@@ -30,15 +30,7 @@ _FILES_ARE_OTHERS = {"gc.enabled": "false"}
 def check(parameter: str, place: str, schema: pa.Schema, files_below: str) -> None:
     """Refuses what ``create`` would refuse if it were called now; makes nothing.
 
-    Args:
-      parameter: by which the table was given, for messages.
-      place: its address.
-      schema: of the files.
-      files_below: the directory or prefix that the files will be below.
-
-    Raises:
-      ConfigurationError: no address of a table, no such catalog, or a column of no type of Iceberg.
-      OutputError: there is such a table, or no such namespace.
+    ``files_below`` is the directory or prefix that the files will be below.
     """
     address = _new(parameter, place)
     _check_types(parameter, address, schema)
@@ -61,7 +53,7 @@ def create(
     """Makes a table of files, for the first writer only; a table of this very digest is accepted.
 
     Args:
-      parameter: by which the table was given, for messages.
+      parameter: names the table in messages.
       place: its address.
       files: Parquet files, which stay where they are.
       schema: of all of them.
@@ -69,7 +61,7 @@ def create(
       properties: of the table.
 
     Raises:
-      ConfigurationError: as ``check``.
+      ConfigurationError: no address of a table, no such catalog, or a column of no type of Iceberg.
       OutputError: there is another table of this name, or none can be made.
     """
     address = _new(parameter, place)
@@ -101,11 +93,7 @@ def _check_namespace(parameter: str, address: Address, catalog: Any) -> None:
 
 
 def _is_made(parameter: str, address: Address, catalog: Any, digest: str) -> bool:
-    """Whether the table is there and was made of what this digest names, and of nothing else.
-
-    Raises:
-      OutputError: there is another table.
-    """
+    """Whether the table is there and was made of what this digest names, and of nothing else."""
     if not catalog.table_exists(address.table):
         return False
     snapshots = catalog.load_table(address.table).metadata.snapshots
@@ -172,11 +160,7 @@ def _has_type(kind: pa.DataType) -> bool:
 
 
 def _location(file: str) -> str:
-    """What a table calls a file: a URI.
-
-    Raises:
-      OutputError: pyiceberg would take a part of the path for something else.
-    """
+    """What a table calls a file: a URI."""
     location = f"file://{Path(file).absolute()}" if storage.is_local(file) else file
     if re.search("[?#;%]", location):
         raise OutputError(

@@ -60,17 +60,25 @@ class Snapshot(NamedTuple):
             for field in spec.fields
             if str(field.transform) != "void"
         ]
+        return self._named(fields)
+
+    def sort_sources(self) -> set[str]:
+        """The columns by whose values any rows are sorted, or are to be."""
+        used = {task.file.sort_order_id for task in self.tasks}
+        current = self.table.sort_order().order_id
+        orders = self.table.sort_orders().items()
+        return self._named(
+            [field for number, by in orders if number in {current, *used} for field in by.fields]
+        )
+
+    def _named(self, fields: list[Any]) -> set[str]:
+        """The columns that these are computed from, as far as the schema has them."""
         names = (self.schema.find_column_name(field.source_id) for field in fields)
         return {name for name in names if name is not None}
 
 
 def open_snapshot(place: str) -> Snapshot:
-    """The snapshot that an address names, or the current one.
-
-    Raises:
-      ConfigurationError: no address, or no such catalog.
-      CorpusError: no such table or snapshot, or one that cannot be read right.
-    """
+    """The snapshot that an address names, or the current one."""
     address = parse(_INPUT, place)._replace(file=None)
     if address.schema is None:
         return _open(address)
@@ -128,11 +136,7 @@ def _planned(table: Any, address: Address) -> list[Any]:
 
 
 def row_groups(snapshot: Snapshot, file: int) -> int:
-    """How many row groups a data file has.
-
-    Raises:
-      CorpusError: it cannot be read, or is not what the snapshot says.
-    """
+    """How many row groups a data file has."""
     with _damage(), _open_file(snapshot, file) as data:
         _check_rows(snapshot, file, data)
         return int(data.num_row_groups)
@@ -148,16 +152,8 @@ def batches(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a row group that are not deleted, by the names and types of the schema.
 
-    Args:
-      snapshot: of the table.
-      file: the number of the data file.
-      group: of the row group.
-      columns: those wanted, one at least; columns that the file lacks hold nulls, or what the
-        schema or the file's partition says.
-      size: rows of a batch, at most.
-
-    Raises:
-      CorpusError: the file cannot be read.
+    Of the columns, one at least, those that the file lacks hold nulls, or what the schema or the
+    file's partition says. A batch has ``size`` rows at most.
     """
     task, wanted = snapshot.tasks[file], snapshot.schema.select(*columns)
     with _damage(), _open_file(snapshot, file) as data:

@@ -1,8 +1,8 @@
 """Tables of Iceberg as a corpus: one row per document; a row group is what one worker reads.
 
 Rows are numbered through the whole table, and nothing is named after a data file: the paths of
-files may hold values of columns. For the same reason a table that is divided into files by the
-texts is refused.
+files may hold values of columns. For the same reason a table that is divided into files or
+sorted by the texts is refused.
 """
 
 from __future__ import annotations
@@ -32,11 +32,7 @@ _ROWS_PER_BATCH = 64  # as texts may be long
 def check_first_records(
     files: Sequence[CorpusFile], settings: ReadSettings, _allow_unreadable: bool
 ) -> None:
-    """Refuses a table whose columns do not fit the settings.
-
-    Raises:
-      CorpusError: says why.
-    """
+    """Refuses a table whose columns do not fit the settings."""
     for file in files[:1]:
         snapshot = open_snapshot(file.path)
         if (reason := _why_unfit(snapshot, settings)) is not None:
@@ -47,20 +43,18 @@ def _why_unfit(snapshot: Snapshot, settings: ReadSettings) -> str | None:
     schema = snapshot.arrow_schema()
     if (reason := arrow_rows.wrong_schema(schema, settings, "Iceberg", "table")) is not None:
         return reason
-    if settings.text_field in snapshot.partition_sources():
-        return (
-            f"the table is partitioned by {settings.text_field!r}, the column that is sanitized, "
-            "so the order of its rows tells of the texts; read one that is partitioned otherwise"
-        )
+    divisions = {"partitioned": snapshot.partition_sources(), "sorted": snapshot.sort_sources()}
+    for how, columns in divisions.items():
+        if settings.text_field in columns:
+            return (
+                f"the table is {how} by {settings.text_field!r}, the column that is sanitized, so "
+                f"the order of its rows tells of the texts; read one that is {how} otherwise"
+            )
     return None
 
 
 def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
-    """One split for each row group of a data file.
-
-    Raises:
-      CorpusError: the file cannot be read, or the table's columns do not fit the settings.
-    """
+    """One split for each row group of a data file."""
     snapshot, number = _named(file.path)
     if (reason := _why_unfit(snapshot, settings)) is not None:
         raise CorpusError(reason)
@@ -120,11 +114,7 @@ def kept_types(pattern: str, settings: ReadSettings) -> dict[str, pa.DataType]:
 
 
 def encoding(_kept: pa.Schema, _compression: str) -> Encoding:
-    """A table is made of a release in Parquet.
-
-    Raises:
-      ConfigurationError: says so.
-    """
+    """Refuses: a table is made of a release in Parquet."""
     raise ConfigurationError(
         "tables of Iceberg are made of a release in Parquet; give `output_format` parquet"
     )

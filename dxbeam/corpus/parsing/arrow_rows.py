@@ -29,26 +29,14 @@ Row = dict[str, Any] | None
 def documents(
     rows: Iterable[tuple[int, Row]], name: str, settings: ReadSettings
 ) -> Iterator[tuple[str, Document | Rejected]]:
-    """``NAME:NUMBER`` and document of each row.
-
-    Args:
-      rows: numbers and values.
-      name: of the file or the table.
-      settings: which column is what.
-    """
+    """``NAME:NUMBER`` and document of each row of a file or table."""
     for number, row in rows:
         where = position_id(name, number)
         yield where, document(row, where, settings)
 
 
 def document(row: Row, where: str, settings: ReadSettings) -> Document | Rejected:
-    """The document of a row.
-
-    Args:
-      row: its values.
-      where: of the row, which is the document's id if the row has none.
-      settings: which column is what.
-    """
+    """The document of a row, whose id is where it is if it has none."""
     if row is None:
         return Rejected(where, INVALID)
     text = row[settings.text_field]
@@ -67,12 +55,7 @@ def ids(rows: Iterable[tuple[int, Row]], name: str, settings: ReadSettings) -> I
 
 
 def numbered_rows(batches: Iterable[pa.RecordBatch], first: int) -> Iterator[tuple[int, Row]]:
-    """Number and values of each row, with values as JSON knows them.
-
-    Args:
-      batches: of rows.
-      first: the number of the first row.
-    """
+    """Number, from ``first``, and values of each row, with values as JSON knows them."""
     number = first
     for batch in batches:
         columns = dict(zip(batch.schema.names, map(_as_json, batch.columns), strict=True))
@@ -102,11 +85,7 @@ def wrong_schema(
 ) -> str | None:
     """Why columns of this schema do not fit the settings, or None if they do.
 
-    Args:
-      schema: of the file or table.
-      settings: which column is what.
-      kind: of what has the schema, for the message, and
-      whole: what that is called.
+    For the message, ``kind`` names what has the schema, and ``whole`` says what that is.
     """
     for column in settings.needed_fields:
         if column not in schema.names:

@@ -31,20 +31,12 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 def parse_columns(listed: str) -> tuple[str, ...]:
-    """The names of columns in a list such as ``"id,text"``.
-
-    Raises:
-      ConfigurationError: this is no text.
-    """
+    """The names of columns in a list such as ``"id,text"``."""
     return field_names(listed)
 
 
 def parse_types(listed: str) -> tuple[tuple[str, str], ...]:
-    """The pairs in a list such as ``"stars=int64, day=date"``.
-
-    Raises:
-      ConfigurationError: it is no such list, or there is no such type.
-    """
+    """The pairs in a list such as ``"stars=int64, day=date"``."""
     pairs = []
     for part in filter(None, map(str.strip, listed.split(","))):
         name, equals, kind = (piece.strip() for piece in part.rpartition("="))
@@ -58,14 +50,9 @@ def parse_types(listed: str) -> tuple[tuple[str, str], ...]:
 
 
 def typed(text: str | None, kind: str) -> Value:
-    """The value of a field, as JSON knows it; dates and timestamps stay as text.
+    """The value of a field, as JSON knows it; dates and timestamps stay as text; None is null.
 
-    Args:
-      text: of the field; None for null.
-      kind: a key of TYPES.
-
-    Raises:
-      ValueError: the text is no such value.
+    ``kind`` is a key of TYPES. ValueError: the text is no such value.
     """
     if text is None or kind == "string":
         return text

@@ -61,17 +61,11 @@ class Row(NamedTuple):
 def rows(
     file: BinaryIO, dialect: Dialect, limit: int, line: int = 1, *, block: int = 1 << 20
 ) -> Iterator[Row]:
-    """The rows of a file from where it is, which is the start of a row.
+    """The rows of a file in UTF-8 from where it is, which is the start of a row.
 
-    Args:
-      file: in UTF-8.
-      dialect: how rows are divided.
-      limit: longer rows, in bytes, are passed over without being held.
-      line: the number of the line at which the file is.
-      block: how many bytes are read at once at most.
-
-    Raises:
-      CorpusError: the file ends within quotes.
+    Rows longer than ``limit`` bytes are passed over without being held. ``line`` is the number of
+    the line at which the file is, and ``block`` how many bytes are read at once at most.
+    CorpusError: the file ends within quotes.
     """
     while (row := _next_row(file, dialect, limit, line, block)) is not None:
         yield row
@@ -125,11 +119,7 @@ def _state_after(part: bytes, state: int, delimiter: bytes) -> int:
 
 
 def fields(row: str, dialect: Dialect) -> list[str | None]:
-    """The fields of a row; None for an empty one without quotes.
-
-    Raises:
-      ValueError: it is no row; says why and quotes nothing.
-    """
+    """The fields of a row; None for an empty one without quotes. ValueError quotes nothing."""
     if not dialect.quotes or '"' not in row:
         _refuse_carriage_return(row)
         return [field or None for field in row.split(dialect.delimiter)]

@@ -19,15 +19,7 @@ LARGEST = 1e30
 
 
 def encode(values: object, dimensions: int) -> str:
-    """A list of numbers as text.
-
-    Args:
-      values: a sequence of ``dimensions`` finite numbers, as JSON or Parquet give it.
-      dimensions: n.
-
-    Raises:
-      ValueError: something else; says what, never the values.
-    """
+    """A list of ``dimensions`` finite numbers as text; ValueError never quotes them."""
     if not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
         raise ValueError("the vector is not a list of numbers")
     if len(values) != dimensions:
@@ -46,12 +38,7 @@ def decode(text: str) -> npt.NDArray[np.float64]:
 
 
 def why_no_vector(text: str, dimensions: int) -> str | None:
-    """Why a text is none that ``encode`` made, or None if it is; never quotes it.
-
-    Args:
-      text: a string.
-      dimensions: n.
-    """
+    """Why a text is none that ``encode`` made, or None if it is; never quotes it."""
     try:
         content = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -65,13 +65,10 @@ def is_in_share(split: Split, number: int, settings: ReadSettings) -> bool:
 def share_of_file(
     file: CorpusFile, settings: ReadSettings, records: int, read: _Reader | None = None
 ) -> float:
-    """Which share of a file its first records are, by bytes, blank lines left out.
+    """Which share of a file its first records that are not blank are, by bytes.
 
-    Args:
-      file: plain or compressed; how far a compressed one shrinks is found by reading on a while.
-      settings: how it is read.
-      records: how many that are not blank.
-      read: how records are read; by default every line is one.
+    How far a compressed file shrinks is found by reading on a while. ``read`` reads records; by
+    default every line is one.
     """
     encoding, limit = settings.encoding, settings.largest_document
     with damage_as_corpus_error(), storage.open_read(file.path) as raw:
@@ -183,25 +180,12 @@ def texts(split: Split, settings: ReadSettings) -> Iterator[tuple[str, str | Rej
 
 
 def encoding(suffix: str, encode: Callable[[Any], bytes], compression: str) -> Encoding:
-    """How rows become lines.
-
-    Args:
-      suffix: of an uncompressed file.
-      encode: a row -> a line without its end.
-      compression: one of ``COMPRESSIONS``.
-
-    Raises:
-      ConfigurationError: there is no such compression.
-    """
+    """How rows become lines; ``encode`` makes a line without its end of a row."""
     return Encoding(with_compression(suffix, compression), encode, LineFile, _count_lines)
 
 
 def with_compression(suffix: str, compression: str) -> str:
-    """How the names of files of lines end that are compressed so.
-
-    Raises:
-      ConfigurationError: there is no such compression.
-    """
+    """How the names of files of lines end that are compressed so."""
     if compression not in COMPRESSIONS:
         raise ConfigurationError(
             f"`compression` is one of {', '.join(COMPRESSIONS)}, not {compression!r}"

@@ -27,12 +27,7 @@ _TEXT = "it looks like plain text; use `input_format` text"
 
 
 def other_format(line: bytes, path: str) -> str:
-    """What a file may be, and what to do.
-
-    Args:
-      line: the first line that is not blank.
-      path: of the file.
-    """
+    """What a file may be, by its first line that is not blank, and what to do."""
     for beginning, hint in _BEGINNINGS.items():
         if line.startswith(beginning):
             return hint

@@ -18,13 +18,7 @@ _AS_JSON = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def document_of(record: dict[str, Any], where: str, settings: ReadSettings) -> Document | Rejected:
-    """The document of a record.
-
-    Args:
-      record: the values of the fields that it has, as JSON knows them.
-      where: ``FILE:NUMBER``, which is the document's id if the record has none.
-      settings: which field is what.
-    """
+    """The document of a record, whose id is ``where``, FILE:NUMBER, if the record has none."""
     text, own_id = record.get(settings.text_field), record.get(settings.id_field)
     if text is None:
         return Rejected(where, f"there is no field {settings.text_field!r}, or it is null")

@@ -38,11 +38,7 @@ codecs.register_error(_INVALID, _mark)
 
 
 def check_encoding(name: str) -> None:
-    """Refuses what is not the name of an encoding.
-
-    Raises:
-      ConfigurationError: there is no such encoding of text.
-    """
+    """Refuses what is not the name of an encoding of text."""
     try:
         info = codecs.lookup(name)
         is_text = getattr(info, "_is_text_encoding", True) and info.name not in _NO_ENCODINGS
@@ -75,11 +71,7 @@ def open_as_utf_8(path: str, encoding: str) -> Iterator[BinaryIO]:
 def as_utf_8(raw: BinaryIO, path: str, encoding: str, *, block: int = 1 << 16) -> BinaryIO:
     """The content of an open file in UTF-8, decompressed as the suffix of its path says.
 
-    Args:
-      raw: the file.
-      path: where it is.
-      encoding: of the file.
-      block: how many bytes are converted at once.
+    ``block`` bytes are converted at once.
     """
     content = decompressed(raw, path)
     if is_utf_8(encoding):

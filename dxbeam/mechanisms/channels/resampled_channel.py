@@ -38,14 +38,23 @@ class ResampledWordChannel:
       chosen: the mechanism's own channel.
       rate: epsilon c.
       search: the vocabulary.
+      all_ranks: in a vocabulary of at most this many words every rank is followed.
 
     Raises:
       ConfigurationError: more than ``MOST_RANKS`` ranks count.
     """
 
-    def __init__(self, chosen: WordChannel, rate: float, search: NeighborSearch):
+    def __init__(
+        self,
+        chosen: WordChannel,
+        rate: float,
+        search: NeighborSearch,
+        *,
+        all_ranks: int = ALL_RANKS,
+    ):
         self._chosen, self._words = chosen, len(search.vocabulary)
-        ranks = ranks_followed(rate, self._words)
+        self._follows_all = self._words <= all_ranks
+        ranks = ranks_followed(rate, self._words, all_ranks=all_ranks)
         self._law: Floats = -rate * np.arange(ranks, dtype=np.float64)
         near = np.concatenate(
             [
@@ -62,9 +71,9 @@ class ResampledWordChannel:
     def likely(self, drawn: Ids, offsets: Floats, count: int) -> Ids:
         """As ``WordChannel`` says, but chosen among the most probable words of each x*.
 
-        Of at most ``ALL_RANKS`` words all are returned.
+        Where every rank is followed all words are returned.
         """
-        if self._words <= ALL_RANKS:
+        if self._follows_all:
             return np.tile(np.arange(self._words), (len(drawn), 1))
         wide = min(self._words, _MORE * count)
         likely = np.full((len(drawn), wide), NOTHING)
@@ -113,9 +122,9 @@ class ResampledWordChannel:
                 self._likely[source] = reached[there].astype(np.int32), value[there]
 
 
-def ranks_followed(rate: float, words: int) -> int:
+def ranks_followed(rate: float, words: int, *, all_ranks: int = ALL_RANKS) -> int:
     """How many ranks count at the rate epsilon c; above ``MOST_RANKS``, a ConfigurationError."""
-    if words <= ALL_RANKS:
+    if words <= all_ranks:
         return words
     needed = min(words, math.ceil(-math.log(LEFT_OUT) / rate))
     if needed > MOST_RANKS:

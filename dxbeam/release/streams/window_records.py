@@ -108,11 +108,7 @@ class StreamRelease:
     account: Account | None = None
 
     def begin(self) -> None:
-        """Writes stream.json and the ledger's line, unless an earlier start of this stream did.
-
-        Raises:
-          OutputError: something else is there, or the ledger has not enough left.
-        """
+        """Writes stream.json and the ledger's line, unless an earlier start of this stream did."""
         path = storage.join(self.output, STREAM)
         if not storage.exists(path) and (other := storage.first_file_below(self.output)):
             raise OutputError(
@@ -124,11 +120,7 @@ class StreamRelease:
             ledger.begin(self.account.path, self.account.entry, self.account.max_epsilon)
 
     def check(self) -> None:
-        """Refuses what ``begin`` would refuse at this moment; writes nothing.
-
-        Raises:
-          OutputError: as ``begin``.
-        """
+        """Refuses what ``begin`` would refuse at this moment; writes nothing."""
         if (reason := storage.why_unwritable(self.output)) is not None:
             raise OutputError(f"{self.output} cannot be written: {reason}")
         if self.account:
@@ -171,13 +163,7 @@ class StreamRelease:
 
 
 def stream_name(source: str, key_fingerprint: str, configuration_digest: str) -> str:
-    """The name of a stream: that of the same messages, key and settings is the same again.
-
-    Args:
-      source: what the ledger calls the messages, or the topic.
-      key_fingerprint: names the key.
-      configuration_digest: of all that determines the output distribution.
-    """
+    """The name of a stream: that of the same messages, key and settings is the same again."""
     named = json.dumps([source, key_fingerprint, configuration_digest])
     return hashlib.sha256(named.encode()).hexdigest()[:32]
 
@@ -190,16 +176,7 @@ def describe(
     kept_fields: Iterable[str],
     places: dict[str, Any],
 ) -> dict[str, Any]:
-    """The content of stream.json, the same at each start.
-
-    Args:
-      name: the stream's.
-      settings: what is run.
-      vocabulary: with what words.
-      key_fingerprint: names the key.
-      kept_fields: fields that are released as they are.
-      places: topics and the like.
-    """
+    """The content of stream.json, the same at each start; ``places`` are topics and the like."""
     kept = list(kept_fields)
     return {
         "format": FORMAT,

@@ -17,11 +17,7 @@ _FORMAT = "parquet"
 
 
 def check_format(table: str, output_format: object) -> None:
-    """Refuses a release that is not in Parquet.
-
-    Raises:
-      ConfigurationError: it is not.
-    """
+    """Refuses a release that is not in Parquet."""
     if output_format != _FORMAT:
         raise ConfigurationError(
             f"`{PARAMETER}` {table}: a table is made of a release in Parquet, and this is in "
@@ -48,16 +44,7 @@ class CompleteRelease(NamedTuple):
 
 
 def complete_release(output: str, table: str) -> CompleteRelease:
-    """A release that is complete and in Parquet.
-
-    Args:
-      output: where the release is.
-      table: the address of the table, for messages.
-
-    Raises:
-      OutputError: the release is not complete, or its files have different columns.
-      ConfigurationError: the release is not in Parquet.
-    """
+    """A release that is complete, in Parquet, and of files with the same columns."""
     release = manifest.verify(output)
     check_format(table, release.get("output_format"))
     digest, _ = storage.sha256(storage.join(output, manifest.RELEASE))
@@ -73,11 +60,7 @@ def complete_release(output: str, table: str) -> CompleteRelease:
 
 
 def _common_schema(files: Sequence[str]) -> pa.Schema:
-    """Of files that all have the same.
-
-    Raises:
-      OutputError: they have not.
-    """
+    """Of files that all have the same."""
     schemas = []
     for file in files:
         with storage.open_read(file) as raw:

@@ -50,15 +50,7 @@ class Contents:
 
 
 def contents(path: str, splitter: Splitter = FIRST) -> Contents:
-    """Reads a shard to its end.
-
-    Args:
-      path: of the shard.
-      splitter: what divides its texts into words.
-
-    Raises:
-      OutputError: it is not what its name says.
-    """
+    """Reads a shard to its end; OutputError: it is not what its name says."""
     kind = _kind(path)
     _, size = storage.sha256(path)
     try:
@@ -90,11 +82,7 @@ def contents(path: str, splitter: Splitter = FIRST) -> Contents:
 
 
 def first_records(path: str, count: int) -> list[dict[str, Any]]:
-    """The first documents of a shard, with the fields "text" or "vector" of each and no other.
-
-    Raises:
-      OutputError: the shard is not what its name says.
-    """
+    """The first documents of a shard, with the fields "text" or "vector" of each and no other."""
     kind = _kind(path)
     try:
         if kind == "parquet":

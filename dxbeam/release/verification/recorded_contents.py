@@ -30,13 +30,7 @@ def check_contents(
 ) -> tuple[str, ...]:
     """Counts documents, fields and words again; returns what was not checked, a sentence each.
 
-    Args:
-      prefix: where the release is.
-      release: the content of its release.json.
-      vocabulary: the release's, where it is given.
-
-    Raises:
-      DamagedReleaseError: something is recorded otherwise.
+    DamagedReleaseError: something is recorded otherwise.
     """
     path = storage.join(prefix, manifest.RELEASE)
     for name in ("documents_in", "documents_out", "dead_letters"):
@@ -193,13 +187,9 @@ def are_strings(value: object) -> bool:
 
 
 def checked_projection(prefix: str, release: Mapping[str, Any]) -> npt.NDArray[np.float32] | None:
-    """The public projection of released vectors, whose digest is in the configuration.
+    """The public projection of released vectors, float32 [m, n]; None where there is none.
 
-    Returns:
-      float32 [m, n]; None where vectors are not projected, or text was released.
-
-    Raises:
-      DamagedReleaseError: it is missing, or another one; or sensitivity.json is.
+    DamagedReleaseError: it is not the one whose digest is recorded, or sensitivity.json is not.
     """
     configuration = release.get("configuration")
     recorded = configuration.get("projection") if isinstance(configuration, dict) else None

@@ -44,14 +44,8 @@ def check_promise(
 ) -> tuple[str, ...]:
     """Checks the guarantee; returns what was not checked, a sentence each.
 
-    Args:
-      path: of release.json.
-      release: its content.
-      matrix: float32 [m, n], the projection of released vectors; None for none.
-      witnesses: what is there next to the release.
-
-    Raises:
-      DamagedReleaseError: the guarantee is not that of the configuration, or no guarantee.
+    ``matrix`` is the projection of released vectors, float32 [m, n]. DamagedReleaseError: the
+    guarantee is not that of the configuration, or no guarantee.
     """
     _check_fields(path, release)
     _check_digest(path, release)
@@ -123,11 +117,7 @@ def _check_sentence(path: str, release: Mapping[str, Any], other: str | None) ->
 
 
 def _not_as_computed(path: str, problem: str, question: str, other: str | None) -> tuple[str, ...]:
-    """What was not checked, where another version may have worded it otherwise.
-
-    Raises:
-      DamagedReleaseError: this version wrote it.
-    """
+    """What was not checked, as another version may have worded it; of this one it is damage."""
     if other is None:
         raise damaged(path, problem)
     return (f"{question}: {other}.",)

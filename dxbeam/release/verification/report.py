@@ -18,15 +18,7 @@ def report(
     unchanged: bool,
     unchecked: Sequence[str],
 ) -> str:
-    """What was not checked, then what was, and what the release promises.
-
-    Args:
-      prefix: where the release is.
-      release: the content of its release.json.
-      digest: hex SHA-256 of release.json.
-      unchanged: whether that was compared with one that was noted elsewhere.
-      unchecked: what was not checked, a sentence each.
-    """
+    """What was not checked, then what was, and what the release promises."""
     whole = "the release is whole" + (" and unchanged" if unchanged else "")
     if unchecked:
         whole += " as far as it was checked"
@@ -40,12 +32,7 @@ def report(
 
 
 def rows(release: Mapping[str, Any], digest: str) -> list[tuple[str, str]]:
-    """Names and values of all that is reported but what was not checked.
-
-    Args:
-      release: the content of release.json.
-      digest: its hex SHA-256.
-    """
+    """Names and values of all that is reported but what was not checked."""
     said, key, words = release["guarantee"], release["key"], release.get("vocabulary")
     shards = release["shards"]
     tokens = f"; {release['tokens']:,} tokens" if release.get("tokens") is not None else ""

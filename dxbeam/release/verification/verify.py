@@ -31,10 +31,11 @@ _ENTRIES = {
     "vocabulary", "key", "documents_in", "documents_out", "dead_letters", "tokens",
     "post_processing", "corpus_digest", "run", "in_context", "importance_file", "base_file",
     "search_asked_for", "started", "kept_fields", "output_format", "projection_file", "shards",
-    "versions", "unreadable_files",
+    "versions", "unreadable_files", "input_snapshot",
 }  # fmt: skip
 """All that release.json may hold."""
 
+_SNAPSHOT = r"\d+:\d+"
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"
 
 
@@ -142,6 +143,8 @@ def _check_entries(path: str, release: Mapping[str, Any]) -> None:
     started = release.get("started")
     if started is not None and not re.fullmatch(_TIME, str(started)):
         raise damaged(path, "'started' must be a time")
+    if not re.fullmatch(_SNAPSHOT, str(release.get("input_snapshot", "0:0"))):
+        raise damaged(path, "'input_snapshot' must be the numbers of a snapshot and a schema")
 
 
 def _check_first(

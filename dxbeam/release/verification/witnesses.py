@@ -51,11 +51,7 @@ class Given:
         return any(getattr(self, name) is None for name in files)
 
     def refuse_files_but(self, needed: Iterable[str]) -> None:
-        """Refuses a file that the release was not made with.
-
-        Raises:
-          ConfigurationError: there is one.
-        """
+        """Refuses a file that the release was not made with."""
         for name in sorted({"importance", "base", "stop_words"} - set(needed)):
             if getattr(self, name) is not None:
                 raise ConfigurationError(
@@ -71,12 +67,7 @@ def given(
     ledger: str | None,
     base: str | None = None,
 ) -> Given:
-    """What a release is checked by, opened.
-
-    Raises:
-      ConfigurationError: the digest is none.
-      ArtifactError: there is no such vocabulary.
-    """
+    """What a release is checked by, opened."""
     if digest is not None and not re.fullmatch("[0-9a-fA-F]{64}", digest):
         raise ConfigurationError("`digest` is the SHA-256 of release.json, 64 hexadecimal digits")
     handle = artifact.handle(vocabulary) if vocabulary else None
@@ -90,12 +81,8 @@ def check_witnesses(
 ) -> tuple[bool, list[str]]:
     """Compares release.json with what was noted of it elsewhere.
 
-    Returns:
-      whether its digest was compared, and what was not checked, a sentence each.
-
-    Raises:
-      DamagedReleaseError: it is another one.
-      OutputError: there is no such ledger.
+    Returns whether its digest was compared, and what was not checked, a sentence each.
+    DamagedReleaseError: it is another one.
     """
     digest, _ = storage.sha256(path)
     compared, unchecked = False, []

@@ -7,8 +7,6 @@ import numpy as np
 from dxbeam.space.embeddings.file import LONGEST_WORD, EmbeddingFile, Entries, read_header
 from dxbeam.space.vocabulary.words import LARGEST_VALUE
 
-_BLOCK = 1 << 20
-
 
 class BinaryReader:
     """Reads words, each with a space and n little-endian float32 after it; see ``Reader``."""
@@ -54,7 +52,7 @@ class BinaryReader:
                 return space, end
             if space < 0 and len(self._buffer) - self._at > LONGEST_WORD:
                 self._file.fail(f"a word of more than {LONGEST_WORD} bytes")
-            block = self._file.content.read(_BLOCK)
+            block = self._file.content.read(self._file.block)
             if not block:
                 self._file.fail(
                     "the file ends in the middle of it; the header promises "

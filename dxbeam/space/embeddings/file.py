@@ -25,7 +25,9 @@ LONGEST_WORD = 1 << 16  # bytes
 LONGEST_VALUE = 64  # bytes of a value written as text
 LONGEST_LINE = LONGEST_WORD + LONGEST_VECTOR * LONGEST_VALUE
 
-_BLOCK = 1 << 20
+BLOCK = 1 << 20
+"""Bytes that are read at once."""
+
 _HEADER = re.compile(rb"([+-]?\d{1,18}) ([+-]?\d{1,18})")  # N n
 _ZIP = re.compile(r"(?i)(.+?\.zip)(?:!(.+))?")
 
@@ -61,6 +63,7 @@ class EmbeddingFile:
       unit: what ``number`` counts, "line" or, in a binary file, "word".
       start: where its content begins: at 3 after a byte order mark, else at 0.
       number: of the last line or word that was read, from 1.
+      block: bytes that are read at once.
     """
 
     name: str
@@ -70,6 +73,7 @@ class EmbeddingFile:
     unit: str = "line"
     start: int = 0
     number: int = 0
+    block: int = BLOCK
 
     def fail(self, what: str, number: int | None = None) -> NoReturn:
         """Raises ``EmbeddingFileError``: what is wrong, in the line or word of this number."""
@@ -80,7 +84,7 @@ class EmbeddingFile:
 
 
 @contextmanager
-def open_embedding_file(path: str) -> Iterator[EmbeddingFile]:
+def open_embedding_file(path: str, *, block: int = BLOCK) -> Iterator[EmbeddingFile]:
     """Opens a file, or ``archive.zip!member``; damage met while it is read becomes a sentence."""
     zipped = _ZIP.fullmatch(path)
     container, member = zipped.groups() if zipped else (path, None)
@@ -102,10 +106,10 @@ def open_embedding_file(path: str) -> Iterator[EmbeddingFile]:
             gzipped = path.lower().endswith(".gz")
             inner = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if gzipped else raw
             position, suffix = raw.tell, ""
-        buffered = io.BufferedReader(cast(io.RawIOBase, inner), _BLOCK)
+        buffered = io.BufferedReader(cast(io.RawIOBase, inner), block)
         content = stack.enter_context(cast(BinaryIO, buffered))
         name = container + suffix
-        file = EmbeddingFile(name, content, position, size)
+        file = EmbeddingFile(name, content, position, size, block=block)
         try:
             mark = content.read(len(codecs.BOM_UTF8))
             if not mark:

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from dxbeam.errors import ConfigurationError, EmbeddingFileError
 from dxbeam.space.embeddings.binary import BinaryReader
 from dxbeam.space.embeddings.file import (
+    BLOCK,
     LONGEST_LINE,
     EmbeddingFile,
     Reader,
@@ -100,6 +101,7 @@ def read_embeddings(
     report: ReadingReport | None = None,
     chunk_words: int = CHUNK_WORDS,
     log_seconds: float = 10.0,
+    block: int = BLOCK,
 ) -> Iterator[Chunk]:
     """Reads the words and vectors of a file in its order, one chunk in memory at a time.
 
@@ -115,6 +117,7 @@ def read_embeddings(
       report: a fresh one, to be filled.
       chunk_words: words of a chunk, at most; fewer where vectors are very long.
       log_seconds: that pass between two logs of progress, at least.
+      block: bytes that are read at once.
 
     Raises:
       EmbeddingFileError: the file is missing, damaged, malformed or of another format.
@@ -130,7 +133,7 @@ def read_embeddings(
     report = ReadingReport() if report is None else report
     seen: set[str] = set()
     last_log = time.monotonic()
-    with open_embedding_file(path) as file:
+    with open_embedding_file(path, block=block) as file:
         report.source = re.sub(r"^[^!]*/", "", file.name)
         report.file_format = _detect(file) if file_format == "auto" else file_format
         reader = FORMATS[report.file_format](file)

@@ -35,7 +35,7 @@ from dxbeam.space.vocabulary.words import distances, distances_to_words
 
 _QUERIES_PER_TILE = 512
 _GROUP = 8  # the largest of each few words stands for them in the guess
-_MARGIN = 0.1  # by which the guess is lowered, in units of the value
+_MARGIN = 0.1
 _SURVIVORS = 64  # times as many words as are asked for: with more, the bounds are too wide
 
 NOTHING = -1
@@ -64,6 +64,7 @@ class OffsetSearch:
       rate: above 0, in 1 / (units of the vectors to the power).
       threads: how many search at once, each a tile of queries.
       power: 1 or 2.
+      margin: by which a first guess is lowered, in units of the value; no answer depends on it.
     """
 
     def __init__(
@@ -74,7 +75,9 @@ class OffsetSearch:
         rate: float,
         threads: int = 1,
         power: int = 1,
+        margin: float = _MARGIN,
     ):
+        self._margin = margin
         self._vectors, self._bounds, self._threads = np.asarray(vectors), bounds, threads
         self._values = OffsetValues(self._vectors, offsets, rate, power)
 
@@ -100,7 +103,9 @@ class OffsetSearch:
         tile = self._bounds.tile(queries) if len(self._vectors) > count else None
         if tile is not None:
             with measured_on_one_thread():
-                candidates = _Candidates(self._values, tile, queries, count, width).settled()
+                candidates = _Candidates(
+                    self._values, tile, queries, count, width, self._margin
+                ).settled()
             if candidates is not None:
                 return self._ordered(queries, *candidates, count, width)
         best = Best(*_nothing(len(queries), count))
@@ -146,13 +151,20 @@ class _Candidates:
       queries: the same, float64 [B, n].
       count: as in ``OffsetSearch.best``.
       width: the same.
+      margin: as in ``OffsetSearch``.
     """
 
     def __init__(
-        self, values: OffsetValues, tile: QueryTile, queries: Floats, count: int, width: float
+        self,
+        values: OffsetValues,
+        tile: QueryTile,
+        queries: Floats,
+        count: int,
+        width: float,
+        margin: float,
     ):
         self._values, self._tile, self._queries = values, tile, queries
-        self._count, self._width = count, width
+        self._count, self._width, self._margin = count, width, margin
         self._singles = queries.astype(np.float32)
         self._lengths = np.sqrt(np.square(queries).sum(axis=1))
         self._tops = np.full((len(queries), count), -np.inf)
@@ -198,7 +210,8 @@ class _Candidates:
         step = self._values.step(scores, self._queries)
         shifts = self._values.shifts(step)
         scores += shifts[: scores.shape[1]].astype(np.float32)
-        guesses = _guesses(scores, self._count, self._width * step) - np.float32(_MARGIN * step)
+        guesses = _guesses(scores, self._count, self._width * step)
+        guesses -= np.float32(self._margin * step)
         measured = self._measure(scores, guesses, marks, 0)
         self._compare()
         scores.reshape(-1)[measured] = -np.inf

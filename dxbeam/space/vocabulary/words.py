@@ -26,7 +26,7 @@ surrogate pairs. A release with such a word would not be a text, or look like se
 UNKNOWN = -1
 """The id of every word outside the vocabulary."""
 
-_REMEMBERED = 1 << 16
+REMEMBERED = 1 << 16
 """Words of an artifact whose ids are remembered once they were looked up: some 10 MB."""
 
 _ROWS_AT_ONCE = 4096
@@ -229,7 +229,7 @@ class Vocabulary:
             return UNKNOWN
         number, ids = self._stored.find(word), self._ids
         if number != UNKNOWN:
-            if len(ids) >= _REMEMBERED:
+            if len(ids) >= REMEMBERED:
                 ids.clear()
             ids[word] = number
         return number

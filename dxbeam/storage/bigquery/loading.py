@@ -54,11 +54,7 @@ def column_type(kind: pa.DataType) -> str | None:
 
 
 def check_columns(schema: pa.Schema) -> None:
-    """Refuses kept columns that a table cannot have.
-
-    Raises:
-      ConfigurationError: names the first of them.
-    """
+    """Refuses kept columns that a table cannot have."""
     names: set[str] = {"id", "text"}
     for field in schema:
         name, upper = field.name, field.name.upper()
@@ -75,14 +71,10 @@ def check_columns(schema: pa.Schema) -> None:
 
 
 def check_absent(table: Table) -> None:
-    """Refuses a table that is there, or whose dataset is not.
-
-    Raises:
-      OutputError: says which.
-    """
+    """Refuses a table that is there, or whose dataset is not."""
     _location(table)
     with refusals(table):
-        if _description(tables.client(table), table) is None:
+        if _known(tables.client(table), table) is None:
             return
     raise OutputError(f"{table}: {_TAKEN}")
 
@@ -97,7 +89,7 @@ def load(
       files: of the release. BigQuery itself reads those on Cloud Storage; others are sent.
       schema: of all files.
       rows: how many they hold.
-      description: of the table; one that is there and has it is taken for made.
+      description: of the table; one that is there, has it and holds as many rows is taken for made.
 
     Raises:
       OutputError: the table was not made; it is said why.
@@ -108,8 +100,8 @@ def load(
         from google.cloud import bigquery
 
         client = tables.client(table)
-        known = _description(client, table)
-        if known == description:
+        known = _known(client, table)
+        if known == (description, rows):
             return
         if known is not None:
             raise OutputError(f"{table}: {_TAKEN}")
@@ -125,21 +117,22 @@ def load(
             begun = _begun(client, named, lambda: _begin(client, table, files, schema, named))
             loaded = int(begun.result().output_rows or 0)
         except Conflict:
-            if _description(client, table) == description:
+            if _known(client, table) == (description, rows):
                 return  # another writer of this release was faster
             raise
     if loaded != rows:
         raise OutputError(f"{table} holds {loaded:,} rows and not {rows:,}; delete it")
 
 
-def _description(client: Any, table: Table) -> str | None:
-    """What a table says of itself; None where there is none."""
+def _known(client: Any, table: Table) -> tuple[str, int] | None:
+    """What a table says of itself, and how many rows it has; None where there is none."""
     from google.api_core.exceptions import NotFound
 
     try:
-        return str(client.get_table(table.name, timeout=SECONDS).description)
+        described = client.get_table(table.name, timeout=SECONDS)
     except NotFound:
         return None
+    return str(described.description), int(described.num_rows or 0)
 
 
 def _location(table: Table) -> str:

@@ -60,14 +60,10 @@ def is_table(place: str) -> bool:
 
 
 def table_of(parameter: str, place: str) -> Table:
-    """The table that a place names.
+    """The table that a place such as ``bq://project.dataset.table`` names.
 
-    Args:
-      parameter: by which it was given, for messages.
-      place: such as ``bq://project.dataset.table``.
-
-    Raises:
-      ConfigurationError: it names none, or what reads and writes tables is not installed.
+    ``parameter`` names it in messages. ConfigurationError: it names none, or what reads and writes
+    tables is not installed.
     """
     named = _NAME.fullmatch(place)
     if named is None:
@@ -131,15 +127,7 @@ def _credentials(emulator: str) -> tuple[Any, str | None]:
 
 
 def described(table: Table, refusal: type[DxbeamError] = CorpusError) -> Any:
-    """What BigQuery says of a table: its schema, kind and size; a ``google.cloud.bigquery.Table``.
-
-    Args:
-      table: its name.
-      refusal: what is raised.
-
-    Raises:
-      DxbeamError: there is none, or it may not be seen.
-    """
+    """BigQuery's ``google.cloud.bigquery.Table`` of a table: its schema, kind and size."""
     with refusals(table, refusal):
         from google.cloud.bigquery import DEFAULT_RETRY
 
@@ -153,15 +141,9 @@ def refusals(
     refusal: type[DxbeamError] = OutputError,
     reasons: Mapping[int, str] = MappingProxyType({}),
 ) -> Iterator[None]:
-    """Around what asks BigQuery: errors of Google's clients become sentences.
+    """Around what asks BigQuery: errors of Google's clients become sentences, and ``refusal``.
 
-    Args:
-      table: what is asked for.
-      refusal: what is raised.
-      reasons: what some HTTP codes mean here, where that is not what they mean elsewhere.
-
-    Raises:
-      DxbeamError: of the kind ``refusal``, in place of any error of a client.
+    ``reasons`` are what some HTTP codes mean here, where that is not what they mean elsewhere.
     """
     try:
         yield

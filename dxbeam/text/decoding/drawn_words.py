@@ -30,9 +30,19 @@ class ReleasedWords:
       prior: float64 [N + 1], probabilities of the words and last of the unknown one.
       count: K, candidates a place.
       width: candidates are no further below the best one, in natural logarithms.
+      at_once: words whose candidates are computed at once.
     """
 
-    def __init__(self, channel: WordChannel, prior: Floats, count: int, width: float):
+    def __init__(
+        self,
+        channel: WordChannel,
+        prior: Floats,
+        count: int,
+        width: float,
+        *,
+        at_once: int = _AT_ONCE,
+    ):
+        self._at_once = at_once
         self._channel = channel
         self._offsets = log(prior[:-1])
         self._count, self._width = min(count, len(self._offsets)), width
@@ -54,8 +64,8 @@ class ReleasedWords:
             if len(missing) + len(self._words) > max(_KEPT, len(missing)):
                 self._forget()
                 missing = np.unique(drawn)
-            for start in range(0, len(missing), _AT_ONCE):
-                self._make(missing[start : start + _AT_ONCE])
+            for start in range(0, len(missing), self._at_once):
+                self._make(missing[start : start + self._at_once])
             rows = self._row[drawn]
             words, logs = self._words[rows], self._logs[rows]
         if not unknown:

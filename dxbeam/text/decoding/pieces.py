@@ -72,7 +72,9 @@ def _pieces(breaks: Breaks) -> Pieces:
     return Pieces(*(each[order] for each in (sentence, first, start, stop, end)))
 
 
-def pieces_at_once(breaks: Breaks, transitions: int) -> Iterator[Pieces]:
+def pieces_at_once(
+    breaks: Breaks, transitions: int, *, at_once: int = _TRANSITIONS
+) -> Iterator[Pieces]:
     """Pieces that are read at once, so that their transitions take no more than a quarter GiB.
 
     ``transitions`` are kept of each place; a single piece may take more.
@@ -84,6 +86,6 @@ def pieces_at_once(breaks: Breaks, transitions: int) -> Iterator[Pieces]:
     start = 0
     while start < len(taken):
         before = taken[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(taken, before + _TRANSITIONS, side="right")))
+        stop = max(start + 1, int(np.searchsorted(taken, before + at_once, side="right")))
         yield Pieces(*(each[start:stop] for each in pieces))
         start = stop

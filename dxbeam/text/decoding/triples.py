@@ -20,10 +20,16 @@ READ_BY_TRIPLES = 12
 
 
 def by_triples(
-    states: Ids, emissions: Floats, pairs: Floats, breaks: Breaks, model: LanguageModel
+    states: Ids,
+    emissions: Floats,
+    pairs: Floats,
+    breaks: Breaks,
+    model: LanguageModel,
+    *,
+    most: int = READ_BY_TRIPLES,
 ) -> Floats:
     """As ``by_pairs``, whose posterior is ``pairs``, for a model of order 3: float64 [T, S]."""
-    order = np.argsort(-pairs, axis=1, kind="stable")[:, :READ_BY_TRIPLES]
+    order = np.argsort(-pairs, axis=1, kind="stable")[:, :most]
     kept = np.sort(order, axis=1)  # candidates that are filled up stay last
     rows = np.arange(len(kept))[:, None]
     states, emissions = states[rows, kept], emissions[rows, kept]

@@ -229,10 +229,6 @@ def words_in_place(gaps: Sequence[str], released: str) -> list[str] | None:
 
     White space and punctuation are released as they are, so a word is what is between two gaps.
     It may hold punctuation itself, as some vocabularies have such words.
-
-    Args:
-      gaps: what is before, between and behind the words of the original.
-      released: the released text.
     """
     first, last = gaps[0], gaps[-1]
     if len(gaps) == 1:

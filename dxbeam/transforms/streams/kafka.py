@@ -153,12 +153,7 @@ def _message(record: Any) -> Message:
 def read_properties(path: str, content: str) -> tuple[tuple[str, str], ...]:
     """Settings in lines ``name=value``; blank lines and those that start with # are left out.
 
-    Args:
-      path: the file, for the error.
-      content: of the file.
-
-    Raises:
-      ConfigurationError: a line is no setting. It is not shown, as it may hold a password.
+    A line that is no setting is not shown, as it may hold a password.
     """
     properties = []
     for number, line in enumerate(content.splitlines(), 1):

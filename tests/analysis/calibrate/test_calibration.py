@@ -24,13 +24,13 @@ from dxbeam.analysis.calibrate.compute import (
     parse_targets,
 )
 from dxbeam.analysis.calibrate.page import Calibrated, page
-from dxbeam.analysis.calibrate.transform import Grid, Halves, Sampled, curve
+from dxbeam.analysis.calibrate.transform import Grid, Halves, Sampled, check_halves, curve
 from dxbeam.analysis.measure import proportions
-from dxbeam.analysis.measure.plan import Setting
+from dxbeam.analysis.measure.settings import Setting
 from dxbeam.analysis.measure.word_sample import BY_FREQUENCY, UNIFORM, WordSample, uniform_sample
 from dxbeam.analysis.pages.page import Heading
 from dxbeam.audit.references.choice import santext
-from dxbeam.errors import ConfigurationError
+from dxbeam.errors import ConfigurationError, CorpusError
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
@@ -71,10 +71,10 @@ def _measured(setting: Setting, samples: list[WordSample], search: NeighborSearc
     generator = np.random.default_rng(samples[0].ids[:2])
     sums = {}
     for number, half in enumerate(half for sample in samples for half in sample.halves()):
-        draws = setting.made().draws(search.vocabulary.dimensions)
+        draws = setting.make().draws(search.vocabulary.dimensions)
         random = generator.integers(0, 2**64, (len(half.ids), draws), dtype=np.uint64)
         sums[number] = proportions.measure(
-            setting.made(),
+            setting.make(),
             setting.epsilons,
             setting.rank_cs,
             np.array(half.ids, np.int64),
@@ -343,3 +343,10 @@ def test_a_grid_covers_what_all_samples_need() -> None:
     assert list(RANK_CS) == sorted(RANK_CS)
     assert RANK_CS[0] == 0.001
     assert RANK_CS[-1] == 1
+
+
+def test_a_single_text_has_no_other_half() -> None:
+    one = WordSample(BY_FREQUENCY, [1, 2, 3], 3, 0, [3], [0, 1, 1])
+    with pytest.raises(CorpusError, match="only one text was drawn"):
+        check_halves([one])
+    check_halves([one._replace(sizes=[1, 2]), one._replace(sizes=[], breaks=[])])

@@ -133,9 +133,7 @@ def test_half_the_noise_moves_every_attacker(vocabulary: Vocabulary) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_places_are_those_of_all_distances(
-    vocabulary: Vocabulary, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_places_are_those_of_all_distances(vocabulary: Vocabulary, kind: str) -> None:
     texts = [text[: 1 + number % 12] for number, text in enumerate(_texts(40, 12, 300))]
     before = [each[kind] for each in _features(vocabulary, texts)]
     after = [each[kind] for each in _features(vocabulary, _laplace_each(vocabulary, texts))]
@@ -148,8 +146,8 @@ def test_places_are_those_of_all_distances(
     own = np.diagonal(distances)[:, None]
     assert whole.ahead.tolist() == (distances < own).sum(axis=1).tolist()
     assert whole.level.tolist() == (distances == own).sum(axis=1).tolist()
-    monkeypatch.setattr(linking, "_DISTANCES_AT_ONCE", 100)
-    assert standing(before, after, kind).ahead.tolist() == whole.ahead.tolist()
+    parted = standing(before, after, kind, distances_at_once=100)
+    assert parted.ahead.tolist() == whole.ahead.tolist()
 
 
 def _laplace_each(vocabulary: Vocabulary, texts: Texts) -> Texts:

@@ -37,7 +37,7 @@ def test_words_released_as_they_are_leave_everything() -> None:
     documents = _documents(60)
     released = np.concatenate([document.ids for document in documents])
     utility = document_utility(documents, released, VOCABULARY)
-    baseline = task_baseline("label", documents, len(VOCABULARY))
+    baseline = task_baseline(documents, "label", len(VOCABULARY))
     assert utility.wmd == (0, 0, 0)
     assert utility.task_accuracy == baseline.original
     assert baseline.original.value > 0.9
@@ -50,7 +50,7 @@ def test_words_that_depend_on_nothing_teach_nothing() -> None:
     documents = _documents(200)
     released = np.random.default_rng(1).integers(0, 100, 200 * 6)
     utility = document_utility(documents, released, VOCABULARY)
-    baseline = task_baseline("label", documents, len(VOCABULARY))
+    baseline = task_baseline(documents, "label", len(VOCABULARY))
     assert utility.task_accuracy.high < 0.7 < 0.9 < baseline.original.low
     assert 0 < utility.wmd.low < utility.wmd.value < utility.wmd.high
 
@@ -65,4 +65,4 @@ def test_words_that_depend_on_nothing_teach_nothing() -> None:
 )
 def test_a_field_that_is_no_class_is_refused(documents: list[Labelled], said: str) -> None:
     with pytest.raises(CorpusError, match=rf"`task` label: .*{said}"):
-        task_baseline("label", documents, len(VOCABULARY))
+        task_baseline(documents, "label", len(VOCABULARY))

@@ -12,10 +12,10 @@ def _around(value: float, width: float = 0.02) -> Estimate:
     return Estimate(value, value - width, value + width)
 
 
-def _point(name: str, epsilon: float, risk: float, noisy: float = 0.0, **others: object) -> Point:
+def _point(name: str, epsilon: float, risk: float, noisy: float = 0.0) -> Point:
     shares = (_around(epsilon / 10), _around(epsilon / 20), _around(risk))
-    made = Point(name, "", None, epsilon, 500, *shares, None, context_rare=_around(risk))
-    return made._replace(noisy_context_rare=_around(noisy), **others)
+    documents = {"context_rare": _around(risk), "noisy_context_rare": _around(noisy)}
+    return Point(name, "", None, epsilon, 500, *shares, None, documents)
 
 
 def test_values_lie_between_those_of_the_neighbouring_epsilons() -> None:
@@ -30,9 +30,9 @@ def test_values_lie_between_those_of_the_neighbouring_epsilons() -> None:
 def test_an_interval_holds_every_epsilon_that_it_may_be() -> None:
     risks, useful = (0.05, 0.15, 0.19, 0.22, 0.3), (0.3, 0.5, 0.5, 0.9, 0.5)
     points = [
-        _point("laplace", epsilon, risk)._replace(
-            context_rare=_around(risk, 0.05), useful=_around(value, 0.01)
-        )
+        _point("laplace", epsilon, risk)
+        ._replace(useful=_around(value, 0.01))
+        .with_documents(context_rare=_around(risk, 0.05))
         for epsilon, (risk, value) in enumerate(zip(risks, useful, strict=True), 1)
     ]
     [row] = read_off(points, 0.2)

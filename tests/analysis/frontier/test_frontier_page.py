@@ -73,6 +73,15 @@ def test_rows_name_those_that_they_surely_beat() -> None:
     }
 
 
+def test_words_in_documents_are_not_said_to_be_drawn_one_by_one() -> None:
+    alone = _point("laplace", 5, 0.5, 0.1)
+    read = alone._replace(parameters="decode=context,language_model=lm", words=7_000)
+    both = "500 words of the vocabulary, each as likely as any other; of settings that\nread texts"
+    assert f"Each point is\n{both} with a language model it is 7,000 words" in _page([alone, read])
+    assert "Each point is\n7,000 words in their places in documents" in _page([read])
+    assert "in their places" not in _page([alone])
+
+
 def test_a_mechanism_that_needs_consent_is_given_no_flags() -> None:
     html = _page([_point("laplace", 5, 0.5, 0.1), _point("santext_plus", 5, 0.6, 0.1)])
     assert "--mechanism laplace --epsilon 5" in html
@@ -98,8 +107,8 @@ def test_what_is_left_out_is_said() -> None:
 
 def test_what_is_learnt_stands_beside_what_the_originals_teach() -> None:
     points = [
-        _point("laplace", 5, 0.5, 0.1)._replace(task_accuracy=_around(0.8), wmd=_around(2.0)),
-        _point("tem", 5, 0.5, 0.1)._replace(task_accuracy=_around(0.6), wmd=_around(3.0)),
+        _point("laplace", 5, 0.5, 0.1).with_documents(task_accuracy=_around(0.8), wmd=_around(2.0)),
+        _point("tem", 5, 0.5, 0.1).with_documents(task_accuracy=_around(0.6), wmd=_around(3.0)),
     ]
     html = _page(points, TaskBaseline("stars", 300, _around(0.9), _around(0.5)))
     assert "learns\n<code>stars</code> from released documents" in html

@@ -10,8 +10,8 @@ from dxbeam.analysis.attackers.prior import uniform_prior
 from dxbeam.analysis.attackers.word_pairs import learn_pairs
 from dxbeam.analysis.frontier import texts_with_models
 from dxbeam.analysis.frontier.read_texts import Drawn, release_texts
-from dxbeam.analysis.measure.plan import Setting, named_mechanisms
 from dxbeam.analysis.measure.public_parameters import Known
+from dxbeam.analysis.measure.settings import Setting, named_mechanisms
 from dxbeam.errors import ConfigurationError
 from dxbeam.language.model import language_model_of
 from dxbeam.mechanisms.public.public_model import public_model
@@ -34,7 +34,7 @@ def test_texts_are_released_as_by_the_sanitizer(text: str) -> None:
     [named] = named_mechanisms(text, language_model=NAMED)
     setting, search = Setting(*named, (3.0,), ()), NeighborSearch(WORDS)
     assert setting.reading is not None
-    mechanism, decoder = setting.made(), setting.reading.decoder
+    mechanism, decoder = setting.make(), setting.reading.decoder
     sizes, ids = [5, 1, 9], np.random.default_rng(0).integers(0, 200, 15)
     keys = [(bytes([number] * 32), 0, size) for number, size in enumerate(sizes)]
     random = np.empty((15, draws_a_word(mechanism.draws(WORDS.dimensions))), np.uint64)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dxbeam.analysis.measure import every_epsilon, proportions
-from dxbeam.analysis.measure.every_epsilon import Floats, Ids, Lines
+from dxbeam.analysis.measure.every_epsilon import Floats, Ids, Lines, Sizes
 from dxbeam.mechanisms import MECHANISMS, Mechanism, ScalesNoise, make_mechanism
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
@@ -39,7 +39,7 @@ def direct(mechanism: Mechanism, ids: Ids, random: Ids, search: NeighborSearch) 
 
 
 def wrong_answers(
-    name: str, vocabulary: Vocabulary, words: int = 300, **replaced: Callable[..., object]
+    name: str, vocabulary: Vocabulary, words: int = 300, **sizes: int
 ) -> tuple[int, int]:
     """How many answers differ from the direct search, of how many."""
     search, generator = NeighborSearch(vocabulary), np.random.default_rng(3)
@@ -47,9 +47,11 @@ def wrong_answers(
     ids = generator.integers(0, len(vocabulary), words)
     shape = (words, mechanism.draws(vocabulary.dimensions))
     random = generator.integers(0, 2**64, shape, dtype=np.uint64)
-    found = proportions.released_words(mechanism, EPSILONS, ids, random, search)
+    released = proportions.released_words(
+        mechanism, EPSILONS, ids, random, search, sizes=Sizes(**sizes)
+    )
     expected = direct(mechanism, ids, random, search)
-    return int((found != expected).sum()), found.size
+    return int((released != expected).sum()), released.size
 
 
 @pytest.mark.parametrize("name", SCALING)
@@ -80,7 +82,7 @@ def test_mechanisms_that_scale_their_noise_say_so() -> None:
         np.testing.assert_allclose(*noises, rtol=1e-12)
 
 
-def _chord(at_zero: Floats, slopes: Floats, scales: Floats, error: Floats) -> Ids:
+def _chord(at_zero: Floats, slopes: Floats, scales: Floats, error: Floats, most: int) -> Ids:
     ends = [int((at_zero + scales[index] * slopes).argmax()) for index in (0, -1)]
     return np.unique(ends)
 
@@ -110,17 +112,12 @@ def test_broken_copies_are_found(
     assert wrong_answers("laplace", vocabulary)[0] > 0
 
 
-def test_intervals_with_many_candidates_are_halved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(every_epsilon, "_MOST_CANDIDATES", 1)
-    assert wrong_answers("laplace", random_vocabulary(500, 20), words=50)[0] == 0
+def test_intervals_with_many_candidates_are_halved() -> None:
+    assert wrong_answers("laplace", random_vocabulary(500, 20), words=50, candidates=1)[0] == 0
 
 
-def test_answers_do_not_depend_on_how_many_words_are_taken_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(every_epsilon, "_SCORES_PER_BLOCK", 1)
-    monkeypatch.setattr(every_epsilon, "_ROWS_PER_BLOCK", 7)
-    assert wrong_answers("laplace", random_vocabulary(500, 20), words=50)[0] == 0
+def test_answers_do_not_depend_on_how_many_words_are_taken_at_once() -> None:
+    assert wrong_answers("laplace", random_vocabulary(500, 20), words=50, scores=1, rows=7)[0] == 0
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])

@@ -9,11 +9,12 @@ import pytest
 
 from dxbeam.analysis.attackers.context import share_right
 from dxbeam.analysis.measure import grids, proportions
-from dxbeam.analysis.measure.plan import Setting, grid_of, named_mechanisms
+from dxbeam.analysis.measure.plan import grid_of
 from dxbeam.analysis.measure.plausible_deniability import repeat
 from dxbeam.analysis.measure.proportions import read_words, shares_of
 from dxbeam.analysis.measure.public_parameters import Known, Reading
 from dxbeam.analysis.measure.read_words import texts_of
+from dxbeam.analysis.measure.settings import Setting, named_mechanisms
 from dxbeam.analysis.measure.transform import tasks_of
 from dxbeam.analysis.measure.word_sample import BY_FREQUENCY, WordSample
 from dxbeam.mechanisms.laplace import Laplace
@@ -65,7 +66,7 @@ def _sample() -> WordSample:
 def _measured(setting: Setting, sample: WordSample) -> proportions.Sums:
     ids = np.array(sample.ids)
     random = np.random.default_rng(1).integers(0, 2**64, (len(ids), 40), dtype=np.uint64)
-    given = setting.made(), setting.epsilons, setting.rank_cs, ids, random, SEARCH, 1
+    given = setting.make(), setting.epsilons, setting.rank_cs, ids, random, SEARCH, 1
     return proportions.measure(*given, setting.reading, texts_of(sample))
 
 
@@ -79,7 +80,7 @@ def _measured(setting: Setting, sample: WordSample) -> proportions.Sums:
 )
 def test_texts_with_sentences_are_released_as_by_the_sanitizer(text: str) -> None:
     setting = _setting(text, 2.0)
-    mechanism, reading = setting.made(), _reading(setting)
+    mechanism, reading = setting.make(), _reading(setting)
     sanitizer = Sanitizer(SEARCH, Configuration(mechanism, decoder=reading.decoder), None, MODEL)
     for document in TEXTS[:20]:
         gaps, words = split(document.text)

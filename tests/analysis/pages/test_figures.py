@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dxbeam.analysis.measure import noise_figures
-from dxbeam.analysis.pages import figures
+from dxbeam.analysis.pages import figures, noise_figures
 from dxbeam.analysis.theory import noise_shape, one_dimension
 from dxbeam.analysis.theory.geometry import Nearer
 
@@ -116,3 +115,26 @@ def test_the_sentences_follow_the_samples() -> None:
     beside = TWO._replace(vectors=np.abs(TWO.vectors), p_value=1e-9)
     assert "hold 0.0% to 100.0%" in noise_figures.directions_in_words(beside)
     assert "0.0% would lie as far" in noise_figures.lengths_in_words(beside)
+
+
+def _releases(turns: dict[str, float | None], stays: set[str]) -> list[dict[str, object]]:
+    return [
+        {"word": word, "epsilon": epsilon, "repeats": 10, "n_w": 10.0 * (word in stays), "s_w": 1.0}
+        | {"transition_epsilon": turn}
+        for word, turn in turns.items()
+        for epsilon in (1.0, 9.0)
+    ]
+
+
+def test_words_that_turn_outside_the_epsilons_count() -> None:
+    """Of ten words four turn beyond the last epsilon: they are above the median, not left out."""
+    turns: dict[str, float | None] = {f"w{turn}": float(turn) for turn in range(2, 8)}
+    said = figures.words_in_words(_releases(turns | dict.fromkeys("abcd"), set()))
+    assert "from epsilon = 6 on (median)" in said
+    assert "below 2, for a tenth above 9" in said
+    said = figures.words_in_words(_releases(turns | dict.fromkeys("abcd"), set("abcd")))
+    assert "from epsilon = 2 on (median)" in said
+    assert "below 1, for a tenth above 6" in said
+    assert "most words turn outside" in figures.words_in_words(
+        _releases({"a": 2.0, "b": None, "c": None}, set())
+    )

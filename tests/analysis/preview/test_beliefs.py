@@ -10,7 +10,7 @@ import pytest
 from dxbeam.analysis.attackers.channel import known_channel
 from dxbeam.analysis.attackers.noisy_vector import noise_density
 from dxbeam.analysis.attackers.prior import Prior
-from dxbeam.analysis.measure.plan import promises
+from dxbeam.analysis.measure.settings import promises
 from dxbeam.analysis.preview.belief_means import BELIEF_DRAWS, NAMED, Beliefs
 from dxbeam.analysis.preview.beliefs import beliefs
 from dxbeam.analysis.preview.beliefs_by_formula import sums_over_words

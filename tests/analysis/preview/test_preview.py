@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dxbeam
-from dxbeam.analysis.measure.plan import named_mechanisms, promises
+from dxbeam.analysis.measure.settings import named_mechanisms, promises
 from dxbeam.analysis.preview.draws import drawn, new_keys
 from dxbeam.analysis.preview.epsilons import epsilon_at, position
 from dxbeam.analysis.preview.page import Places, page

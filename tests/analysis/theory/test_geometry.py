@@ -42,6 +42,24 @@ def test_words_at_one_place_are_left_out_and_counted() -> None:
     assert [row.left_out for row in rows] == [4, 2]
 
 
+def test_intervals_of_words_in_texts_are_over_texts() -> None:
+    """A text that says one word again and again tells no more than one that says it once."""
+    search = NeighborSearch(random_vocabulary(300, 6))
+    ids = np.array([3, 50, 120, 290])
+    once = geometry.thresholds(ids, search)
+    texts = np.repeat(np.arange(4), 25)
+    often = geometry.thresholds(np.repeat(ids, 25), search, texts)
+    by_words = geometry.thresholds(np.repeat(ids, 25), search)
+    for row, repeated, words in zip(once, often, by_words, strict=True):
+        assert repeated[1:4] == pytest.approx(row[1:4])
+        assert words.high - words.low < (row.high - row.low) / 4
+
+
+def test_a_single_word_has_no_interval() -> None:
+    [row, *_] = geometry.thresholds(np.array([3]), NeighborSearch(random_vocabulary(300, 6)))
+    assert (row.low, row.high) == (-np.inf, np.inf)
+
+
 def test_both_ways_of_figure_six() -> None:
     rows = geometry.thresholds(np.arange(100), NeighborSearch(random_vocabulary(200, 6)))
     [point, *_] = geometry.nearer(rows, 6, [2.0])

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dxbeam.corpus import reading
-from dxbeam.corpus.files import matching_files, pinned
+from dxbeam.corpus.files import CorpusFile, matching_files, pinned
 from dxbeam.corpus.formats import CorpusFormat, format_of
 from dxbeam.corpus.iceberg.address import parse
 from dxbeam.corpus.splits import number_splits
@@ -261,6 +261,10 @@ def test_tables_that_would_be_read_wrong_are_refused(catalog: Any) -> None:
     assert len(_ids(address("b"))) == 9  # no file is divided so yet
     table.append(_rows(9, 10))
     assert "is partitioned by 'text'" in _refused(address("b"))
+    table = write_table(catalog, "s", _rows(0, 9))
+    with table.update_sort_order() as order:
+        order.asc("text", IdentityTransform())
+    assert "is sorted by 'text'" in _refused(address("s"))
 
 
 def test_damaged_files_are_named_by_the_table(catalog: Any) -> None:
@@ -284,6 +288,9 @@ def test_files_keep_their_formats() -> None:
     assert format_of("iceberg://tests/texts.a", "jsonl") == "iceberg"
     with pytest.raises(ConfigurationError, match="is of files"):
         format_of("iceberg://tests/texts.a", "csv")
+    table = [CorpusFile("iceberg://tests/texts.a@1:0#0", "texts.a", 1)]
+    with pytest.raises(DxbeamError, match="is jsonl, and this is a table: use `input_format` ice"):
+        reading.check_readable(table, CorpusFormat("jsonl"))
 
 
 def test_pyiceberg_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

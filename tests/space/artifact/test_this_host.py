@@ -7,6 +7,7 @@ import re
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,8 @@ def _let_the_clock_tick(folder: Path) -> None:
 
 @pytest.fixture
 def checks(host: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Paths of the files that were checked, on a host that trusts its clock at once."""
-    monkeypatch.setattr(this_host, "SETTLED_SECONDS", 0.0)
+    """Paths of the files that were checked, an hour after they were written."""
+    tiny.let_an_hour_pass(monkeypatch)
     return tiny.counted(monkeypatch, artifact_contents, "check_file")
 
 
@@ -104,7 +105,8 @@ def test_a_file_that_changed_a_moment_ago_is_checked_every_time(
     folder: Path, checks: list[Any], host: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its next change might bear the same time."""
-    monkeypatch.setattr(this_host, "SETTLED_SECONDS", 3600.0)
+    now = folder.stat().st_ctime
+    monkeypatch.setattr(this_host, "time", SimpleNamespace(time=lambda: now))
     for times in (1, 2):
         open_artifact(folder)
         assert len(checks) == times * len(FILES)

@@ -13,8 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxbeam.errors import ConfigurationError, EmbeddingFileError
-from dxbeam.space.embeddings import binary as embedding_binary
-from dxbeam.space.embeddings import file as embedding_file
 from dxbeam.space.embeddings.reader import FORMATS, ReadingReport, read_embeddings
 
 WORDS = ["the", "naïve", "'tis", "name@domain.com", "½", "5", "日本"]
@@ -145,10 +143,8 @@ def test_binary_round_trips(tmp_path_factory, table, newline, rows, block):
         first = f"{len(words)} {vectors.shape[1]}".encode()
         header, entries = first + b"\n", header[len(first) :]
     path = write(tmp_path_factory.mktemp("d"), header + entries)
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (embedding_binary, embedding_file):
-            patch.setattr(module, "_BLOCK", block)  # entries that straddle reads
-        got_words, got = read(path, file_format="word2vec_binary", chunk_words=rows)
+    # Entries straddle reads.
+    got_words, got = read(path, file_format="word2vec_binary", chunk_words=rows, block=block)
     words, vectors = usable(words, vectors)
     assert got_words == words
     np.testing.assert_array_equal(got.view(np.int32), vectors.view(np.int32))

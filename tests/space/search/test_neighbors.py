@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.sampling.index_recall import measure_recall
-from dxbeam.space.search.backends import float32_search
 from dxbeam.space.search.backends.approximate_index import build_index
+from dxbeam.space.search.backends.float32_search import Float32Search
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
 from tests.support import tiny
@@ -146,7 +146,7 @@ def test_vectors_whose_squares_float32_cannot_hold_are_refused() -> None:
         Vocabulary(["a", "b"], np.float32([[1.0, 2.0], [3.0, 1.1e16]]))
 
 
-def test_the_batch_has_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_batch_has_no_influence() -> None:
     vocabulary = tiny.vocabulary()
     queries = vocabulary.vectors_of(np.arange(300)) + np.random.default_rng(0).normal(
         0, 5, (300, 8)
@@ -155,8 +155,8 @@ def test_the_batch_has_no_influence(monkeypatch: pytest.MonkeyPatch) -> None:
     search = NeighborSearch(vocabulary)
     alone = [int(search.nearest(query[None])[0]) for query in queries]
     assert together.tolist() == alone
-    monkeypatch.setattr(float32_search, "_SCORES_AT_ONCE", 1000)
-    assert NeighborSearch(vocabulary).nearest(queries).tolist() == alone
+    few = Float32Search(vocabulary.vectors, scores_at_once=1000)
+    assert few.at_rank(queries, np.zeros(300, np.int64)).tolist() == alone
 
 
 def test_close_is_within_the_first_hundred_neighbours() -> None:
@@ -219,11 +219,9 @@ def test_nearest_is_exact_whatever_the_tiles(
 ) -> None:
     """Small tiles, so that a small vocabulary has many borders and partial tiles."""
     vocabulary, queries = case
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(float32_search, "_QUERIES_PER_TILE", queries_per_tile)
-        patch.setattr(float32_search, "_WORDS_PER_TILE", words_per_tile)
-        found = NeighborSearch(vocabulary).nearest(queries)
-    assert found.tolist() == [_brute(vocabulary, query)[0] for query in queries]
+    search = Float32Search(vocabulary.vectors, tile=(queries_per_tile, words_per_tile))
+    nearest, _ = search.nearest(queries, 1)
+    assert nearest[:, 0].tolist() == [_brute(vocabulary, query)[0] for query in queries]
 
 
 @pytest.mark.slow

@@ -67,17 +67,15 @@ def test_words_far_below_the_best_are_left_out() -> None:
         assert not np.isfinite(found.distances[row, numbers[row] :]).any()
 
 
-def test_a_guess_that_is_too_high_costs_time_and_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dxbeam.space.search.offset_search._MARGIN", -8.0)
+def test_a_guess_that_is_too_high_costs_time_and_no_word() -> None:
     vocabulary = tiny.vocabulary(3000, 20)
     offsets = _offsets(3000)[::-1].copy()  # the frequent words last
     bounds = NeighborSearch(vocabulary, backend="float32").exact_backend.bounds
     queries = vocabulary.vectors[:30] + np.random.default_rng(2).normal(0, 1, (30, 20))
-    found = OffsetSearch(vocabulary.vectors, bounds, offsets, 4.0).best(queries, COUNT)
+    search = OffsetSearch(vocabulary.vectors, bounds, offsets, 4.0, margin=-8.0)
+    best = search.best(queries, COUNT)
     for row, query in enumerate(queries):
-        assert (
-            found.words[row].tolist() == _by_all(vocabulary, query, offsets, 4.0)[:COUNT].tolist()
-        )
+        assert best.words[row].tolist() == _by_all(vocabulary, query, offsets, 4.0)[:COUNT].tolist()
 
 
 def test_batches_and_threads_change_no_bit() -> None:

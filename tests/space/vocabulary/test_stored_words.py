@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dxbeam.space.artifact.word_files import WORDS, open_words, word_index, write_words
 from dxbeam.space.vocabulary.stored_words import StoredWords
-from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import REMEMBERED, UNKNOWN, Vocabulary
 
 WORD = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 QUERY = st.text(st.characters(exclude_categories=[]), max_size=8)  # halves of pairs, too
@@ -105,17 +105,17 @@ def test_a_file_says_what_it_is_to_other_programs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_a_vocabulary_gives_the_same_ids_whether_its_words_are_stored_or_not(
-    lowercase: bool, monkeypatch: pytest.MonkeyPatch
+    lowercase: bool,
 ) -> None:
-    """Also where it remembers few of them, and whether it met them before or not."""
-    monkeypatch.setattr("dxbeam.space.vocabulary.words._REMEMBERED", 3)
+    """Also of more words than it remembers, and whether it met them before or not."""
     words = ["apple", "ärger", "İ", "i̇", "straße", "Pear", "w1", "w2"]
-    vectors = np.eye(len(words), dtype=np.float32)
-    stored = Vocabulary(_in_memory(words), vectors, lowercase)
-    plain = Vocabulary(words, vectors, lowercase)
-    asked = [*words, *map(str.upper, words), "", "plum", "\ud800", "w1", "W2"]
-    for _ in range(2):
-        assert stored.ids_of(asked).tolist() == plain.ids_of(asked).tolist()
+    others = [f"other{number}" for number in range(REMEMBERED)]
+    vectors = np.zeros((len(words) + len(others), 1), np.float32)
+    stored = Vocabulary(_in_memory([*words, *others]), vectors, lowercase)
+    plain = Vocabulary([*words, *others], vectors, lowercase)
+    looked_up = [*words, *map(str.upper, words), "", "plum", "\ud800", "w1", "W2"]
+    for each in (looked_up, looked_up, others, looked_up):
+        assert stored.ids_of(each).tolist() == plain.ids_of(each).tolist()
     ids = np.array([7, 0, 7, 3])
     assert stored.words_of(ids) == plain.words_of(ids) == ["w2", "apple", "w2", "i̇"]
     assert stored.id_of("plum") == UNKNOWN

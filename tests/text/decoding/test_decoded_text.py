@@ -108,10 +108,7 @@ def test_every_engine_of_search_releases_the_same() -> None:
 
 
 @pytest.mark.parametrize("mechanism", [Laplace(1.5), SanText(2.0)])
-def test_threads_may_share_a_sanitizer(
-    mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dxbeam.text.decoding.drawn_words._AT_ONCE", 1)
+def test_threads_may_share_a_sanitizer(mechanism: Mechanism) -> None:
     interval = sys.getswitchinterval()
     made, documents = sanitizer(mechanism), texts(16)
     try:

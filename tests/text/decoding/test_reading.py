@@ -11,12 +11,12 @@ import pytest
 from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.space.search.neighbors import Floats
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
-from dxbeam.text.decoding import triples
 from dxbeam.text.decoding.likelihoods import Likelihoods, Posterior, emissions_of, states_of
 from dxbeam.text.decoding.losses import most_probable, nearest_to_mean
 from dxbeam.text.decoding.pairs import by_pairs
-from dxbeam.text.decoding.pieces import CUT, FOLLOWS, OVERLAP, PIECE, STARTS
+from dxbeam.text.decoding.pieces import CUT, FOLLOWS, OVERLAP, PIECE, STARTS, pieces_at_once
 from dxbeam.text.decoding.reading import by_frequency, in_context
+from dxbeam.text.decoding.triples import by_triples
 
 WORDS = 5
 
@@ -82,9 +82,7 @@ def test_a_sentence_is_read_as_all_its_sequences(places: int, first: int, order:
 
 
 @pytest.mark.parametrize("order", [2, 3])
-def test_sentences_have_the_same_bits_beside_any_others(
-    order: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sentences_have_the_same_bits_beside_any_others(order: int) -> None:
     model = _model(_vocabulary(), order)
     likelihoods = _likelihoods(30, seed=9)
     breaks = np.full(30, FOLLOWS, np.int8)
@@ -95,8 +93,16 @@ def test_sentences_have_the_same_bits_beside_any_others(
             Likelihoods(*(each[start:stop] for each in likelihoods)), breaks[start:stop], model
         )
         assert part.probabilities.tobytes() == whole.probabilities[start:stop].tobytes()
-    monkeypatch.setattr("dxbeam.text.decoding.pieces._TRANSITIONS", 200)  # some at a time
-    assert in_context(likelihoods, breaks, model).unknown.tobytes() == whole.unknown.tobytes()
+
+
+def test_pieces_are_read_as_many_at_once_as_fit() -> None:
+    breaks = np.full(30, FOLLOWS, np.int8)
+    breaks[[0, 3, 4, 20]] = STARTS
+    [whole] = pieces_at_once(breaks, 10)
+    parts = list(pieces_at_once(breaks, 10, at_once=150))
+    assert [part.sentence.tolist() for part in parts] == [[4], [20, 0, 3]]
+    for every, *several in zip(whole, *parts, strict=True):
+        assert np.concatenate(several).tolist() == every.tolist()
 
 
 def test_a_long_sentence_is_read_in_pieces_that_overlap() -> None:
@@ -145,17 +151,14 @@ def test_candidates_that_are_filled_up_change_no_bit(order: int) -> None:
     assert not more.probabilities[:, WORDS:].any()
 
 
-def test_of_many_words_the_most_probable_are_read_by_triples(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_many_words_the_most_probable_are_read_by_triples() -> None:
     model = _model(_vocabulary(), 3)
     likelihoods = _likelihoods(6, seed=8)
     breaks = np.array([STARTS] + [FOLLOWS] * 5, np.int8)
     exact = in_context(likelihoods, breaks, model)
     states, emissions = states_of(likelihoods.words), emissions_of(likelihoods.logs)
     pairs = by_pairs(states, emissions, breaks, model)
-    monkeypatch.setattr(triples, "READ_BY_TRIPLES", 4)
-    some = triples.by_triples(states, emissions, pairs, breaks, model)
+    some = by_triples(states, emissions, pairs, breaks, model, most=4)
     np.testing.assert_allclose(some.sum(axis=1), 1, atol=1e-12)
     assert ((some == pairs).sum(axis=1) == 2).all()  # of 6 states the 2 least probable
     right = np.column_stack([exact.unknown, exact.probabilities])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -86,14 +88,27 @@ def test_sums_over_all_words_are_made_once_for_a_search(
     assert len(summed) == 2
 
 
-def test_few_ranks_are_followed_in_a_large_vocabulary(
-    vocabulary: Any, model: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_may_share_what_reads(vocabulary: Any, model: Any) -> None:
+    channel = SanText(2.0).channel(NeighborSearch(vocabulary))
+    drawn = [np.random.default_rng(seed).permutation(WORDS) for seed in range(8)]
+    expected = [ReleasedWords(channel, model.prior, 9, 5.0).candidates(each) for each in drawn]
+    interval = sys.getswitchinterval()
+    shared = ReleasedWords(channel, model.prior, 9, 5.0, at_once=1)
+    try:
+        sys.setswitchinterval(1e-6)
+        with ThreadPoolExecutor(2) as pool:
+            read = list(pool.map(shared.candidates, drawn))
+    finally:
+        sys.setswitchinterval(interval)
+    for one, other in zip(read, expected, strict=True):
+        assert [each.tobytes() for each in one] == [each.tobytes() for each in other]
+
+
+def test_few_ranks_are_followed_in_a_large_vocabulary(vocabulary: Any, model: Any) -> None:
     """Left out are ranks that hold a millionth, and the candidates are the best of all words."""
-    monkeypatch.setattr(resampled_channel, "ALL_RANKS", 5)
     search, rate, count = NeighborSearch(vocabulary), 0.5, 8
     chosen = SanText(2.0).channel(search)
-    channel = ResampledWordChannel(chosen, rate, search)
+    channel = ResampledWordChannel(chosen, rate, search, all_ranks=5)
     drawn, every = np.arange(WORDS), np.tile(np.arange(WORDS), (WORDS, 1))
     exact = law_of_ranks(search, rate).T @ np.exp(chosen.logs(drawn, every))
     found = np.exp(channel.logs(drawn, every))

@@ -14,7 +14,7 @@ from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that
 from apache_beam.transforms.window import FixedWindows, TimestampedValue
 
-from dxbeam.commands import launch
+from dxbeam.commands.flags.run import LARGE_DOCUMENT
 from dxbeam.documents import Document
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.space.artifact import artifact
@@ -127,17 +127,14 @@ def test_in_windows_nothing_is_divided(sanitize: Callable[..., SanitizeDocuments
 
 
 @pytest.mark.slow
-def test_a_large_document_is_divided_by_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_document_is_divided_by_the_command(tmp_path: Path) -> None:
     """Two processes write what one writes, with capitals, and to the ledger it is one release.
 
     The ledger has enough left for one only, and takes the other as its repetition.
     """
-    monkeypatch.setattr(launch, "LARGE_DOCUMENT", 1000)
     (tmp_path / "key").write_text(tiny.KEY.hex())
     sentence = "the doctor flew to paris on monday. he said: no!\n"
-    long = sentence * (2 * divided.WORDS // len(sentence.split()) + 7)
+    long = sentence * (2 * divided.WORDS // len(sentence.split()) + 7) + " " * LARGE_DOCUMENT
     lines = [{"id": "a", "text": long}, {"id": "b", "text": "new york"}]
     (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     flags = [f"--key_uri={tmp_path / 'key'}", "--truecase", "--language_model=demo"]

@@ -14,6 +14,9 @@ from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.errors import ConfigurationError
 from dxbeam.space.vocabulary.words import Vocabulary
 
+_READINGS = 3
+"""Of a document by the model: its release, the same by masks, and its noisy vectors."""
+
 
 class Flags(Protocol):
     """The flags of attackers, as ``commands/flags/attackers.py`` declares them."""
@@ -63,6 +66,10 @@ class AskedFor(NamedTuple):
             )
         return self._replace(requests=self.requests // max(1, parts))
 
+    def words_read(self, documents: int, words: int, parts: int) -> int:
+        """How many words the model reads, at most; arguments as ``cost``."""
+        return parts * (_READINGS * documents * words + 2 * PUBLIC_WORDS)
+
     def cost(self, documents: int, words: int, parts: int) -> list[str]:
         """What it costs, in sentences.
 
@@ -73,7 +80,7 @@ class AskedFor(NamedTuple):
         """
         sentences = []
         if self.model:
-            read = parts * (documents * words + PUBLIC_WORDS)
+            read = self.words_read(documents, words, parts)
             sentences.append(f"The model of --attacker_model reads up to {read:,} words.")
         if self.endpoint is not None:
             most = min(self.requests, 2 * documents * parts)

@@ -37,6 +37,9 @@ from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 SEED = 0
 """Of training; what is released and attacked differs by its own numbers."""
 
+MakeCandidates = Callable[[Ids | Floats], Candidates]
+"""Of released words, int64 [T], or of noisy vectors, float64 [T, n]."""
+
 
 class Public(NamedTuple):
     """What attackers know.
@@ -73,17 +76,23 @@ class Pairs(NamedTuple):
 
     Attributes:
       originals: texts, int64 arrays of ids, none empty.
-      released: int64 [T], what was released for their words, one text after the other.
+      seen: int64 [T], what was released for their words, one text after the other, or
+        float64 [T, n], their noisy vectors.
     """
 
     originals: Sequence[Ids]
-    released: Ids
+    seen: Ids | Floats
+
+    @property
+    def released(self) -> Ids:
+        """What is seen, where it is released words."""
+        return np.asarray(self.seen, np.int64)
 
     def first(self, words: int) -> Pairs:
         """The first texts that together hold this many words."""
         ends = np.cumsum([len(text) for text in self.originals])
         count = min(len(ends), int(np.searchsorted(ends, words)) + 1)
-        return Pairs(self.originals[:count], self.released[: ends[count - 1]])
+        return Pairs(self.originals[:count], self.seen[: ends[count - 1]])
 
 
 class Column(NamedTuple):
@@ -158,29 +167,47 @@ def guess_released(
       ConfigurationError: PyTorch is not installed, and a network is to be trained.
     """
     if channel is None:
-        originals = np.concatenate(rehearsed.originals)
-        channel = estimated_channel(originals, rehearsed.released, public.prior, search)
+        originals, outputs = (
+            np.concatenate(rehearsed.originals),
+            np.asarray(rehearsed.seen, np.int64),
+        )
+        channel = estimated_channel(originals, outputs, public.prior, search)
     learned = model = masked = None
     if attackers.learned:
         learned = learn_released(rehearsed, channel, public, search).guesses(released, sizes)
     if attackers.model is not None:
-        brought, texts = attackers.model, np.split(released, np.cumsum(sizes)[:-1])
-        tried = rehearsed.first(PUBLIC_WORDS)
-        weight = best_weight(
-            tried.originals,
-            judged(
-                candidates_for(channel, tried.released),
-                [len(text) for text in tried.originals],
-                public.following,
-                brought,
-            ),
-        )
-        read = judged(candidates_for(channel, released), sizes, public.following, brought)
-        model, masked = read.guesses(weight), by_masks(texts, brought)
+        seen = _of_released(channel)
+        model = guess_with_model(released, sizes, rehearsed, seen, public, attackers.model)
+        masked = by_masks(np.split(released, np.cumsum(sizes)[:-1]), attackers.model)
     asked = None
     if attackers.asking is not None:
         asked = _asked(released, sizes, rehearsed, attackers.asking, search)
     return Guesses(learned, model, masked, asked)
+
+
+def guess_with_model(
+    seen: Ids | Floats,
+    sizes: Sequence[int],
+    rehearsed: Pairs,
+    candidates: MakeCandidates,
+    public: Public,
+    model: WordModel,
+) -> list[Ids]:
+    """What the attacker with a language model guesses, of released words or of noisy vectors.
+
+    Args:
+      seen: of the texts, one after the other.
+      sizes: how many words each text has.
+      rehearsed: what the attacker has released itself, on whose first words the weight is chosen.
+      candidates: makes candidates of what is seen.
+      public: what it knows.
+      model: that a user brings.
+    """
+    tried = rehearsed.first(PUBLIC_WORDS)
+    public_sizes = [len(text) for text in tried.originals]
+    rehearsal = judged(candidates(tried.seen), public_sizes, public.following, model)
+    weight = best_weight(tried.originals, rehearsal)
+    return judged(candidates(seen), sizes, public.following, model).guesses(weight)
 
 
 def _asked(
@@ -203,12 +230,12 @@ class Trained(NamedTuple):
     """An attacker that has learnt.
 
     Attributes:
-      candidates: makes candidates of what it sees, of released words or of noisy vectors.
+      candidates: makes candidates of what it sees.
       following: which words follow which.
       model: the network.
     """
 
-    candidates: Callable[[Ids | Floats], Candidates]
+    candidates: MakeCandidates
     following: WordPairs
     model: SequenceModel
 
@@ -227,29 +254,28 @@ def learn_released(
     rehearsed: Pairs, channel: Channel, public: Public, search: NeighborSearch
 ) -> Trained:
     """Learns from what was released of public text; arguments as ``guess_released``."""
+    return learn_from(rehearsed, _of_released(channel), public, search)
 
+
+def _of_released(channel: Channel) -> MakeCandidates:
     def candidates(seen: Ids | Floats) -> Candidates:
         return candidates_for(channel, np.asarray(seen, np.int64))
 
-    return learn_from(rehearsed.originals, rehearsed.released, candidates, public, search)
+    return candidates
 
 
 def learn_from(
-    originals: Sequence[Ids],
-    seen: Ids | Floats,
-    candidates: Callable[[Ids | Floats], Candidates],
-    public: Public,
-    search: NeighborSearch,
+    rehearsed: Pairs, candidates: MakeCandidates, public: Public, search: NeighborSearch
 ) -> Trained:
     """Learns from what was seen of public text.
 
     Args:
-      originals: texts, int64 arrays of ids.
-      seen: released words or noisy vectors, one text after the other.
-      candidates: makes candidates of these.
+      rehearsed: public text, and what was seen of it.
+      candidates: makes candidates of what is seen.
       public: what the attacker knows.
       search: the vocabulary.
     """
+    originals, seen = rehearsed
     sizes = [len(text) for text in originals]
     read = read_with_context(candidates(seen), sizes, public.following, _words(seen))
     model = learn(originals, read, search.vocabulary.vectors, SEED)

@@ -25,7 +25,9 @@ _UNIT_ROUNDOFF = 2.0**-24
 _UNDERFLOW = 2.0**-125  # of a term, even where the processor is set to make it 0
 _FLOAT64_SLACK = 1e-12
 _LARGEST_SCORE = 1e38  # beyond, float32 may overflow
-_QUERIES_PER_TILE, _WORDS_PER_TILE = 512, 2048  # measured: the fastest on two kinds of processor
+TILE = 512, 2048
+"""Queries and words; measured: the fastest on two kinds of processor."""
+
 _SCORES_AT_ONCE = 1 << 23  # float32: 32 MiB
 _ROWS_AT_ONCE = 128  # where that is more: fewer wait for the vectors to come from memory,
 _MOST_SCORES = 1 << 26  # as long as they are no more than these: 256 MiB
@@ -40,12 +42,21 @@ class Float32Search:
 
     Args:
       vectors: float32 [N, n], C order; may be a memory map.
+      tile: of how many queries and words scores are compared at once.
+      scores_at_once: in memory where ranks are searched.
     """
 
     name = "float32"
 
-    def __init__(self, vectors: npt.NDArray[np.float32]):
-        self._vectors = vectors
+    def __init__(
+        self,
+        vectors: npt.NDArray[np.float32],
+        *,
+        tile: tuple[int, int] = TILE,
+        scores_at_once: int = _SCORES_AT_ONCE,
+    ):
+        self._vectors, self._scores_at_once = vectors, scores_at_once
+        self._queries_per_tile, self._words_per_tile = tile
 
     @cached_property
     def bounds(self) -> Float32Bounds:
@@ -83,17 +94,19 @@ class Float32Search:
         inside faiss, which knows no recent processor.
         """
         best_ids, gaps = np.empty(len(queries), np.int64), np.empty(len(queries), np.float32)
-        tile = np.empty((_QUERIES_PER_TILE, _WORDS_PER_TILE), np.float32)
-        for start in range(0, len(queries), _QUERIES_PER_TILE):
-            block = queries[start : start + _QUERIES_PER_TILE].astype(np.float32) * np.float32(-2)
+        tile = np.empty((self._queries_per_tile, self._words_per_tile), np.float32)
+        for start in range(0, len(queries), self._queries_per_tile):
+            block = queries[start : start + self._queries_per_tile].astype(np.float32) * np.float32(
+                -2
+            )
             rows = np.arange(len(block))
             ids = np.zeros(len(block), np.int64)
             best = np.full(len(block), np.inf, np.float32)
             second = best.copy()
-            for first in range(0, len(self._vectors), _WORDS_PER_TILE):
-                words = self._vectors[first : first + _WORDS_PER_TILE]
+            for first in range(0, len(self._vectors), self._words_per_tile):
+                words = self._vectors[first : first + self._words_per_tile]
                 scores = np.matmul(block, words.T, out=tile[: len(block), : len(words)])
-                scores += self._squared_norms[first : first + _WORDS_PER_TILE]
+                scores += self._squared_norms[first : first + self._words_per_tile]
                 lowest = scores.argmin(axis=1)
                 here = scores[rows, lowest]
                 scores[rows, lowest] = np.inf
@@ -116,7 +129,7 @@ class Float32Search:
         """
         result = np.empty(len(queries), np.int64)
         margins = 2 * self._error(np.linalg.norm(queries, axis=1))
-        rows = max(1, _SCORES_AT_ONCE // len(self._vectors))
+        rows = max(1, self._scores_at_once // len(self._vectors))
         for start in range(0, len(queries), rows):
             block = slice(start, start + rows)
             scores = self._scores(
@@ -160,7 +173,7 @@ class Float32Search:
     def perhaps_within(self, queries: Floats, radius: float) -> list[Ids]:
         """For each query, int64 [M], ascending: all words nearer than a radius, perhaps others."""
         near: list[Ids] = []
-        rows = min(_QUERIES_PER_TILE, self._rows_at_once())
+        rows = min(self._queries_per_tile, self._rows_at_once())
         for start in range(0, len(queries), rows):
             block = queries[start : start + rows]
             norms = np.linalg.norm(block, axis=1)
@@ -168,8 +181,8 @@ class Float32Search:
             limits = np.nextafter(limits.astype(np.float32), _UP)[:, None]
             block = block.astype(np.float32) * np.float32(-2)
             of, words = [], []
-            for first in range(0, len(self._vectors), _WORDS_PER_TILE):
-                tile = slice(first, first + _WORDS_PER_TILE)
+            for first in range(0, len(self._vectors), self._words_per_tile):
+                tile = slice(first, first + self._words_per_tile)
                 scores = block @ self._vectors[tile].T
                 scores += self._squared_norms[tile]
                 # Negated so that a NaN counts as near.
@@ -224,7 +237,7 @@ class Float32Search:
 
     def _rows_at_once(self) -> int:
         words = len(self._vectors)
-        return max(16, min(_ROWS_AT_ONCE, _MOST_SCORES // words), _SCORES_AT_ONCE // words)
+        return max(16, min(_ROWS_AT_ONCE, _MOST_SCORES // words), self._scores_at_once // words)
 
     def _error(self, norms: Floats) -> Floats:
         """Bound on the float32 error of a score, for queries of these lengths."""

@@ -142,3 +142,9 @@ def _dots(points: Floats, reach: float, markersize: float) -> str:
     axes.set_xticks(axes.get_yticks()[1:-1])
     axes.set_yticks(axes.get_xticks())
     return as_svg(figure, axes)
+
+
+ONE_DIMENSION = one_dimension_figure, one_dimension_in_words
+LENGTHS = lengths_figure, lengths_in_words
+DIRECTIONS = directions_figure, directions_in_words
+CLOUD = cloud_figure, cloud_in_words
