@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.matrix_tables import MATRIX, SEEDS, TIMES, matrix
+from benchmarks.matrix_tables import MATRIX, OTHERS, matrix
 from benchmarks.risk_tables import (
     ATTACKED,
     HEADINGS,
@@ -252,7 +252,7 @@ def drawn(name: str) -> str:
         return _drawn_at_risk(RISK_TABLES[name])
     if name in MODELS:
         return _page_table(*models(name))
-    if name in (*MATRIX, SEEDS, TIMES):
+    if name in (*MATRIX, *OTHERS):
         return _page_table(*matrix(name))
     if name in ATTACKED:
         return _drawn_attacked(*ATTACKED[name])

@@ -216,12 +216,7 @@ def _are_kept_fields(fields: object) -> bool:
 
 @dataclass(frozen=True)
 class DeadLetterCap:
-    """How many records a run may reject and still release the others.
-
-    Attributes:
-      limit: a number of records, or a percentage of all records.
-      percent: whether ``limit`` is a percentage.
-    """
+    """How many records, or which percentage of all, a run may reject and still release others."""
 
     limit: float
     percent: bool = False

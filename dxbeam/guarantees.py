@@ -80,8 +80,7 @@ class Guarantee:
         it, or what does depends on the vocabulary.
       far_odds: with N words in the vocabulary the exponent of one word never exceeds
         2 ln(far_odds (N - 1)); None where there is no such cap.
-      covers: between any two of what the guarantee holds, in the plural; between any two units
-        if "".
+      covers: between any two of what the guarantee holds, in the plural; "" for its units.
       covered_share: share of the vocabulary, from its end, whose words the guarantee covers.
       arithmetic: how near the computation, in floating point, comes to the proof, which is for
         exact numbers.
@@ -139,13 +138,10 @@ class Guarantee:
             return ()
         said = []
         if self.euclidean_epsilon is not None and not self.metric.euclidean:
+            of_bags = "same sum of Euclidean distances"
+            distance = "Euclidean distance" if self.bag_length is None else of_bags
             said.append(
-                f"The exponent is at most {at_most(self.euclidean_epsilon)} times the "
-                + (
-                    "Euclidean distance."
-                    if self.bag_length is None
-                    else "same sum of Euclidean distances."
-                )
+                f"The exponent is at most {at_most(self.euclidean_epsilon)} times the {distance}."
             )
         if self.cap is not None:
             said.append(
@@ -168,11 +164,10 @@ class Guarantee:
     @property
     def table(self) -> list[tuple[str, str]]:
         """What an engineer checks: names and values, without the caveats."""
-        epsilon = f"{at_most(self.epsilon)} per unit of d" if self.sound else "none"
         return [
             ("notion", self.notion),
             ("metric d", self.metric.sentence),
-            ("epsilon", epsilon),
+            ("epsilon", f"{at_most(self.epsilon)} per unit of d" if self.sound else "none"),
             ("delta", at_most(self.delta)),
             ("unit", self.unit),
             ("covers", self.covered if self.sound else "nothing"),
@@ -195,19 +190,15 @@ class Guarantee:
 
     def of_documents(self) -> Guarantee:
         """The same guarantee of a word where a released word depends on others of its document."""
-        return dataclasses.replace(
-            self, unit="document", covers=f"{self.covered} in the same place"
-        )
+        covers = f"{self.covered} in the same place"
+        return dataclasses.replace(self, unit="document", covers=covers)
 
     def first_covered(self, words: int) -> int:
         """The id of the first word that it covers, in a vocabulary of this many."""
         return min(round(words * (1 - self.covered_share)), words - 1)
 
     def one_word(self, words: int) -> tuple[float, float]:
-        """The largest exponent that one changed word can cost, however far it moves, and its slack.
-
-        Infinite where nothing caps it; ``words`` is how many the vocabulary has.
-        """
+        """The largest exponent that one changed word can cost, or infinity, and its slack."""
         length = self.bag_length or 1
         caps = [math.inf]
         if self.cap is not None:
@@ -233,16 +224,11 @@ class Guarantee:
     def from_dict(cls, written: Mapping[str, Any]) -> Guarantee:
         """The guarantee of which ``as_dict`` wrote this: its ``as_dict`` is the same again."""
         fields = {each.name: written[each.name] for each in dataclasses.fields(cls)}
-        return cls(
-            **{
-                **fields,
-                "metric": Metric(written["metric_name"], written["metric"]),
-                "epsilon": math.inf if written["epsilon"] is None else written["epsilon"],
-                "covers": written["covers"] or "",
-                "caveats": tuple(written["caveats"]),
-                "unprotected": tuple(written["unprotected"]),
-            }
-        )
+        fields["metric"] = Metric(written["metric_name"], written["metric"])
+        fields["epsilon"] = math.inf if written["epsilon"] is None else written["epsilon"]
+        fields["covers"] = written["covers"] or ""
+        fields |= {name: tuple(written[name]) for name in ("caveats", "unprotected")}
+        return cls(**fields)
 
 
 def at_most(value: float, digits: int = 6) -> str:

@@ -32,10 +32,21 @@ from collections.abc import Sequence
 from dxbeam import storage
 from dxbeam.commands import program
 from dxbeam.errors import ConfigurationError, DamagedReleaseError, OutputError
-from dxbeam.release import places
+from dxbeam.release import output_table, places
 from dxbeam.release.card import card
-from dxbeam.release.tables import output_table
 from dxbeam.release.verification.verify import VerifiedRelease, verify_release
+
+_FLAGS = (
+    ("digest", "SHA256", "of release.json, as noted when it was released"),
+    ("ledger", "FILE", "the ledger that the job was given"),
+    ("vocabulary", "DIR", "the vocabulary of the release, to check what needs it"),
+    ("importance", "FILE", "the file of word weights, if there was one"),
+    ("base", "FILE", "the file of the base measure, if there was one"),
+    ("stop_words", "FILE", "the file of stop words, if there was one"),
+    ("decoded_from", "DIR", "the release that dxbeam decode read to make this one; checked too"),
+    ("card", "FILE", "where to write the card, a page that may be published"),
+    ("output_table", "TABLE", "the table to make of the release"),
+)
 
 
 def verify(argv: Sequence[str]) -> int:
@@ -44,31 +55,8 @@ def verify(argv: Sequence[str]) -> int:
     parser.add_argument(
         "release", metavar="RELEASE", help="the directory or gs:// prefix that --output named"
     )
-    parser.add_argument(
-        "--digest", metavar="SHA256", help="of release.json, as noted when it was released"
-    )
-    parser.add_argument("--ledger", metavar="FILE", help="the ledger that the job was given")
-    parser.add_argument(
-        "--vocabulary", metavar="DIR", help="the vocabulary of the release, to check what needs it"
-    )
-    parser.add_argument(
-        "--importance", metavar="FILE", help="the file of word weights, if there was one"
-    )
-    parser.add_argument(
-        "--base", metavar="FILE", help="the file of the base measure, if there was one"
-    )
-    parser.add_argument(
-        "--stop_words", metavar="FILE", help="the file of stop words, if there was one"
-    )
-    parser.add_argument(
-        "--decoded_from",
-        metavar="DIR",
-        help="the release that dxbeam decode read, where it made this one; it is checked too",
-    )
-    parser.add_argument(
-        "--card", metavar="FILE", help="where to write the card, a page that may be published"
-    )
-    parser.add_argument("--output_table", metavar="TABLE", help="the table to make of the release")
+    for name, metavar, meaning in _FLAGS:
+        parser.add_argument(f"--{name}", metavar=metavar, help=meaning)
     flags = vars(parser.parse_args(argv))
     release, place, table = flags.pop("release"), flags.pop("card"), flags.pop("output_table")
     if place:

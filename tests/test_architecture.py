@@ -75,7 +75,10 @@ def _tree(path: Path) -> ast.Module:
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:
-    """Every module that is imported, and every name that is imported from one."""
+    """Every module that is imported, and every name that is imported from one.
+
+    A string that is a module's name counts: ``import_module`` imports what an extra brings.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -84,6 +87,8 @@ def _imports(tree: ast.AST) -> Iterator[str]:
             assert not node.level, "relative imports hide which room they reach into"
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and str(node.value).startswith("dxbeam."):
+            yield str(node.value)
 
 
 def _known(name: str, path: Path) -> set[str]:

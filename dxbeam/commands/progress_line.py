@@ -34,11 +34,7 @@ class _Begun(NamedTuple):
 
 
 class ProgressLine(_Handler):
-    """Shows log records, and the reports of ``Progress`` among them as one line.
-
-    Args:
-      stream: where to.
-    """
+    """Shows log records, and the reports of ``Progress`` among them as one line."""
 
     def __init__(self, stream: TextIO | None = None):
         super().__init__(stream or sys.stderr)

@@ -45,9 +45,7 @@ _NO_LIMIT = 1 << 62
 class DelimitedText:
     """A format of delimited text; see ``formats.Format`` for what it offers.
 
-    Attributes:
-      SUFFIXES: how names of such files end.
-      delimiter: what divides fields, unless the settings name another; always when writing.
+    ``delimiter`` divides fields, unless the settings name another; always when writing.
     """
 
     SUFFIXES: tuple[str, ...]

@@ -173,13 +173,7 @@ def _as_string(value: Any) -> str | None:
 
 
 class _ParquetOutput:
-    """A new Parquet file of a schema, whose rows are written a row group at a time.
-
-    Args:
-      schema: of its rows.
-      path: where it is written.
-      row_group: about how many characters a row group holds.
-    """
+    """A new Parquet file, written a row group of about so many characters at a time."""
 
     def __init__(self, schema: pa.Schema, path: str, row_group: int = 8 << 20):
         self._file = storage.open_write(path)

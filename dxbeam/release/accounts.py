@@ -25,13 +25,9 @@ _NO_CAP = "The cap is not recorded in a ledger; --max_epsilon N shows what is le
 
 
 class KeyAccount(NamedTuple):
-    """What was released of a corpus under one key that is kept.
+    """What was released of a corpus under one key that is kept, named by its fingerprint.
 
-    Attributes:
-      key: its fingerprint.
-      epsilon: what these releases add up to.
-      releases: how many there are, unfinished runs included and copies not.
-      repeats: how many copies there are.
+    Unfinished runs count as releases; copies are repeats.
     """
 
     key: str
@@ -44,18 +40,9 @@ class KeyAccount(NamedTuple):
 class CorpusAccount:
     """What was released of one corpus.
 
-    Attributes:
-      corpus: its name in the ledger.
-      epsilon: what the releases add up to; copies count once, unfinished runs count.
-      delta: the same of their deltas.
-      releases: how many there are that are copies of no other.
-      repeats: how many are.
-      unfinished: runs that began and never said how they ended.
-      abandoned: runs that released nothing.
-      metrics: the distances in which the guarantees are stated, without repetition.
-      first: when the first run began, ISO 8601.
-      last: when the last one began.
-      keys: what was released under each key that is kept.
+    Copies of a release count once, as repeats; unfinished runs, which never said how they ended,
+    count in epsilon and delta; abandoned ones released nothing. ``metrics`` are the distances in
+    which the guarantees are stated; ``first`` and ``last`` are when runs began, in ISO 8601.
     """
 
     corpus: str

@@ -39,22 +39,18 @@ class Line(NamedTuple):
 
 
 class Card(NamedTuple):
-    """What is on the card.
+    """What is on the card; entries of several sentences or lines are tuples of them.
 
     Attributes:
       name: of the release: the last part of its path.
       started: when the job ran, as it is recorded; "" where it is not.
       unchanged: whether the digest was compared with one that was kept elsewhere.
-      unchecked: what could not be checked, a sentence each.
+      unchecked: what could not be checked.
       promise: the guarantee's sentence.
-      meaning: what it means for the words of this vocabulary, a sentence each.
-      terms: of NIST SP 800-226, a line each.
-      hazards: a line each.
+      meaning: what it means for the words of this vocabulary.
+      terms: of NIST SP 800-226.
       visible: what is released as it is.
-      uncovered: what the guarantee does not cover, a sentence each.
-      facts: documents, fields, vocabulary, key, files.
-      parameters: of the configuration.
-      digests: SHA-256 of release.json and of its files.
+      uncovered: what the guarantee does not cover.
       records: released documents, shortened.
       why_no_records: why there are none; "" where there are.
     """

@@ -25,14 +25,7 @@ from dxbeam.text.decoding.release_decoding import ReleaseDecoding, why_not_decod
 
 @dataclass(frozen=True)
 class FirstRelease:
-    """A release that can be decoded.
-
-    Attributes:
-      prefix: where it is.
-      manifest: the content of its release.json.
-      digest: hex SHA-256 of its release.json.
-      configuration: what it was made with.
-    """
+    """A release that can be decoded: its release.json, its SHA-256, what it was made with."""
 
     prefix: str
     manifest: dict[str, Any]

@@ -38,13 +38,7 @@ from dxbeam.release.ledger_lines import (
 
 @dataclass(frozen=True)
 class Account:
-    """What a run needs to enter its release into the ledger.
-
-    Attributes:
-      path: the ledger.
-      entry: the run's first line.
-      max_epsilon: what all releases of the corpus may add up to; None for no cap.
-    """
+    """What a run needs to enter its release into the ledger: its first line, the cap or None."""
 
     path: str
     entry: Entry

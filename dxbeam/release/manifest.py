@@ -88,6 +88,11 @@ def unprotected(settings: Iterable[str], kept_fields: Iterable[str]) -> list[str
     return [*settings, *(f"the field {name!r}" for name in kept_fields)]
 
 
+def vocabulary_entry(vocabulary: VocabularyHandle) -> dict[str, Any]:
+    """What release.json says of a vocabulary."""
+    return {name: getattr(vocabulary, name) for name in ("digest", "words", "dimensions", "search")}
+
+
 def is_shard(name: str) -> bool:
     """Whether a file below a prefix is called as a shard is: plainly, so that it is there."""
     return name.startswith(f"{SHARD_PREFIX}-") and "/" not in name
@@ -98,7 +103,6 @@ class ReleaseJob:
     """What is known of a release before it is run.
 
     Attributes:
-      configuration: what is run.
       vocabulary: with what words; None for given vectors that need none.
       key_kept: whether the key is kept outside the job, so that the noise can be drawn again.
       source: what is read, and
@@ -124,7 +128,6 @@ class RunOutcome(NamedTuple):
     """What a run has counted and written.
 
     Attributes:
-      shards: the files.
       tallies: the counts over all documents that were sanitized, by group.
       rejected: how many records could not be sanitized and went to the dead letters.
       key_fingerprint: names the key.
@@ -177,9 +180,12 @@ def compose(job: ReleaseJob, outcome: RunOutcome) -> dict[str, Any]:
     if job.dead_letter_cap:
         job.dead_letter_cap.check(dead_letters, documents_in)
     configuration, vocabulary = job.configuration, job.vocabulary
-    guarantee = configuration.guarantee()
+    guarantee, further = configuration.guarantee(), dict[str, Any]()
     if job.repair:
         guarantee = guarantee.with_caveats(*job.repair.caveats)
+        further["post_processing"] = {REPAIR: {**job.repair.as_dict(), **repaired}}
+    if outcome.corpus_digest:
+        further["corpus_digest"] = outcome.corpus_digest
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -187,25 +193,13 @@ def compose(job: ReleaseJob, outcome: RunOutcome) -> dict[str, Any]:
         "unprotected": unprotected(configuration.unprotected, job.facts.get("kept_fields", ())),
         "configuration": configuration.as_dict(),
         "configuration_digest": configuration.digest(vocabulary.digest if vocabulary else ""),
-        "vocabulary": {
-            "digest": vocabulary.digest,
-            "words": vocabulary.words,
-            "dimensions": vocabulary.dimensions,
-            "search": vocabulary.search,
-        }
-        if vocabulary
-        else None,
+        "vocabulary": vocabulary_entry(vocabulary) if vocabulary else None,
         "key": {"fingerprint": outcome.key_fingerprint, "kept": job.key_kept},
         "documents_in": documents_in,
         "documents_out": written,
         "dead_letters": dead_letters,
         "tokens": tally.tokens,
-        **(
-            {"post_processing": {REPAIR: {**job.repair.as_dict(), **repaired}}}
-            if job.repair
-            else {}
-        ),
-        **({"corpus_digest": outcome.corpus_digest} if outcome.corpus_digest else {}),
+        **further,
         **job.facts,
         "shards": [shard._asdict() for shard in shards],
         "versions": versions(),

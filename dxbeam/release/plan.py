@@ -18,7 +18,7 @@ from dxbeam.language.model import LanguageModel
 from dxbeam.release import expected_shares
 from dxbeam.release.context import Pair
 from dxbeam.release.manifest import unprotected
-from dxbeam.release.unknown_words import likely_cause
+from dxbeam.release.usefulness import likely_cause
 from dxbeam.space.search.backends.choose_backend import AUTO
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.remarks import remarks

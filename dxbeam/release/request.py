@@ -14,11 +14,11 @@ from dxbeam.corpus.reading import check_readable, kept_schema
 from dxbeam.documents import dead_letter_cap
 from dxbeam.errors import ConfigurationError
 from dxbeam.keys import fingerprint, read_key
+from dxbeam.release import output_table
 from dxbeam.release.ledger import Account, check_cap
 from dxbeam.release.ledger_lines import BEGUN, Entry
 from dxbeam.release.manifest import ReleaseJob, Settings, now
 from dxbeam.release.run import dead_letters_after_failure
-from dxbeam.release.tables import output_table
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.text.repair import Repair
 

@@ -40,14 +40,8 @@ class Run:
 
     Attributes:
       name: no other run has it.
-      output: where the release goes.
-      metrics_output: where metrics and dead letters go.
       release: the content of release.json, once the release is complete.
       digest: hex SHA-256 of release.json, once the release is complete.
-
-    Args:
-      output: as above.
-      metrics_output: as above.
     """
 
     def __init__(self, output: str, metrics_output: str):

@@ -18,13 +18,7 @@ from dxbeam.release.verification.verify import verify_release
 
 
 class TextRelease(NamedTuple):
-    """A release of text that was found whole.
-
-    Attributes:
-      prefix: where it is.
-      manifest: the content of its release.json.
-      read_as: how its files are read.
-    """
+    """A release of text that was found whole, and how its files are read."""
 
     prefix: str
     manifest: dict[str, Any]
@@ -82,11 +76,7 @@ class TextRelease(NamedTuple):
 class ReleaseSetting(NamedTuple):
     """What a release was made with, as its manifest says.
 
-    Attributes:
-      mechanism: its name.
-      further: what else was chosen, but for epsilon and c.
-      rank_c: c of rank resampling; None without.
-      epsilon: None where the mechanism has none.
+    ``further`` is what else was chosen but for epsilon and c. Both are None where there is none.
     """
 
     mechanism: str

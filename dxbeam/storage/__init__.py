@@ -15,6 +15,7 @@ import errno
 import hashlib
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -138,7 +139,7 @@ def delete(path: str) -> None:
     """Deletes the file or everything below the directory ``path``; silent where there is none."""
     path = without_file_scheme(path)
     if is_local(path):
-        local.delete(Path(path))
+        local.delete(path)
         return
     store = stores.known_store(path)
     with stores.as_os_errors(path):
@@ -157,7 +158,7 @@ def sha256(path: str) -> tuple[str, int]:
     """Hex SHA-256 and size in bytes of the file at ``path``, streaming."""
     digest, size = hashlib.sha256(), 0
     with open_read(path) as file:
-        for block in _blocks(file):
+        while block := file.read(_BLOCK):
             digest.update(block)
             size += len(block)
     return digest.hexdigest(), size
@@ -166,8 +167,7 @@ def sha256(path: str) -> tuple[str, int]:
 def copy(source: str, target: str) -> None:
     """Copies one file, streaming, between any two places."""
     with open_read(source) as reader, open_write(target) as writer:
-        for block in _blocks(reader):
-            writer.write(block)
+        shutil.copyfileobj(reader, writer, _BLOCK)
 
 
 @writing()
@@ -201,11 +201,6 @@ def _compression(by_suffix: bool) -> str:
     return cast(str, CompressionTypes.AUTO if by_suffix else CompressionTypes.UNCOMPRESSED)
 
 
-def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    while block := file.read(_BLOCK):
-        yield block
-
-
 @writing()
 def create_once(path: str, content: bytes) -> None:
     """Writes ``content`` to ``path``, whole or not at all, for the first writer only.
@@ -216,10 +211,7 @@ def create_once(path: str, content: bytes) -> None:
     """
     path = without_file_scheme(path)
     try:
-        if is_local(path):
-            local.create_once(Path(path), content)
-        else:
-            stores.create_once(path, content)
+        (local if is_local(path) else stores).create_once(path, content)
     except FileExistsError:
         if read(path) != content:
             raise OutputError(f"{path} was written by another run; choose another place") from None
@@ -229,7 +221,7 @@ def delete_unfinished(path: str) -> None:
     """Deletes what ``create_once`` left next to a local ``path`` where its process was killed."""
     path = without_file_scheme(path)
     if is_local(path):
-        local.delete_unfinished(Path(path))
+        local.delete_unfinished(path)
 
 
 @writing()
@@ -249,9 +241,6 @@ def append(path: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
     """
     path = without_file_scheme(path)
     try:
-        if is_local(path):
-            local.append(Path(path), addition)
-        else:
-            stores.append(path, addition)
+        (local if is_local(path) else stores).append(path, addition)
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({type(error).__name__})") from None

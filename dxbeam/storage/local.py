@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def create_once(path: Path, content: bytes) -> None:
+def create_once(place: str, content: bytes) -> None:
     """Writes a file, whole or not at all, by a hard link to a finished temporary file."""
+    path = Path(place)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
@@ -24,16 +25,18 @@ def create_once(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def delete_unfinished(path: Path) -> None:
+def delete_unfinished(place: str) -> None:
     """Deletes what ``create_once`` left next to a file where its process was killed."""
+    path = Path(place)
     if path.parent.is_dir():
         for entry in path.parent.iterdir():
             if entry.name.startswith(f".{path.name}."):
-                delete(entry)
+                delete(str(entry))
 
 
-def append(path: Path, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
+def append(place: str, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
     """Appends to a file under a lock; see ``storage.append``."""
+    path = Path(place)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -45,9 +48,9 @@ def append(path: Path, addition: Callable[[bytes], tuple[int, bytes]]) -> None:
         os.fsync(file.fileno())
 
 
-def delete(path: Path) -> None:
+def delete(place: str) -> None:
     """Deletes the file or everything below the directory; silent where there is none."""
-    if path.is_dir():
-        shutil.rmtree(path)
+    if Path(place).is_dir():
+        shutil.rmtree(place)
     else:
-        path.unlink(missing_ok=True)
+        Path(place).unlink(missing_ok=True)

@@ -31,12 +31,7 @@ class _Requests(Client):
 
 
 class OneClientFileSystem(S3FileSystem):
-    """What is listed, opened and renamed as Beam does it.
-
-    Args:
-      options: of the pipeline.
-      client: of boto3, which threads may share.
-    """
+    """What is listed, opened and renamed as Beam does it, by a client that threads share."""
 
     def __init__(self, options: Any, client: Any):
         super().__init__(options)

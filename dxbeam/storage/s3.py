@@ -125,10 +125,6 @@ class _NewObject(io.BufferedIOBase):
     """A new object whose upload begins at its first byte: Beam cannot upload one without any.
 
     Where writing fails before that, or nobody closes the file, there is no object.
-
-    Args:
-      begin: begins the upload.
-      put_empty: writes an object without bytes.
     """
 
     def __init__(self, begin: Callable[[], Any], put_empty: Callable[[], Any]):

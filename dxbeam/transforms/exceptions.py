@@ -33,17 +33,8 @@ class WithExceptionHandling(beam.PTransform):
     """A transform that returns ``documents`` and ``rejected``, as Beam's own return good and bad.
 
     A rejected record is a row of where it was and the reason. Beam would hand on the record itself
-    and the traceback, which hold the text.
-
-    Args:
-      transform: such as SanitizeDocuments.
-      main_tag: what the documents are called.
-      dead_letter_tag: what the rejected records are called.
-      error_handler: takes the rejected records, from this transform and others; then only the
-        documents are returned.
-
-    Raises:
-      ConfigurationError: both have one name.
+    and the traceback, which hold the text. With an ``error_handler``, which takes the rejected
+    records of several transforms, only the documents are returned.
     """
 
     def __init__(

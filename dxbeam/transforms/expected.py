@@ -14,8 +14,7 @@ from dxbeam.transforms.progress import FOUND, Progress
 class Expected(beam.PTransform):
     """Passes elements on as they are, and counts them as work to be done.
 
-    Args:
-      what: the name of the count, such as "settings"; whoever does the work counts it under it.
+    Whoever does the work counts it under the same name, such as "settings".
     """
 
     def __init__(self, what: str):
@@ -30,12 +29,7 @@ class Expected(beam.PTransform):
 
 
 class ExpectedInAll(beam.PTransform):
-    """Counts work whose amount is known when the pipeline is built: PBegin -> nothing of use.
-
-    Args:
-      what: as for ``Expected``.
-      number: how much there is.
-    """
+    """Counts work whose amount is known when the pipeline is built: PBegin -> nothing of use."""
 
     def __init__(self, what: str, number: int):
         super().__init__()

@@ -38,13 +38,7 @@ class Counted(NamedTuple):
 
 
 class WriteManifest(beam.PTransform):
-    """Writes release.json when all else is written: PCollection[Shard] -> PCollection[str].
-
-    Args:
-      prefix: of the release.
-      job: what is known before the run.
-      counted: what the run counts.
-    """
+    """Writes release.json when all else is written: PCollection[Shard] -> PCollection[str]."""
 
     def __init__(self, prefix: str, job: ReleaseJob, counted: Counted):
         super().__init__()

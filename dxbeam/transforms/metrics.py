@@ -109,12 +109,7 @@ class WriteMetrics(beam.PTransform):
 
 
 class WriteDeadLetters(beam.PTransform):
-    """Writes where and why records were rejected: PCollection[Rejected] -> PCollection[str].
-
-    Args:
-      directory: where to; not within the release.
-      run: as for ``WriteMetrics``.
-    """
+    """Writes where and why records were rejected: PCollection[Rejected] -> PCollection[str]."""
 
     def __init__(self, directory: str, run: str | None = None):
         super().__init__()

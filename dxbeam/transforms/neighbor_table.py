@@ -8,6 +8,7 @@ piece at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import apache_beam as beam
 import faiss
@@ -31,6 +32,21 @@ from dxbeam.space.artifact.table_pieces import (
 )
 from dxbeam.space.search.backends.choose_backend import AUTO, check_name
 from dxbeam.space.search.neighbors import NeighborSearch
+
+
+class _Table(NamedTuple):
+    """What is asked for; the fields are the arguments of ``WriteNeighborTable``."""
+
+    uri: str
+    shape: WordsAndVectors
+    depth: int
+    pieces: str
+    threads: int
+    backend: str
+
+    def search(self) -> NeighborSearch:
+        draft = artifact.open_draft(self.uri, self.shape.digest)
+        return NeighborSearch(draft, self.threads, self.backend)
 
 
 class WriteNeighborTable(beam.PTransform):
@@ -58,65 +74,45 @@ class WriteNeighborTable(beam.PTransform):
     ):
         super().__init__()
         check_name(backend)
-        self._search_piece = _SearchPiece(uri, shape, depth, pieces, search_threads, backend)
-        self._uri = uri
-        self._shape = shape
+        self._table = _Table(uri, shape, depth, pieces, search_threads, backend)
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
         """Spreads words over workers, then joins."""
+        words = self._table.shape.words
         pieces = (
             begin
-            | "Pieces" >> beam.Create(range(0, self._shape.words, WORDS_PER_PIECE), reshuffle=False)
+            | "Pieces" >> beam.Create(range(0, words, WORDS_PER_PIECE), reshuffle=False)
             | "Spread" >> beam.Reshuffle()
-            | "Search" >> beam.ParDo(self._search_piece)
+            | "Search" >> beam.ParDo(_SearchPiece(self._table))
         )
         return (
             begin
-            | "Once" >> beam.Create([self._uri])
-            | "Join"
-            >> beam.Map(_join, pvalue.AsIter(pieces), self._shape.words).with_output_types(int)
+            | "Once" >> beam.Create([self._table.uri])
+            | "Join" >> beam.Map(_join, pvalue.AsIter(pieces), words).with_output_types(int)
         )
 
 
 @beam.typehints.with_output_types(Piece)
 class _SearchPiece(beam.DoFn):
-    def __init__(
-        self,
-        uri: str,
-        shape: WordsAndVectors,
-        depth: int,
-        pieces: str,
-        search_threads: int,
-        backend: str,
-    ):
-        self._uri = uri
-        self._shape = shape
-        self._depth, self._pieces = depth, pieces
-        self._search_threads, self._backend = search_threads, backend
-        self._shared = Shared()
+    def __init__(self, table: _Table):
+        self._table, self._shared = table, Shared()
         self._counted = Metrics.counter("dxbeam", "table_words")
 
     def setup(self) -> None:
-        faiss.omp_set_num_threads(self._search_threads)
-        threadpoolctl.threadpool_limits(self._search_threads)
-        self._words: NeighborSearch = self._shared.acquire(
-            lambda: NeighborSearch(
-                artifact.open_draft(self._uri, self._shape.digest),
-                self._search_threads,
-                self._backend,
-            ),
-            tag=self._shape.digest,
-        )
-        self._pieces_done = whole_pieces(self._pieces, self._shape.words, self._depth)
+        table = self._table
+        faiss.omp_set_num_threads(table.threads)
+        threadpoolctl.threadpool_limits(table.threads)
+        self._words: NeighborSearch = self._shared.acquire(table.search, tag=table.shape.digest)
+        self._pieces_done = whole_pieces(table.pieces, table.shape.words, table.depth)
 
     def process(self, first: int) -> Iterator[Piece]:
         if first in self._pieces_done:
             yield self._pieces_done[first]
             return
-        ids = np.arange(first, first + rows_of(first, self._shape.words))
-        neighbors, radii = self._words.neighbor_table(ids, self._depth)
+        ids = np.arange(first, first + rows_of(first, self._table.shape.words))
+        neighbors, radii = self._words.neighbor_table(ids, self._table.depth)
         self._counted.inc(len(ids))
-        yield write_piece(self._pieces, first, neighbors, radii)
+        yield write_piece(self._table.pieces, first, neighbors, radii)
 
 
 def _join(uri: str, pieces: Iterable[Piece], words: int) -> int:

@@ -21,11 +21,7 @@ _REPORT = re.compile(r"progress of worker ([0-9a-f]+):((?: [a-z_]+=[0-9]+)+)$")
 
 
 class Progress:
-    """Counts what this worker has done, and logs it now and then.
-
-    Args:
-      seconds: that pass between two reports, at least.
-    """
+    """Counts what this worker has done, and logs it after this many seconds at least."""
 
     def __init__(self, seconds: float = 5.0) -> None:
         self._seconds = seconds

@@ -26,7 +26,7 @@ from dxbeam.text.candidates import CANDIDATES, message
 from dxbeam.text.chat_model import ChatError, PatientModel, usable
 from dxbeam.text.repair import FAILURES, Repair
 from dxbeam.transforms.reading.sources import REJECTED
-from dxbeam.transforms.sanitize import is_sanitized
+from dxbeam.transforms.sanitize_rows import SanitizeDoFn, Unchanged
 
 _OUTCOMES = "outcomes"
 REPAIRED, BLANK, KEPT, WITHHELD = "repaired", "blank", "kept", "withheld"
@@ -119,7 +119,7 @@ class RepairGrammar(beam.PTransform):
 
     def expand(self, rows: pvalue.PCollection) -> RepairedDocuments:
         """Asks the model once per document, and gathers what failed."""
-        if not is_sanitized(rows):
+        if not _is_sanitized(rows):
             raise TypeError(
                 "RepairGrammar takes the documents that SanitizeDocuments returns, as they come "
                 "from it; these rows may hold raw text, which no model is given"
@@ -204,3 +204,13 @@ def _release(result: tuple[str, str, Any], failures: str) -> Iterator[Any]:
         yield pvalue.TaggedOutput(REJECTED, letter)
     else:
         yield row
+
+
+def _is_sanitized(rows: pvalue.PCollection) -> bool:
+    """Whether these are the documents of SanitizeDocuments, with no transform in between."""
+    last = rows.producer
+    if not isinstance(getattr(last.transform, "fn", None), Unchanged):
+        return False
+    [source] = last.inputs
+    made_by = getattr(source.producer, "transform", None)
+    return isinstance(getattr(made_by, "fn", None), SanitizeDoFn) and source.tag is None

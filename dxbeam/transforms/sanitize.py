@@ -10,16 +10,9 @@ from apache_beam import pvalue, typehints
 from apache_beam.transforms.error_handling import ErrorHandler
 from apache_beam.typehints.row_type import RowTypeConstraint
 
-from dxbeam.documents import (
-    Rejected,
-    check_fields,
-)
+from dxbeam.documents import Rejected, check_fields
 from dxbeam.errors import ConfigurationError
-from dxbeam.language.artifact import (
-    check_vocabulary,
-    knows_capitals,
-    language_model_handle,
-)
+from dxbeam.language.artifact import check_vocabulary, knows_capitals, language_model_handle
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.mechanisms import ReadsReleased
 from dxbeam.space.artifact import artifact
@@ -44,6 +37,7 @@ from dxbeam.transforms.sanitize_rows import (
     Whole,
 )
 from dxbeam.transforms.secret_key import kept_key, key_fingerprint, layout_key_of, obtain_secret_key
+from dxbeam.transforms.with_vocabulary import Opening
 
 beam.coders.registry.register_coder(VocabularyHandle, beam.coders.RowCoder)
 beam.coders.registry.register_coder(LanguageModelHandle, beam.coders.RowCoder)
@@ -147,7 +141,7 @@ class SanitizeDocuments(beam.PTransform):
             mechanism.model.travelling()
         check_fields("text", "id", keep_fields, group_by)
         check_name(backend)
-        self._backend = backend
+        self._opening = Opening(search_threads, backend)
         if not broadcast and not key_uri:
             raise ConfigurationError(
                 "`key_uri` is needed where workers read the key themselves, as in a stream"
@@ -175,7 +169,6 @@ class SanitizeDocuments(beam.PTransform):
                 "`epsilon_by` names 'text', which is sanitized: epsilon must depend on a public "
                 "field; choose another"
             )
-        self._search_threads = search_threads
         self._candidates = candidates
         if candidates and CANDIDATES in self._keep_fields:
             raise ConfigurationError(
@@ -200,9 +193,8 @@ class SanitizeDocuments(beam.PTransform):
             self._configuration,
             self._keep_fields,
             self._group_by,
-            self._search_threads,
+            self._opening,
             digest_corpus=self._digest_corpus,
-            backend=self._backend,
             level=self._level,
             candidates=self._candidates,
             divide_above=self._divide_above if divides else None,
@@ -261,17 +253,13 @@ class SanitizeDocuments(beam.PTransform):
 
     def _broadcast_handles(self, pipeline: beam.Pipeline) -> tuple[Any, Any]:
         once = pipeline | "Once" >> beam.Impulse()
-        handle = once | (
-            "VocabularyHandle"
-            >> beam.Map(_handle, self._handle).with_output_types(VocabularyHandle)
-        )
-        if self._language_model is None:
-            return pvalue.AsSingleton(handle), None
-        model = once | (
-            "LanguageModelHandle"
-            >> beam.Map(_handle, self._language_model).with_output_types(LanguageModelHandle)
-        )
-        return pvalue.AsSingleton(handle), pvalue.AsSingleton(model)
+
+        def broadcast(handle: Any) -> pvalue.AsSingleton:
+            kind = type(handle)
+            named = beam.Map(_handle, handle).with_output_types(kind)
+            return pvalue.AsSingleton(once | kind.__name__ >> named)
+
+        return broadcast(self._handle), self._language_model and broadcast(self._language_model)
 
     def _row_type(self, element_type: Any) -> RowTypeConstraint:
         row_type = RowTypeConstraint.from_user_type(element_type)
@@ -309,13 +297,3 @@ def with_language_model(
         return with_model(configuration, None, casings=False)
     check_vocabulary(model, vocabulary.digest)
     return with_model(configuration, model.digest, knows_capitals(model))
-
-
-def is_sanitized(rows: pvalue.PCollection) -> bool:
-    """Whether these are the documents of SanitizeDocuments, with no transform in between."""
-    last = rows.producer
-    if not isinstance(getattr(last.transform, "fn", None), Unchanged):
-        return False
-    [source] = last.inputs
-    made_by = getattr(source.producer, "transform", None)
-    return isinstance(getattr(made_by, "fn", None), SanitizeDoFn) and source.tag is None

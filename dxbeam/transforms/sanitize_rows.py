@@ -7,20 +7,15 @@ side input, the vocabulary is opened once per process and memory-mapped.
 
 from __future__ import annotations
 
-import logging
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import apache_beam as beam
-import faiss
-import threadpoolctl
 from apache_beam import pvalue
 from apache_beam.metrics import Metrics
 from apache_beam.transforms.window import GlobalWindows
-from apache_beam.utils.shared import Shared
 from apache_beam.utils.windowed_value import WindowedValue
 
 from dxbeam.documents import (
@@ -33,16 +28,9 @@ from dxbeam.documents import (
     row_field,
     text_problem,
 )
-from dxbeam.language.artifact import (
-    open_language_model,
-)
 from dxbeam.language.handle import LanguageModelHandle
-from dxbeam.language.model import LanguageModel
 from dxbeam.randomness import NO_TAGS, add_tags, document_tag
-from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
-from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.space.vocabulary.remarks import remarks
 from dxbeam.text.batch import Batch, Sanitized
 from dxbeam.text.candidates import CANDIDATES
 from dxbeam.text.configuration import Configuration
@@ -51,9 +39,7 @@ from dxbeam.text.sanitizer import Sanitizer
 from dxbeam.transforms.progress import Progress
 from dxbeam.transforms.reading.sources import REJECTED
 from dxbeam.transforms.secret_key import KeptKey
-
-_LOG = logging.getLogger(__name__)
-
+from dxbeam.transforms.with_vocabulary import Opening
 
 TALLIES = "tallies"
 """Tag of the counts of each document next to a transform's main output."""
@@ -71,16 +57,7 @@ PARTS, WHOLES = "parts", "wholes"
 
 
 class Whole(NamedTuple):
-    """A long document, apart from its text.
-
-    Attributes:
-      id: its id.
-      level: its level.
-      parts: how many it has, numbered from 1.
-      micros: its row's timestamp.
-      group: by which its words are counted.
-      kept: fields that are passed on as they are.
-    """
+    """A long document apart from its text: how many parts it has, its row's timestamp, the rest."""
 
     id: str
     level: str
@@ -144,10 +121,9 @@ class SanitizeDoFn(beam.DoFn):
         configuration: Configuration,
         keep_fields: tuple[str, ...],
         group_by: str | None,
-        search_threads: int,
+        opening: Opening,
         *,
         digest_corpus: bool,
-        backend: str,
         level: str | None,
         candidates: int,
         divide_above: int | None = None,
@@ -158,17 +134,14 @@ class SanitizeDoFn(beam.DoFn):
         self._configuration = configuration
         self._keep_fields = keep_fields
         self._group_by = group_by
-        self._search_threads, self._backend = search_threads, backend
-        self._shared_model = Shared()
-        self._shared = Shared()  # made here, so that all instances in a process share one search
+        self._opening = opening
         self._documents = Metrics.counter("dxbeam", "documents")
         self._tokens = Metrics.counter("dxbeam", "tokens")
         self._rejected = Metrics.counter("dxbeam", "rejected")
 
     def setup(self) -> None:
-        """Limits threads, as libraries would use all cores in each process."""
-        faiss.omp_set_num_threads(self._search_threads)
-        threadpoolctl.threadpool_limits(self._search_threads)
+        """Limits threads; nothing is opened yet."""
+        self._opening.set_threads()
         self._sanitizer: Sanitizer | None = None
         self._progress = Progress()
 
@@ -250,8 +223,8 @@ class SanitizeDoFn(beam.DoFn):
     ) -> Sanitizer:
         """The sanitizer of documents of a level; each epsilon has a separate one."""
         if self._sanitizer is None:
-            search = self._open(handle)
-            opened = self._open_model(model, search) if model else None
+            search = self._opening.search(handle)
+            opened = self._opening.model(model, search) if model else None
             key = secret_key.read() if isinstance(secret_key, KeptKey) else secret_key
             self._sanitizer = Sanitizer(search, self._configuration, key, opened, self._candidates)
         sanitizer = self._sanitizer.at_level(level)
@@ -264,29 +237,6 @@ class SanitizeDoFn(beam.DoFn):
         if epsilon not in self._batches:
             self._batches[epsilon] = _Waiting(Batch(sanitizer), deque())
         return self._batches[epsilon]
-
-    def _open(self, handle: VocabularyHandle) -> NeighborSearch:
-        """A search in the vocabulary, which is opened once per process."""
-
-        def search() -> NeighborSearch:
-            _LOG.info("process %d opens a vocabulary of %s words", os.getpid(), f"{handle.words:,}")
-            vocabulary = artifact.open_vocabulary(handle)
-            for remark in remarks(vocabulary):
-                _LOG.warning("%s", remark)
-            return NeighborSearch(vocabulary, self._search_threads, self._backend)
-
-        shared: NeighborSearch = self._shared.acquire(search, tag=handle.digest)
-        return shared
-
-    def _open_model(self, handle: LanguageModelHandle, search: NeighborSearch) -> LanguageModel:
-        """The language model, which is opened once per process."""
-
-        def model() -> LanguageModel:
-            _LOG.info("process %d opens a language model of order %d", os.getpid(), handle.order)
-            return open_language_model(handle, search.vocabulary)
-
-        shared: LanguageModel = self._shared_model.acquire(model, tag=handle.digest)
-        return shared
 
     def _settle(self, results: Sequence[Sanitized], tickets: deque[_Ticket]) -> None:
         """Notes what became of the first rows of a batch."""

@@ -37,11 +37,7 @@ def _vocabulary(handle: VocabularyHandle) -> Vocabulary:
 class WriteExactSensitivity(beam.PTransform):
     """Scans all pairs of words and writes what was found: PBegin -> PCollection[str], the file.
 
-    Args:
-      vocabulary: the handle of an artifact that every worker can read.
-      projection: the map.
-      path: the JSON file to write, see ``Sensitivity.as_dict``.
-      threads: threads a matrix product uses in each worker process.
+    It is in JSON, see ``Sensitivity.as_dict``.
     """
 
     def __init__(

@@ -150,15 +150,8 @@ class _ReleaseDoFn(beam.DoFn):
 class WriteVectorShards(beam.PTransform):
     """Writes vectors as Parquet: rows of ``ROW`` -> PCollection[Shard].
 
-    Columns ``id`` (string), ``vector`` (fixed-size list of m float32), the kept fields.
-
-    Args:
-      prefix: directory or gs:// prefix of the release.
-      dimensions: m.
-      layout_key: one element, by which vectors are dealt into files; see WritePieces.
-      kept: the kept fields and their types; see ``corpus.reading.kept_schema``.
-      num_shards: number of files; see WritePieces for 0.
-      run: the run that claimed the prefix, if it was claimed.
+    Columns ``id`` (string), ``vector`` (fixed-size list of m float32), the kept fields. Arguments
+    are those of ``WriteShards`` and ``WritePieces``.
     """
 
     def __init__(

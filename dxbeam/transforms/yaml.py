@@ -8,7 +8,8 @@ schema that Beam YAML checks a pipeline against.
 
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import apache_beam as beam
@@ -27,7 +28,7 @@ from dxbeam.space.embeddings.reader import ReadingReport, read_embeddings
 from dxbeam.space.search.backends.choose_backend import AUTO, check_name
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.decoding.decoder import NEAREST
-from dxbeam.text.plain_settings import configuration_of
+from dxbeam.text.plain_settings import PLAIN_SETTINGS, configuration_of
 from dxbeam.text.tally import Tally
 from dxbeam.transforms.exceptions import error_output
 from dxbeam.transforms.metrics import NOT_COVERED
@@ -108,31 +109,11 @@ class SanitizeRows(beam.PTransform):
         detect_model: str | None = None,
         error_handling: Mapping[str, str] | None = None,
     ):
+        settings = {name: value for name, value in locals().items() if name in PLAIN_SETTINGS}
         super().__init__()
         self._errors = error_output(error_handling, _DOCUMENTS)
         self._sanitize = SanitizeDocuments(
-            configuration_of(
-                mechanism,
-                epsilon,
-                parameters,
-                epsilon_by=epsilon_by,
-                importance=importance,
-                base=base,
-                base_exponent=base_exponent,
-                constant=constant,
-                constant_scan=constant_scan,
-                language_model=language_model,
-                rank_c=rank_c,
-                unknown_words=unknown_words,
-                allow_unsound=allow_unsound,
-                decode=decode,
-                decode_loss=decode_loss,
-                truecase=truecase,
-                tokenization=tokenization,
-                segmenter=segmenter,
-                detect=detect,
-                detect_model=detect_model,
-            ),
+            configuration_of(**settings),
             vocabulary,
             key_uri,
             keep_fields=field_names(keep_fields),
@@ -190,56 +171,50 @@ class BuildVocabulary(beam.PTransform):
             raise ConfigurationError("BuildVocabulary: max_words is 0 or more, neighbors 1 or more")
         if not embeddings or not output:
             raise ConfigurationError("BuildVocabulary: embeddings and output each name a place")
-        self._build = _Build(embeddings, output, lowercase, max_words, neighbors, search)
+        place = places.output_place("output", output)
+        self._build = _Build(embeddings, place, lowercase, max_words or None, neighbors, search)
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
         """One element, which does it all; OutputError: the output is not empty."""
         claim.check_empty(self._build.output)
-        return begin | "Once" >> beam.Create([None]) | "Build" >> beam.ParDo(self._build)
+        once = begin | "Once" >> beam.Create([uuid.uuid4().hex])  # where an engine tries again, too
+        return once | "Build" >> beam.Map(self._build.build).with_output_types(
+            artifact.VocabularyHandle
+        )
 
 
-@beam.typehints.with_output_types(artifact.VocabularyHandle)
-class _Build(beam.DoFn):
-    def __init__(
-        self,
-        embeddings: str,
-        output: str,
-        lowercase: bool,
-        max_words: int,
-        neighbors: int,
-        search: str,
-    ):
-        self._embeddings = embeddings
-        self.output = places.output_place("output", output)
-        self._lowercase = lowercase
-        self._max_words = max_words or None
-        self._neighbors, self._backend = neighbors, search
-        self._run = uuid.uuid4().hex  # the same one wherever an engine tries again
+@dataclass(frozen=True)
+class _Build:
+    embeddings: str
+    output: str
+    lowercase: bool
+    max_words: int | None
+    neighbors: int
+    backend: str
 
-    def process(self, _: None) -> Iterator[artifact.VocabularyHandle]:
+    def build(self, run: str) -> artifact.VocabularyHandle:
+        """Writes the artifact, unless an earlier try has; ``run`` is the name of all tries."""
         with tempfile.TemporaryDirectory() as folder:
             written = self._write(Path(folder))
             handle = written._replace(uri=self.output)
             if not self._is_there(handle):
-                self._publish(Path(folder))
-        yield handle
+                self._publish(Path(folder), run)
+        return handle
 
     def _write(self, local: Path) -> artifact.VocabularyHandle:
         """Makes the whole artifact in a local folder."""
         report = ReadingReport()
         reading = read_embeddings(
-            self._embeddings, max_words=self._max_words, lowercase=self._lowercase, report=report
+            self.embeddings, max_words=self.max_words, lowercase=self.lowercase, report=report
         )
         chunks = ((chunk.words, chunk.vectors) for chunk in reading)
         shape = artifact.write_words_and_vectors(chunks, local)
-        search = NeighborSearch(
-            artifact.open_draft(str(local), shape.digest), backend=self._backend
-        )
-        table, radii = search.neighbor_table(np.arange(shape.words), self._neighbors)
+        search = NeighborSearch(artifact.open_draft(str(local), shape.digest), backend=self.backend)
+        table, radii = search.neighbor_table(np.arange(shape.words), self.neighbors)
         np.save(local / artifact_manifest.NEIGHBORS, table)
         np.save(local / artifact_manifest.CLOSE_RADIUS, radii)
-        source = {"name": Path(self._embeddings).name}
-        return artifact.write_manifest(str(local), shape, self._lowercase, source)
+        source = {"name": Path(self.embeddings).name}
+        return artifact.write_manifest(str(local), shape, self.lowercase, source)
 
     def _is_there(self, handle: artifact.VocabularyHandle) -> bool:
         """Whether an earlier try has completed this very artifact."""
@@ -248,9 +223,9 @@ class _Build(beam.DoFn):
         except ArtifactError:
             return False
 
-    def _publish(self, local: Path) -> None:
+    def _publish(self, local: Path, run: str) -> None:
         """Copies an artifact to the output, its manifest last."""
-        claim.take_fresh(self.output, self._run)
+        claim.take_fresh(self.output, run)
         try:
             for path in local.iterdir():
                 if path.name != artifact_manifest.MANIFEST:

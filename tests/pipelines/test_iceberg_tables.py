@@ -19,7 +19,7 @@ import pytest
 from dxbeam import storage
 from dxbeam.corpus.iceberg import creating
 from dxbeam.errors import DxbeamError, OutputError
-from dxbeam.release.tables.iceberg import publish
+from dxbeam.release.output_table import publish
 from pipelines.sanitize import sanitize
 from tests.support import iceberg_tables, iceberg_writers, large_corpora, tiny
 from tests.support.iceberg_tables import address, write_table

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dxbeam.release.unknown_words import likely_cause
-from dxbeam.release.usefulness import unknown_and_unchanged, warnings
+from dxbeam.release.usefulness import likely_cause, unknown_and_unchanged, warnings
 from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.tally import Tally
 from tests.support import tiny

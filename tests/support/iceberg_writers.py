@@ -8,7 +8,7 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from dxbeam.errors import OutputError
-from dxbeam.release.tables.iceberg import publish
+from dxbeam.release.output_table import publish
 
 MADE = "made"
 

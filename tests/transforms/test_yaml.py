@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import apache_beam as beam
@@ -25,8 +26,7 @@ def _build(embeddings: Path, output: Path, max_words: int = 0) -> artifact.Vocab
     """As an engine runs it."""
     transform = BuildVocabulary(str(embeddings), str(output), max_words=max_words)
     beam.Pipeline() | transform
-    [handle] = transform._build.process(None)
-    return handle
+    return transform._build.build("run")
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
@@ -41,16 +41,16 @@ def test_an_existing_vocabulary_is_never_replaced(embeddings: Path, tmp_path: Pa
     with pytest.raises(OutputError, match="is not empty"):
         _build(embeddings, output, max_words=10)
     late = BuildVocabulary(str(embeddings), str(tmp_path / "other"), max_words=10)._build
-    late.output = str(output)  # the place was empty when the pipeline was made
     with pytest.raises(OutputError, match="is not empty"):
-        list(late.process(None))
+        # The place was empty when the pipeline was made.
+        dataclasses.replace(late, output=str(output)).build("late")
     assert _contents(output) == before
 
 
 def test_what_an_engine_repeats_is_made_once(embeddings: Path, tmp_path: Path) -> None:
     transform = BuildVocabulary(str(embeddings), str(tmp_path / "voc"))
-    first, again = (list(transform._build.process(None)) for _ in range(2))
-    assert first == again == [artifact.handle(str(tmp_path / "voc"))]
+    first, again = (transform._build.build("run") for _ in range(2))
+    assert first == again == artifact.handle(str(tmp_path / "voc"))
 
 
 def test_a_build_that_fails_leaves_an_empty_place(
@@ -67,9 +67,9 @@ def test_a_build_that_fails_leaves_an_empty_place(
     with monkeypatch.context() as patch:
         patch.setattr(storage, "copy", full)
         with pytest.raises(OSError, match="No space"):
-            list(transform._build.process(None))
+            transform._build.build("run")
     assert _contents(tmp_path / "voc") == {}
-    [handle] = transform._build.process(None)
+    handle = transform._build.build("run")
     assert artifact.open_vocabulary(handle).dimensions == 4
     (tmp_path / "bad.txt").write_text("a 1 2\nb 1\n")
     with pytest.raises(EmbeddingFileError):

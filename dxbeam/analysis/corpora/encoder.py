@@ -6,11 +6,10 @@ is in hugging_face_encoder.py, which needs PyTorch and transformers.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from dxbeam.errors import ConfigurationError
+from dxbeam.analysis.attackers.models.neural import neural
 from dxbeam.space.search.distance_rows import Singles
 
 
@@ -42,10 +41,4 @@ def check_encoder(path: str) -> None:
 
 
 def _hugging_face() -> Any:
-    try:
-        return importlib.import_module("dxbeam.analysis.corpora.hugging_face_encoder")
-    except ImportError:
-        raise ConfigurationError(
-            "`encoder` needs PyTorch and transformers; install them with: "
-            "pip install 'dxbeam[neural]'"
-        ) from None
+    return neural("dxbeam.analysis.corpora.hugging_face_encoder", "`encoder`")

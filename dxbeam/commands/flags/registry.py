@@ -8,7 +8,7 @@ a command names the topics that it takes, or single flags of them.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from apache_beam.options.pipeline_options import PipelineOptions, _BeamArgumentParser
@@ -36,32 +36,12 @@ from dxbeam.commands.flags.vocabulary import VocabularyOptions, WordOptions
 Topic = type[PipelineOptions]
 
 TOPICS: tuple[Topic, ...] = (
-    CorpusOptions,
-    RecordOptions,
-    DecodeOptions,
-    StreamOptions,
-    BuildVocabularyOptions,
-    VocabularyOptions,
-    WordOptions,
-    BuildLanguageModelOptions,
-    ReleaseVectorsOptions,
-    CalibrateOptions,
-    MechanismOptions,
-    AuditOptions,
-    MeasureOptions,
-    FrontierOptions,
-    AttackerOptions,
-    EvaluateOptions,
-    DecoderOptions,
-    KeyOptions,
-    OutputOptions,
-    ShardOptions,
-    TableOptions,
-    LedgerOptions,
-    RepairOptions,
-    ProcessOptions,
-    SearchOptions,
-)
+    CorpusOptions, RecordOptions, DecodeOptions, StreamOptions, BuildVocabularyOptions,
+    VocabularyOptions, WordOptions, BuildLanguageModelOptions, ReleaseVectorsOptions,
+    CalibrateOptions, MechanismOptions, AuditOptions, MeasureOptions, FrontierOptions,
+    AttackerOptions, EvaluateOptions, DecoderOptions, KeyOptions, OutputOptions, ShardOptions,
+    TableOptions, LedgerOptions, RepairOptions, ProcessOptions, SearchOptions,
+)  # fmt: skip
 """All classes of flags. Those under one heading of --help come in this order."""
 
 
@@ -104,14 +84,15 @@ class Command:
 
     def flags(self) -> list[argparse.Action]:
         """The flags of dxbeam's that it takes, as they are declared."""
-        return list(self._flags())
-
-    def _flags(self) -> Iterator[argparse.Action]:
-        for topic in TOPICS:
-            for flag in declared(topic):
-                if flag.dest not in self.without and {topic, flag.dest} & set(self.takes):
-                    flag.help = self.meanings.get(flag.dest, flag.help)
-                    yield flag
+        flags = [
+            flag
+            for topic in TOPICS
+            for flag in declared(topic)
+            if flag.dest not in self.without and {topic, flag.dest} & set(self.takes)
+        ]
+        for flag in flags:
+            flag.help = self.meanings.get(flag.dest, flag.help)
+        return flags
 
 
 def declared(*topics: Topic) -> list[argparse.Action]:
@@ -131,14 +112,17 @@ _FILES = (
 )
 _ANY_CORPUS = {"input": f"{_FILES} (default: none; words of the vocabulary are tried)"}
 _DECODER = ("decode", "decode_loss", "language_model")
+_MODEL = (
+    "what dxbeam build-language-model wrote for this vocabulary, local or gs://, or 'demo' with "
+    "the demo vocabulary"
+)
+_LOSS = "with --decode prior or context: 'word' (default) or 'distance', as in dxbeam sanitize"
 _SHARES_OF_DECODED = {
     "decode": "measure words as they are after decoding. prior: each by itself, by a public "
     "language model's frequencies. context: in the texts of --input, which it needs (default "
     "nearest: what is drawn)",
-    "decode_loss": "with --decode prior or context: 'word' (default) or 'distance', as in dxbeam "
-    "sanitize",
-    "language_model": "what dxbeam build-language-model wrote for this vocabulary, local or gs://, "
-    "or 'demo' with the demo vocabulary; needed with a decoder, and with fluent in texts",
+    "decode_loss": _LOSS,
+    "language_model": f"{_MODEL}; needed with a decoder, and with fluent in texts",
 }
 
 AUDIT = Command(
@@ -158,8 +142,7 @@ AUDIT = Command(
         "(default none)",
         "decode": "audit whole documents that are read by a language model, which the audit "
         "makes up: prior or context, as in dxbeam sanitize (default nearest: what is drawn)",
-        "decode_loss": "with --decode prior or context: 'word' (default) or 'distance', as in "
-        "dxbeam sanitize",
+        "decode_loss": _LOSS,
     },
 )  # fmt: skip
 
@@ -199,9 +182,8 @@ DECODE = Command(
         "(default: none)",
         "decode": "context: the words of a sentence are read together (default). prior: each by "
         "itself, by the language model's frequencies",
-        "language_model": "what dxbeam build-language-model wrote for this vocabulary, local or "
-        "gs://, or 'demo' with the demo vocabulary. It must be public: one made from the private "
-        "corpus voids the guarantee",
+        "language_model": f"{_MODEL}. It must be public: one made from the private corpus voids "
+        "the guarantee",
         "decode_loss": "which candidate is written: the most probable 'word' (default), or by "
         "'distance' the one nearest to the mean of all, weighted by their probability",
         "truecase": "put capitals into the decoded text as public text has them, by "
@@ -225,10 +207,9 @@ EVALUATE = Command(
         "the smallest hashes, the first 200 known words of each (default: none)",
         "attackers": "attackers of these documents. learned: a recurrent network that is trained "
         "for each release on --public_input, in minutes (needs dxbeam[neural]; default: none)",
-        "language_model": "what dxbeam build-language-model wrote for this vocabulary, local or "
-        "gs://, or 'demo' with the demo vocabulary: by its frequencies rare words are counted "
-        "separately, and texts get a perplexity (default: neither). Take another than a decoder "
-        "read with, as text is likely under the model that chose it",
+        "language_model": f"{_MODEL}: by its frequencies rare words are counted separately, and "
+        "texts get a perplexity (default: neither). Take another than a decoder read with, as text "
+        "is likely under the model that chose it",
     },
 )  # fmt: skip
 
@@ -297,16 +278,7 @@ SANITIZE_STREAM = Command(
 )  # fmt: skip
 
 COMMANDS = (
-    AUDIT,
-    BUILD_LANGUAGE_MODEL,
-    BUILD_VOCABULARY,
-    CALIBRATE,
-    DECODE,
-    EVALUATE,
-    FRONTIER,
-    MEASURE,
-    RELEASE_VECTORS,
-    SANITIZE,
-    SANITIZE_STREAM,
-)
+    AUDIT, BUILD_LANGUAGE_MODEL, BUILD_VOCABULARY, CALIBRATE, DECODE, EVALUATE, FRONTIER, MEASURE,
+    RELEASE_VECTORS, SANITIZE, SANITIZE_STREAM,
+)  # fmt: skip
 """All commands that run pipelines."""

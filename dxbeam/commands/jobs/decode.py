@@ -27,16 +27,7 @@ from dxbeam.text.truecase import Truecase
 
 
 class DecodeJob(NamedTuple):
-    """A release to decode, as the flags ask for it.
-
-    Attributes:
-      options: the flags.
-      first: the release.
-      settings: how it is decoded.
-      vocabulary: the vocabulary's handle.
-      model: the language model's.
-      output: where the decoded release goes.
-    """
+    """A release to decode, as the flags ask for it."""
 
     options: PipelineOptions
     first: FirstRelease

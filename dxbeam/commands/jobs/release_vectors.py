@@ -38,13 +38,8 @@ from dxbeam.vectors.sensitivity import Sensitivity
 class VectorJob(NamedTuple):
     """A release of vectors, as the flags ask for it.
 
-    Attributes:
-      options: the flags.
-      request: places, key, corpus and ledger.
-      configuration: what is released; where ``scan`` is true, with the spectral bound of the
-        sensitivity until the scan has found the exact one.
-      scan: whether the exact sensitivity is found by a pipeline of its own first.
-      vocabulary: the vocabulary's handle; None where vectors are given and none is named.
+    Where the exact sensitivity is found by a separate pipeline first, ``scan`` is true, and until
+    then the configuration has the spectral bound.
     """
 
     options: PipelineOptions

@@ -27,14 +27,12 @@ from dxbeam.language.sources import refuse_the_corpus
 from dxbeam.mechanisms import WeighsWords, check_vocabulary
 from dxbeam.mechanisms.public.base_measure import ListedBase
 from dxbeam.mechanisms.public.importance import WordWeights
-from dxbeam.release import plan, usefulness
+from dxbeam.release import output_table, plan, usefulness
 from dxbeam.release.context import Pair, as_dicts, in_context
 from dxbeam.release.ledger import Account
 from dxbeam.release.manifest import ReleaseJob
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.release.run import METRICS, Run
-from dxbeam.release.tables import output_table
-from dxbeam.release.unknown_words import cause_in_corpus
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -49,13 +47,7 @@ from dxbeam.transforms.sanitize import with_language_model
 
 
 class CheckedJob(NamedTuple):
-    """What the flags name, found to be there and to fit together.
-
-    Attributes:
-      files: of the corpus.
-      vocabulary: opened.
-      model: the language model, opened, or None.
-    """
+    """What the flags name, found to be there and to fit together."""
 
     files: Sequence[CorpusFile]
     vocabulary: Vocabulary
@@ -63,16 +55,7 @@ class CheckedJob(NamedTuple):
 
 
 class SanitizeJob(NamedTuple):
-    """A release of sanitized text, as the flags ask for it.
-
-    Attributes:
-      options: the flags.
-      request: places, key, corpus and ledger.
-      configuration: mechanism, rank resampling, and how words are treated.
-      repair: the language model that rewrites sanitized text, or None.
-      vocabulary: the vocabulary's handle.
-      language_model: the handle of what a decoder or truecase reads, or None.
-    """
+    """A release of sanitized text, as the flags ask for it."""
 
     options: PipelineOptions
     request: ReleaseRequest
@@ -194,7 +177,7 @@ def _cause(job: SanitizeJob, files: Sequence[CorpusFile]) -> str:
     """
     try:
         vocabulary = artifact.open_vocabulary(job.vocabulary)
-        return cause_in_corpus(
+        return usefulness.cause_in_corpus(
             files, job.request.corpus_format, vocabulary, job.configuration.words
         )
     except (DxbeamError, OSError):

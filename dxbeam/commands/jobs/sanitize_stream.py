@@ -39,19 +39,7 @@ class Topics(NamedTuple):
 
 
 class StreamJob(NamedTuple):
-    """A stream as the flags ask for it.
-
-    Attributes:
-      options: the flags.
-      kafka: where it is.
-      topics: of it.
-      group: the consumer group.
-      message_format: how messages are read and written.
-      configuration: mechanism, rank resampling, and how words are treated.
-      vocabulary: the vocabulary's handle.
-      language_model: the handle of what a decoder or truecase reads, or None.
-      release: what is written of the stream besides its messages.
-    """
+    """A stream as the flags ask for it; ``group`` is the consumer group."""
 
     options: PipelineOptions
     kafka: Kafka

@@ -28,13 +28,9 @@ _INPUT = "input"
 
 
 class Snapshot(NamedTuple):
-    """A snapshot of a table, which never changes.
+    """A snapshot of a table, which never changes: its address, with all numbers, and pyiceberg's.
 
-    Attributes:
-      address: with the numbers of snapshot and schema.
-      table: of pyiceberg.
-      schema: of pyiceberg.
-      tasks: of pyiceberg: data files and the deletes of each, in order of the files' paths.
+    The tasks are data files and the deletes of each, in order of the files' paths.
     """
 
     address: Address

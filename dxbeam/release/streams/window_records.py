@@ -44,13 +44,9 @@ _NOT_COVERED = (
 
 
 class WindowCounts(NamedTuple):
-    """What was counted in a window.
+    """How many messages were released and rejected in a window, and the tally of their words.
 
-    Attributes:
-      tally: of the words.
-      documents: how many messages were released.
-      rejected: how many went to the dead letters.
-      digest: sum of the digests of all released messages, see ``released_digest``.
+    ``digest`` is the sum of the digests of all released messages, see ``released_digest``.
     """
 
     tally: Tally = Tally()
@@ -93,12 +89,8 @@ class Window(NamedTuple):
 class StreamRelease:
     """A stream as it is released, known before a message is read.
 
-    Attributes:
-      name: the stream's run in the ledger.
-      output: where records of windows go.
-      metrics_output: where counts go that are computed from the raw text.
-      content: of stream.json.
-      account: in the ledger; None where no ledger is asked for.
+    Its name is its run's in the ledger, and ``content`` is that of stream.json. Records of windows
+    go to ``output``, and counts that are computed from the raw text to ``metrics_output``.
     """
 
     name: str

@@ -223,9 +223,7 @@ def _check_context(
             return ()
         context = " and 'in_context'" if release.get("in_context") else ""
         return (f"The vocabulary's size{context}: give --vocabulary.",)
-    handle = witnesses.handle
-    known = {name: getattr(handle, name) for name in ("digest", "words", "dimensions", "search")}
-    if words != known:
+    if words != manifest.vocabulary_entry(witnesses.handle):
         raise damaged(path, "'vocabulary' is not the vocabulary that is given")
     if is_of_vectors(release):
         return ()

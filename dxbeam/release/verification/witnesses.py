@@ -26,16 +26,16 @@ _ONLY_HERE = (
 
 @dataclass(frozen=True)
 class Given:
-    """What a release is checked by.
+    """What a release is checked by, each None where it is not given.
 
     Attributes:
-      handle: of the vocabulary, or None.
+      handle: of the vocabulary.
       vocabulary: the same, open.
-      importance: the file of the words' weights, or None.
-      stop_words: the file of the stop words, or None.
-      digest: hex SHA-256 that release.json should have, or None.
-      ledger: the ledger that the run was entered in, or None.
-      base: the file of the base measure, or None.
+      importance: the file of the words' weights.
+      stop_words: the file of the stop words.
+      digest: hex SHA-256 that release.json should have.
+      ledger: the ledger that the run was entered in.
+      base: the file of the base measure.
     """
 
     handle: VocabularyHandle | None = None

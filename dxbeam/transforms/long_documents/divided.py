@@ -36,10 +36,8 @@ class DocumentsOfParts(NamedTuple):
 class SanitizeParts(beam.PTransform):
     """Sanitizes parts of documents and puts them together: (parts, wholes) -> DocumentsOfParts.
 
-    Args:
-      sanitize: what divided the documents.
-      inputs: key, vocabulary and language model, as it takes them.
-      row_type: of a released row.
+    ``inputs`` are key, vocabulary and language model, as ``sanitize`` takes them, which divided the
+    documents.
     """
 
     def __init__(self, sanitize: SanitizeDoFn, inputs: tuple[Any, Any, Any], row_type: Any):

@@ -47,9 +47,7 @@ class DigestCorpus(beam.PTransform):
 class CompareCorpus(beam.PTransform):
     """Whether a corpus is the one of some releases: rows -> PCollection[tuple[int, bool]].
 
-    Args:
-      key_uri: where the releases' key is kept.
-      recorded: the corpus digest and the configuration's digest of each release, by its number.
+    ``recorded`` holds the digests of corpus and configuration of each release, by its number.
     """
 
     def __init__(self, key_uri: str, recorded: Mapping[int, tuple[str, str]]):

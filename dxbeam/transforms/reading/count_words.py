@@ -32,12 +32,7 @@ class WordCounts(NamedTuple):
 
 
 class CountWords(beam.PTransform):
-    """Counts the words of a corpus: PBegin -> WordCounts.
-
-    Args:
-      read: reads the corpus.
-      vocabulary: the handle of the artifact.
-    """
+    """Counts the words of a corpus: PBegin -> WordCounts."""
 
     def __init__(self, read: ReadDocuments, vocabulary: VocabularyHandle):
         super().__init__()

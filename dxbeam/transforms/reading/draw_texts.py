@@ -49,12 +49,7 @@ class DrawnTexts(NamedTuple):
 
 
 class TextsOfCorpus(NamedTuple):
-    """What ``DrawTexts`` returns.
-
-    Attributes:
-      drawn: PCollection[DrawnTexts] of one.
-      left_out: PCollection[int] of one, how many records could not be read.
-    """
+    """PCollection[DrawnTexts] of one, and PCollection[int] of one: records not to be read."""
 
     drawn: pvalue.PCollection
     left_out: pvalue.PCollection
@@ -63,12 +58,8 @@ class TextsOfCorpus(NamedTuple):
 class DrawTexts(beam.PTransform):
     """Draws texts until they have enough words of the vocabulary: PBegin -> TextsOfCorpus.
 
-    Args:
-      read: reads the corpus.
-      vocabulary: the handle of the artifact.
-      words: how many words of the vocabulary the texts have together at least, where the corpus
-        has as many.
-      seed: of the draw. What is drawn is private and must not be written anywhere.
+    They have as many together at least, where the corpus has. What is drawn by the seed is private
+    and must not be written anywhere.
     """
 
     def __init__(self, read: ReadDocuments, vocabulary: VocabularyHandle, words: int, seed: int):

@@ -38,14 +38,8 @@ class LabelledDocument(NamedTuple):
 class LabelledDocuments(beam.PTransform):
     """Draws documents: PBegin -> PCollection[list[LabelledDocument]] of one.
 
-    Documents without the field or without a known word are left out.
-
-    Args:
-      read: reads the corpus, and keeps the field of the label.
-      vocabulary: the handle of the artifact.
-      field: the field of the label; "" for documents without one.
-      documents: how many are drawn; all where there are fewer.
-      seed: of the draw.
+    Documents without the field of the label, which ``read`` keeps, or without a known word are left
+    out. A ``field`` of "" is for documents without a label.
     """
 
     def __init__(
@@ -71,12 +65,7 @@ class LabelledDocuments(beam.PTransform):
 
 
 class KnownRuns(beam.PTransform):
-    """Stretches of known words, of which texts are made: PBegin -> PCollection[int64 arrays].
-
-    Args:
-      read: reads the corpus.
-      vocabulary: the handle of the artifact.
-    """
+    """Stretches of known words, of which texts are made: PBegin -> PCollection[int64 arrays]."""
 
     def __init__(self, read: ReadDocuments, vocabulary: VocabularyHandle):
         super().__init__()

@@ -23,13 +23,7 @@ _ONLY_ORIGINAL, _ONLY_RELEASED = "only original", "only released"
 
 
 class ReleasedText(NamedTuple):
-    """What was released of a document.
-
-    Attributes:
-      text: the text.
-      words: its words.
-      aligned: whether word i is in the place of original word i.
-    """
+    """What was released of a document; if ``aligned``, word i is in place of original word i."""
 
     text: str
     words: list[str]
@@ -37,16 +31,7 @@ class ReleasedText(NamedTuple):
 
 
 class ReleasedDocument(NamedTuple):
-    """A document before and after.
-
-    Attributes:
-      id: of all its versions.
-      original: the text, which is raw.
-      words: its words.
-      fields: its kept fields, by name.
-      group: its group.
-      released: by the number of the release, for each release that has it; at least one.
-    """
+    """A document before, which is raw, and after, by the number of each release that has it."""
 
     id: str
     original: str
@@ -57,13 +42,7 @@ class ReleasedDocument(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """What ``PairWithReleases`` returns.
-
-    Attributes:
-      documents: PCollection[ReleasedDocument].
-      unpaired: PCollection[Unpaired] of one.
-      originals: PCollection[Document], the corpus.
-    """
+    """PCollection[ReleasedDocument], PCollection[Unpaired] of one, and the corpus."""
 
     documents: pvalue.PCollection
     unpaired: pvalue.PCollection
@@ -85,12 +64,7 @@ class Unpaired(NamedTuple):
 
 
 class PairWithReleases(beam.PTransform):
-    """Joins a corpus and releases of it by id: PBegin -> Pairs. The corpus is read once.
-
-    Args:
-      originals: reads the corpus; its format names the fields that are passed on.
-      releases: the releases, numbered from 0.
-    """
+    """Joins a corpus and releases of it by id: PBegin -> Pairs. The corpus is read once."""
 
     def __init__(self, originals: ReadDocuments, releases: Sequence[TextRelease]):
         super().__init__()

@@ -207,11 +207,7 @@ class _AddUp(beam.CombineFn):
 
 
 class RecordWindows(beam.PTransform):
-    """Writes the record of each window, create-once: PCollection[WindowCounts] -> paths.
-
-    Args:
-      release: the stream's.
-    """
+    """Writes the record of each window, create-once: PCollection[WindowCounts] -> paths."""
 
     def __init__(self, release: StreamRelease):
         super().__init__()

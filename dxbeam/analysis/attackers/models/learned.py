@@ -16,16 +16,17 @@ text that neither has seen.
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from dxbeam.analysis.attackers.context import Candidates, posteriors
+from dxbeam.analysis.attackers.models.neural import neural
+from dxbeam.analysis.attackers.models.reads import Read, rows_of
 from dxbeam.analysis.attackers.word_pairs import WordPairs
-from dxbeam.errors import ConfigurationError, CorpusError
-from dxbeam.space.search.neighbors import Floats, Ids
+from dxbeam.errors import CorpusError
+from dxbeam.space.search.neighbors import Ids
 
 TRAINING_WORDS = 60_000
 """Words of public text that are released to learn from."""
@@ -38,40 +39,6 @@ _HELD_OUT = 8
 every eighth piece would be read well by who knows the other pieces by heart."""
 
 _LEAST_PIECES = 2 * _HELD_OUT
-
-
-class Read(NamedTuple):
-    """Texts as the attacker sees them.
-
-    Attributes:
-      candidates: of all their words, one text after the other.
-      in_context: float64 [T, k], the probability of each candidate given its text.
-      sizes: how many words each text has.
-      released: int64 [T], the released words; None for who sees noisy vectors only.
-    """
-
-    candidates: Candidates
-    in_context: Floats
-    sizes: Sequence[int]
-    released: Ids | None = None
-
-    def parts(self) -> Iterator[slice]:
-        """Where each text is."""
-        ends = np.cumsum(self.sizes).tolist()
-        return (slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True))
-
-    def some(self, texts: Sequence[int]) -> Read:
-        """Some of the texts."""
-        every = list(self.parts())
-        rows = np.concatenate([np.arange(every[i].start, every[i].stop) for i in texts])
-        released = None if self.released is None else self.released[rows]
-        sizes = [self.sizes[i] for i in texts]
-        return Read(_rows(self.candidates, rows), self.in_context[rows], sizes, released)
-
-
-def _rows(candidates: Candidates, rows: slice | Ids) -> Candidates:
-    ids, posterior, priors = candidates
-    return Candidates(ids[rows], posterior[rows], priors[rows])
 
 
 class SequenceModel(Protocol):
@@ -94,7 +61,7 @@ def read_with_context(
       released: int64 [T], the released words, where they are what is seen.
     """
     read = Read(candidates, candidates.posterior, sizes, released)
-    rows = [posteriors(_rows(candidates, part), pairs) for part in read.parts()]
+    rows = [posteriors(rows_of(candidates, part), pairs) for part in read.parts()]
     return read._replace(in_context=np.concatenate(rows))
 
 
@@ -150,9 +117,4 @@ def check_installed() -> None:
 
 
 def _network() -> Any:
-    try:
-        return importlib.import_module("dxbeam.analysis.attackers.models.sequence_model")
-    except ImportError:
-        raise ConfigurationError(
-            "`attackers` learned needs PyTorch; install it with: pip install 'dxbeam[neural]'"
-        ) from None
+    return neural("dxbeam.analysis.attackers.models.sequence_model", "`attackers` learned")

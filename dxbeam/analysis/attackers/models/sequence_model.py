@@ -29,7 +29,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from dxbeam.analysis.attackers.models.learned import Read
+from dxbeam.analysis.attackers.models.reads import Read
 from dxbeam.analysis.evaluate.language_scores import RARE
 from dxbeam.space.search.neighbors import Ids
 

@@ -23,7 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dxbeam.analysis.attackers.context import Candidates
-from dxbeam.analysis.attackers.models.learned import Read, read_with_context
+from dxbeam.analysis.attackers.models.learned import read_with_context
+from dxbeam.analysis.attackers.models.reads import Read
 from dxbeam.analysis.attackers.models.word_model import WordModel
 from dxbeam.analysis.attackers.word_pairs import WordPairs
 from dxbeam.space.search.neighbors import Floats, Ids

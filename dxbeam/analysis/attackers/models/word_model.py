@@ -7,11 +7,10 @@ transformers.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from dxbeam.errors import ConfigurationError
+from dxbeam.analysis.attackers.models.neural import neural
 from dxbeam.space.search.neighbors import Floats, Ids
 
 
@@ -56,10 +55,4 @@ def check_model(path: str) -> None:
 
 
 def _hugging_face() -> Any:
-    try:
-        return importlib.import_module("dxbeam.analysis.attackers.models.hugging_face")
-    except ImportError:
-        raise ConfigurationError(
-            "`attacker_model` needs PyTorch and transformers; install them with: "
-            "pip install 'dxbeam[neural]'"
-        ) from None
+    return neural("dxbeam.analysis.attackers.models.hugging_face", "`attacker_model`")

@@ -12,12 +12,12 @@ import pytest
 from dxbeam.analysis.attackers.context import Candidates, read_texts, share_right
 from dxbeam.analysis.attackers.models.learned import (
     PIECE,
-    Read,
     check_installed,
     learn,
     pieces,
     read_with_context,
 )
+from dxbeam.analysis.attackers.models.reads import Read
 from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
 from dxbeam.analysis.attackers.prior import Prior
 from dxbeam.analysis.attackers.word_pairs import WordPairs, learn_pairs

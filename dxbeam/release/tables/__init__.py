@@ -1,1 +1,0 @@
-"""Tables that are made of a finished release."""
