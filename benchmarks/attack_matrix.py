@@ -34,8 +34,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from benchmarks.decoding import RANK_C, measured_where, texts_of
-from benchmarks.rows import arguments, keep, kept
+from benchmarks.decoding import RANK_C, texts_of
+from benchmarks.rows import arguments, keep, kept, measured_where
 from dxbeam.analysis.attackers.channel import falling
 from dxbeam.analysis.attackers.prior import prior_from_counts
 from dxbeam.analysis.evaluate.language_scores import RARE

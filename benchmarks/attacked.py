@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.decoding import measured_where, private_corpus, texts_of
-from benchmarks.rows import arguments, keep, kept
+from benchmarks.decoding import private_corpus, texts_of
+from benchmarks.rows import arguments, keep, kept, measured_where
 from dxbeam.analysis.attackers.channel import Channel
 from dxbeam.analysis.attackers.context import (
     CANDIDATES,

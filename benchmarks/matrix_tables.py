@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ RELEASED = {
     "word by word": ("word by word", "released words"),
     "context": ("context", "released words"),
     "learned": ("learned inversion", "released words"),
+    "pretrained": ("with a language model", "released words"),
 }
 """Columns of tables of released text: the attacker, and what it sees."""
 
@@ -26,8 +28,14 @@ NOISY = {
     "word by word": ("word by word", "what was drawn, not released"),
     "context": ("context", "what was drawn, not released"),
     "learned": ("learned inversion", "noisy vectors, not released"),
+    "pretrained": ("with a language model", "noisy vectors, not released"),
 }
 """The same of noisy vectors."""
+
+MASKED = {1: "language model, 1 guess"} | {
+    count: f"language model, {count} guesses" for count in (5, 10)
+}
+"""Who guesses by the words around only, by its number of guesses."""
 
 READERS = {"nearest": "", "rank_c": ", `--rank_c 0.02`", "context": ", `--decode context`"}
 
@@ -54,7 +62,6 @@ MATRIX = {
     "matrix-brown-rare": MatrixTable(_BROWN, "rare"),
     "matrix-brown-noisy": MatrixTable(_BROWN),
 }
-SEEDS, TIMES = "matrix-seeds", "matrix-times"
 
 Drawn = tuple[list[str], list[list[str]], list[Row]]
 
@@ -103,10 +110,8 @@ def settings(path: Path = ROWS) -> Settings:
 
 def matrix(name: str) -> Drawn:
     """Headings, cells and rows of a table."""
-    if name == SEEDS:
-        return _seeds()
-    if name == TIMES:
-        return _times()
+    if name in OTHERS:
+        return OTHERS[name]()
     table, used, cells = MATRIX[name], list[Row](), list[list[str]]()
     first = {
         setting: rows
@@ -116,20 +121,19 @@ def matrix(name: str) -> Drawn:
     if table.words is None:
         noisy = [("all", each) for each in NOISY] + [("rare", each) for each in NOISY]
         headings = [column if words == "all" else f"rare: {column}" for words, column in noisy]
-        vectors = {  # the same for all readers
-            (setting.mechanism, setting.epsilon): rows
-            for setting, rows in first.items()
-            if NOISY["learned"] in rows
-        }
+        vectors: dict[tuple[str, float], dict[tuple[str, str], Row]] = {}
+        for setting, rows in first.items():  # the same for all readers
+            if NOISY["learned"] in rows:
+                vectors.setdefault((setting.mechanism, setting.epsilon), {}).update(rows)
         for (mechanism, epsilon), rows in vectors.items():
-            own = [_cell(rows.get(NOISY[column]), words) for words, column in noisy]
-            cells.append([mechanism, f"{epsilon:g}", *own])
+            shares = [_cell(rows.get(NOISY[column]), words) for words, column in noisy]
+            cells.append([mechanism, f"{epsilon:g}", *shares])
             used += rows.values()
     else:
         headings = list(RELEASED)
         for setting, rows in first.items():
-            own = [_cell(rows.get(attacker), table.words) for attacker in RELEASED.values()]
-            cells.append([setting.text, f"{setting.epsilon:g}", *own])
+            shares = [_cell(rows.get(attacker), table.words) for attacker in RELEASED.values()]
+            cells.append([setting.text, f"{setting.epsilon:g}", *shares])
             used += rows.values()
     return ["released", "ε", *headings], cells, used
 
@@ -141,6 +145,28 @@ def _cell(row: Row | None, words: str) -> str:
     return f"{share:.1f} ({low:.1f}–{high:.1f})"
 
 
+def _guessed() -> Drawn:
+    """What the words around give away, with what whoever sees no word gets in as many guesses."""
+    used, cells = list[Row](), list[list[str]]()
+    for setting, rows in settings().items():
+        some = [rows[each, "released words around"] for each in MASKED.values() if _AROUND in rows]
+        shares = [
+            (f"{100 * row['chance_all']:.1f}", _cell(row, "all"), _cell(row, "rare"))
+            for row in some
+        ]
+        if some:
+            names = (_CORPORA[setting.private], setting.text, f"{setting.epsilon:g}")
+            cells.append([*names, *chain.from_iterable(shares)])
+        used += some
+    headings = [
+        f"{count}: {column}" for count in MASKED for column in ("chance", "all words", "rare words")
+    ]
+    return ["corpus", "released", "ε", *headings], cells, used
+
+
+_AROUND = (MASKED[1], "released words around")
+
+
 def _seeds() -> Drawn:
     """Settings that were run with several seeds: the share that each gives."""
     runs: dict[tuple[Any, ...], list[dict[tuple[str, str], Row]]] = {}
@@ -149,7 +175,8 @@ def _seeds() -> Drawn:
         runs.setdefault(key, []).append(rows)
     used, cells = list[Row](), list[list[str]]()
     noisy = {f"{name}, noisy vectors": NOISY[name] for name in ("context", "learned")}
-    columns = {name: one for name, one in RELEASED.items() if name != "word by word"} | noisy
+    left_out = ("word by word", "pretrained")
+    columns = {name: one for name, one in RELEASED.items() if name not in left_out} | noisy
     for (private, text, epsilon), seeds in runs.items():
         if len(seeds) == 1:
             continue
@@ -176,6 +203,7 @@ def _times() -> Drawn:
     used = [row for rows in settings().values() for row in rows.values()]
     for row in used:
         how = READERS["context"] if row["reader"] == "context" else ""
+        how += ", with a pretrained model" if row.get("attacker_model") else ""
         if row["setting"].endswith("+rank_c"):
             how = ", without and with `--rank_c 0.02`"
         run = (row["setting"], row["seed"])
@@ -190,3 +218,7 @@ def _times() -> Drawn:
 def _minutes(values: Iterable[float]) -> str:
     every = sorted(values)
     return f"{median(every):.1f} ({every[0]:.1f}–{every[-1]:.1f})"
+
+
+OTHERS = {"matrix-guessed": _guessed, "matrix-seeds": _seeds, "matrix-times": _times}
+"""Tables of both corpora."""

@@ -78,17 +78,10 @@ def _shares(shares: Floats, events: Ids, words: int) -> Floats:
 def _level(
     table: SparseRows, rows: Ids, events: Ids, height: int, width: int
 ) -> tuple[Floats, SparseRows, Ids]:
-    """A level of the cut model.
+    """A level of the cut model: the weights of the level below, the table, each entry's new number.
 
-    Args:
-      table: of the whole model.
-      rows: int64, the new number of each of its rows; -1 for rows that are left out.
-      events: int64, the new number of each column.
-      height: how many rows there will be.
-      width: how many columns.
-
-    Returns:
-      the weights of the level below, the table, and for each entry of the whole one its new number.
+    ``rows`` and ``events`` are the new numbers of the whole model's rows, -1 for those left
+    out, and of its columns; there will be ``height`` times ``width``.
     """
     numbers = np.repeat(rows, np.diff(table.starts))
     left = numbers >= 0

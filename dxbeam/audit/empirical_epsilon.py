@@ -70,13 +70,9 @@ def largest_bound(draws: int, error: float) -> float:
 
 
 def learnt(first: Ids, second: Ids) -> Distinguisher:
-    """The logarithm of how much commoner a release is for the first document.
+    """The logarithm of how much commoner a release is for the first document, int64 [M, k] each.
 
     A release that was not seen is judged by its words one by one.
-
-    Args:
-      first: int64 [M, k], releases of the first document to learn from.
-      second: of the second.
     """
     whole = _log_ratios(map(tuple, first.tolist()), map(tuple, second.tolist()))
     places = [
@@ -97,13 +93,7 @@ def learnt(first: Ids, second: Ids) -> Distinguisher:
 
 
 def exact(channel: WordChannel, first: Ids, second: Ids) -> Distinguisher:
-    """The exact likelihood ratio, for a mechanism that draws each word by a known law.
-
-    Args:
-      channel: of the mechanism.
-      first: int64 [k], the words of the first document.
-      second: of the second.
-    """
+    """The exact likelihood ratio of documents, int64 [k], of a mechanism with a known law."""
 
     def score(released: Ids) -> Floats:
         total = np.zeros(len(released))
@@ -118,11 +108,7 @@ def exact(channel: WordChannel, first: Ids, second: Ids) -> Distinguisher:
 def exact_loss(channel: WordChannel, first: Ids, second: Ids, words: int) -> float:
     """The largest log likelihood ratio of two documents over all releases, in either direction.
 
-    Args:
-      channel: of a mechanism that draws each word by a known law, alike whatever the others are.
-      first: int64 [k], the words of the first document.
-      second: of the second.
-      words: N, how many words there are to draw.
+    The channel draws each of ``words`` by a known law, alike whatever the others are.
     """
     forward = backward = 0.0
     for one, other in zip(first, second, strict=True):

@@ -45,12 +45,7 @@ def fair_coin(heads: int, tosses: int) -> Evidence:
 
 
 def coins(heads: npt.NDArray[np.bool_], shares: Floats) -> Evidence:
-    """How many of independent coins show heads, by the exact distribution of the sum.
-
-    Args:
-      heads: bool [k].
-      shares: float64 [k], the probability of heads of each.
-    """
+    """How many of independent coins show heads, by the exact distribution of the sum."""
     distribution = np.ones(1)
     for share in shares:
         distribution = np.convolve(distribution, [1 - share, share])
@@ -89,15 +84,11 @@ def never(seen: int) -> Evidence:
 def counts_of_distribution(
     counts: Counts, distribution: Floats, tolerance: float = 0.0
 ) -> Evidence:
-    """Counts of outcomes against a distribution: chi-square, judged by binomial tails.
+    """Counts of outcomes, int64 [k], against a distribution: chi-square, judged by binomial tails.
 
-    The p-value is exact at any count: the smallest of the outcomes' two-sided binomial p-values,
-    times the number of outcomes.
-
-    Args:
-      counts: int64 [k].
-      distribution: float64 [k].
-      tolerance: how far the probability of an outcome may be from the exact one.
+    The p-value is exact at any count: the smallest of the outcomes' two-sided binomial
+    p-values, times the number of outcomes. ``tolerance`` is how far a probability may be from
+    the exact one.
     """
     trials = int(counts.sum())
     below = stats.binom.cdf(counts, trials, np.clip(distribution - tolerance, 0, 1))
@@ -112,10 +103,6 @@ def same_distribution(first: Counts, second: Counts) -> Evidence:
     """Two rows of counts of one distribution: chi-square, judged by Fisher's exact test.
 
     Given how often an outcome was seen in all, its count in the first row is hypergeometric.
-
-    Args:
-      first: int64 [k].
-      second: int64 [k].
     """
     both, trials = first + second, int(first.sum())
     everything = trials + int(second.sum())
@@ -133,13 +120,8 @@ def same_distribution(first: Counts, second: Counts) -> Evidence:
 def likely_set(first: Counts, second: Counts, delta: float) -> npt.NDArray[np.bool_]:
     """The set of outputs that tells x from x' best, by a sample that is then put aside.
 
-    Outputs are ordered by likelihood ratio, and the prefix with the largest lower bound (at 99 %)
-    is taken.
-
-    Args:
-      first: int64 [k], counts of outputs for x.
-      second: int64 [k], counts of outputs for x'.
-      delta: additive slack of the claim.
+    Outputs are ordered by likelihood ratio, and the prefix with the largest lower bound (at 99
+    %, with this delta) is taken. The counts for x and x' are int64 [k].
     """
     order = np.argsort(-(first + 0.5) / (second + 0.5), kind="stable")
     inside, outside = np.cumsum(first[order]), np.cumsum(second[order])
@@ -159,16 +141,8 @@ def loss_lower_bound(
 ) -> Floats:
     """A bound below ln((P(S|x) - delta) / P(S|x')), by Clopper and Pearson's intervals.
 
-    Args:
-      hits: how often an output for x was in S.
-      trials: of how many.
-      other_hits: how often an output for x' was.
-      other_trials: of how many.
-      delta: additive slack of the claim.
-      error: the probability that the bound is wrong, at most.
-
-    Returns:
-      float64, -inf where nothing can be said.
+    Of so many trials an output for x was in S ``hits`` times, one for x' ``other_hits`` times.
+    The bound is wrong with the probability ``error`` at most; -inf where nothing can be said.
     """
     low, high = _intervals(hits, trials, other_hits, other_trials, error / 2)
     with np.errstate(divide="ignore", invalid="ignore"):

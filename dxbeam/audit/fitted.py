@@ -90,13 +90,7 @@ class Fitted:
     def mechanism(
         self, plain: Any, vocabulary: Vocabulary, epsilons: tuple[float, ...] = ()
     ) -> Any:
-        """The mechanism over a vocabulary.
-
-        Args:
-          plain: the mechanism without what is made here.
-          vocabulary: the words.
-          epsilons: further ones that the constant is solved for.
-        """
+        """The mechanism over a vocabulary; the constant is solved for further epsilons too."""
         if self == Fitted():
             return plain
         return _made(self, plain, vocabulary, tuple(sorted({plain.epsilon, *epsilons})))

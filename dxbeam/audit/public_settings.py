@@ -14,7 +14,8 @@ from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.mechanisms.constants.exact_constant import CONSTANTS, EXACT
 from dxbeam.mechanisms.parameters import checked_choice
 from dxbeam.mechanisms.public.base_measure import FrequencyBase, checked_exponent
-from dxbeam.mechanisms.public.importance import FREQUENCY, FrequencyWeights
+from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.mechanisms.public.listed_words import FREQUENCY
 from dxbeam.text.detection.detector import detector_of
 from dxbeam.text.public.base_file import read_base
 from dxbeam.text.public.importance_file import read_importance
@@ -48,11 +49,7 @@ def audited_public(
 
 
 def sizes_of(samples: str) -> Size:
-    """How large an audit's samples are, by name.
-
-    Raises:
-      ConfigurationError: no such name.
-    """
+    """How large an audit's samples are, by name."""
     sizes = {"standard": STANDARD, "small": SMALL}
     if samples not in sizes:
         raise ConfigurationError(f"--samples is standard or small, not {samples}")

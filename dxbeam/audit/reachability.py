@@ -32,18 +32,11 @@ def add_on_grid(step: float) -> Release:
 
 
 def reachable(released: Reals, words: Reals, release: Release) -> npt.NDArray[np.int64]:
-    """The words from which some noise of their float type leads to what was released.
+    """The positions of words from which some noise of their float type leads to what was released.
 
-    Coordinate by coordinate: the nearest float to the difference, and the floats on both sides of
-    it, are tried; if none of them leads there, no float does.
-
-    Args:
-      released: [m].
-      words: projected vectors of the candidates, [N, m], float32 or float64.
-      release: how words and noise become what is released.
-
-    Returns:
-      int64: the positions of the words that remain.
+    Coordinate by coordinate: the nearest float to the difference, and the floats on both sides
+    of it, are tried; if none of them leads there, no float does. ``words`` are projected
+    vectors [N, m].
     """
     left = np.arange(len(words))
     for coordinate in range(words.shape[1]):

@@ -14,10 +14,10 @@ from dxbeam.audit.run_audit import ALPHA, DIMENSIONS, Part, judge, parts, run
 from dxbeam.audit.subject import Finding, Size, Subject
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS, ReadsReleased, check_public, make_mechanism
-from dxbeam.mechanisms.constants.solve import DrawsByDistance
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.public.base_measure import FrequencyBase
 from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.mechanisms.public.weighed_choice import WeighedChoice
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.release.manifest import versions
 from dxbeam.text.configuration import Configuration
@@ -139,7 +139,7 @@ def _check_fitted(mechanism: Any, fitted: Fitted, decoder: Decoder | None) -> No
             "`constant` exact is audited without `decode`, which changes nothing that is drawn; "
             "leave one of them out"
         )
-    if not isinstance(mechanism, DrawsByDistance):
+    if not isinstance(mechanism, WeighedChoice):
         raise ConfigurationError(
             f"`constant` exact goes with `mechanism` santext or tem, not with {mechanism.name}; "
             "leave it out"

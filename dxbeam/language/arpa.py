@@ -105,17 +105,11 @@ def read_arpa(
     unseen_mass: float,
     is_word: Callable[[str], bool],
 ) -> ReadArpa:
-    """Reads a published model for a vocabulary.
+    """Reads a published model, .arpa or .gz, for a vocabulary; longer n-grams are not used.
 
-    Args:
-      path: local or gs://, plain or .gz.
-      vocabulary: whose words the model is to be about.
-      order: 2 or 3; longer n-grams of the file are not used.
-      unseen_mass: the probability that the words which the file lacks share.
-      is_word: whether a text is a word by the rule of tokenization, and not punctuation.
-
-    Raises:
-      ArtifactError: the file cannot be read, is damaged, or has too short n-grams.
+    ``unseen_mass`` is the probability that words share which the file lacks; ``is_word`` says
+    whether a text is a word by the rule of tokenization. An ArtifactError where the file cannot
+    be read, is damaged, or has too short n-grams.
     """
     numbers, levels = read_levels(path, order)
     ids, words = _mapped(list(numbers), vocabulary, is_word), len(vocabulary)
@@ -213,13 +207,9 @@ def _stationary(backoff: Floats, continuation: Floats, pairs: SparseRows) -> Flo
 def _with_triples(
     lower: Smoothed, levels: list[Level], words: _FileWords, sums: Floats
 ) -> Smoothed:
-    """Adds the triples of a file, whose rows are the stored pairs.
+    """Adds the triples of a file, whose rows are the stored pairs of the model of pairs.
 
-    Args:
-      lower: the model of pairs.
-      levels: of the file.
-      words: of the file.
-      sums: by which the pairs of each context were divided.
+    ``sums`` are those by which the pairs of each context were divided.
     """
     ids, known = words.ids, len(words.ids)
     first, second = levels[1].words.T

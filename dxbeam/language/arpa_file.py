@@ -76,11 +76,7 @@ def _counts(lines: Iterator[str], at: _Lines, order: int) -> dict[int, int]:
 
 
 def check_header(path: str, order: int) -> None:
-    """Reads a file as far as its first n-gram.
-
-    Raises:
-      ArtifactError: it cannot be read, is no ARPA file, or has no n-grams of this length.
-    """
+    """Reads a file as far as its first n-gram; refused where it has none of this length."""
     at = _Lines(path)
     try:
         _counts(iter(at), at, order)

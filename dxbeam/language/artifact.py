@@ -24,23 +24,17 @@ from dxbeam.language.kneser_ney import Smoothed
 from dxbeam.language.model import TABLE_PARTS, LanguageModel, arrays
 from dxbeam.language.sparse_rows import SparseRows
 from dxbeam.space.artifact.kind import write_manifest
-from dxbeam.space.artifact.this_host import checked_once, copy_here
+from dxbeam.space.artifact.this_host import check_file, checked_once, opened_here
 from dxbeam.space.vocabulary.words import Vocabulary
 
 
 def write_language_model(
     uri: str, model: LanguageModel, casings: pa.Table | None, **facts: Any
 ) -> LanguageModelHandle:
-    """Writes an artifact to an empty prefix, the manifest last.
+    """Writes an artifact to an empty prefix, the manifest last; an OutputError where one is there.
 
-    Args:
-      uri: a directory or gs:// prefix.
-      model: what is stored.
-      casings: as ``kept_casings`` returns them, or None.
-      **facts: more that a reader of the manifest should know; JSON values.
-
-    Raises:
-      OutputError: another manifest is there.
+    ``casings`` are as ``kept_casings`` returns them, or None; ``facts`` are more JSON values
+    that a reader of the manifest should know.
     """
     files = {}
     with tempfile.TemporaryDirectory() as scratch:
@@ -71,11 +65,7 @@ def write_language_model(
 
 
 def language_model_handle(uri: str) -> LanguageModelHandle:
-    """The handle of the artifact at ``uri``; reads and checks the manifest only.
-
-    Raises:
-      ArtifactError: as ``Kind.read_manifest``, or this is no text.
-    """
+    """The handle of the artifact at ``uri``; reads and checks the manifest only."""
     return _handle(uri, LANGUAGE_MODEL.read_manifest(LANGUAGE_MODEL.checked_uri(uri)))
 
 
@@ -90,15 +80,7 @@ def knows_capitals(handle: LanguageModelHandle) -> bool:
 
 
 def check_vocabulary(handle: LanguageModelHandle, vocabulary: str) -> None:
-    """Refuses a model of another vocabulary.
-
-    Args:
-      handle: of the model.
-      vocabulary: the vocabulary's ``content_digest``.
-
-    Raises:
-      ArtifactError: it is another.
-    """
+    """Refuses a model of another vocabulary than that of this ``content_digest``."""
     if handle.vocabulary != vocabulary:
         raise ArtifactError(
             f"`language_model` {handle.uri} was made for another vocabulary than `vocabulary`; "
@@ -136,11 +118,7 @@ def open_language_model(
 
 
 def open_for_any_vocabulary(handle: LanguageModelHandle) -> LanguageModel:
-    """Opens a language model as ``open_language_model`` does, whatever its vocabulary.
-
-    Raises:
-      ArtifactError: missing, damaged, or no longer the one that the handle was made of.
-    """
+    """Opens a language model as ``open_language_model`` does, whatever its vocabulary."""
     manifest = LANGUAGE_MODEL.read_manifest(handle.uri)
     if manifest["digest"] != handle.digest:
         raise ArtifactError(
@@ -152,48 +130,16 @@ def open_for_any_vocabulary(handle: LanguageModelHandle) -> LanguageModel:
 
 
 def files_here(uri: str, manifest: dict[str, Any]) -> Path:
-    """The local directory of an artifact's files, all checked; a copy if they are elsewhere.
+    """The local directory of an artifact's files, all checked; a copy if they are elsewhere."""
 
-    Raises:
-      ArtifactError: files are missing or damaged.
-    """
-    place = LANGUAGE_MODEL.resolve(uri)
-    if storage.is_local(place):
-        _check(Path(place), manifest)
-        return Path(place)
-    for last_try in (False, True):
-        copy = copy_here(place, manifest["digest"], manifest["files"])
-        try:
-            _check(copy, manifest)
-        except ArtifactError:
-            if last_try:
-                raise
-            storage.delete(str(copy))  # it was damaged since it was made
-        else:
-            return copy
-    raise AssertionError("the last try returns or raises")
+    def checked(folder: Path) -> Path:
+        files = [folder / name for name in manifest["files"]]
+        with checked_once(manifest["digest"], files) as unchecked:
+            for path in files if unchecked else ():
+                check_file(path, manifest["files"][path.name], LANGUAGE_MODEL.rebuild)
+        return folder
 
-
-def _check(directory: Path, manifest: dict[str, Any]) -> None:
-    files = [directory / name for name in manifest["files"]]
-    with checked_once(manifest["digest"], files) as unchecked:
-        for path in files if unchecked else ():
-            expected = manifest["files"][path.name]
-            try:
-                digest, size = storage.sha256(str(path))
-            except OSError as error:
-                raise ArtifactError(
-                    f"{path} cannot be read ({type(error).__name__}); {LANGUAGE_MODEL.rebuild}"
-                ) from None
-            if size != expected["bytes"]:
-                raise ArtifactError(
-                    f"{path} has {size:,} bytes where the manifest says {expected['bytes']:,}; "
-                    f"{LANGUAGE_MODEL.rebuild}"
-                )
-            if digest != expected["sha256"]:
-                raise ArtifactError(
-                    f"{path} is damaged (its SHA-256 does not match); {LANGUAGE_MODEL.rebuild}"
-                )
+    return opened_here(LANGUAGE_MODEL.resolve(uri), manifest, checked)
 
 
 def _opened(directory: Path, manifest: dict[str, Any], uri: str) -> LanguageModel:

@@ -39,13 +39,8 @@ class Casing(NamedTuple):
 def kept_casings(counts: Mapping[int, FormCounts], vocabulary: Vocabulary) -> pa.Table:
     """The casings that a model keeps: those of words whose commonest form is not their own.
 
-    Args:
-      counts: by id.
-      vocabulary: in lower case.
-
-    Returns:
-      a table with SCHEMA, by word; a word's forms by how common they are inside sentences, at most
-      FORMS_KEPT.
+    By id, of a vocabulary in lower case -> a table with SCHEMA, by word; a word's forms by how
+    common they are inside sentences, at most FORMS_KEPT.
     """
     rows = []
     for word in sorted(counts):
@@ -76,11 +71,7 @@ class Casings:
 
 
 def open_casings(path: Path) -> Casings:
-    """Opens a file of casings, memory-mapped.
-
-    Raises:
-      ValueError: it does not hold casings.
-    """
+    """Opens a file of casings, memory-mapped; a ValueError where it holds none."""
     with pa.memory_map(str(path)) as file:
         table = pa.ipc.open_file(file).read_all()
     if table.schema != SCHEMA:

@@ -42,11 +42,7 @@ class Counts(NamedTuple):
 
 
 def check_order(order: int, words: int) -> None:
-    """Refuses what cannot be counted.
-
-    Raises:
-      ConfigurationError: an order that is neither 2 nor 3, or more words than codes can hold.
-    """
+    """Refuses an order that is neither 2 nor 3, or more words than codes can hold."""
     if type(order) is not int or order not in ORDERS:
         raise ConfigurationError("`order` of a language model is 2 or 3")
     if (words + 2) ** order > np.iinfo(np.int64).max:
@@ -57,16 +53,10 @@ def check_order(order: int, words: int) -> None:
 
 
 def ngram_codes(ids: Ids, starts: npt.NDArray[np.bool_], words: int, order: int) -> Ids:
-    """The code of the n-gram that ends at each word.
+    """The code, int64 [T], of the n-gram that ends at each word.
 
-    Args:
-      ids: int64 [T], of the words of sentences, one after the other; UNKNOWN for the unknown word.
-      starts: bool [T], whether a sentence starts with this word; it does with the first.
-      words: N.
-      order: 2 or 3.
-
-    Returns:
-      int64 [T].
+    ``ids``, int64 [T], are of sentences one after the other, and ``starts``, bool [T], says
+    where each starts; one does with the first word.
     """
     size, start = words + 2, words + 1
     before: Ids = np.where(ids == UNKNOWN, words, ids)
@@ -109,15 +99,9 @@ def summed(codes: Ids, counts: npt.NDArray[_Number]) -> tuple[Ids, npt.NDArray[_
 
 
 def count_sentences(sentences: Iterable[npt.ArrayLike], words: int, order: int) -> Counts:
-    """Counts the n-grams of sentences.
+    """Counts the n-grams of sentences, each the ids of its words, UNKNOWN for the unknown word.
 
-    Args:
-      sentences: each the ids of its words, UNKNOWN for the unknown word.
-      words: N.
-      order: 2 or 3.
-
-    Raises:
-      ConfigurationError: an order that is neither 2 nor 3, or a sentence of anything but ids.
+    Refused are an order that is neither 2 nor 3, and a sentence of anything but ids.
     """
     check_order(order, words)
     parts, waiting, size = [], [], 0

@@ -24,11 +24,7 @@ LARGEST_EXPONENT = 4.0
 
 
 def check_exponent(exponent: float) -> None:
-    """Refuses what is no exponent.
-
-    Raises:
-      ConfigurationError: it is no number above 0 and up to LARGEST_EXPONENT.
-    """
+    """Refuses what is no number above 0 and up to LARGEST_EXPONENT."""
     if not 0 < exponent <= LARGEST_EXPONENT:
         raise ConfigurationError(
             f"`exponent` is a number above 0 and up to {LARGEST_EXPONENT:g}; 1 leaves the model "
@@ -37,16 +33,9 @@ def check_exponent(exponent: float) -> None:
 
 
 def raised(numbers: Smoothed, exponent: float) -> Smoothed:
-    """The numbers of q^exponent.
+    """The numbers of q^exponent; ``check_exponent`` says which.
 
     Corrections are kept in float64: little is left for the lower level where tau is large.
-
-    Args:
-      numbers: of a model.
-      exponent: tau.
-
-    Raises:
-      ConfigurationError: as ``check_exponent``.
     """
     check_exponent(exponent)
     if exponent == 1:
@@ -86,17 +75,10 @@ def _shares(shares: Floats, exponent: float) -> Floats:
 def _power(
     table: SparseRows, rows: Ids, lower: Floats, exponent: float, sums: Any
 ) -> tuple[SparseRows, Floats, Floats]:
-    """A level of the power.
+    """A level of the power: corrections, weights of the lower level, sums before they are made 1.
 
-    Args:
-      table: the corrections.
-      rows: int64 [S], the row of each.
-      lower: float64 [S], the part of the lower level where they are stored.
-      exponent: tau.
-      sums: float64 [R], the sums of the powers of that part over all words.
-
-    Returns:
-      the corrections, the weights of the lower level, and the sums before they are made 1.
+    ``rows``, int64 [S], and ``lower``, float64 [S], are the row and the lower level's part of
+    each correction; ``sums``, float64 [R], those of the powers of that part over all words.
     """
     added = (lower + table.values) ** exponent - lower**exponent
     both = sums + np.bincount(rows, added, table.rows)

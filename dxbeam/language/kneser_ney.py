@@ -78,15 +78,10 @@ def lowest_level(counts: Ids) -> Floats:
 
 
 def smooth(counts: Counts, prune: int = 0) -> Smoothed:
-    """Smooths counts.
+    """Smooths counts; without words there is nothing to make a model of.
 
-    Args:
-      counts: of a text.
-      prune: pairs and triples that occur so often or less are left out; what they had goes to the
-        lower level. Discounts and the lower levels are computed from all of them.
-
-    Raises:
-      ConfigurationError: there are no words.
+    Pairs and triples that occur ``prune`` times or less are left out; what they had goes to the
+    lower level. Discounts and the lower levels are computed from all of them.
     """
     if not len(counts.codes):
         raise ConfigurationError("there are no words to make a language model of")

@@ -107,23 +107,17 @@ class LanguageModel:
         return weights
 
     def corrections(self, before: npt.ArrayLike, after: npt.ArrayLike) -> Floats:
-        """What pairs add to the lower level; 0 for those that are not stored.
+        """What pairs add to the lower level: int64 [B, K], [B, J] -> float64 [B, K, J].
 
-        Args:
-          before: int64 [B, K], contexts.
-          after: int64 [B, J], words.
-
-        Returns:
-          float64 [B, K, J].
+        It is 0 for pairs that are not stored.
         """
         contexts, words = self._numbered(before), self._numbered(after)
         return self.numbers.pairs.values_at(contexts[..., :, None], words[..., None, :])
 
     def successors(self, context: int) -> tuple[Ids, Floats]:
-        """The words stored after a context, int64 [S] ascending, UNKNOWN last if it is one of them.
+        """The words stored after a context, int64 [S] ascending, and corrections, float64 [S].
 
-        Returns:
-          the words, and their corrections as float64 [S].
+        UNKNOWN comes last if it is one of them.
         """
         return self._words_of(*self.numbers.pairs.row(int(self._numbered(context))))
 
@@ -135,12 +129,7 @@ class LanguageModel:
         return result
 
     def backoff2(self, first: npt.ArrayLike, second: npt.ArrayLike) -> Floats:
-        """The weight of p(z | second) after two words, float64; 1 where the pair is not stored.
-
-        Args:
-          first: int64, contexts.
-          second: int64, words, of a shape that broadcasts with that of ``first``.
-        """
+        """The weight of p(z | second) after two words, float64; 1 where the pair is not stored."""
         pairs = self._pairs(first, second)
         if self.numbers.backoff2 is None or not len(self.numbers.backoff2):
             return np.ones(pairs.shape)
@@ -156,18 +145,10 @@ class LanguageModel:
     def corrections3(
         self, first: npt.ArrayLike, second: npt.ArrayLike, after: npt.ArrayLike
     ) -> Floats:
-        """What triples add to p(z | second); 0 for those that are not stored.
+        """What triples add to p(z | second), of shapes that broadcast; 0 if not stored.
 
-        The pairs are looked up first, so this is fast where ``first`` and ``second`` have length 1
-        along the last axis.
-
-        Args:
-          first: int64, contexts.
-          second: int64, words.
-          after: int64, words; the three shapes are broadcast together.
-
-        Returns:
-          float64 of their common shape.
+        The pairs are looked up first, so this is fast where ``first`` and ``second`` have
+        length 1 along the last axis.
         """
         after = self._numbered(after)
         pairs = self._pairs(first, second)

@@ -10,11 +10,7 @@ from dxbeam.errors import ConfigurationError
 
 
 def described_files(files: Iterable[tuple[str, str, int]]) -> list[dict[str, Any]]:
-    """What a manifest says of the files that a model was made of.
-
-    Args:
-      files: path, name and size in bytes of each.
-    """
+    """What a manifest says of the files that a model was made of: path, name, bytes of each."""
     return [
         {"name": name, "bytes": size, "sha256": storage.sha256(path)[0]}
         for path, name, size in files
@@ -24,15 +20,9 @@ def described_files(files: Iterable[tuple[str, str, int]]) -> list[dict[str, Any
 def refuse_the_corpus(manifest: Mapping[str, Any], files: Iterable[tuple[str, str, int]]) -> None:
     """Refuses a language model that was made of a file of the corpus that is to be released.
 
-    Only files of the same size are read. The same texts in another file are not recognised: that
-    the model is public is for its user to know.
-
-    Args:
-      manifest: of the model.
-      files: path, name and size in bytes of each file of the private corpus.
-
-    Raises:
-      ConfigurationError: a file of the corpus is one that the model was made of.
+    Only files of the same size are read. The same texts in another file are not recognised:
+    that the model is public is for its user to know. ``files`` are path, name and size in bytes
+    of each.
     """
     source = manifest.get("source")
     known = source.get("files", []) if isinstance(source, dict) else []

@@ -42,15 +42,9 @@ def _padded(array: Ids, dimensions: int) -> Ids:
 
 
 def _numbers_in(array: Ids, places: Ids, shape: tuple[int, ...]) -> Ids:
-    """Which of an array's elements are at places of the shape that it is broadcast to.
+    """Which of an array's elements, int64 [m], are at places of the shape it is broadcast to.
 
-    Args:
-      array: of as many dimensions as the shape.
-      places: int64 [m], numbers into the flattened shape.
-      shape: what is broadcast to.
-
-    Returns:
-      int64 [m], numbers into the flattened array.
+    Both are numbers into what is flattened; the array has as many dimensions as the shape.
     """
     numbers: Ids | int = 0
     behind, step = 1, 1  # elements of the shape, and of the array, for each one of an axis
@@ -113,15 +107,7 @@ class SparseRows:
         return self.columns[entries].astype(np.int64), self.values[entries].astype(np.float64)
 
     def values_at(self, rows: Ids, columns: Ids) -> Floats:
-        """The values at places; 0 where there is no entry.
-
-        Args:
-          rows: int64, from 0 to R - 1.
-          columns: int64, of a shape that broadcasts with that of ``rows``.
-
-        Returns:
-          float64, of the shape of both.
-        """
+        """The values, float64, at places, int64 of shapes that broadcast; 0 for no entry."""
         values = np.zeros(np.broadcast_shapes(rows.shape, columns.shape))
         flat = values.reshape(-1)
         for places, entries in self._found(rows, columns):
@@ -186,11 +172,8 @@ class SparseRows:
     ) -> Iterator[tuple[Ids, npt.NDArray[np.signedinteger]]]:
         """Which of some places have an entry, int64 [m], and the entries.
 
-        Args:
-          sums: uint64 [B], of the mixed row and column.
-          firsts: the number of the first entry of each one's row.
-          ends: behind the last one.
-          columns: of the type of the stored ones.
+        ``sums`` are of the mixed row and column; ``firsts`` and ``ends`` the first entry of
+        each one's row and behind the last.
         """
         which: Ids | None = None
         slots = (sums >> np.uint64(3)).view(np.int64) & (len(self.slots) - 1)
@@ -214,13 +197,9 @@ def sparse_rows(
     values: npt.NDArray[np.floating],
     width: int,
 ) -> SparseRows:
-    """Makes the table of entries that are sorted by row and column.
+    """Makes the table of entries, columns from 0 to width - 1, that are sorted by row and column.
 
-    Args:
-      starts: integers [R + 1], of the rows.
-      columns: integers [S], from 0 to width - 1.
-      values: float32 or float64 [S].
-      width: the number of columns.
+    ``starts`` are integers [R + 1], of the rows.
     """
     entries, kind = len(columns), smallest_unsigned(width + 1)
     sums = np.repeat(_mixed(np.arange(len(starts) - 1), _ROW_KEY), np.diff(starts))

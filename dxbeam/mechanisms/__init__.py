@@ -142,14 +142,9 @@ _PUBLIC = ("importance", "base", "constant")
 
 
 def check_public(name: str, key: str) -> None:
-    """Refuses public weights, a base measure or an exact constant for a mechanism without them.
+    """Refuses importance, base or constant (``key``) for a mechanism without it, and says why.
 
-    Args:
-      name: a mechanism's; any other is left to ``make_mechanism``.
-      key: importance, base or constant.
-
-    Raises:
-      ConfigurationError: the mechanism has no such parameter; it says why.
+    A name that is no mechanism's is left to ``make_mechanism``.
     """
     kind = MECHANISMS.get(name)
     if kind and all(field.name != key for field in dataclasses.fields(kind)):  # type: ignore[arg-type]
@@ -189,9 +184,8 @@ def _no_public(kind: type[Mechanism], key: str) -> str:
 def check_vocabulary(mechanism: Mechanism, vocabulary: Vocabulary) -> None:
     """Refuses a vocabulary that a mechanism cannot be used with.
 
-    Raises:
-      ConfigurationError: it has too many dimensions, none of the words of a public list, or is not
-        the one that was scanned for the mechanism's constant.
+    It has too many dimensions, none of the words of a public list, or is not the one that was
+    scanned for the mechanism's constant.
     """
     mechanism.draws(vocabulary.dimensions)
     if not isinstance(mechanism, WeighsWords):

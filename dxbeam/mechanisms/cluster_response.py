@@ -20,17 +20,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.channels.cluster_channel import ClusterChannel
 from dxbeam.mechanisms.channels.word_channel import WordChannel
-from dxbeam.mechanisms.parameters import checked_epsilon
 from dxbeam.mechanisms.sampling.cluster_choice import (
-    DEFAULT_SIZE,
     NUMBERS,
-    checked_cluster_size,
+    ClusterChoice,
     drawn_number,
     partition_of,
-    within_clusters,
 )
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
@@ -40,26 +36,11 @@ _SAFE = 1 + 2.0**-48  # more than the rounding of exp, of the sum and of the quo
 
 
 @dataclass(frozen=True)
-class ClusterResponse:
-    """Word to word of its cluster.
+class ClusterResponse(ClusterChoice):
+    """Word to word of its cluster."""
 
-    Attributes:
-      epsilon: largest privacy loss between two words of one cluster.
-      cluster_size: words in a cluster of the public partition; the last one has up to twice as
-        many.
-    """
-
-    epsilon: float
-    cluster_size: int = DEFAULT_SIZE
     name: ClassVar[str] = "cluster_response"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "cluster_size", checked_cluster_size(self.cluster_size))
-
-    def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers per word."""
-        return 1
+    citation = "Kairouz et al. 2014, section 4.1; proof in dxbeam/mechanisms/cluster_response.py"
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """A word of its cluster for each word: int64 [B] -> int64 [B]."""
@@ -94,10 +75,3 @@ class ClusterResponse:
             return np.asarray(counts.astype(np.float64) / NUMBERS)
 
         return ClusterChannel(parts, shares, search)
-
-    def guarantee(self) -> Guarantee:
-        """Pure epsilon between words of one cluster, for every string; nothing between clusters."""
-        citation = (
-            "Kairouz et al. 2014, section 4.1; proof in dxbeam/mechanisms/cluster_response.py"
-        )
-        return within_clusters(self.epsilon, self.cluster_size, citation)

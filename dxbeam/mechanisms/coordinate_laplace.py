@@ -18,34 +18,20 @@ from typing import ClassVar
 
 from dxbeam.guarantees import Guarantee, Metric, pure
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
-from dxbeam.mechanisms.parameters import checked_epsilon, checked_positive
-from dxbeam.mechanisms.sampling.clipping import clipped
+from dxbeam.mechanisms.parameters import checked_epsilon
+from dxbeam.mechanisms.sampling.clipping import ClippedVector, checked_clip
 from dxbeam.mechanisms.sampling.noise import (
     ROUNDED_NOISE,
     Floats,
     coordinate_laplace,
     coordinate_laplace_draws,
 )
-from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
-
-
-def checked_clip(clip: float) -> float:
-    """The radius as a float; refused unless positive and finite."""
-    return checked_positive("clip", clip, "the radius to which vectors are shortened")
-
-
-def clipped_euclidean(radius: float) -> Metric:
-    """The distance of vectors clipped to a ball of this radius."""
-    return Metric(
-        "clipped euclidean",
-        f"Euclidean distance between the words' vectors, clipped to a ball of radius {radius:.12g}",
-    )
+from dxbeam.space.search.neighbors import NeighborSearch
 
 
 @dataclass(frozen=True)
-class CoordinateLaplace(NoisyVector):
+class CoordinateLaplace(ClippedVector):
     """Word to clipped and noisy vector to nearest word.
 
     Attributes:
@@ -76,10 +62,6 @@ class CoordinateLaplace(NoisyVector):
     def noise_scale(self) -> float:
         """1 / epsilon: the noise is a multiple of it."""
         return 1 / self.epsilon
-
-    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
-        """The clipped vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
-        return clipped(search.vocabulary.vectors_of(ids), self.clip)
 
     def density(self, search: NeighborSearch) -> NoiseDensity:
         """Falls with the sum of absolute differences; a coordinate deviates by sqrt(2) / rate."""

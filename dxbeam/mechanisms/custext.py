@@ -22,17 +22,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.channels.cluster_channel import ClusterChannel
 from dxbeam.mechanisms.channels.word_channel import WordChannel
-from dxbeam.mechanisms.parameters import checked_choice, checked_epsilon, choice
+from dxbeam.mechanisms.parameters import checked_choice, choice
 from dxbeam.mechanisms.sampling.cluster_choice import (
-    DEFAULT_SIZE,
     NUMBERS,
-    checked_cluster_size,
+    ClusterChoice,
     drawn_number,
     partition_of,
-    within_clusters,
 )
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
@@ -60,30 +57,21 @@ class Tables(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CusText:
+class CusText(ClusterChoice):
     """Word to word of its cluster, by distances.
 
     Attributes:
-      epsilon: largest privacy loss between two words of one cluster.
-      cluster_size: words in a cluster of the public partition; the last one has up to twice as
-        many.
       scale: calibrated, where probabilities fall as fast as epsilon allows in each cluster; or
         published, t = 1 as in the paper, where they fall half as fast or so.
     """
 
-    epsilon: float
-    cluster_size: int = DEFAULT_SIZE
     scale: str = choice(*SCALES, default=CALIBRATED)
     name: ClassVar[str] = "custext"
+    citation = "Chen et al. 2023, theorem 1; proof in dxbeam/mechanisms/custext.py"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "cluster_size", checked_cluster_size(self.cluster_size))
+        super().__post_init__()
         checked_choice("scale", self.scale, SCALES, "how fast probabilities fall with distance")
-
-    def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers per word."""
-        return 1
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """A word of its cluster for each word: int64 [B] -> int64 [B]."""
@@ -114,13 +102,9 @@ class CusText:
         return ClusterChannel(parts, shares, search)
 
     def counts(self, apart: Floats) -> Ids:
-        """What the words of some clusters become.
+        """What the words of clusters become, by their distances, float64 [C, m, m].
 
-        Args:
-          apart: float64 [C, m, m], the distances within each.
-
-        Returns:
-          int64 [C, m, m], for each word of a cluster the counts of NUMBERS of all of them.
+        int64 [C, m, m], for each word of a cluster the counts of NUMBERS of all of them.
         """
         most = 1.0 if self.scale == PUBLISHED else np.inf
         widest = apart.max(axis=(1, 2))
@@ -144,11 +128,6 @@ class CusText:
         logs = np.log(_counts(shares, scale).astype(np.float64))
         largest = (logs.max(axis=1) - logs.min(axis=1)).max(axis=1)
         return np.asarray(largest <= self.epsilon - _LOG_ROUNDING)
-
-    def guarantee(self) -> Guarantee:
-        """Pure epsilon between words of one cluster, for every string; nothing between clusters."""
-        citation = "Chen et al. 2023, theorem 1; proof in dxbeam/mechanisms/custext.py"
-        return within_clusters(self.epsilon, self.cluster_size, citation)
 
 
 def _tables(mechanism: CusText, search: NeighborSearch) -> Tables:

@@ -24,11 +24,10 @@ import numpy as np
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.channels.order_channel import OrderChannel
 from dxbeam.mechanisms.channels.word_channel import WordChannel
-from dxbeam.mechanisms.parameters import checked_epsilon
 from dxbeam.mechanisms.sampling.noise import uniform
 from dxbeam.mechanisms.sampling.order_choice import (
-    DRAWS,
     SIZE_BITS,
+    OrderChoice,
     by_steps,
     checked_orders,
     drawn,
@@ -39,25 +38,19 @@ from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
 
 @dataclass(frozen=True)
-class Diffractor:
+class Diffractor(OrderChoice):
     """Word to place to place to word.
 
     Attributes:
-      epsilon: privacy parameter per step in the order.
       orders: of how many public orders each word draws one.
     """
 
-    epsilon: float
     orders: int = 1
     name: ClassVar[str] = "diffractor"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        super().__post_init__()
         object.__setattr__(self, "orders", checked_orders(self.orders))
-
-    def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers per word."""
-        return DRAWS
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word this many steps from each word: int64 [B] -> int64 [B]."""

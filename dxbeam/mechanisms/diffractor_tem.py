@@ -22,12 +22,11 @@ import numpy as np
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.channels.order_channel import OrderChannel
 from dxbeam.mechanisms.channels.word_channel import WordChannel
-from dxbeam.mechanisms.parameters import checked_choice, checked_epsilon, checked_whole, choice
-from dxbeam.mechanisms.sampling.noise import uniform
+from dxbeam.mechanisms.parameters import checked_choice, checked_whole, choice
+from dxbeam.mechanisms.sampling.noise import below, uniform
 from dxbeam.mechanisms.sampling.order_choice import (
-    DRAWS,
     SIZE_BITS,
-    below,
+    OrderChoice,
     by_steps,
     checked_orders,
     drawn,
@@ -56,33 +55,27 @@ class _Reach(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DiffractorTEM:
+class DiffractorTEM(OrderChoice):
     """Word to place to place to word.
 
     Attributes:
-      epsilon: privacy parameter per step in the order.
       gamma: g, the number of steps from which on words are alike.
       shape: ring, where the last word of the order is followed by its first; or line.
       orders: of how many public orders each word draws one.
     """
 
-    epsilon: float
     gamma: int = 5
     shape: str = choice(*SHAPES, default=RING)
     orders: int = 1
     name: ClassVar[str] = "diffractor_tem"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        super().__post_init__()
         meaning = "the number of steps from which on words are alike"
         gamma = checked_whole("gamma", self.gamma, 1, _LARGEST_GAMMA, meaning)
         object.__setattr__(self, "gamma", gamma)
         checked_choice("shape", self.shape, SHAPES, "whether the order has two ends")
         object.__setattr__(self, "orders", checked_orders(self.orders))
-
-    def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers per word."""
-        return DRAWS
 
     def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
         """The word at a place around each word's: int64 [B] -> int64 [B]."""
@@ -116,16 +109,10 @@ class DiffractorTEM:
     def _steps(self, share: Floats, reach: _Reach) -> tuple[Ids, Ids, Ids]:
         """How many steps are made, by the inverse distribution function from its rare end.
 
-        Far places come first, then steps that can be made one way only, then those that can be
-        made both ways, the most steps first in each, and then none.
-
-        Args:
-          share: uniform numbers, float64 [B].
-          reach: which places are near.
-
-        Returns:
-          int64 [B], whether this many can be made one way only, bool [B], and whether the place is
-          a far one, bool [B].
+        Far places come first, then steps that can be made one way only, then those that can
+        be made both ways, the most steps first in each, and then none. Of uniform numbers,
+        float64 [B]: int64 [B], and whether this many can be made one way only, and whether
+        the place is a far one, bool [B].
         """
         rate = self._rate
         both, most = np.minimum(reach.down, reach.up), np.maximum(reach.down, reach.up)

@@ -35,8 +35,9 @@ the private corpus. Where a sentence starts is read from the public gaps between
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -52,7 +53,6 @@ from dxbeam.mechanisms.sampling.near_words import NearWords
 from dxbeam.mechanisms.sampling.released_before import STARTS, in_steps, words_before
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary.words import Vocabulary
 
 MODEL_MUST_BE_PUBLIC = (
     "The language model must be public; one made from the private corpus voids the guarantee."
@@ -64,6 +64,9 @@ READS_ON = (
     "exp(epsilon * d(x, x'))."
 )
 _ROWS_AT_ONCE = 512
+_KEPT = 4
+"""Epsilons whose near words and lists are kept, a few hundred MB each."""
+
 
 LARGEST_GAMMA = 1e18
 """Beyond all distances of vectors in use; float32 holds its square."""
@@ -107,18 +110,13 @@ class Fluent:
     def release_in_order(
         self, ids: Ids, random: Random, search: NeighborSearch, places: Ids
     ) -> Ids:
-        """A word for each word, each read after the words released before it.
+        """A word for each word, int64 [B], each read after the words released before it.
 
-        Args:
-          ids: int64 [B]; UNKNOWN for a word outside the vocabulary.
-          random: uint64 [B, draws or more].
-          search: the vocabulary.
-          places: int64 [B, 2], what each word is read after; see released_before.py.
-
-        Returns:
-          int64 [B]; a row depends on its own row of the arguments and the rows it is read after.
+        ``places``, int64 [B, 2], says which those are (released_before.py). A row depends
+        on its own row of the arguments and the rows it is read after.
         """
-        every, near = search.computed_once(("fluent", self), self._prepared(search))
+        prepared = search.computed_once("fluent", lambda _: lru_cache(_KEPT)(_prepared))
+        every, near = prepared(self, search)
         near.keep(ids)
         chosen, numbers = np.empty(len(ids), np.int64), numbers_of(random)
         for rows in _in_parts(in_steps(places), near.at_once(ids, _ROWS_AT_ONCE)):
@@ -128,15 +126,12 @@ class Fluent:
             chosen[rows] = choose_fluently(ids[rows], first, second, numbers[rows], near, every)
         return chosen
 
-    def _prepared(
-        self, search: NeighborSearch
-    ) -> Callable[[Vocabulary], tuple[AllWords, NearWords]]:
-        def prepared(vocabulary: Vocabulary) -> tuple[AllWords, NearWords]:
-            model = self.model.opened(vocabulary) if self.model else uniform_model(vocabulary)
-            shares = np.asarray(model.continuation[: len(vocabulary)])
-            return AllWords(model), NearWords(self.epsilon / 2, self.gamma, shares, search)
-
-        return prepared
+    def prepared(self, search: NeighborSearch) -> tuple[AllWords, NearWords]:
+        """What a vocabulary's words are drawn by: all words, and those near to each."""
+        vocabulary = search.vocabulary
+        model = self.model.opened(vocabulary) if self.model else uniform_model(vocabulary)
+        shares = np.asarray(model.continuation[: model.words])
+        return AllWords(model), NearWords(self.epsilon / 2, self.gamma, shares, search)
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * min(Euclidean distance, gamma), for every pair of strings."""
@@ -156,3 +151,7 @@ def _in_parts(steps: Iterable[Ids], words: int) -> Iterator[Ids]:
     for rows in steps:
         for start in range(0, len(rows), words):
             yield rows[start : start + words]
+
+
+def _prepared(mechanism: Fluent, search: NeighborSearch) -> tuple[AllWords, NearWords]:
+    return mechanism.prepared(search)

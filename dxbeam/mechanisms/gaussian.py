@@ -33,18 +33,16 @@ from typing import ClassVar
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, approximate
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
-from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped_euclidean
 from dxbeam.mechanisms.parameters import (
     ADDED_LATER,
     checked_delta,
     checked_epsilon,
     checked_positive,
 )
-from dxbeam.mechanisms.sampling.clipping import clipped
+from dxbeam.mechanisms.sampling.clipping import ClippedVector, checked_clip, clipped_euclidean
 from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, gaussian, gaussian_draws
-from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 
 DISTANCE = 10.0
 
@@ -70,13 +68,7 @@ def exact_slack(epsilon: float, distance: float, sigma: float) -> float:
 
 @functools.lru_cache(maxsize=64)
 def analytic_sigma(epsilon: float, delta: float, distance: float) -> float:
-    """The smallest s, rounded up, at which vectors up to T apart have a slack of delta at most.
-
-    Args:
-      epsilon: per unit of distance.
-      delta: of the guarantee.
-      distance: T.
-    """
+    """The smallest s, rounded up, at which vectors up to T apart have a slack of delta at most."""
     low, high = 0.0, tail_sigma(epsilon, delta, distance)
     while high - low > 1e-9 * high:
         middle = (low + high) / 2
@@ -88,7 +80,7 @@ def analytic_sigma(epsilon: float, delta: float, distance: float) -> float:
 
 
 @dataclass(frozen=True)
-class Gaussian(NoisyVector):
+class Gaussian(ClippedVector):
     """Word to noisy vector to nearest word.
 
     Attributes:
@@ -139,10 +131,6 @@ class Gaussian(NoisyVector):
     def noise_scale(self) -> float:
         """The standard deviation, of which the noise is a multiple."""
         return self.sigma
-
-    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
-        """The words' clipped vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
-        return clipped(search.vocabulary.vectors_of(ids), self.clip)
 
     def density(self, search: NeighborSearch) -> NoiseDensity:  # noqa: ARG002
         """Falls with the square of the distance from the clipped vector."""

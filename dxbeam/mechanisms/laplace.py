@@ -18,14 +18,14 @@ from typing import ClassVar
 from dxbeam.guarantees import Guarantee, pure
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import checked_epsilon
-from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
-from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
+from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, laplace
+from dxbeam.mechanisms.sampling.noisy_vector import LaplaceNoise
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import NeighborSearch
 
 
 @dataclass(frozen=True)
-class Laplace(NoisyVector):
+class Laplace(LaplaceNoise):
     """Word to noisy vector to nearest word.
 
     Attributes:
@@ -39,18 +39,9 @@ class Laplace(NoisyVector):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
 
-    def draws(self, dimensions: int) -> int:
-        """Random numbers per word."""
-        return laplace_draws(dimensions)
-
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Multidimensional Laplace noise: uint64 [B, draws] -> float64 [B, n]."""
         return laplace(random, search.vocabulary.dimensions, self.epsilon)
-
-    @property
-    def noise_scale(self) -> float:
-        """1 / epsilon: the noise is a multiple of it."""
-        return 1 / self.epsilon
 
     def density(self, search: NeighborSearch) -> NoiseDensity:
         """Falls with the distance; a coordinate's deviation is sqrt(n + 1) / epsilon."""

@@ -25,8 +25,8 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, Metric, pure
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
-from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, laplace, laplace_draws
-from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
+from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, laplace
+from dxbeam.mechanisms.sampling.noisy_vector import LaplaceNoise
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
@@ -63,7 +63,7 @@ def _shape_in(search: NeighborSearch, weight: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Mahalanobis(NoisyVector):
+class Mahalanobis(LaplaceNoise):
     """Word to noisy vector to nearest word.
 
     Attributes:
@@ -87,10 +87,6 @@ class Mahalanobis(NoisyVector):
             )
         object.__setattr__(self, "covariance_weight", weight)
 
-    def draws(self, dimensions: int) -> int:
-        """Random numbers per word."""
-        return laplace_draws(dimensions)
-
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Stretched Laplace noise: uint64 [B, draws] -> float64 [B, n]."""
         weight = self.covariance_weight
@@ -106,11 +102,6 @@ class Mahalanobis(NoisyVector):
             rows[: len(block)] = block
             block[:] = (rows @ stretch.T)[: len(block)]
         return noise
-
-    @property
-    def noise_scale(self) -> float:
-        """1 / epsilon: the noise is a multiple of it."""
-        return 1 / self.epsilon
 
     def density(self, search: NeighborSearch) -> NoiseDensity:
         """Falls with the distance of whitened vectors: those of S_l^-1/2, or of L^-1.

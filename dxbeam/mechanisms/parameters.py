@@ -89,9 +89,7 @@ def checked_epsilon(epsilon: float) -> float:
 def checked_rank_c(c: float) -> float:
     """The rank resampling parameter as a float; refused unless positive, finite and not tiny.
 
-    Raises:
-      ConfigurationError: c is 0, negative, NaN, infinite, or so small that ranks could not be
-        told apart in float64.
+    Below SMALLEST_RANK_C ranks could not be told apart in float64.
     """
     written, c = c, _as_float(c)
     if not math.isfinite(c) or c < SMALLEST_RANK_C:
@@ -103,11 +101,7 @@ def checked_rank_c(c: float) -> float:
 
 
 def checked_positive(name: str, value: float, meaning: str) -> float:
-    """A parameter as a float; refused unless positive and finite.
-
-    Raises:
-      ConfigurationError: it is not.
-    """
+    """A parameter as a float; refused unless positive and finite."""
     written, value = value, _as_float(value)
     if not math.isfinite(value) or value <= 0:
         raise ConfigurationError(
@@ -117,11 +111,7 @@ def checked_positive(name: str, value: float, meaning: str) -> float:
 
 
 def checked_share(name: str, value: float, meaning: str) -> float:
-    """A parameter as a float; refused unless between 0 and 1.
-
-    Raises:
-      ConfigurationError: it is not.
-    """
+    """A parameter as a float; refused unless between 0 and 1."""
     written, value = value, _as_float(value)
     if not 0 <= value <= 1:
         raise ConfigurationError(
@@ -131,11 +121,7 @@ def checked_share(name: str, value: float, meaning: str) -> float:
 
 
 def checked_whole(name: str, value: float, smallest: int, largest: int, meaning: str) -> int:
-    """A parameter as an int; refused unless a whole number within these limits.
-
-    Raises:
-      ConfigurationError: it is not.
-    """
+    """A parameter as an int; refused unless a whole number within these limits."""
     written, value = value, _as_float(value)
     if not (smallest <= value <= largest and value.is_integer()):
         raise ConfigurationError(
@@ -146,11 +132,7 @@ def checked_whole(name: str, value: float, smallest: int, largest: int, meaning:
 
 
 def checked_choice(name: str, value: object, choices: tuple[str, ...], meaning: str) -> str:
-    """A parameter as it is; refused unless one of these names.
-
-    Raises:
-      ConfigurationError: it is not.
-    """
+    """A parameter as it is; refused unless one of these names."""
     if not (isinstance(value, str) and value in choices):
         shown = value if isinstance(value, str) else _shown(value)
         raise ConfigurationError(
@@ -160,11 +142,7 @@ def checked_choice(name: str, value: object, choices: tuple[str, ...], meaning: 
 
 
 def checked_delta(delta: float) -> float:
-    """Delta as a float; refused unless it is a probability that a guarantee can bear.
-
-    Raises:
-      ConfigurationError: delta is not above 1e-15 and below 0.5.
-    """
+    """Delta as a float; refused unless a probability that a guarantee can bear."""
     written, delta = delta, _as_float(delta)
     if not SMALLEST_DELTA <= delta < 0.5:
         raise ConfigurationError(
@@ -191,11 +169,7 @@ def _as_float(value: object) -> float:
 
 
 def parse_parameters(text: str) -> dict[str, str]:
-    """``"delta=1e-6,clip=5"`` as a mapping.
-
-    Raises:
-      ConfigurationError: not of this form, or a name twice.
-    """
+    """``"delta=1e-6,clip=5"`` as a mapping; refused in another form, or with a name twice."""
     check_type(text, str, "`parameters` are one text, as in 'delta=1e-6,clip=5'")
     parameters: dict[str, str] = {}
     for part in filter(None, text.split(",")):

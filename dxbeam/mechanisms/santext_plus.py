@@ -22,6 +22,7 @@ import numpy as np
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee, pure
 from dxbeam.mechanisms.parameters import checked_epsilon, checked_share
+from dxbeam.mechanisms.public.word_distribution import WordDistribution
 from dxbeam.mechanisms.sampling.exponential_choice import (
     DRAWS,
     PROPOSAL_TAIL,
@@ -29,7 +30,6 @@ from dxbeam.mechanisms.sampling.exponential_choice import (
     choose,
 )
 from dxbeam.mechanisms.sampling.noise import uniform
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary

@@ -22,40 +22,23 @@ from typing import ClassVar
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, at_most, pure
-from dxbeam.mechanisms.channels.word_channel import FallingChannel, WordChannel
-from dxbeam.mechanisms.constants.exact_constant import (
-    ExactConstant,
-    checked_constant,
-    with_constant,
-)
-from dxbeam.mechanisms.parameters import (
-    ADDED_LATER,
-    checked_epsilon,
-    checked_share,
-    recorded_settings,
-)
-from dxbeam.mechanisms.public.base_measure import BaseMeasure, checked_base, with_base
-from dxbeam.mechanisms.public.importance import Importance, checked_importance, with_importance
-from dxbeam.mechanisms.sampling.exponential_choice import ROUNDED_CHOICE, choose, draws_of
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
-from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary.words import Vocabulary
+from dxbeam.mechanisms.constants.exact_constant import ExactConstant
+from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_share
+from dxbeam.mechanisms.public.base_measure import BaseMeasure
+from dxbeam.mechanisms.public.importance import Importance
+from dxbeam.mechanisms.public.weighed_choice import WeighedChoice
+from dxbeam.mechanisms.sampling.exponential_choice import ROUNDED_CHOICE
 
 
 @dataclass(frozen=True)
-class TEM:
-    """Word to word, by distances up to gamma.
+class TEM(WeighedChoice):
+    """Word to word, by distances up to gamma; ``WeighedChoice`` says what parameters it shares.
 
     Attributes:
-      epsilon: privacy parameter per unit of Euclidean distance: what is guaranteed.
       beta: probability, at most, that for a word of the vocabulary one at gamma or beyond is
         released (for unknown words it may be larger: no word is at their own place); from it
         follows gamma = (2 / epsilon) ln((1 - beta) (N - 1) / beta) (section 4 of the paper). With a
         base measure it says nothing but how large gamma is.
-      importance: public weights by which harmless words stay unchanged more often, or None.
-      base: public base measure, by which likely words are released more often, or None.
-      constant: what a scan of the vocabulary found, or None for the worst case of all.
     """
 
     epsilon: float
@@ -63,50 +46,22 @@ class TEM:
     importance: Importance | None = field(default=None, metadata=ADDED_LATER, kw_only=True)
     base: BaseMeasure | None = field(default=None, metadata=ADDED_LATER, kw_only=True)
     constant: ExactConstant | None = field(default=None, metadata=ADDED_LATER, kw_only=True)
+
     name: ClassVar[str] = "tem"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        checked_importance(self.importance)
         meaning = "the largest probability that a word of the vocabulary becomes one beyond gamma"
         beta = checked_share("beta", self.beta, meaning)
         if not 0 < beta < 0.5:
             raise ConfigurationError(f"beta must be above 0 and below 0.5, not {beta:g}: {meaning}")
         object.__setattr__(self, "beta", beta)
-        checked_base(self.base)
-        checked_constant(self.constant, self.epsilon, recorded_settings(self))
+        self._check_public_values()
 
     def gamma(self, words: int) -> float:
         """The distance from which on words are alike, in units of the embedding."""
-        return max(
-            0.0, 2 / self.epsilon * math.log((1 - self.beta) * max(words - 1, 1) / self.beta)
-        )
-
-    def draws(self, dimensions: int) -> int:  # noqa: ARG002
-        """Random numbers per word."""
-        return draws_of(self.importance, self.base)
-
-    def distribution(self, vocabulary: Vocabulary) -> WordDistribution:
-        """What is drawn, over a vocabulary."""
-        scale = 1.0
-        if self.constant is not None:
-            self.constant.check(vocabulary)
-            scale = self.constant.nominal(self.epsilon) / self.epsilon
-        return WordDistribution(
-            scale * self.epsilon / 2,
-            cap=self.gamma(len(vocabulary)),
-            importance=self.importance,
-            base=self.base,
-            scale=scale,
-        )
-
-    def release(self, ids: Ids, random: Random, search: NeighborSearch) -> Ids:
-        """A word of the vocabulary for each word: int64 [B] -> int64 [B]."""
-        return choose(ids, random, self.distribution(search.vocabulary), search)
-
-    def channel(self, search: NeighborSearch) -> WordChannel:
-        """Falls with the distance up to gamma."""
-        return FallingChannel(self.distribution(search.vocabulary), search)
+        odds = (1 - self.beta) * max(words - 1, 1) / self.beta
+        return max(0.0, 2 / self.epsilon * math.log(odds))
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon * min(Euclidean distance, gamma), for every pair; with weights more."""
@@ -120,5 +75,4 @@ class TEM:
             ),
             arithmetic=ROUNDED_CHOICE,
         )
-        promise = with_importance(replace(promise, far_odds=odds), self.importance)
-        return with_constant(with_base(promise, self.base), self.epsilon, self.constant)
+        return self._with_public_values(replace(promise, far_odds=odds))

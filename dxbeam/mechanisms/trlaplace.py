@@ -37,33 +37,25 @@ import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee, approximate
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
-from dxbeam.mechanisms.coordinate_laplace import checked_clip, clipped_euclidean
 from dxbeam.mechanisms.parameters import checked_delta, checked_epsilon
-from dxbeam.mechanisms.sampling.clipping import clipped
+from dxbeam.mechanisms.sampling.clipping import ClippedVector, checked_clip, clipped_euclidean
 from dxbeam.mechanisms.sampling.noise import (
     ROUNDED_NOISE,
     Floats,
     coordinate_laplace,
     coordinate_laplace_draws,
 )
-from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
 from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.search.neighbors import NeighborSearch
 
 _SAFETY = 1e-3  # of delta: covers the steps of the search below, and costs 0.001 / a in A
 _SHAPES = 4001
 
 
 def log_staying(t: npt.ArrayLike, rate: float, limit: float) -> Floats:
-    """ln(1 - p(t)): a coordinate's noise, moved by t, stays within the support it left from.
+    """ln(1 - p(t)): a coordinate's noise, moved by t >= 0, stays within the support it left from.
 
-    Args:
-      t: how far the coordinate is moved, non-negative.
-      rate: a.
-      limit: A.
-
-    Returns:
-      float64, -inf from 2 A on.
+    float64, -inf from 2 A on.
     """
     moved = np.asarray(t, np.float64)
     inside = np.minimum(moved, limit)
@@ -94,14 +86,7 @@ def worst_delta(dimensions: int, rate: float, limit: float, diameter: float) -> 
 
 @functools.lru_cache(maxsize=64)
 def sound_limit(dimensions: int, rate: float, clip: float, delta: float) -> float:
-    """The smallest A, rounded up, at which no two vectors of the ball have a larger delta.
-
-    Args:
-      dimensions: n.
-      rate: a, in 1 / units of the embedding.
-      clip: C.
-      delta: what no pair may exceed.
-    """
+    """The smallest A, rounded up, at which no two vectors of the ball have a larger delta."""
     target = delta * (1 - _SAFETY)
     low, high = 0.0, 2 * clip + math.log1p(dimensions / (2 * target)) / rate
     while high - low > 1e-9 * high:
@@ -114,7 +99,7 @@ def sound_limit(dimensions: int, rate: float, clip: float, delta: float) -> floa
 
 
 @dataclass(frozen=True)
-class TrLaplace(NoisyVector):
+class TrLaplace(ClippedVector):
     """Word to clipped and noisy vector to nearest word.
 
     Attributes:
@@ -145,10 +130,6 @@ class TrLaplace(NoisyVector):
         """Independent truncated Laplace coordinates: uint64 [B, draws] -> float64 [B, n]."""
         n = search.vocabulary.dimensions
         return coordinate_laplace(random, n, self.epsilon / math.sqrt(n), self.limit(n))
-
-    def noise_starts(self, ids: Ids, search: NeighborSearch) -> Floats:
-        """The clipped vectors, to which the noise is added: int64 [B] -> float64 [B, n]."""
-        return clipped(search.vocabulary.vectors_of(ids), self.clip)
 
     def density(self, search: NeighborSearch) -> NoiseDensity:
         """Falls with the sum of absolute differences, and is 0 where one is above the limit.

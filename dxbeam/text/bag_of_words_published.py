@@ -44,16 +44,10 @@ class BagOfWordsPublished(BagOfWords):
         ids: Iterable[int],
         at_once: int = 0,  # noqa: ARG002
     ) -> tuple[Ids, int]:
-        """Draws n words, each of all words of the document; memory grows with it.
+        """As ``BagOfWords.draw``, each word of all words of the document; memory grows with it.
 
-        Args:
-          key: the document's key.
-          ids: ids of the words that are no stop words, in order.
-          at_once: has no influence, as all are held.
-
-        Returns:
-          int64 [n], only the unknown word for a document without a word, of which the paper does
-          not speak; and how many words the document has.
+        A document without a word, of which the paper does not speak, gets only the unknown
+        word.
         """
         known = np.fromiter(ids, np.int64)
         if not len(known):

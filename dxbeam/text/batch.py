@@ -102,13 +102,10 @@ class Batch:
     ) -> None:
         """Adds a part of a document, which comes back as a document that is not yet ``written``.
 
-        Args:
-          key: the key of the whole document.
-          first: position of its first word in the whole document.
-          parts: what is before the words, their ids, and how they are read together.
-          unprotected: how many words were masked, dropped or kept.
-          detected: how many placeholders there are.
-          end: what follows the last word.
+        ``key`` is that of the whole document, ``first`` the position of its first word
+        there; ``parts`` are what is before the words, their ids, and how they are read
+        together. ``end`` follows the last word, and ``unprotected`` and ``detected`` count
+        words and placeholders.
         """
         draft = Draft(
             Document("", ""),

@@ -33,11 +33,7 @@ _DIGITS = 3
 
 
 def checked_shown(candidates: int, configuration: Configuration) -> int:
-    """How many candidates are shown.
-
-    Raises:
-      ConfigurationError: there are none, or there is no order to show them in.
-    """
+    """How many candidates are shown; refused without a decoder, or an order to show them in."""
     if type(candidates) is not int or candidates < 0:
         raise ConfigurationError(f"`candidates` is a number from 0 on, not {candidates!r}")
     if candidates and (configuration.decoder is None or configuration.bag):
@@ -51,15 +47,10 @@ def checked_shown(candidates: int, configuration: Configuration) -> int:
 def candidates_of(
     posterior: Posterior, count: int, vocabulary: Vocabulary
 ) -> list[list[Candidate]]:
-    """The most probable words of each place with their probabilities, the most probable first.
+    """The most probable words of T places with their probabilities, the most probable first.
 
-    Words of a probability that rounds to 0 at three digits are left out. What is missing to 1 is
-    the probability of others, words outside the vocabulary among them.
-
-    Args:
-      posterior: of T places.
-      count: how many of each place at most.
-      vocabulary: of the words.
+    Words of a probability that rounds to 0 at three digits are left out. What is missing to 1
+    is the probability of others, words outside the vocabulary among them.
     """
     rounded = np.round(posterior.probabilities, _DIGITS)
     order = np.lexsort((posterior.words, -rounded), axis=1)[:, :count]
@@ -77,12 +68,7 @@ def candidates_of(
 
 
 def message(text: str, candidates: str) -> str:
-    """What a model is asked: JSON of a text and of the candidates of its words.
-
-    Args:
-      text: as it was decoded.
-      candidates: of its words in their order, as ``written`` has them.
-    """
+    """What a model is asked: JSON of a decoded text and the ``written`` candidates of its words."""
     return f'{{"text": {json.dumps(text, ensure_ascii=False)}, "words": {candidates}}}'
 
 

@@ -239,11 +239,7 @@ def _answer(content: bytes) -> str:
 
 
 def usable(text: object) -> str:
-    """A text that may be released in place of the sanitized one.
-
-    Raises:
-      ChatError: it is no text, is empty, or cannot be written.
-    """
+    """A text that may be released in place of the sanitized one; a ChatError for any other."""
     reason = text_problem(text)
     if reason is not None:
         raise ChatError(f"the answer cannot be used: {reason}")

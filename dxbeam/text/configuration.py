@@ -232,13 +232,10 @@ class Configuration:
     def digest(self, vocabulary: str) -> str:
         """SHA-256 of the canonical form; two configurations with one digest draw equal noise.
 
-        Decoder and truecase are left out, as they read what was drawn.
-
-        Noise is keyed by the digest of a document's own level (``with_epsilon``), not by that of
-        all levels: what draws a document's words alike releases one text.
-
-        Args:
-          vocabulary: the vocabulary's digest.
+        Decoder and truecase are left out, as they read what was drawn. Noise is keyed by
+        the digest of a document's own level (``with_epsilon``), not by that of all levels:
+        what draws a document's words alike releases one text. ``vocabulary`` is the
+        vocabulary's digest.
         """
         canonical = json.dumps(
             {"vocabulary": vocabulary, **of_draws(self.as_dict())},
@@ -315,9 +312,5 @@ def of_draws(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_configuration(settings: Configuration | Mechanism) -> Configuration:
-    """A configuration as it is; a mechanism by itself as the configuration with no other setting.
-
-    Raises:
-      ConfigurationError: ``settings`` is neither, or does not protect every word.
-    """
+    """A configuration as it is; a mechanism by itself as the one without other settings."""
     return settings if isinstance(settings, Configuration) else Configuration(settings)

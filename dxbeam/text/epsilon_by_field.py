@@ -112,15 +112,7 @@ def _checked(value: object, epsilon: float) -> float:
 
 
 def parse_epsilon_by(text: str, otherwise: float | None = None) -> EpsilonByField:
-    """``"consent:low=5,high=10"`` as a value.
-
-    Args:
-      text: the field, a colon, and each of its values with its epsilon.
-      otherwise: the epsilon of all other values.
-
-    Raises:
-      ConfigurationError: not of this form.
-    """
+    """``"consent:low=5,high=10"`` as a value; ``otherwise`` is the epsilon of all other values."""
     if not isinstance(text, str):
         raise ConfigurationError(
             f"`epsilon_by` is one text, as in 'consent:low=5,high=10', and this is "

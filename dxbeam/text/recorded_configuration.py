@@ -8,8 +8,9 @@ from typing import Any
 from dxbeam.errors import DxbeamError
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.constants.exact_constant import ExactConstant
-from dxbeam.mechanisms.public.base_measure import FREQUENCY, BaseMeasure, FrequencyBase
+from dxbeam.mechanisms.public.base_measure import BaseMeasure, FrequencyBase
 from dxbeam.mechanisms.public.importance import Importance
+from dxbeam.mechanisms.public.listed_words import FREQUENCY
 from dxbeam.mechanisms.public.public_model import PublicModel
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.text.bag_of_words import BagOfWords, read_stop_words

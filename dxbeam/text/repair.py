@@ -87,11 +87,7 @@ class Repair(ChatEndpoint):
 
 
 def read_prompt(source: str) -> str:
-    """The prompt in a file.
-
-    Raises:
-      ConfigurationError: it cannot be read, or is not UTF-8.
-    """
+    """The prompt in a file; refused where it cannot be read, or is not UTF-8."""
     try:
         return storage.read(source).decode().strip()
     except OSError as error:

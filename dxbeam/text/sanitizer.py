@@ -187,11 +187,7 @@ class Sanitizer:
         return sanitize_table(for_a_thread, table, text, id, keep, level, n_jobs)
 
     def at_level(self, level: str) -> Sanitizer | None:
-        """The sanitizer of documents of a level, which shares this one's search and key.
-
-        Returns:
-          this very one where one epsilon serves all; None where the level has none.
-        """
+        """The sanitizer of a level, with this one's search and key; None where it has none."""
         levels = self.configuration.epsilon_by
         if levels is None:
             return self

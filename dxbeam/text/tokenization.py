@@ -52,9 +52,7 @@ class Splitter:
     def parts(self, text: str, size: int = 1 << 16) -> Iterator[tuple[list[str], list[str]]]:
         """The same a part of a long text at a time; only the last has a gap behind its words.
 
-        Args:
-          text: of any length.
-          size: characters of a part, about, which bounds what its words take.
+        ``size``, about, bounds the characters of a part, and so what its words take.
         """
         before, start = "", 0
         while len(text) - start > size:

@@ -47,12 +47,8 @@ class Truecase:
 def truecased(text: str, forms: Mapping[str, str]) -> str:
     """Writes each word as public text does, and the first of a sentence with a capital.
 
-    Words that hold a capital already are left: they were released as they are. So is the mark of a
-    masked word.
-
-    Args:
-      text: as it is released, its words in lower case.
-      forms: how words are mostly written, where that is not in lower case; ``Casings.forms``.
+    Words that hold a capital already are left: they were released as they are. So is the mark
+    of a masked word. ``forms`` is ``Casings.forms``.
     """
     gaps, words = split(text)
     pieces = []

@@ -134,10 +134,7 @@ class WordRule:
     def units(self, word: str, vocabulary: Vocabulary, ahead: int = 256) -> list[str]:
         """What a word between white space and punctuation is cut into; together it is the word.
 
-        Args:
-          word: what is cut.
-          vocabulary: whose words are looked for.
-          ahead: how many characters with their marks are looked at together.
+        So many characters with their marks are looked at together.
         """
         units: list[str] = []
         for number, piece in enumerate(_RUN.split(word)):
@@ -200,15 +197,7 @@ FIRST_RULE = WordRule()
 
 
 def word_rule_of(tokenization: int | str | None, segmenter: str) -> WordRule:
-    """The rule that settings ask for.
-
-    Args:
-      tokenization: its version; None for 1, or for 2 where there is a segmenter.
-      segmenter: a key of SEGMENTERS.
-
-    Raises:
-      ConfigurationError: there is no such rule.
-    """
+    """The rule of this version; None for 1, or for 2 where there is a segmenter."""
     if tokenization is None:
         return WordRule(1 if segmenter == "none" else 2, segmenter)
     version = {"1": 1, "2": 2}.get(str(tokenization))

@@ -222,11 +222,7 @@ class VectorConfiguration:
 
 
 def check_lengths(configuration: VectorConfiguration, vocabulary: Vocabulary) -> None:
-    """Refuses a vocabulary that has a vector too long for the epsilon; reads all its vectors.
-
-    Raises:
-      ConfigurationError: a vector is too long.
-    """
+    """Refuses a vocabulary that has a vector too long for the epsilon; reads all its vectors."""
     if configuration.unit != "vector" and vocabulary.longest > configuration.longest:
         raise ConfigurationError(
             f"the vocabulary has a vector of length {vocabulary.longest:.4g}, and with epsilon "

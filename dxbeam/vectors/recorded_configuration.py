@@ -27,15 +27,11 @@ def rebuilt(
     matrix: npt.NDArray[np.float32] | None,
     vocabulary: Vocabulary | None = None,
 ) -> VectorConfiguration | None:
-    """The configuration whose ``as_dict`` is this record.
+    """The configuration whose ``as_dict`` is this record; None where it cannot be made.
 
-    The sensitivity is computed again, but for an exact one where the vocabulary is not given or too
-    large: ``is_taken_from_record`` says so. None where the configuration cannot be made.
-
-    Args:
-      record: what release.json says of it.
-      matrix: float32 [m, n], the public projection of the release; None for none.
-      vocabulary: the release's, where it is given.
+    The sensitivity is computed again, but for an exact one where the vocabulary is not given or
+    too large: ``is_taken_from_record`` says so. ``matrix`` is the public projection of the
+    release, float32 [m, n], or None.
     """
     try:
         named, bound = record["projection"], record["sensitivity"]

@@ -171,10 +171,7 @@ def shortened(vector: Floats, longest: float) -> Floats:
 def to_grid(vectors: Floats, step: float, start: npt.ArrayLike = 0.0) -> Singles:
     """The nearest grid points, ``start`` added: float64 -> float32, multiples of ``step``.
 
-    Args:
-      vectors: float64, of any shape.
-      step: a power of two.
-      start: multiples of ``step``, of the same shape; they are added without rounding.
+    The step is a power of two; ``start`` are multiples of it, which are added without rounding.
     """
     steps = np.rint(vectors / step) + np.asarray(start) / step
     steps = np.clip(steps, -LARGEST_STEP_COUNT, LARGEST_STEP_COUNT)

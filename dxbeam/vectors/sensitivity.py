@@ -109,11 +109,7 @@ def spectral(projection: Projection) -> Sensitivity:
 
 
 def published(projection: Projection, delta: float) -> Sensitivity:
-    """1 + beta, as PrivEmb calibrates the noise; claimed for Gaussian projections, not proved here.
-
-    Raises:
-      ConfigurationError: a projection that is not Gaussian, or a delta that is no probability.
-    """
+    """1 + beta, as PrivEmb calibrates the noise; claimed for Gaussian projections, not proved."""
     if projection.kind != "gaussian":
         raise ConfigurationError(
             f"`sensitivity` published is for `projection` gaussian, not {projection.kind}; choose "
@@ -191,9 +187,7 @@ class PairScan:
     def scan(self, start: int, largest: LargestRatio | None = None) -> LargestRatio:
         """The largest ratio of the pairs (i, j), i in the block that starts here, j > i.
 
-        Args:
-          start: one of ``blocks``.
-          largest: what other blocks have found: smaller ratios need not be computed.
+        ``largest`` is what other blocks have found: smaller ratios need not be computed.
         """
         largest = largest or LargestRatio()
         stop = min(start + self._rows, len(self))

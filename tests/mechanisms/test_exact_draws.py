@@ -17,8 +17,8 @@ from dxbeam.audit.references.table import REFERENCES
 from dxbeam.mechanisms import Mechanism, make_mechanism
 from dxbeam.mechanisms.custext import CusText
 from dxbeam.mechanisms.public.importance import WordWeights
+from dxbeam.mechanisms.public.word_distribution import WordDistribution
 from dxbeam.mechanisms.sampling.envelopes import FAR, computed
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary

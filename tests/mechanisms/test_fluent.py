@@ -22,7 +22,7 @@ from dxbeam.language.uniform import uniform_model
 from dxbeam.mechanisms.fluent import LARGEST_GAMMA, Fluent
 from dxbeam.mechanisms.public.public_model import public_model
 from dxbeam.mechanisms.sampling import kept_lists, stored_near
-from dxbeam.mechanisms.sampling.fluent_choice import AllWords
+from dxbeam.mechanisms.sampling.fluent_choice import DRAWS, AllWords
 from dxbeam.mechanisms.sampling.near_words import NearWords
 from dxbeam.mechanisms.sampling.released_before import STARTS, in_steps, known_word, places_after
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -400,3 +400,14 @@ def test_models_that_subtract_are_refused() -> None:
         made.release(
             np.zeros(1, np.int64), random_numbers(1, made.draws(8), seed=0), NeighborSearch(words)
         )
+
+
+def test_what_is_kept_does_not_grow_with_the_number_of_epsilons() -> None:
+    """Near words take a few hundred MB for each; a document may have one of many epsilons."""
+    search, random = NeighborSearch(line_vocabulary()), random_numbers(1, DRAWS, seed=1)
+    kept = []
+    for epsilon in range(1, 12):
+        Fluent(float(epsilon)).release(np.zeros(1, np.int64), random, search)
+        kept.append(search.computed_once("fluent", lambda _: None).cache_info().currsize)
+    assert len(set(kept[5:])) == 1
+    assert list(search._computed) == ["fluent"]

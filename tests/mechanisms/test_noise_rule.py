@@ -17,10 +17,10 @@ from dxbeam.corpus.parsing.given_vectors import encode
 from dxbeam.documents import Document
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
 from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.mechanisms.public.word_distribution import WordDistribution
 from dxbeam.mechanisms.sampling.exponential_choice import DRAWS, ChoiceSizes, choose
 from dxbeam.mechanisms.sampling.noise import NOISE_RULE, coordinate_laplace, gaussian, laplace
 from dxbeam.mechanisms.sampling.resampling import RankResampling
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.randomness import fill
 from dxbeam.space.search.neighbors import NeighborSearch

@@ -91,7 +91,7 @@ def test_decoded_documents_are_audited(tmp_path: Path) -> None:
     assert entry["passed"] == 1
     tests = {found["test"] for found in entry["findings"]}
     assert "decoded: pairs of corpora whose outputs differ by more than the claim" in tests
-    assert "decoded: documents that differ when sanitized alone" in tests
+    assert "decoded: documents that differ when sanitized by themselves" in tests
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dxbeam.analysis.corpora import encoded
+from dxbeam.analysis.corpora import encoded, perplexity
 from dxbeam.analysis.evaluate import job
 from dxbeam.errors import DxbeamError
 from tests.support import releases
@@ -105,3 +106,27 @@ def test_an_encoder_tells_likeness_mauve_and_finds_documents_again(
     page = (tmp_path / "out" / "report.html").read_text()
     assert "MAUVE of the release" in page
     assert SECRET not in page
+
+
+class _Lengths:
+    """A model to which each character costs a tenth of a nat."""
+
+    def losses(self, texts: Any) -> Any:
+        return np.array([len(text) / 10 for text in texts])
+
+
+def test_a_model_tells_how_probable_texts_are(
+    corpus: Path, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "check_judge", lambda path: None)
+    monkeypatch.setattr(perplexity, "open_judge", lambda path: _Lengths())
+    rows = releases.rows(corpus, release, tmp_path / "out", "--perplexity_model=m")
+    of = {row["metric"]: row for row in rows}
+    texts = [json.loads(line)["text"] for line in corpus.read_text().splitlines()]
+    mean = sum(map(len, texts)) / 10 / (13 * len(texts))
+    assert of["model_perplexity_original"]["value"] == pytest.approx(np.exp(mean))
+    assert of["model_perplexity"]["value"] != of["model_perplexity_original"]["value"]
+    for metric in ("model_perplexity", "model_perplexity_original"):
+        assert of[metric]["n"] == DOCUMENTS
+        assert of[metric]["low"] <= of[metric]["value"] <= of[metric]["high"]
+    assert "perplexity a word" in (tmp_path / "out" / "report.html").read_text()

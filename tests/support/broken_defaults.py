@@ -11,9 +11,9 @@ import numpy as np
 
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.cluster_response import ClusterResponse
-from dxbeam.mechanisms.coordinate_laplace import clipped
 from dxbeam.mechanisms.custext import CusText
 from dxbeam.mechanisms.public.importance import WordWeights
+from dxbeam.mechanisms.sampling.clipping import clipped
 from dxbeam.mechanisms.trlaplace import TrLaplace
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import BagOfWords

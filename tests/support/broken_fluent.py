@@ -86,15 +86,10 @@ class _FarAsNear(NearWords):
 class GammaForgotten(Fluent):
     """Sums up far words as if they were at no distance."""
 
-    def _prepared(self, search: NeighborSearch) -> Any:
-        right = super()._prepared(search)
-
-        def prepared(vocabulary: Any) -> tuple[AllWords, NearWords]:
-            every, _ = right(vocabulary)
-            shares = np.asarray(every.model.continuation[: len(vocabulary)])
-            return every, _FarAsNear(self.epsilon / 2, self.gamma, shares, search)
-
-        return prepared
+    def prepared(self, search: NeighborSearch) -> tuple[AllWords, NearWords]:
+        every, _ = super().prepared(search)
+        shares = np.asarray(every.model.continuation[: every.model.words])
+        return every, _FarAsNear(self.epsilon / 2, self.gamma, shares, search)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from dxbeam.documents import Document
 from dxbeam.mechanisms.gaussian import Gaussian, analytic_sigma
 from dxbeam.mechanisms.laplace import Laplace
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
+from dxbeam.mechanisms.public.word_distribution import WordDistribution
 from dxbeam.mechanisms.sampling.exponential_choice import choose
 from dxbeam.mechanisms.sampling.noise import (
     coordinate_laplace,
@@ -25,7 +26,6 @@ from dxbeam.mechanisms.sampling.noise import (
     uniform,
 )
 from dxbeam.mechanisms.sampling.resampling import RankResampling
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.santext_plus import SanTextPlus
 from dxbeam.mechanisms.tem import TEM

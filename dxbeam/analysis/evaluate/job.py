@@ -11,6 +11,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from dxbeam import storage
 from dxbeam.analysis.attackers.models.asked_for import AskedFor, attackers_of
 from dxbeam.analysis.corpora.encoder import check_encoder
+from dxbeam.analysis.corpora.perplexity import check_judge
 from dxbeam.analysis.evaluate import classification
 from dxbeam.analysis.evaluate.classification import Classification
 from dxbeam.analysis.evaluate.headings import (
@@ -86,6 +87,8 @@ def read_options(options: PipelineOptions, argv: Sequence[str]) -> EvaluateJob:
         raise ConfigurationError("`learning_curve` is that of a task; name its field, with `task`")
     if flags.encoder:
         check_encoder(flags.encoder)
+    if flags.perplexity_model:
+        check_judge(flags.perplexity_model)
     prefixes = named_releases(flags.released)
     _check_places(prefixes, options.view_as(OutputOptions).output)
     releases = sorted(map(open_text_release, prefixes), key=in_order_of_settings)

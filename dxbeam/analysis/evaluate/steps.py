@@ -8,11 +8,13 @@ import apache_beam as beam
 from apache_beam import pvalue
 
 from dxbeam.analysis.corpora.encoded import ATTACKS, CompareEncoded
+from dxbeam.analysis.corpora.perplexity import JudgeTexts
 from dxbeam.analysis.corpora.transform import CompareCorpora
 from dxbeam.analysis.evaluate.job import EvaluateJob
 from dxbeam.analysis.evaluate.page import Measured
 from dxbeam.analysis.evaluate.transform import Classify
-from dxbeam.analysis.exposure.attack_texts import AttackTexts, learn_known
+from dxbeam.analysis.exposure.attack_texts import AttackTexts
+from dxbeam.analysis.exposure.known import learn_known
 from dxbeam.analysis.exposure.plant_canaries import PlantCanaries
 from dxbeam.analysis.exposure.transform import CountSurvivors, FindAgain
 from dxbeam.commands.flags.attackers import AttackerOptions
@@ -40,6 +42,8 @@ def measured_in(
         compared = documents | "Encode" >> CompareEncoded(flags.encoder, job.reidentify)
         scores.append(compared.scores)
         attacks.append(compared[ATTACKS])
+    if flags.perplexity_model:
+        scores.append(documents | "JudgeTexts" >> JudgeTexts(flags.perplexity_model))
     none = pipeline | "None" >> beam.Create([])
     return Measured(
         _classified_in(job, documents) if job.questions else none,

@@ -24,6 +24,8 @@ EXPLAINED = {
     "topic_agreement": "adjusted Rand index of documents by 10 topics of either side",
     "encoder_similarity": "cosine by the sentence encoder, mean over documents",
     "encoder_similarity_strangers": "the same with the original of another document",
+    "model_perplexity": "perplexity a word of the release under the model of --perplexity_model",
+    "model_perplexity_original": "the same of the originals",
     "mauve": "MAUVE of the release against the originals, 0 to 1",
     "distinct_1": "different words among each 1,000 in a row, of the release",
     "distinct_1_original": "the same of the originals",

@@ -13,7 +13,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dxbeam.audit import evidence
-from dxbeam.audit.batteries.word import ComparedPair, audit_loss
+from dxbeam.audit.batteries.compared import (
+    audit_loss,
+    every_word,
+    in_halves,
+    ordered_pairs,
+    texts_of,
+    word_losses,
+)
 from dxbeam.audit.evidence import Counts, Floats
 from dxbeam.audit.references.distributions import Reference
 from dxbeam.audit.subject import Finding, Subject, words_at
@@ -88,10 +95,7 @@ def audit_bags(subject: Subject, n: int) -> Iterator[Finding]:
         )
         outcome = evidence.counts_of_distribution(counts, distribution, LENGTH * tolerance + 1e-12)
         yield Finding.of("bags: distribution where unknown words are dropped", setting, outcome)
-    first, second = (
-        np.array([np.bincount(bags[half::2], minlength=len(_BAGS)) for bags in drawn])
-        for half in range(2)
-    )
+    first, second = in_halves(drawn, len(_BAGS))
     yield _audit_loss(subject, vocabulary, reference, first, second, setting)
 
 
@@ -102,26 +106,19 @@ def _name(text: str) -> str:
 def _released(sanitizer: Sanitizer, text: str, samples: int) -> Ids:
     """The bags released for documents of this text: indices of _BAGS, without what is no bag."""
     documents = (Document(str(number), text) for number in range(samples))
-    texts = [one.document.text for one in sanitizer.sanitize(documents) if one.document]
+    texts = texts_of(sanitizer, documents)
     ids = [tuple(sanitizer.search.vocabulary.ids_of(text.split(" "))) for text in texts]
     numbers = {tuple(int(word) for word in bag): i for i, bag in enumerate(_BAGS)}
     return np.array([numbers[bag] for bag in ids if bag in numbers], np.int64)
 
 
-def every_word(vocabulary: Vocabulary) -> Ids:
-    """All words, the unknown one last."""
-    return np.append(np.arange(len(vocabulary)), UNKNOWN)
-
-
 def bag_distribution(
     document: Sequence[int], word_distributions: Floats, length: int = LENGTH
 ) -> Floats:
-    """The distribution of the bag released for a document, over the rows of _BAGS.
+    """The distribution, over the rows of _BAGS, of the bag released for a document.
 
-    Args:
-      document: its words without stop words; UNKNOWN is -1, the last row of ``word_distributions``.
-      word_distributions: P(released | word), float64 [N + 1, N].
-      length: words released.
+    ``document`` are its words without stop words; UNKNOWN is the last row of
+    ``word_distributions``, P(released | word), float64 [N + 1, N].
     """
     filled = [*document, *[UNKNOWN] * (length - len(document))]
     draws = list(itertools.combinations(filled, length))
@@ -139,14 +136,9 @@ def document_loss(
 ) -> float:
     """The claimed loss between two documents, by trying every matching of their words.
 
-    The sum of the ``length`` largest losses of matched words, a word without a partner counting as
-    the largest loss of all; infinite where such a word's is.
-
-    Args:
-      first: words without stop words; UNKNOWN is -1, the last row of ``word_losses``.
-      second: those of the other document.
-      word_losses: between words, float64 [N + 1, N + 1].
-      length: words released.
+    The sum of the ``length`` largest losses of matched words, a word without a partner counting
+    as the largest loss of all; infinite where such a word's is. UNKNOWN is the last row of
+    ``word_losses``, float64 [N + 1, N + 1].
     """
     shorter, longer = sorted(
         ([*words, *[UNKNOWN] * (length - len(words))] for words in (first, second)), key=len
@@ -157,13 +149,6 @@ def document_loss(
         for chosen in set(itertools.permutations(longer, len(shorter)))
     )
     return float(min(costs))
-
-
-def word_losses(vocabulary: Vocabulary, reference: Reference) -> Floats:
-    """The claimed loss between words, the unknown one last, float64 [N + 1, N + 1]."""
-    places = vocabulary.vectors_of(every_word(vocabulary))
-    losses = [[reference.loss(x, y) if (x != y).any() else 0.0 for y in places] for x in places]
-    return np.array(losses)
 
 
 def _audit_loss(
@@ -177,15 +162,9 @@ def _audit_loss(
     losses = word_losses(vocabulary, reference)
     delta = min(1.0, LENGTH * reference.delta)
     texts = list(TEXTS)
-    pairs = [
-        ComparedPair(
-            i,
-            j,
-            document_loss(TEXTS[texts[i]], TEXTS[texts[j]], losses),
-            np.nan,
-            f"{_name(texts[i])} and {_name(texts[j])}",
-        )
-        for i, j in itertools.permutations(range(len(texts)), 2)
-    ]
+    pairs = ordered_pairs(
+        [_name(text) for text in texts],
+        lambda i, j: document_loss(TEXTS[texts[i]], TEXTS[texts[j]], losses),
+    )
     test = "bags: loss beyond the claim, nats"
     return audit_loss(subject, test, setting, pairs, first, second, delta)

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import special
 
 from dxbeam.audit import evidence
-from dxbeam.audit.batteries.bag import word_losses
+from dxbeam.audit.batteries.compared import every_word, texts_of, word_losses
 from dxbeam.audit.evidence import Floats
 from dxbeam.audit.references.distributions import Reference
 from dxbeam.audit.references.table import after_resampling
@@ -34,7 +34,7 @@ from dxbeam.language.model import LanguageModel, language_model_of
 from dxbeam.mechanisms import AddsNoise, Mechanism
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
-from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 from dxbeam.text.sanitizer import Sanitizer
 
 WORDS = ("a", "few", "lettered")
@@ -147,7 +147,8 @@ def drawings_of(
     subject: Subject, vocabulary: Vocabulary, reference: Reference, cells: int = CELLS
 ) -> Drawings | None:
     """All drawings for words on a line; None where their probabilities are not known."""
-    places = vocabulary.vectors_of(np.append(np.arange(len(vocabulary)), UNKNOWN))
+    words = every_word(vocabulary)
+    places = vocabulary.vectors_of(words)
     if isinstance(subject.configuration.mechanism, AddsNoise):
         if reference.normal is None or reference.centre is None:
             return None
@@ -159,8 +160,7 @@ def drawings_of(
         return Drawings((edges[:-1, None] + step / 2), np.diff(below, axis=1))
     if reference.released is None:
         return None
-    words = [*range(len(vocabulary)), UNKNOWN]
-    shares = [reference.released(word, x) for word, x in zip(words, places, strict=True)]
+    shares = [reference.released(int(word), x) for word, x in zip(words, places, strict=True)]
     return Drawings(np.arange(len(vocabulary)), np.array(shares))
 
 
@@ -204,8 +204,7 @@ def _all_outputs(
 ) -> Ids:
     """What is released for every corpus and all that can be drawn for it.
 
-    Returns:
-      int64 [corpora, drawings, words], -1 where no word of the vocabulary was released.
+    int64 [corpora, drawings, words], -1 where no word of the vocabulary was released.
     """
     words, choices = sum(corpora.shape), len(drawings.values)
     drawn = np.array(list(itertools.product(range(choices), repeat=words)))
@@ -239,8 +238,7 @@ def _all_outputs(
 def _words_released(sanitizer: Sanitizer, documents: Iterable[Document], count: int) -> Ids:
     """The ids of all released words, int64 [count]; -1 where they are fewer or not in order."""
     released: list[int] = []
-    for result in sanitizer.sanitize(documents):
-        text = result.document.text if result.document else ""
+    for text in texts_of(sanitizer, documents):
         released += sanitizer.search.vocabulary.ids_of(text.split()).tolist()
     return np.array(released if len(released) == count else [-1] * count, np.int64)
 

@@ -10,14 +10,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from dxbeam.audit import evidence
-from dxbeam.audit.batteries.bag import word_losses
+from dxbeam.audit.batteries.compared import (
+    ComparedPair,
+    audit_company,
+    audit_loss,
+    in_halves,
+    ordered_pairs,
+    texts_of,
+    word_losses,
+)
 from dxbeam.audit.batteries.decoded import decoding_sanitizer, made_up_model
-from dxbeam.audit.batteries.word import ComparedPair, audit_loss
 from dxbeam.audit.evidence import Counts
 from dxbeam.audit.subject import Finding, Subject
 from dxbeam.documents import Document
@@ -58,27 +64,15 @@ def _pairs(
     """All ordered pairs of corpora, with what is claimed of them."""
     losses = word_losses(vocabulary, subject.reference(vocabulary))
     ids = np.array([vocabulary.ids_of(" ".join(corpus).split()) for corpus in corpora])
-    named = [" / ".join(corpus) for corpus in corpora]
-    return [
-        ComparedPair(
-            i, j, float(losses[ids[i], ids[j]].sum()), np.nan, f'"{named[i]}" and "{named[j]}"'
-        )
-        for i, j in itertools.permutations(range(len(corpora)), 2)
-    ]
+    named = [f'"{" / ".join(corpus)}"' for corpus in corpora]
+    return ordered_pairs(named, lambda i, j: float(losses[ids[i], ids[j]].sum()))
 
 
-def _counts(drawn: list[list[tuple[str, ...]]]) -> list[Counts]:
+def _counts(drawn: list[list[tuple[str, ...]]]) -> tuple[Counts, Counts]:
     """How often each output is seen in either half of a corpus's samples: int64 [k, outputs]."""
     numbers = {name: i for i, name in enumerate(dict.fromkeys(itertools.chain(*drawn)))}
-    return [
-        np.array(
-            [
-                np.bincount([numbers[name] for name in each[half::2]], minlength=len(numbers))
-                for each in drawn
-            ]
-        )
-        for half in range(2)
-    ]
+    outcomes = [np.array([numbers[name] for name in each]) for each in drawn]
+    return in_halves(outcomes, len(numbers))
 
 
 def _large_vocabulary(subject: Subject, n: int) -> Vocabulary:
@@ -103,9 +97,7 @@ def _corpora() -> list[list[str]]:
 def _samples(sanitizer: Sanitizer, corpus: Sequence[str], count: int) -> list[tuple[str, ...]]:
     """The words released for the corpus, again and again with new ids."""
     documents = (Document(f"{i} {k}", text) for i in range(count) for k, text in enumerate(corpus))
-    texts = [
-        result.document.text if result.document else "" for result in sanitizer.sanitize(documents)
-    ]
+    texts = texts_of(sanitizer, documents)
     step = len(corpus)
     return [tuple(" ".join(texts[i : i + step]).split()) for i in range(0, len(texts), step)]
 
@@ -119,19 +111,9 @@ def _audit_company(
     texts = [" ".join(names[i] for i in part) for part in np.split(order, range(3, 600, 5))]
     documents = [Document(str(i), text) for i, text in enumerate(texts)]
     sanitizer = decoding_sanitizer(subject, vocabulary, model)
-    together = [_text(result) for result in sanitizer.sanitize(documents)]
-    alone = [_text(result) for one in documents for result in sanitizer.sanitize([one])]
-    backwards = [_text(result) for result in sanitizer.sanitize(documents[::-1])][::-1]
-    for test, other in (("alone", alone), ("in another order", backwards)):
-        differing = sum(map(str.__ne__, together, other))
-        outcome = evidence.never(differing)
-        yield Finding.of(f"decoded: documents that differ when sanitized {test}", setting, outcome)
+    yield from audit_company(sanitizer, documents, "decoded", setting)
     lost = sum(
         len(text.split()) != len(out.split()) or UNKNOWN in vocabulary.ids_of(out.split())
-        for text, out in zip(texts, together, strict=True)
+        for text, out in zip(texts, texts_of(sanitizer, documents), strict=True)
     )
     yield Finding.of("decoded: a word is lost or none", setting, evidence.never(lost))
-
-
-def _text(result: Any) -> str:
-    return result.document.text if result.document else ""

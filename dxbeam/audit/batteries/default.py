@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dxbeam.audit import evidence
+from dxbeam.audit.batteries.compared import name_of
 from dxbeam.audit.batteries.large_vocabulary import audit_cluster
 from dxbeam.audit.batteries.text import APART, HALF, any_lag, fine_line
 from dxbeam.audit.batteries.word import line
@@ -68,7 +69,7 @@ def audit_levels(subject: Subject, n: int) -> Iterator[Finding]:
         for row, distribution, word in zip(rows, expected.distributions, words, strict=True):
             counts = np.bincount(row, minlength=len(vocabulary))
             outcome = evidence.counts_of_distribution(counts, distribution, expected.error())
-            name = "the unknown word" if word == UNKNOWN else f"word {word}"
+            name = name_of(int(word))
             yield Finding.of(f"levels: distribution for {name}, {level}", setting, outcome)
 
 

@@ -137,8 +137,7 @@ def _line_or_cloud(subject: Subject, count: int, n: int) -> Floats:
 def _shuffled(subject: Subject, places: Floats, unknown: Floats) -> tuple[Vocabulary, Ids]:
     """Words at these places in random order, so that every tile holds some of each kind.
 
-    Returns:
-      the vocabulary, and the id of the word at each place, int64 [N].
+    The vocabulary, and the id of the word at each place, int64 [N].
     """
     order = np.argsort(subject.normals(len(places)))
     shuffled = np.empty_like(places)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dxbeam.audit import evidence
+from dxbeam.audit.batteries.compared import name_of
 from dxbeam.audit.batteries.text import APART, HALF, fine_line
 from dxbeam.audit.batteries.word import line
 from dxbeam.audit.subject import Finding, Subject
@@ -133,7 +134,7 @@ def _audit_words(subject: Subject, kinds: list[_Kind], n: int, setting: str) -> 
         return
     expected = subject.expected(vocabulary, _WORDS)
     for number, word in enumerate(_WORDS):
-        name = "the unknown word" if word == UNKNOWN else f"word {word}"
+        name = name_of(int(word))
         alike = evidence.same_distribution(counts[0, number], counts[1, number])
         yield Finding.of(f"placeholders: {name}, whatever is replaced", setting, alike)
         if expected is not None:

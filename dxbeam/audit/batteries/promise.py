@@ -25,9 +25,8 @@ from dxbeam.audit.batteries.bag import (
     bag_distribution,
     bag_vocabulary,
     document_loss,
-    every_word,
-    word_losses,
 )
+from dxbeam.audit.batteries.compared import every_word, word_losses
 from dxbeam.audit.evidence import Floats
 from dxbeam.audit.fitted import Fitted
 from dxbeam.audit.references.distributions import Reference, euclidean
@@ -231,8 +230,7 @@ def _claims(
 ) -> _Claims:
     """The numbers of a promise, those of its sentence where it has them."""
     written = guarantee.as_dict()
-    ids = np.append(np.arange(len(vocabulary)), UNKNOWN)
-    places = vocabulary.vectors_of(ids)
+    places = vocabulary.vectors_of(every_word(vocabulary))
     apart = np.array([[euclidean(x, y) for y in places] for x in places])
     # In units of the metric: the audit knows it by the loss at the mechanism's own epsilon. Where
     # the audit knows of no claim and there is one all the same, it is in Euclidean distance, unless
@@ -287,7 +285,7 @@ def _of_context(
     setting: str,
 ) -> Iterator[Finding]:
     """What the guarantee means in the vocabulary, for one word changed for another."""
-    places = vocabulary.vectors_of(np.append(np.arange(len(vocabulary)), UNKNOWN))
+    places = vocabulary.vectors_of(every_word(vocabulary))
     broken = []
     for pair in in_context(guarantee, NeighborSearch(vocabulary)):
         for x, y in itertools.permutations(distributions, 2):

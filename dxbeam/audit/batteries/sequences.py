@@ -16,8 +16,16 @@ from typing import Any
 import numpy as np
 
 from dxbeam.audit import evidence
-from dxbeam.audit.batteries.bag import word_losses
-from dxbeam.audit.batteries.word import ComparedPair, audit_loss, line
+from dxbeam.audit.batteries.compared import (
+    audit_company,
+    audit_loss,
+    every_word,
+    in_halves,
+    ordered_pairs,
+    texts_of,
+    word_losses,
+)
+from dxbeam.audit.batteries.word import line
 from dxbeam.audit.evidence import Floats
 from dxbeam.audit.references.choice import BEGIN
 from dxbeam.audit.subject import Finding, Subject
@@ -77,12 +85,7 @@ class _Law:
 
 
 def before(released: Ids, starts: Any) -> list[tuple[int, int]]:
-    """The two words that each word of a document is read after.
-
-    Args:
-      released: int64 [T], what is released.
-      starts: bool [T], where sentences start.
-    """
+    """The two words that each word of a document is read after; ``starts`` are of sentences."""
     prefixes: list[tuple[int, int]] = []
     for place in range(len(released)):
         if starts[place]:
@@ -122,16 +125,13 @@ def _audit_outcomes(subject: Subject, law: _Law) -> Iterator[Finding]:
         outcome = evidence.counts_of_distribution(counts, exact, 1e-12 * _LENGTH)
         shown = text.replace("\n", " / ")
         yield Finding.of(f'sequences: distribution for "{shown}"', setting, outcome)
-    first, second = (
-        np.array([np.bincount(each[half::2], minlength=cells) for each in outcomes])
-        for half in range(2)
-    )
+    first, second = in_halves(outcomes, cells)
     losses = word_losses(vocabulary, subject.reference(vocabulary))
-    pairs = [
-        ComparedPair(i, j, float(losses[originals[i], originals[j]].sum()), np.nan, f"{i} and {j}")
-        for i, j in itertools.permutations(range(len(_SHORT)), 2)
-        if starts[i] == starts[j]
-    ]
+    pairs = ordered_pairs(
+        [str(number) for number in range(len(_SHORT))],
+        lambda i, j: float(losses[originals[i], originals[j]].sum()),
+    )
+    pairs = [pair for pair in pairs if starts[pair.first] == starts[pair.second]]
     test = "sequences: loss beyond the claim, nats"
     yield audit_loss(subject, test, setting, pairs, first, second, 0.0)
 
@@ -139,9 +139,7 @@ def _audit_outcomes(subject: Subject, law: _Law) -> Iterator[Finding]:
 def _audit_promise(subject: Subject, law: _Law) -> Finding:
     """Every pair of documents by the exact distributions of their outcomes: no samples."""
     vocabulary = law.vocabulary
-    documents = np.array(
-        list(itertools.product([*range(len(vocabulary)), UNKNOWN], repeat=_LENGTH))
-    )
+    documents = np.array(list(itertools.product(every_word(vocabulary), repeat=_LENGTH)))
     starts = [True, *[False] * (_LENGTH - 1)]
     logs = np.log([law.of_document(each.tolist(), starts) for each in documents])
     losses = word_losses(vocabulary, subject.reference(vocabulary))
@@ -185,21 +183,12 @@ def _audit_company(subject: Subject, vocabulary: Vocabulary) -> Iterator[Finding
     texts = [" ".join(names[i] for i in part) for part in order.reshape(-1, _LENGTH)]
     sanitizer = subject.sanitizer(vocabulary)
     documents = [Document(str(i), text) for i, text in enumerate(texts)]
-    together = [_text(result) for result in sanitizer.sanitize(documents)]
-    alone = [_text(result) for one in documents for result in sanitizer.sanitize([one])]
-    backwards = [_text(result) for result in sanitizer.sanitize(documents[::-1])][::-1]
-    for test, other in (("by themselves", alone), ("in another order", backwards)):
-        outcome = evidence.never(sum(map(str.__ne__, together, other)))
-        name = f"sequences: documents that differ when sanitized {test}"
-        yield Finding.of(name, f"{_COMPANY} documents of {_LENGTH} words", outcome)
+    setting = f"{_COMPANY} documents of {_LENGTH} words"
+    yield from audit_company(sanitizer, documents, "sequences", setting)
 
 
 def _released(sanitizer: Sanitizer, texts: Sequence[str], name: str) -> Ids:
     """The ids of the words that are released for texts, one after the other."""
     documents = [Document(f"{name}{i}", text) for i, text in enumerate(texts)]
-    words = " ".join(_text(result) for result in sanitizer.sanitize(documents)).split()
+    words = " ".join(texts_of(sanitizer, documents)).split()
     return sanitizer.search.vocabulary.ids_of(words)
-
-
-def _text(result: Any) -> str:
-    return result.document.text if result.document else ""

@@ -60,11 +60,7 @@ def audit_vectors(
 ) -> Iterator[Finding]:
     """Releases words as vectors in n dimensions, without a projection.
 
-    Args:
-      subject: gives sizes and random numbers.
-      n: dimensions.
-      epsilon: per unit of distance.
-      make: makes the releaser; tests put broken ones here.
+    ``make`` makes the releaser; tests put broken ones here.
     """
     setting = f"{_WORDS:,} words, n = {n}, epsilon = {epsilon:g}"
     places = subject.normals(_WORDS * n).reshape(_WORDS, n) * (_LENGTH / np.sqrt(n))
@@ -129,11 +125,8 @@ def _of_distribution(
 ) -> Iterator[tuple[str, Evidence]]:
     """Counts of a coordinate in cells whose borders are between grid points, against exact ones.
 
-    Args:
-      released: float64 [B, m].
-      centre: what noise was added to, float64 [m].
-      settings: what is released.
-      scale: the noise's 1/epsilon.
+    Noise of this scale, 1/epsilon, was added to ``centre``, float64 [m]; ``released`` is [B,
+    m].
     """
     m, step = len(centre), settings.step
     tail = laplace_tail(m, 1 / scale)
@@ -158,13 +151,7 @@ def audit_projections(
     epsilon: float,
     make: Callable[..., VectorReleaser] = VectorReleaser,
 ) -> Iterator[Finding]:
-    """Releases words, texts and given vectors under every kind of projection.
-
-    Args:
-      subject: gives sizes and random numbers.
-      epsilon: per unit of distance.
-      make: makes the releaser; tests put broken ones here.
-    """
+    """Releases words, texts and given vectors under every kind of projection; ``make`` as above."""
     vectors = subject.normals((_FEW + 1) * _FROM).reshape(_FEW + 1, _FROM)
     vectors *= np.linspace(0.5, 1.5, _FROM) * (_LENGTH / np.sqrt(_FROM))
     vocabulary = words_at(vectors[:-1], vectors[-1])

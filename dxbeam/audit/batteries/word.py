@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 
 from dxbeam.audit import evidence
+from dxbeam.audit.batteries.compared import audit_loss, every_word, name_of, ordered_pairs
 from dxbeam.audit.evidence import Counts, Evidence, Floats
 from dxbeam.audit.references.distributions import Reference
 from dxbeam.audit.subject import Finding, Subject, words_at
@@ -49,11 +48,10 @@ def plane(subject: Subject) -> Vocabulary:
 def count_outputs(subject: Subject, vocabulary: Vocabulary) -> tuple[Ids, Counts, Counts]:
     """Releases every word many times.
 
-    Returns:
-      int64 [k]: the words, the unknown one last; and int64 [k, N] twice: how often each released
-      word was seen in the first and in the second half of the samples.
+    The words, int64 [k], the unknown one last; and int64 [k, N] twice: how often each released
+    word was seen in the first and in the second half of the samples.
     """
-    words = np.array([*range(len(vocabulary)), UNKNOWN])
+    words = every_word(vocabulary)
     half = subject.size.outputs // 2
     ids = np.tile(words, 2 * half)  # in turn, so that what a batch does to its rows is seen
     released = subject.release(vocabulary, ids)
@@ -99,95 +97,16 @@ def _audit_outputs(subject: Subject, vocabulary: Vocabulary, setting: str) -> It
             outcome = evidence.counts_of_distribution(
                 first[row] + second[row], expected.distributions[row], expected.error()
             )
-            yield Finding.of(f"released: distribution for {_name(int(word))}", setting, outcome)
+            yield Finding.of(f"released: distribution for {name_of(int(word))}", setting, outcome)
     pairs = [
-        ComparedPair(
-            i,
-            j,
-            reference.loss(places[i], places[j]),
-            reference.apart(places[i], places[j]) or np.nan,
-            f"words {words[i]} and {words[j]}",
+        pair._replace(apart=reference.apart(places[pair.first], places[pair.second]) or np.nan)
+        for pair in ordered_pairs(
+            [str(word) for word in words], lambda i, j: reference.loss(places[i], places[j])
         )
-        for i, j in itertools.permutations(range(len(words)), 2)
     ]
-    yield audit_loss(
-        subject,
-        "released: loss beyond the claim, nats",
-        setting,
-        pairs,
-        first,
-        second,
-        reference.delta,
-    )
-
-
-class ComparedPair(NamedTuple):
-    """Two originals whose released outputs are compared.
-
-    Attributes:
-      first, second: rows of the counts.
-      claimed: loss in nats, infinite where nothing is claimed.
-      apart: distance of which the loss is said to be so much a unit; NaN to leave that out.
-      says: names them.
-    """
-
-    first: int
-    second: int
-    claimed: float
-    apart: float
-    says: str
-
-
-def audit_loss(
-    subject: Subject,
-    test: str,
-    setting: str,
-    pairs: Sequence[ComparedPair],
-    first: Counts,
-    second: Counts,
-    delta: float,
-) -> Finding:
-    """The claimed loss of ordered pairs of originals against bounds from below.
-
-    Args:
-      subject: says whether anything is claimed.
-      test: names what is tested.
-      setting: names on what.
-      pairs: the originals.
-      first: int64 [k, c], how often each output was seen, by which sets of outputs are chosen.
-      second: the same of other samples, by which they are judged.
-      delta: additive slack of the claim.
-    """
-    worst, p_value, largest, where = -np.inf, 1.0, -np.inf, ""
-    for i, j, claimed, apart, says in pairs:
-        chosen = evidence.likely_set(first[i], first[j], delta)
-        hits, trials = int(second[i][chosen].sum()), int(second[i].sum())
-        others, other_trials = int(second[j][chosen].sum()), int(second[j].sum())
-        error = BOUND_ERROR / len(pairs)
-        bound = float(evidence.loss_lower_bound(hits, trials, others, other_trials, delta, error))
-        if np.isfinite(claimed) or not subject.sound:
-            largest = max(largest, bound / apart)
-        if bound - claimed > worst or not where:
-            worst = bound - claimed
-            where = f"{says}: at least {bound:.3f}, claimed {claimed:.3f}"
-        if np.isfinite(claimed):
-            p_value = min(
-                p_value,
-                evidence.loss_p_value(hits, trials, others, other_trials, delta, claimed),
-            )
-    return Finding(
-        test,
-        setting,
-        worst,
-        min(1.0, p_value * len(pairs)),
-        part_of_claim=subject.sound,
-        epsilon_bound=largest if np.isfinite(largest) else math.nan,
-        says=where,
-    )
-
-
-BOUND_ERROR = 1e-7
-"""Probability, at most, that the bounds of one setting are wrong; six settings make 6e-7."""
+    pairs = [pair._replace(says=f"words {pair.says}") for pair in pairs]
+    test = "released: loss beyond the claim, nats"
+    yield audit_loss(subject, test, setting, pairs, first, second, reference.delta)
 
 
 def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
@@ -211,7 +130,7 @@ def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
         ids = np.full(count, twin)
         released[twin] = sanitizer.release([(run, 0, count)], ids, **subject.by_themselves(count))
         outside = int(((released[twin] < 0) | (released[twin] >= len(vocabulary))).sum())
-        test = f"twins: no word released for {_name(twin)}"
+        test = f"twins: no word released for {name_of(twin)}"
         yield _claim(subject, test, setting, evidence.never(outside))
     expected = subject.expected(vocabulary, np.array(twins)) if subject.weighs_words else None
     if expected is not None:
@@ -220,7 +139,7 @@ def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
             outcome = evidence.counts_of_distribution(
                 counts, expected.distributions[row], expected.error()
             )
-            yield _claim(subject, f"twins: distribution for {_name(twin)}", setting, outcome)
+            yield _claim(subject, f"twins: distribution for {name_of(twin)}", setting, outcome)
         return
     for twin in twins[1:]:
         if coupled:
@@ -232,12 +151,8 @@ def audit_twins(subject: Subject, n: int) -> Iterator[Finding]:
                 for t in (twins[0], twin)
             ]
             outcome = evidence.same_distribution(*(np.bincount(ids, minlength=8) for ids in merged))
-        test = f"twins: {_name(twin)} against {_name(twins[0])}"
+        test = f"twins: {name_of(twin)} against {name_of(twins[0])}"
         yield _claim(subject, test, setting, outcome)
-
-
-def _name(word: int) -> str:
-    return "the unknown word" if word == UNKNOWN else f"word {word}"
 
 
 def _claim(subject: Subject, test: str, setting: str, outcome: Evidence) -> Finding:
@@ -306,15 +221,7 @@ def noisy_vectors(
 ) -> Floats:
     """The vectors to which the released words are nearest, by the noise that other tests look at.
 
-    Args:
-      subject: adds noise.
-      vocabulary: N words in R^n.
-      reference: says what noise is added to.
-      key: of the document that the words are, from the first on.
-      ids: int64 [B].
-
-    Returns:
-      float64 [B, n].
+    float64 [B, n], of words, int64 [B], of the document of this key, from the first on.
     """
     mechanism, centre = subject.configuration.mechanism, reference.centre
     assert isinstance(mechanism, AddsNoise)

@@ -139,16 +139,10 @@ UNLISTED = MechanismEntry(_euclidean_claim)
 def after_resampling(
     configuration: Configuration, vocabulary: Vocabulary, distributions: Floats
 ) -> tuple[Floats, float]:
-    """What rank resampling makes of distributions of released words, by enumeration of all ranks.
+    """What rank resampling makes of distributions [k, N], by enumeration of all ranks.
 
-    Args:
-      configuration: says whether and how.
-      vocabulary: N words.
-      distributions: float64 [k, N].
-
-    Returns:
-      float64 [k, N], and a probability that the result may be too small by: words that hardly
-      ever come out are left out.
+    float64 [k, N], and a probability that the result may be too small by: words that hardly
+    ever come out are left out.
     """
     if configuration.resampling is None:
         return distributions, 0.0

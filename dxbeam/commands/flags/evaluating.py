@@ -72,6 +72,13 @@ from dxbeam.commands.flags.flag import Flag, topic
         "downloaded (needs dxbeam[neural]; default: none)",
     ),
     Flag(
+        "perplexity_model",
+        "DIR",
+        "a causal language model that tells how probable originals and releases are: a directory "
+        "on every worker, as save_pretrained of Hugging Face's transformers writes it, with the "
+        "tokenizer; safetensors only, nothing is downloaded (needs dxbeam[neural]; default: none)",
+    ),
+    Flag(
         "canaries",
         "N",
         "plant N secrets of each class of words under the settings of each release, in 1 to 10 "

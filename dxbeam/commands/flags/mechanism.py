@@ -9,7 +9,7 @@ from dxbeam.commands.flags.arguments import count, number
 from dxbeam.commands.flags.flag import Flag, topic
 from dxbeam.mechanisms import MECHANISMS
 from dxbeam.mechanisms.constants.exact_constant import WORST_CASE
-from dxbeam.mechanisms.public.importance import FREQUENCY
+from dxbeam.mechanisms.public.listed_words import FREQUENCY
 from dxbeam.text.public.importance_file import NAMED
 
 

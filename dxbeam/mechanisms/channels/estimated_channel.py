@@ -79,16 +79,11 @@ class EstimatedLaw:
     def rows(
         self, outputs: Ids, shares: Floats, search: NeighborSearch
     ) -> Iterator[tuple[slice, Floats]]:
-        """Pr[z] p(x | z) for all words x.
+        """Pr[z] p(x | z) for all words x, of words z, ``outputs`` int64 [U].
 
-        Args:
-          outputs: int64 [U], words z.
-          shares: float64 [N], the prior that originals were drawn from.
-          search: the vocabulary.
-
-        Yields:
-          A slice of ``outputs`` and float64 [part, N]; the array is used again. A row depends on
-          its own z only.
+        Yields a slice of ``outputs`` and float64 [part, N], an array that is used again.
+        ``shares``, float64 [N], is the prior that originals were drawn from. A row depends
+        on its own z only.
         """
         first, last = self.counted(outputs)
         weighted = np.empty((0, len(shares)))
@@ -115,16 +110,10 @@ class EstimatedLaw:
 
 
 def estimate(originals: Ids, released: Ids, shares: Floats, search: NeighborSearch) -> EstimatedLaw:
-    """Estimates a channel.
+    """Estimates a channel from words drawn by a prior and what the mechanism released for them.
 
-    Args:
-      originals: int64 [M], words drawn independently from the prior.
-      released: int64 [M], what the mechanism released for them, without rank resampling.
-      shares: float64 [N], the prior, all above 0.
-      search: the vocabulary.
-
-    Raises:
-      ConfigurationError: there are no pairs.
+    ``originals`` and ``released`` are int64 [M], without rank resampling; ``shares``, float64
+    [N], is the prior, all above 0. Without pairs it raises ConfigurationError.
     """
     if not len(originals):
         raise ConfigurationError(

@@ -58,15 +58,10 @@ class NoiseDensity:
         return np.array([row @ self.whiten for row in vectors]).reshape(vectors.shape)
 
     def logs(self, noisy: Floats, words: Ids, vocabulary: Vocabulary) -> Floats:
-        """The logarithm of the density at each noisy vector given each of some words.
+        """The logarithm of the density at noisy vectors, float64 [B, n], given words, int64 [B, k].
 
-        Args:
-          noisy: y, float64 [B, n].
-          words: int64 [B, k]; UNKNOWN for the unknown word.
-          vocabulary: whose words they are.
-
-        Returns:
-          float64 [B, k]; -inf where the word cannot have become the vector.
+        float64 [B, k]; -inf where the word cannot have become the vector. UNKNOWN is the
+        unknown word.
         """
         result = np.empty(words.shape)
         rows = max(1, _COORDINATES_AT_ONCE // vocabulary.dimensions // max(1, words.shape[1]))

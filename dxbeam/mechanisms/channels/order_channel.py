@@ -24,16 +24,7 @@ class PlaceLaw(Protocol):
     """Ln P(j | i) of places j drawn for places i, of one order of this many words."""
 
     def __call__(self, drawn: Ids, originals: Ids, words: int) -> Floats:
-        """Ln P(j | i).
-
-        Args:
-          drawn: j, int64, in 0 … words - 1.
-          originals: i, int64 of a shape that broadcasts with that of ``drawn``.
-          words: N.
-
-        Returns:
-          float64 of their common shape.
-        """
+        """Ln P(j | i) of int64 arrays that broadcast, places from 0 to words - 1, in float64."""
         ...
 
 

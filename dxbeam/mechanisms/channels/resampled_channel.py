@@ -123,16 +123,7 @@ class ResampledWordChannel:
 
 
 def ranks_followed(rate: float, words: int, *, all_ranks: int = ALL_RANKS) -> int:
-    """How many ranks count.
-
-    Args:
-      rate: epsilon c.
-      words: N.
-      all_ranks: of at most this many words every rank counts.
-
-    Raises:
-      ConfigurationError: more than ``MOST_RANKS``.
-    """
+    """How many ranks count at the rate epsilon c; above ``MOST_RANKS``, a ConfigurationError."""
     if words <= all_ranks:
         return words
     needed = min(words, math.ceil(-math.log(LEFT_OUT) / rate))

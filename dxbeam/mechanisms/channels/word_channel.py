@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution, public_factors
+from dxbeam.mechanisms.public.word_distribution import WordDistribution, public_factors
 from dxbeam.space.search.exact_arithmetic import log
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.search.offset_scan import best_by_scan
@@ -81,12 +81,10 @@ class FallingChannel:
         self._log_sums: Floats = search.computed_once(
             _key(distribution), lambda _: log(self._sums())
         )
-        public, ids = public_factors(distribution, search), np.arange(len(search.vocabulary) + 1)
-        none = np.zeros(len(self._log_sums))
+        public, none = public_factors(distribution, search), np.zeros(len(self._log_sums))
         self._log_factors = none if public is None else _log(public.factors)
-        self._log_leaving = none if public is None else _log(public.factors_of(ids))
-        staying = None if public is None else public.staying
-        self._log_staying = none[:-1] if staying is None else _log(staying)
+        self._log_leaving = none if public is None else _log(public.leaving)
+        self._log_staying = none[:-1] if public is None else _log(public.staying)
 
     @property
     def log_sums(self) -> LogSums:
@@ -116,10 +114,12 @@ class FallingChannel:
         """Z of all words and last of the unknown one, float64 [N + 1]."""
         search, distribution = self._search, self._distribution
         vocabulary = search.vocabulary
-        public, ids = public_factors(distribution, search), np.arange(len(vocabulary))
-        factors = np.ones(len(vocabulary) + 1) if public is None else public.factors
-        leaving = factors[:-1] if public is None else public.factors_of(ids)
-        staying = 1.0 if public is None or public.staying is None else public.staying
+        public, ones = public_factors(distribution, search), np.ones(len(vocabulary) + 1)
+        factors, leaving, staying = (
+            (ones, ones, ones[:-1])
+            if public is None
+            else (public.factors, public.leaving, public.staying)
+        )
         sums = np.zeros(len(vocabulary) + 1)
         unknown = vocabulary.vectors_of(np.array([UNKNOWN]))[0]
         starts = range(0, len(vocabulary), _WORDS_PER_BLOCK)
@@ -134,7 +134,7 @@ class FallingChannel:
                 else:
                     sums[:-1][columns] += factors[:-1][rows] @ weights
                 sums[:-1][rows] += weights @ factors[:-1][columns]
-        sums[:-1] = staying + leaving * sums[:-1]  # a word itself is not lowered by weights
+        sums[:-1] = staying + leaving[:-1] * sums[:-1]  # a word itself is not lowered by weights
         return sums
 
     def _weights(self, apart: Floats) -> Floats:

@@ -65,11 +65,7 @@ class ExactConstant:
                 )
 
     def nominal(self, epsilon: float) -> float:
-        """The epsilon by which words are drawn, for a guaranteed one.
-
-        Raises:
-          ConfigurationError: the scan did not solve for it.
-        """
+        """The epsilon by which words are drawn; refused unless the scan solved for this one."""
         for guaranteed, nominal in self.levels:
             if guaranteed == epsilon:
                 return nominal
@@ -80,11 +76,7 @@ class ExactConstant:
         )
 
     def check(self, vocabulary: Vocabulary) -> None:
-        """Refuses every vocabulary but the one that was scanned.
-
-        Raises:
-          ConfigurationError: it is another one.
-        """
+        """Refuses every vocabulary but the one that was scanned."""
         if vocabulary.content_digest != self.vocabulary:
             raise ConfigurationError(
                 "`constant` exact: the scan was of another vocabulary, and its constant is true "
@@ -102,11 +94,7 @@ class ExactConstant:
 
 
 def constant_of(record: Mapping[str, Any]) -> ExactConstant:
-    """The constant that a record holds.
-
-    Raises:
-      ConfigurationError: it is no record, or one in which a guaranteed epsilon is not kept.
-    """
+    """The constant of a record; refused unless the record keeps its guaranteed epsilons."""
     try:
         if (record["format"], record["version"]) != (FORMAT, VERSION):
             raise ValueError
@@ -137,15 +125,9 @@ def constant_of(record: Mapping[str, Any]) -> ExactConstant:
 
 
 def checked_constant(constant: object, epsilon: float, settings: Mapping[str, Any]) -> None:
-    """Refuses what no scan of this very mechanism gave.
+    """Refuses what is neither None nor an ExactConstant of this very mechanism at this epsilon.
 
-    Args:
-      constant: an ExactConstant or None.
-      epsilon: the guaranteed one.
-      settings: the mechanism's name and parameters but epsilon and constant, as JSON.
-
-    Raises:
-      ConfigurationError: so it is.
+    ``settings`` is what ``recorded_settings`` says of the mechanism.
     """
     if constant is None:
         return

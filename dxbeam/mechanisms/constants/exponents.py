@@ -65,18 +65,12 @@ class Exponents:
         log_base: Floats | None = None,
         weights: Floats | None = None,
     ) -> Exponents:
-        """The exponents of a vocabulary.
+        """The exponents of a vocabulary's N words; the unknown word has no weight.
 
-        Args:
-          vocabulary: N words.
-          rate: per unit of distance, positive.
-          cap: distance from which on all words are alike.
-          log_base: float64 [N], log q up to a constant, -inf for words that are never released;
-            None for q = 1.
-          weights: float64 [N], w of each word; None for none. The unknown word has none.
-
-        Raises:
-          ConfigurationError: no word can be released, or q spans too many orders of magnitude.
+        ``log_base``, float64 [N], is log q up to a constant, -inf for words that are never
+        released; ``weights``, float64 [N], is w of each word; None for q = 1 and for no
+        weights. A ConfigurationError where no word can be released, or q spans too many
+        orders of magnitude.
         """
         base = np.zeros(len(vocabulary)) if log_base is None else np.asarray(log_base, np.float64)
         released, never = np.flatnonzero(base > -np.inf), np.flatnonzero(base == -np.inf)
@@ -106,8 +100,9 @@ class Exponents:
     @cached_property
     def squares(self) -> Floats:
         """Squared lengths of the sources' vectors, float64 [M]."""
-        blocks = (squared_lengths(self.vectors(block)) for block in self.blocks(0, 4096))
-        return np.concatenate(list(blocks))
+        return np.concatenate(
+            [squared_lengths(self.vectors(block)) for block in self.blocks(0, 4096)]
+        )
 
     @cached_property
     def square_error(self) -> float:
@@ -143,16 +138,10 @@ class Exponents:
         return np.asarray(exponents)
 
     def block(self, rows: slice | Ids, columns: slice, left: Floats, right: Floats) -> Floats:
-        """The exponents of rows and columns, off by at most ``error``.
+        """The exponents of rows (a range or int64 [R]) and a range of columns, nearly.
 
-        Args:
-          rows: sources, a range or int64 [R].
-          columns: a range of sources.
-          left: float64 [R, n], the rows' vectors.
-          right: float64 [C, n], the columns' vectors.
-
-        Returns:
-          float64 [R, C].
+        ``left`` and ``right`` are their vectors, float64 [R, n] and [C, n]; float64 [R, C],
+        off by ``error`` at most.
         """
         squares = left @ right.T
         squares *= -2.0

@@ -44,13 +44,7 @@ class MetricRatio(NamedTuple):
 def metric_ratio(
     density: NoiseDensity, vocabulary: Vocabulary, threads: int | None = None
 ) -> MetricRatio:
-    """Scans all pairs of words and the unknown word.
-
-    Args:
-      density: of the mechanism's noise, of power 1; its rate plays no part.
-      vocabulary: the words.
-      threads: all cores by default.
-    """
+    """Scans all pairs of words and the unknown word, for a density of power 1 and any rate."""
     scan = _Scan(density, vocabulary)
     best = MetricRatio(0.0, None)
     with worker_threads(threads) as pool:

@@ -52,19 +52,11 @@ def optimal_base(
     threads: int | None = None,
     say: Say = lambda _: None,
 ) -> OptimalBase:
-    """The base measure of least loss for a prior, nearly.
+    """The base measure of least loss, nearly, for a prior p, float64 [N], above 0.
 
-    Args:
-      exponents: of the mechanism, without a base measure and without words that are never released.
-      prior: p, float64 [N], above 0.
-      iterations: at most.
-      seconds: no iteration is begun later.
-      gap: in nats; once it is reached, no more iterations are done.
-      threads: all cores by default.
-      say: called with how far it is.
-
-    Raises:
-      ConfigurationError: an invalid prior.
+    ``exponents`` are without a base measure. No iteration is begun after so many ``seconds``,
+    or once the objective is ``gap`` nats from the smallest possible. An invalid prior is a
+    ConfigurationError.
     """
     if prior.shape != (exponents.outputs,) or not (prior > 0).all() or not np.isfinite(prior).all():
         raise ConfigurationError("the prior needs a number above 0 for every word")

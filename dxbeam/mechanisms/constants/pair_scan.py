@@ -110,12 +110,7 @@ class PairScan:
         return state
 
     def rows(self, rows: slice, known: float = RESOLUTION) -> ScanState:
-        """Pairs of a range of sources with all later ones.
-
-        Args:
-          rows: the range.
-          known: an excess that some pair is known to reach.
-        """
+        """Pairs of a range of sources with all later ones; some pair reaches a known excess."""
         state = ScanState(known)
         for block in self.exponents.blocks(rows.start, ROWS, rows.stop):
             self._scan(np.arange(block.start, block.stop), block.start, state)

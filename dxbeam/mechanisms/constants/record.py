@@ -12,13 +12,7 @@ from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
 
 
 def record_of(mechanism: Any, vocabulary: Vocabulary, levels: Sequence[Level]) -> dict[str, Any]:
-    """What is kept of scans, ready for JSON.
-
-    Args:
-      mechanism: that was scanned, with any epsilon and without a constant.
-      vocabulary: the words.
-      levels: what was solved.
-    """
+    """What is kept of scans, ready for JSON; the mechanism has any epsilon, and no constant."""
     return {
         "format": FORMAT,
         "version": VERSION,

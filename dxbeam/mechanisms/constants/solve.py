@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms.constants.exponents import Exponents
 from dxbeam.mechanisms.constants.scan import Say, ScannedConstant, scan
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
+from dxbeam.mechanisms.public.weighed_choice import WeighedChoice
 from dxbeam.space.vocabulary.words import Vocabulary
 
 _TOLERANCE = 1e-4
 """Epsilon is used up to this share of itself."""
 
 _MOST_SCANS = 16
-
-
-@runtime_checkable
-class DrawsByDistance(Protocol):
-    """A mechanism that draws a word by a probability that falls with its distance."""
-
-    @property
-    def epsilon(self) -> float: ...  # noqa: D102
-
-    def distribution(self, vocabulary: Vocabulary) -> WordDistribution:
-        """What is drawn, over a vocabulary."""
-        ...
 
 
 class Level(NamedTuple):
@@ -52,11 +40,11 @@ def exponents_of(mechanism: Any, vocabulary: Vocabulary, scale: float = 1.0) -> 
     """The exponents of a mechanism, times a scale.
 
     Raises:
-      ConfigurationError: the mechanism does not draw words by probabilities that fall with their
-        distance.
+      ConfigurationError: the mechanism does not draw every word by probabilities that fall with
+        their distance.
     """
     check_prefix(mechanism)
-    if not isinstance(mechanism, DrawsByDistance):
+    if not isinstance(mechanism, WeighedChoice):
         raise ConfigurationError(
             f"`mechanism` {mechanism.name} has no constant to scan for; santext and tem have one"
         )
@@ -72,11 +60,7 @@ def exponents_of(mechanism: Any, vocabulary: Vocabulary, scale: float = 1.0) -> 
 
 
 def check_prefix(mechanism: Any) -> None:
-    """Refuses a mechanism, or a class of them, that reads the words it has released.
-
-    Raises:
-      ConfigurationError: so it is; the sentence says why no scan is of use.
-    """
+    """Refuses a mechanism, or a class of them, that reads the words it has released."""
     if hasattr(mechanism, "release_in_order"):
         raise ConfigurationError(
             f"`mechanism` {mechanism.name} has no constant to scan for: its normaliser Z depends "
@@ -93,16 +77,10 @@ def solve(
 ) -> Level:
     """The largest nominal epsilon, nearly, with which the mechanism's epsilon is guaranteed.
 
-    With exponents of scale h, the loss is at most scale c(scale) times what is guaranteed, c being
-    the scanned constant. That is 1 at most for scale = 1, and 1 at least for 2. The interval is
-    halved, or cut where the line through the last two scans reaches 1. What is returned was
-    scanned itself, so nothing depends on how c changes in between.
-
-    Args:
-      mechanism: with the guaranteed epsilon, and without a constant.
-      vocabulary: the words.
-      say: called with what each scan found.
-      scanned_by: how exponents are scanned.
+    With exponents of scale h, the loss is at most scale c(scale) times what is guaranteed, c
+    being the scanned constant. That is 1 at most for scale = 1, and 1 at least for 2. The
+    interval is halved, or cut where the line through the last two scans reaches 1. What is
+    returned was scanned itself, so nothing depends on how c changes in between.
     """
     epsilon = mechanism.epsilon
 

@@ -20,8 +20,6 @@ hide, and voids the guarantee.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,18 +29,21 @@ import numpy as np
 
 from dxbeam.errors import ConfigurationError, check_type
 from dxbeam.guarantees import Guarantee
+from dxbeam.mechanisms.public.listed_words import (
+    FREQUENCY,
+    MOST_WORDS,
+    kept_words,
+    known_words,
+    number_of,
+)
 from dxbeam.space.search.neighbors import Floats
-from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
+from dxbeam.space.vocabulary.words import Vocabulary
 
 LARGEST_EXPONENT = 4.0
 
 LARGEST_RANGE = 600.0
 """Of tau log q. exp(-600) is 1e-261, and sums of words are exact compared with it."""
 
-MOST_WORDS = 1 << 18
-"""Lists travel with the job, some 100 bytes a word."""
-
-FREQUENCY = "frequency"
 FILE = "file"
 
 MUST_BE_PUBLIC = (
@@ -101,24 +102,19 @@ class ListedBase:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        check_type(
+        kept, digest = kept_words(
             self.listed,
-            Mapping,
+            checked_share_of,
             "a base measure is a mapping of words to numbers, such as {'the': 0.05}",
-        )
-        shares = {word: checked_share_of(share) for word, share in self.listed.items()}
-        kept = {word: shares[word] for word in sorted(shares) if shares[word]}
-        if not kept:
-            raise ConfigurationError("base: no word has a number above 0")
-        if len(kept) > MOST_WORDS:
-            raise ConfigurationError(
-                f"base: {len(kept):,} words are listed, and a list holds at most {MOST_WORDS:,}; "
+            "base: no word has a number above 0",
+            lambda words: (
+                f"base: {words:,} words are listed, and a list holds at most {MOST_WORDS:,}; "
                 f"leave out the rarest, or take {FREQUENCY}"
-            )
-        content = json.dumps(list(kept.items()), separators=(",", ":")).encode()
+            ),
+        )
         object.__setattr__(self, "exponent", checked_exponent(self.exponent))
         object.__setattr__(self, "listed", kept)
-        object.__setattr__(self, "digest", hashlib.sha256(content).hexdigest())
+        object.__setattr__(self, "digest", digest)
 
     def logs(self, vocabulary: Vocabulary) -> Floats:
         """Tau log q of each word, float64 [N], the largest 0; -inf for words that have no q.
@@ -129,14 +125,16 @@ class ListedBase:
           ConfigurationError: none of the words is in the vocabulary, or q spans too many orders of
             magnitude.
         """
-        ids = vocabulary.ids_of(self.listed)
-        shares, known = np.zeros(len(vocabulary)), ids != UNKNOWN
-        if not known.any():
-            raise ConfigurationError(
-                f"`base`: none of the {len(ids):,} words that are listed is in the vocabulary; "
+        ids, listed = known_words(
+            self.listed,
+            vocabulary,
+            lambda words: (
+                f"`base`: none of the {words:,} words that are listed is in the vocabulary; "
                 "give numbers of its words"
-            )
-        np.add.at(shares, ids[known], np.fromiter(self.listed.values(), float)[known])
+            ),
+        )
+        shares = np.zeros(len(vocabulary))
+        np.add.at(shares, ids, listed)
         released = shares > 0
         logs = np.full(len(vocabulary), -np.inf)
         logs[released] = self.exponent * (np.log(shares[released]) - np.log(shares.max()))
@@ -171,11 +169,7 @@ BaseMeasure = FrequencyBase | ListedBase
 
 
 def checked_exponent(exponent: float) -> float:
-    """Tau as a float.
-
-    Raises:
-      ConfigurationError: it is no number above 0 and up to LARGEST_EXPONENT.
-    """
+    """Tau as a float; refused unless above 0 and up to LARGEST_EXPONENT."""
     if isinstance(exponent, bool) or not isinstance(exponent, int | float):
         exponent = math.nan
     if not 0 < exponent <= LARGEST_EXPONENT:
@@ -187,26 +181,15 @@ def checked_exponent(exponent: float) -> float:
 
 
 def checked_share_of(share: float) -> float:
-    """A word's q as a float.
-
-    Raises:
-      ConfigurationError: it is no finite number of 0 or more.
-    """
-    try:
-        number = math.nan if isinstance(share, bool) else float(share)
-    except (TypeError, ValueError):
-        number = math.nan
+    """A word's q as a float; refused unless finite and 0 or more."""
+    number = number_of(share)
     if not 0 <= number < math.inf:
         raise ConfigurationError("base: a word's number must be finite and 0 or more")
     return number
 
 
 def checked_base(base: object) -> None:
-    """Refuses what is no base measure.
-
-    Raises:
-      ConfigurationError: so it is.
-    """
+    """Refuses what is no base measure."""
     check_type(
         base,
         FrequencyBase | ListedBase | None,

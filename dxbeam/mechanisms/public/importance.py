@@ -38,29 +38,29 @@ what they should hide, and void the guarantee.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dxbeam.errors import ConfigurationError, check_type, described
 from dxbeam.guarantees import Guarantee, Metric, at_most
-from dxbeam.mechanisms.sampling.noise import uniform
-from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary
+from dxbeam.mechanisms.public.listed_words import (
+    FREQUENCY,
+    MOST_WORDS,
+    kept_words,
+    known_words,
+    number_of,
+)
+from dxbeam.space.search.neighbors import Floats
+from dxbeam.space.vocabulary.words import Vocabulary
 
 LARGEST_WEIGHT = 100.0
 """exp(-100 / 2) = 2e-22: with such a weight a word stays what it is for certain."""
 
-MOST_WORDS = 1 << 18
-"""Lists travel with the job, some 20 bytes a word."""
-
-FREQUENCY = "frequency"
+_NO_WEIGHT = "importance: no word has a weight above 0; leave it out"
 
 MUST_BE_PUBLIC = (
     "The weights of importance must be public; weights computed from the private corpus void the "
@@ -90,24 +90,19 @@ class WordWeights:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        check_type(
+        kept, digest = kept_words(
             self.listed,
-            Mapping,
+            checked_weight,
             "importance is a mapping of words to weights, such as {'the': 10.0}",
-        )
-        weights = {word: checked_weight(weight) for word, weight in self.listed.items()}
-        kept = {word: weights[word] for word in sorted(weights) if weights[word]}
-        if not kept:
-            raise ConfigurationError("importance: no word has a weight above 0; leave it out")
-        if len(kept) > MOST_WORDS:
-            raise ConfigurationError(
-                f"importance: {len(kept):,} words have a weight, and a list holds at most "
+            _NO_WEIGHT,
+            lambda words: (
+                f"importance: {words:,} words have a weight, and a list holds at most "
                 f"{MOST_WORDS:,}; leave out the smallest, or take {FREQUENCY}"
-            )
-        content = json.dumps(list(kept.items()), separators=(",", ":")).encode()
+            ),
+        )
         object.__setattr__(self, "listed", kept)
         object.__setattr__(self, "largest", max(kept.values()))
-        object.__setattr__(self, "digest", hashlib.sha256(content).hexdigest())
+        object.__setattr__(self, "digest", digest)
 
     def as_dict(self) -> dict[str, Any]:
         """Every parameter, ready for JSON; the words by their number and SHA-256."""
@@ -131,15 +126,16 @@ class WordWeights:
         Raises:
           ConfigurationError: none of the words is in the vocabulary.
         """
-        ids = vocabulary.ids_of(self.listed)
-        weights = np.zeros(len(vocabulary))
-        known = ids != UNKNOWN
-        if not known.any():
-            raise ConfigurationError(
-                f"`importance`: none of the {len(ids):,} words with a weight is in the vocabulary; "
+        ids, listed = known_words(
+            self.listed,
+            vocabulary,
+            lambda words: (
+                f"`importance`: none of the {words:,} words with a weight is in the vocabulary; "
                 "give weights of its words"
-            )
-        np.maximum.at(weights, ids[known], np.fromiter(self.listed.values(), float)[known])
+            ),
+        )
+        weights = np.zeros(len(vocabulary))
+        np.maximum.at(weights, ids, listed)
         return weights
 
 
@@ -161,7 +157,7 @@ class FrequencyWeights:
     def __post_init__(self) -> None:
         object.__setattr__(self, "largest", checked_weight(self.largest))
         if not self.largest:
-            raise ConfigurationError("importance: no word has a weight above 0; leave it out")
+            raise ConfigurationError(_NO_WEIGHT)
 
     def as_dict(self) -> dict[str, Any]:
         """Every parameter, ready for JSON."""
@@ -187,15 +183,8 @@ Importance = WordWeights | FrequencyWeights
 
 
 def checked_weight(weight: float) -> float:
-    """A weight as a float.
-
-    Raises:
-      ConfigurationError: it is no number from 0 to LARGEST_WEIGHT.
-    """
-    try:
-        number = math.nan if isinstance(weight, bool) else float(weight)
-    except (TypeError, ValueError):
-        number = math.nan
+    """A weight as a float; refused unless a number from 0 to LARGEST_WEIGHT."""
+    number = number_of(weight)
     if not 0 <= number <= LARGEST_WEIGHT:
         raise ConfigurationError(
             f"a weight of importance is a number from 0 to {LARGEST_WEIGHT:g}, not "
@@ -206,11 +195,7 @@ def checked_weight(weight: float) -> float:
 
 
 def checked_importance(importance: object) -> None:
-    """Refuses what are no weights.
-
-    Raises:
-      ConfigurationError: so it is.
-    """
+    """Refuses what are no weights."""
     check_type(
         importance,
         WordWeights | FrequencyWeights | None,
@@ -219,12 +204,7 @@ def checked_importance(importance: object) -> None:
 
 
 def with_importance(promise: Guarantee, importance: Importance | None) -> Guarantee:
-    """The guarantee of a word in the metric d', from that in the metric d.
-
-    Args:
-      promise: of the same mechanism without weights; pure.
-      importance: the weights; without them the promise stays what it is.
-    """
+    """The guarantee of a word in the metric d', from that in d; without weights the same."""
     if importance is None:
         return promise
     epsilon, largest = promise.epsilon, at_most(importance.largest)
@@ -252,54 +232,3 @@ def with_importance(promise: Guarantee, importance: Importance | None) -> Guaran
             MUST_BE_PUBLIC,
         ),
     )
-
-
-class Favoured(NamedTuple):
-    """What weights make of a vocabulary.
-
-    Attributes:
-      factors: float64 [N + 1], exp(-rho / 2) of each word; the last one is that of UNKNOWN, 1.
-      order: int64 [N], the words from the smallest factor to the largest.
-      sums: float64 [N], the factors added up in this order.
-      leaving: float64 [N + 1], by which the probability of every word other than the original x is
-        lower; None where it is ``factors``.
-      staying: float64 [N], by which that of x itself is; None for 1.
-    """
-
-    factors: Floats
-    order: Ids
-    sums: Floats
-    leaving: Floats | None = None
-    staying: Floats | None = None
-
-    def factors_of(self, words: Ids) -> Floats:
-        """By which the probability of every other word is lower around each word: [B] -> [B]."""
-        return np.asarray((self.factors if self.leaving is None else self.leaving)[words])
-
-    def times_factors(self, weights: Floats, words: Ids, others: Ids) -> Floats:
-        """Weights of other words around each word, by distance, as importance changes them.
-
-        Args:
-          weights: float64 [B, k], by distance only.
-          words: int64 [B]; UNKNOWN stands for the unknown word.
-          others: int64 [B, k] or [k].
-        """
-        factors = self.factors[others] * self.factors_of(words)[:, None]
-        itself = weights if self.staying is None else weights * self.staying[others]
-        return np.where(others == words[:, None], itself, weights * factors)
-
-    def draw(self, random: Random, tail: Random) -> Ids:
-        """Words with probabilities proportional to their factors: uint64 [B] -> int64 [B]."""
-        places = np.searchsorted(self.sums, uniform(random, tail) * self.sums[-1])
-        return np.asarray(self.order[places])
-
-
-def favoured(importance: Importance, search: NeighborSearch) -> Favoured:
-    """What weights make of the vocabulary, computed once per search."""
-
-    def compute(vocabulary: Vocabulary) -> Favoured:
-        factors = np.exp(-importance.of(vocabulary) / 2)
-        order = np.argsort(factors, kind="stable")
-        return Favoured(np.append(factors, 1.0), order, np.cumsum(factors[order]))
-
-    return search.computed_once(("importance", importance), compute)

@@ -86,11 +86,7 @@ class PublicModel:
 
 
 def public_model(model: object) -> PublicModel | None:
-    """A model, or its handle, as a parameter.
-
-    Raises:
-      ConfigurationError: it is neither.
-    """
+    """A model, or its handle, as a parameter; anything else but None is a ConfigurationError."""
     if model is None or isinstance(model, PublicModel):
         return model
     if isinstance(model, (LanguageModel, LanguageModelHandle)):

@@ -18,14 +18,14 @@ import numpy as np
 
 from dxbeam.guarantees import Guarantee, nothing
 from dxbeam.mechanisms.mahalanobis import Mahalanobis
-from dxbeam.mechanisms.sampling.noise import Floats, laplace, laplace_draws
-from dxbeam.mechanisms.sampling.noisy_vector import NoisyVector
+from dxbeam.mechanisms.sampling.noise import Floats, laplace
+from dxbeam.mechanisms.sampling.noisy_vector import LaplaceNoise
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import NeighborSearch
 
 
 @dataclass(frozen=True)
-class MahalanobisPublished(NoisyVector):
+class MahalanobisPublished(LaplaceNoise):
     """Mahalanobis with another length of noise, without a guarantee.
 
     Attributes:
@@ -42,21 +42,12 @@ class MahalanobisPublished(NoisyVector):
         object.__setattr__(self, "epsilon", checked.epsilon)
         object.__setattr__(self, "covariance_weight", checked.covariance_weight)
 
-    def draws(self, dimensions: int) -> int:
-        """Random numbers per word."""
-        return laplace_draws(dimensions)
-
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Stretched noise of the length it had before: uint64 [B, draws] -> float64 [B, n]."""
         noise = Mahalanobis(self.epsilon, self.covariance_weight).noise(random, search)
         plain = laplace(random, search.vocabulary.dimensions, self.epsilon)
         noise *= (_lengths(plain) / _lengths(noise))[:, None]
         return noise
-
-    @property
-    def noise_scale(self) -> float:
-        """1 / epsilon: the noise is a multiple of it."""
-        return 1 / self.epsilon
 
     def guarantee(self) -> Guarantee:
         """None: the density's factor that depends on the direction is not bounded by epsilon."""

@@ -57,12 +57,7 @@ class ScaledNoisePublished:
         object.__setattr__(self, "frequent", checked_share("frequent", self.frequent, meaning))
 
     def budgets(self, ids: Ids, words: int) -> Floats:
-        """G of each word: int64 [B] -> float64 [B].
-
-        Args:
-          ids: UNKNOWN for a word outside the vocabulary.
-          words: how many the vocabulary has.
-        """
+        """G of each word: int64 [B], or UNKNOWN -> float64 [B]; ``words`` is how many there are."""
         frequent = (ids != UNKNOWN) & (ids < round(words * self.frequent))
         return np.where(frequent, self.epsilon * self.ratio, self.epsilon)
 

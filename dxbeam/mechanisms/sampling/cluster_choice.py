@@ -11,11 +11,13 @@ and none is 0. So what is drawn has exactly these probabilities, and their ratio
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from dxbeam.guarantees import Guarantee, Metric, pure
-from dxbeam.mechanisms.parameters import checked_whole
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_whole
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.clusters import Partition, partition
@@ -35,11 +37,7 @@ EXACT_COUNTS = (
 
 
 def checked_cluster_size(size: float) -> int:
-    """The size of a cluster as an int.
-
-    Raises:
-      ConfigurationError: it is no whole number from 2 to LARGEST_SIZE.
-    """
+    """The size of a cluster as an int; refused unless a whole number from 2 to LARGEST_SIZE."""
     meaning = "how many words a cluster of the public partition has"
     return checked_whole("cluster_size", size, 2, LARGEST_SIZE, meaning)
 
@@ -47,6 +45,33 @@ def checked_cluster_size(size: float) -> int:
 def partition_of(search: NeighborSearch, size: int) -> Partition:
     """The public partition of a vocabulary, which is made once."""
     return search.computed_once(("clusters", size), lambda vocabulary: partition(vocabulary, size))
+
+
+@dataclass(frozen=True)
+class ClusterChoice:
+    """A mechanism that draws a word of the original's cluster.
+
+    Attributes:
+      epsilon: largest privacy loss between two words of one cluster.
+      cluster_size: words in a cluster of the public partition; the last one has up to twice as
+        many.
+    """
+
+    epsilon: float
+    cluster_size: int = DEFAULT_SIZE
+    citation: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        object.__setattr__(self, "cluster_size", checked_cluster_size(self.cluster_size))
+
+    def draws(self, dimensions: int) -> int:  # noqa: ARG002
+        """Random numbers per word."""
+        return 1
+
+    def guarantee(self) -> Guarantee:
+        """Pure epsilon between words of one cluster, for every string; nothing between clusters."""
+        return within_clusters(self.epsilon, self.cluster_size, self.citation)
 
 
 def drawn_number(random: Random) -> Ids:

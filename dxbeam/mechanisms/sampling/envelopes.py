@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution, public_factors
+from dxbeam.mechanisms.public.word_distribution import WordDistribution, public_factors
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 
 FAR = -1
@@ -48,18 +48,14 @@ class Envelopes(NamedTuple):
 def computed(
     words: Ids, count: int, distribution: WordDistribution, search: NeighborSearch
 ) -> Envelopes:
-    """The envelopes of words: int64 [K], UNKNOWN standing for the unknown word's vector.
+    """The envelopes of words, int64 [K], of k = ``count`` first words each; k is at most N.
 
-    Args:
-      words: int64 [K].
-      count: k, at most N.
-      distribution: of what is drawn.
-      search: the vocabulary.
+    UNKNOWN stands for the unknown word's vector.
     """
     near, apart = _around(words, count, search)
     public = public_factors(distribution, search)
     excluded = near < distribution.first
-    if public is not None and public.staying is not None:
+    if public is not None:
         excluded |= public.staying[near] == 0
     smallest = np.where(excluded, apart[:, -1:], apart).min(axis=1)
     weights = distribution.weights(apart, smallest[:, None])
@@ -73,7 +69,7 @@ def computed(
         weights = np.column_stack([together, weights[:, ::-1]])
     else:
         weights = public.times_factors(weights[:, ::-1], words, near[:, 1:])
-        together = public.sums[-1] * public.factors_of(words) * bound
+        together = public.sums[-1] * public.leaving[words] * bound
         weights = np.column_stack([together, weights])
         order = np.argsort(weights, axis=1, kind="stable")
         near = np.take_along_axis(near, order, axis=1)
@@ -126,14 +122,10 @@ class KeptEnvelopes:
         self._lock = threading.Lock()
 
     def parts(self, ids: Ids) -> Iterator[tuple[Ids, Envelopes, Ids]]:
-        """The envelopes of words in at most two parts: those that are kept, and the others.
+        """The envelopes of words, int64 [B], in at most two parts: those that are kept, the others.
 
-        Args:
-          ids: int64 [B].
-
-        Yields:
-          Positions in ``ids``, int64 [P]; envelopes; and for each position which of them is its
-          word's, int64 [P].
+        Yields positions in ``ids``, int64 [P]; envelopes; and which of them is each word's,
+        int64 [P].
         """
         places = self._places[ids]
         if (places == _NOT_KEPT).any():

@@ -55,18 +55,18 @@ Words that are rarer than 2^-900 may never come, all in all with a probability o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from dxbeam.mechanisms.public.word_distribution import WordDistribution, public_factors
+from dxbeam.mechanisms.sampling.all_distances import by_all_distances
 from dxbeam.mechanisms.sampling.envelopes import FAR, Envelopes, KeptEnvelopes
-from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, uniform
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution, public_factors
+from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, below, uniform
 from dxbeam.randomness import Random
-from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
-from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary, distances
+from dxbeam.space.search.neighbors import Ids, NeighborSearch
+from dxbeam.space.vocabulary.words import UNKNOWN, distances
 
 DRAWS_PER_ROUND = 3
 ROUNDS = 64
@@ -93,18 +93,7 @@ ROUNDED_CHOICE = (
 )
 """What a guarantee says of computed choices; the derivation is above."""
 
-ROWS_PER_PRODUCT = 64
-"""Words are multiplied this many at a time, or fewer where N is large, the last ones filled up with
-zeros: BLAS may sum in another order for a matrix of another shape, and what is released for a word
-must not depend on the words next to it."""
-
 _DISTRIBUTIONS = 4  # whose envelopes are kept: one for each epsilon of a run, up to this many
-_WORDS_PER_BLOCK = 4096
-_DISTANCES_AT_ONCE = 1 << 23  # float64: 64 MiB
-_KEPT_PRODUCTS = 1 << 23  # float64: 64 MiB
-_ROUNDOFF = 2.0**-53
-_LARGEST_ERROR = 2.0**-36
-"""Of an exponent, where a distance comes of matrix products."""
 
 
 @dataclass(frozen=True)
@@ -133,17 +122,10 @@ def choose(
     search: NeighborSearch,
     sizes: ChoiceSizes = SIZES,
 ) -> Ids:
-    """Draws a word around each word.
+    """Draws a word around each word: int64 [B], row i depending only on row i of ids and random.
 
-    Args:
-      ids: int64 [B]; UNKNOWN stands for the unknown word's vector.
-      random: uint64 [B, DRAWS] or wider; [B, IMPORTANCE_DRAWS] where the distribution has weights.
-      distribution: what is drawn.
-      search: the vocabulary; with a neighbour table it is fast.
-      sizes: how much is computed at once and kept.
-
-    Returns:
-      int64 [B]; row i depends only on row i of ``ids`` and ``random``.
+    ``random`` is uint64 [B, DRAWS] or wider, [B, IMPORTANCE_DRAWS] with weights or a base
+    measure. UNKNOWN stands for the unknown word's vector. With a neighbour table it is fast.
     """
     around = min(sizes.around, len(search.vocabulary))
     kept = search.computed_once("envelopes", lambda _: lru_cache(_DISTRIBUTIONS)(KeptEnvelopes))
@@ -175,7 +157,7 @@ def _choose(
 
     def anywhere(numbers: Random, these: Ids) -> Ids:
         if public is None:
-            return distribution.first + _below(candidates, numbers)
+            return distribution.first + below(candidates, numbers)
         return public.draw(numbers, random[these, _PLACE_TAIL])
 
     for start in range(0, sizes.rounds * DRAWS_PER_ROUND, DRAWS_PER_ROUND):
@@ -204,128 +186,5 @@ def _choose(
     last = uniform(random[undecided, PROPOSAL_TAIL.start - 1], proposal_tail[undecided])
     words, rows = np.unique(ids[undecided], return_inverse=True)
     near = search.nearest_neighbors(words, min(sizes.around, len(vocabulary)))
-    chosen[undecided] = _by_all_distances(words, rows, near, last, slow, distribution, search)
+    chosen[undecided] = by_all_distances(words, rows, near, last, slow, distribution, search)
     return chosen
-
-
-def _below(count: int, random: Random) -> Ids:
-    """Numbers in 0 … count - 1, each with probability 1/count but for 2^-64: uint64 -> int64."""
-    high = (random >> np.uint64(32)) * np.uint64(count)
-    low = ((random & np.uint64(0xFFFFFFFF)) * np.uint64(count)) >> np.uint64(32)
-    result: Ids = ((high + low) >> np.uint64(32)).astype(np.int64)
-    return result
-
-
-def _by_all_distances(
-    words: Ids,
-    rows: Ids,
-    near: Ids,
-    shares: Floats,
-    slow: Ids,
-    distribution: WordDistribution,
-    search: NeighborSearch,
-) -> Ids:
-    """The inverse distribution function, of all N probabilities.
-
-    Args:
-      words: int64 [K], distinct.
-      rows: int64 [B], which of the words each is.
-      near: int64 [K, k], the first words around each, at exact distances.
-      shares: float64 [B], uniform numbers.
-      slow: int64 [C], words for which many rounds were rejected.
-      distribution: what is drawn.
-      search: the vocabulary.
-    """
-    near_distances = search.distances(words, near)
-    vectors = search.vocabulary.vectors_of(words)
-    slow = np.setdiff1d(slow, words)
-    squares = search.computed_once("squares", _squares)[distribution.first :]
-    public = public_factors(distribution, search)
-    drawn = np.empty(len(rows), np.int64)
-    size = min(ROWS_PER_PRODUCT, max(4, _DISTANCES_AT_ONCE // len(squares)))
-    for block in np.split(np.arange(len(words)), range(size, len(words), size)):
-        products = _products_of(words[block], slow, size, distribution.first, search)
-        for row, product in zip(block, products, strict=True):
-            apart = _distances_from_products(
-                product, vectors[row], squares, distribution, search.vocabulary
-            )
-            allowed = near[row] >= distribution.first
-            apart[near[row][allowed] - distribution.first] = near_distances[row][allowed]
-            never = None if public is None or public.staying is None else public.staying == 0
-            smallest = apart.min() if never is None else apart[~never].min()
-            weights = distribution.weights(apart, smallest)
-            if public is not None:
-                every, word = np.arange(len(weights)), words[row : row + 1]
-                weights = public.times_factors(weights[None], word, every)[0]
-            # Nearly from the smallest to the largest; numpy sorts 16-bit numbers in linear time.
-            order = np.argsort(np.frexp(weights)[1].astype(np.int16), kind="stable")
-            sums = np.cumsum(weights[order])
-            these = np.flatnonzero(rows == row)
-            place = np.searchsorted(sums, shares[these] * sums[-1])
-            drawn[these] = distribution.first + order[place]
-    return drawn
-
-
-def _distances_from_products(
-    product: Floats,
-    vector: Floats,
-    squares: Floats,
-    distribution: WordDistribution,
-    vocabulary: Vocabulary,
-) -> Floats:
-    """Distances of all words that may be drawn from one vector, float64 [N - first].
-
-    Args:
-      product: their scalar products with the vector, float64 [N - first].
-      vector: float64 [n].
-      squares: their squared lengths, float64 [N - first].
-      distribution: what is drawn.
-      vocabulary: the words.
-    """
-    square = np.square(vector).sum()
-    apart = np.sqrt(np.maximum(squares + square - 2 * product, 0.0))
-    # (|w| + |x|)^2 <= 2 |w|^2 + 2 |x|^2, and a distance is no nearer than its square allows.
-    error = distribution.rate * 2 * (len(vector) + 4) * _ROUNDOFF * (squares + square)
-    for inexact in _blocks(np.flatnonzero(error > _LARGEST_ERROR * apart)):
-        apart[inexact] = distances(vocabulary.vectors[distribution.first + inexact], vector)
-    return np.asarray(apart)
-
-
-def _blocks(ids: Ids) -> list[Ids]:
-    return np.split(ids, range(_WORDS_PER_BLOCK, len(ids), _WORDS_PER_BLOCK))
-
-
-def _products_of(
-    words: Ids, slow: Ids, size: int, first: int, search: NeighborSearch
-) -> Sequence[Floats]:
-    """Products of each word's vector with those from ``first`` on, float64 [N - first] each.
-
-    A word of which all rounds were rejected at one epsilon may have the same fate at the next, so
-    those of the first such words are kept, and rows that are left are filled with slow words.
-    """
-    kept: dict[int, Floats] = search.computed_once(("products", first), lambda _: {})
-    numbers = words.tolist()
-    if all(number in kept for number in numbers):
-        return [kept[number] for number in numbers]
-    others = [number for number in slow.tolist() if number not in kept][: size - len(words)]
-    both = np.concatenate([words, np.array(others, np.int64)])
-    padded = np.zeros((size, search.vocabulary.dimensions))
-    padded[: len(both)] = search.vocabulary.vectors_of(both)
-    products = _products(padded, search.vocabulary, first)
-    for number, product in zip(both.tolist(), products, strict=False):
-        if number not in kept and (1 + len(kept)) * product.size <= _KEPT_PRODUCTS:
-            kept[number] = product.copy()
-    return list(products[: len(words)])
-
-
-def _products(queries: Floats, vocabulary: Vocabulary, first: int) -> Floats:
-    products = np.empty((len(queries), len(vocabulary) - first))
-    for start in range(first, len(vocabulary), _WORDS_PER_BLOCK):
-        words = vocabulary.vectors[start : start + _WORDS_PER_BLOCK].astype(np.float64)
-        products[:, start - first : start - first + len(words)] = queries @ words.T
-    return products
-
-
-def _squares(vocabulary: Vocabulary) -> Floats:
-    blocks = np.array_split(vocabulary.vectors, len(vocabulary) // _WORDS_PER_BLOCK + 1)
-    return np.concatenate([np.square(block, dtype=np.float64).sum(axis=1) for block in blocks])

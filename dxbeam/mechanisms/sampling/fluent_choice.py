@@ -79,18 +79,11 @@ def numbers_of(random: Random) -> Floats:
 def choose_fluently(
     ids: Ids, first: Ids, second: Ids, numbers: Floats, near: NearWords, every: AllWords
 ) -> Ids:
-    """Draws a word for each word.
+    """Draws a word for each word, int64 [B]; row i depends on row i of the arguments only.
 
-    Args:
-      ids: int64 [B], the originals; UNKNOWN stands for the unknown word's vector.
-      first: int64 [B], the word released before the last one: an id, UNKNOWN or the model's start.
-      second: int64 [B], the word released last.
-      numbers: float64 [B, 3], from ``numbers_of``.
-      near: the near words at this rate and radius, by the model's lowest level.
-      every: all words, by the model.
-
-    Returns:
-      int64 [B]; row i depends on row i of the arguments only.
+    ``first`` and ``second``, int64 [B], are the words released before: an id, UNKNOWN or the
+    model's start; ``numbers`` is from ``numbers_of``, ``near`` by the lowest level of the model
+    of ``every``.
     """
     around, prefixes = near.of(ids), every.after(first, second)
     pairs = every.pairs.near(prefixes.contexts, ids, around)
@@ -161,14 +154,7 @@ class AllWords:
         return Prefixes(contexts, rows, factor * single, factor, unknown)
 
     def draw(self, prefixes: Prefixes, row: int, level: float, place: float) -> int:
-        """A word in proportion to q.
-
-        Args:
-          prefixes: what the model says after released words.
-          row: after which of them.
-          level: a uniform number in (0, 1], for the level.
-          place: another one, for the word.
-        """
+        """A word in proportion to q after a row's words, by two uniform numbers in (0, 1]."""
         levels = [self._single, self.pairs.ascending(int(prefixes.contexts[row]))]
         if self.triples is not None and (triple := int(prefixes.rows[row])) >= 0:
             levels.append(self.triples.ascending(triple))

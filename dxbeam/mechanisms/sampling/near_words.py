@@ -76,12 +76,7 @@ class Near(NamedTuple):
         )
 
     def draw(self, row: int, place: float) -> int:
-        """A near word in proportion to its public share times its excess.
-
-        Args:
-          row: of which word.
-          place: a uniform number in (0, 1].
-        """
+        """A near word of a row in proportion to its public share times excess; 0 < place <= 1."""
         part = slice(self.starts[row], self.starts[row] + self.counts[row])
         return drawn(self.ranked[part], self.ranked_sums[part], place)
 

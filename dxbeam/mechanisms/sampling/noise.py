@@ -90,17 +90,22 @@ def uniform(random: Random, tail: Random | None = None, bits: int = 64) -> Float
     return numbers
 
 
+def below(counts: npt.NDArray[np.int64] | int, random: Random) -> npt.NDArray[np.int64]:
+    """Numbers in 0 … count - 1, each with probability 1/count but for 2^-64: uint64 -> int64 [B].
+
+    Counts are at least 1 and below 2^32.
+    """
+    of = np.asarray(counts).astype(np.uint64)
+    high = (random >> np.uint64(32)) * of
+    low = ((random & np.uint64(0xFFFFFFFF)) * of) >> np.uint64(32)
+    return np.asarray(((high + low) >> np.uint64(32)).astype(np.int64))
+
+
 def normal_pairs(radial: Random, angular: Random, tail: Random | None = None) -> Floats:
-    """Standard normal numbers by Box-Muller.
+    """Standard normal numbers by Box-Muller: uint64 [..., k] twice -> float64 [..., 2 k].
 
-    Args:
-      radial: uint64 [..., k]; [B, k] with a tail.
-      angular: uint64, of the same shape.
-      tail: uint64 [B, TAIL_DRAWS], for ``uniform``; without it no number is above
-        sqrt(2 * 64 * ln 2) = 9.42, beyond which a pair has probability 2^-64.
-
-    Returns:
-      float64 [..., 2 k].
+    ``tail`` is for ``uniform`` of [B, k]; without it no number is above sqrt(2 * 64 * ln 2) =
+    9.42, beyond which a pair has probability 2^-64.
     """
     length = np.sqrt(-2.0 * np.log(uniform(radial, tail)))
     angle = uniform(angular) * (2.0 * np.pi)
@@ -119,18 +124,11 @@ def laplace(random: Random, dimensions: int, epsilon: float) -> Floats:
     """Multidimensional Laplace noise: density proportional to exp(-epsilon * |eta|).
 
     Its direction is uniform and its length Gamma(n, 1/epsilon) (Fernandes et al. 2019, section
-    5.1, theorem 5; Feyisetan et al. 2020, algorithm 1). It is drawn as the Gaussian scale mixture
-    eta = sqrt(V) G with V ~ Gamma((n+1)/2, rate epsilon^2/2) and G standard normal, which needs
-    no rejection, so that a word uses a fixed count of random numbers. V is 2/epsilon^2 times
-    a sum of exponentials, and for even n of half a squared normal more.
-
-    Args:
-      random: uint64 [B, laplace_draws(n)] or wider.
-      dimensions: n.
-      epsilon: inverse scale, in 1 / units of the embedding.
-
-    Returns:
-      float64 [B, n].
+    5.1, theorem 5; Feyisetan et al. 2020, algorithm 1). It is drawn as the Gaussian scale
+    mixture eta = sqrt(V) G with V ~ Gamma((n+1)/2, rate epsilon^2/2) and G standard normal,
+    which needs no rejection, so that a word uses a fixed count of random numbers. V is
+    2/epsilon^2 times a sum of exponentials, and for even n of half a squared normal more.
+    uint64 [B, laplace_draws(n)] or wider -> float64 [B, n].
     """
     pairs, exponentials = _pairs(dimensions), _exponentials(dimensions)
     end = 2 * pairs + exponentials
@@ -155,16 +153,7 @@ def gaussian_draws(dimensions: int) -> int:
 
 
 def gaussian(random: Random, dimensions: int, sigma: float) -> Floats:
-    """Independent normal coordinates of standard deviation sigma.
-
-    Args:
-      random: uint64 [B, gaussian_draws(n)] or wider.
-      dimensions: n.
-      sigma: in units of the embedding.
-
-    Returns:
-      float64 [B, n].
-    """
+    """Normal coordinates of deviation sigma: uint64 [B, gaussian_draws(n)] -> float64 [B, n]."""
     pairs = (dimensions + 1) // 2
     tail = random[:, 2 * pairs : gaussian_draws(dimensions)]
     normals = normal_pairs(random[:, :pairs], random[:, pairs : 2 * pairs], tail)
@@ -184,17 +173,8 @@ def coordinate_laplace(
 
     A size is -ln(e + u (1 - e)) / rate, e = exp(-rate limit) and u uniform: the inverse
     distribution function from its far end, so that sizes near the limit are as dense as float64
-    has them, however large rate * limit is.
-
-    Args:
-      random: uint64 [B, coordinate_laplace_draws(n)] or wider; the highest bit of a coordinate's
-        number is its sign, the others are u.
-      dimensions: n.
-      rate: in 1 / units of the embedding.
-      limit: in units of the embedding; by default there is none.
-
-    Returns:
-      float64 [B, n].
+    has them, however large rate * limit is. uint64 [B, coordinate_laplace_draws(n)] or wider ->
+    float64 [B, n]; the highest bit of a coordinate's number is its sign, the others are u.
     """
     used = random[:, :dimensions]
     tail = random[:, dimensions : coordinate_laplace_draws(dimensions)]

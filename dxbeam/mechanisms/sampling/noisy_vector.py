@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import final
 
-from dxbeam.mechanisms.sampling.noise import Floats
+from dxbeam.mechanisms.sampling.noise import Floats, laplace_draws
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 
@@ -34,3 +34,18 @@ class NoisyVector(ABC):
         noisy = self.noise(random, search)
         noisy += self.noise_starts(ids, search)
         return search.nearest(noisy)
+
+
+class LaplaceNoise(NoisyVector):
+    """One whose noise is made of multidimensional Laplace noise, and of nothing else random."""
+
+    epsilon: float
+
+    def draws(self, dimensions: int) -> int:
+        """Random numbers per word."""
+        return laplace_draws(dimensions)
+
+    @property
+    def noise_scale(self) -> float:
+        """1 / epsilon: the noise is a multiple of it."""
+        return 1 / self.epsilon

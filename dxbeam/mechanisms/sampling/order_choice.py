@@ -18,14 +18,15 @@ between two places by a share of 2^-43 of the probability beyond the border, whi
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee, Metric, pure
-from dxbeam.mechanisms.parameters import checked_whole
-from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_whole
+from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, below
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
 from dxbeam.space.vocabulary.word_order import word_orders
@@ -65,6 +66,24 @@ class Orders(NamedTuple):
     places: npt.NDArray[np.int32]
 
 
+@dataclass(frozen=True)
+class OrderChoice:
+    """A mechanism that draws a word by its place in one of some public orders.
+
+    Attributes:
+      epsilon: privacy parameter per step in the order.
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+
+    def draws(self, dimensions: int) -> int:  # noqa: ARG002
+        """Random numbers per word."""
+        return DRAWS
+
+
 class Drawn(NamedTuple):
     """What is drawn for each word before its place is known.
 
@@ -84,11 +103,7 @@ class Drawn(NamedTuple):
 
 
 def checked_orders(orders: float) -> int:
-    """The number of orders as an int.
-
-    Raises:
-      ConfigurationError: it is no whole number from 1 to LARGEST_ORDERS.
-    """
+    """The number of orders as an int; refused unless a whole number from 1 to LARGEST_ORDERS."""
     meaning = "how many public orders of the words there are, of which each word draws one"
     return checked_whole("orders", orders, 1, LARGEST_ORDERS, meaning)
 
@@ -107,7 +122,7 @@ def drawn(random: Random, orders: int) -> Drawn:
     """What is drawn for words that have these random numbers, uint64 [B, DRAWS]."""
     number = random[:, _NUMBER]
     return Drawn(
-        below(np.int64(orders), random[:, _ORDER]),
+        below(orders, random[:, _ORDER]),
         number & _SIZE,
         random[:, _TAIL],
         (number >> _SIGN_BIT).astype(bool),
@@ -115,30 +130,13 @@ def drawn(random: Random, orders: int) -> Drawn:
     )
 
 
-def below(counts: Ids | np.int64, random: Random) -> Ids:
-    """Numbers in 0 … count - 1, each with probability 1/count but for 2^-64: uint64 -> int64 [B].
-
-    Args:
-      counts: int64 [B] or one number, each at least 1 and below 2^32.
-      random: uint64 [B].
-    """
-    of = np.asarray(counts).astype(np.uint64)
-    high = (random >> np.uint64(32)) * of
-    low = ((random & np.uint64(0xFFFFFFFF)) * of) >> np.uint64(32)
-    return np.asarray(((high + low) >> np.uint64(32)).astype(np.int64))
-
-
 def by_steps(
     epsilon: float, orders: int, *, ring: bool, limit: int | None, citation: str
 ) -> Guarantee:
-    """Epsilon for each step between two words.
+    """Epsilon for each step between two words, in the farthest of so many orders.
 
-    Args:
-      epsilon: per step.
-      orders: of how many orders.
-      ring: whether the last word is followed by the first.
-      limit: of the steps that count, or None.
-      citation: where the proof is.
+    ``ring`` says whether the last word is followed by the first, ``limit`` up to which steps
+    count.
     """
     which = (
         "the public order of the words"

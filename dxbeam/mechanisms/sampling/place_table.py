@@ -44,12 +44,7 @@ class PlaceTables:
         return self._used == len(self._tables)
 
     def add(self, row: int, numbers: npt.NDArray[np.integer]) -> None:
-        """Makes the table of a row, if it is long and there is room.
-
-        Args:
-          row: which one.
-          numbers: what it holds, ascending.
-        """
+        """Makes the table of a row of ascending numbers, if it is long and there is room."""
         with self._lock:
             if not _SHORT <= len(numbers) < np.iinfo(np.uint16).max or self.full:
                 return
@@ -59,10 +54,5 @@ class PlaceTables:
                 self._used += 1
 
     def places(self, slots: Ids, numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.uint16]:
-        """The places of numbers in rows, counted from 1; 0 for a number that the row has not.
-
-        Args:
-          slots: int64 [B], of rows that have a table.
-          numbers: integers [B].
-        """
+        """The places, from 1, of numbers in rows that have a table; 0 where it is not there."""
         return self._tables.reshape(-1).take(slots * self._tables.shape[1] + numbers)

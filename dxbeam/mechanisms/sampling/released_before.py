@@ -21,14 +21,10 @@ _KNOWN = -3  # and below: a word
 
 
 def places_after(breaks: Ids) -> Ids:
-    """The places of words that are released one after the other.
+    """The places, int64 [B, 2], of words that are released one after the other.
 
-    Args:
-      breaks: int64 [B]: STARTS for the first word of a sentence, UNKNOWN for one before which the
-        words are not read, and 0 for one that follows the row before it.
-
-    Returns:
-      int64 [B, 2].
+    ``breaks``, int64 [B], has STARTS for the first word of a sentence, UNKNOWN for one before
+    which the words are not read, and 0 for one that follows the row before it.
     """
     rows = np.arange(len(breaks))
     follows = breaks == 0
@@ -44,16 +40,10 @@ def known_word(ids: Ids) -> Ids:
 
 
 def in_steps(places: Ids) -> Iterator[Ids]:
-    """Rows in an order in which each comes after the rows it is read after.
+    """Rows in an order in which each comes after the rows it is read after, int64 [R] together.
 
-    A row is at most as many steps from the last row that is read after none as it is rows.
-
-    Args:
-      places: int64 [B, 2], of which each number of a row is that of the row before, or the one
-        before that.
-
-    Yields:
-      int64 [R], rows that may be released together.
+    Each number of a row of ``places`` is that of the row before, or the one before that. A row
+    is at most as many steps from the last row that is read after none as it is rows.
     """
     every = np.arange(len(places))
     starts = np.where((places < 0).all(axis=1), every, -1)

@@ -41,13 +41,7 @@ class RankResampling:
         return 1
 
     def ranks(self, random: Random, epsilon: float, words: int) -> Ids:
-        """A rank for each word: uint64 [B, 1] -> int64 [B] in 0 … N - 1, rank 0 the word itself.
-
-        Args:
-          random: uint64 [B, 1].
-          epsilon: the mechanism's.
-          words: N.
-        """
+        """A rank for each word: uint64 [B, 1] -> int64 [B] in 0 … N - 1, rank 0 the word itself."""
         rate = epsilon * self.c
         tail = np.exp(-rate * words)
         # v in (0, 1] keeps its relative precision near 0, where the last ranks are.
@@ -61,10 +55,6 @@ class RankResampling:
     ) -> Ids:
         """A neighbour of each released word: int64 [B] -> int64 [B].
 
-        Args:
-          released: the mechanism's output x*.
-          random: uint64 [B, 1], independent of what ``released`` was drawn with.
-          epsilon: the mechanism's.
-          search: neighbour queries over the vocabulary.
+        ``random``, uint64 [B, 1], is independent of what ``released`` was drawn with.
         """
         return search.neighbor(released, self.ranks(random, epsilon, len(search.vocabulary)))

@@ -58,14 +58,10 @@ class Stored(NamedTuple):
     kept: dict[int, KeptList]
 
     def draw(self, rows: Ids, numbers: Floats) -> Ids:
-        """A word of each of some originals, in proportion to its share.
+        """A word, int64 [R], of each of some originals that have one, in proportion to its share.
 
-        Args:
-          rows: int64 [R], which originals; each has a word.
-          numbers: float64 [R], uniform in (0, 1].
-
-        Returns:
-          int64 [R].
+        ``rows``, int64 [R], says which originals; ``numbers``, float64 [R], are uniform in
+        (0, 1].
         """
         chosen = np.empty(len(rows), np.int64)
         firsts = self.bounds[rows]

@@ -36,7 +36,7 @@ from dxbeam.space.artifact.manifest import (
     VOCABULARY,
     all_files,
 )
-from dxbeam.space.artifact.this_host import copy_here
+from dxbeam.space.artifact.this_host import copy_here, opened_here
 from dxbeam.space.artifact.word_files import write_words
 from dxbeam.space.search.backends.rounded_vectors import write_rounded
 from dxbeam.space.vocabulary.words import UNWRITABLE, Vocabulary, squared_lengths
@@ -84,13 +84,9 @@ def write_words_and_vectors(
 ) -> WordsAndVectors:
     """Writes all that follows only from words and vectors: every file but the table and the index.
 
-    Args:
-      chunks: words and their float32 [B, n] vectors; words are held in memory, vectors are not.
-      directory: a local directory.
-      dtype: np.float32, or np.float16 for a vocabulary half the size.
-
-    Raises:
-      ArtifactError: there is no chunk, or words are repeated or unwritable.
+    Of ``chunks`` of words and float32 [B, n] vectors, words are held in memory, and vectors are
+    not; float16 halves the size. An ArtifactError where there is no chunk, or words are
+    repeated or unwritable.
     """
     directory.mkdir(parents=True, exist_ok=True)
     rows, total, longest = 0, np.zeros(0), 0.0
@@ -141,18 +137,10 @@ def write_manifest(
     table: bool = True,
     **facts: Any,
 ) -> VocabularyHandle:
-    """Completes an artifact whose other files are in place.
+    """Completes an artifact whose other files are there; an OutputError where one has a manifest.
 
-    Args:
-      uri: the artifact's directory or prefix.
-      shape: as ``write_words_and_vectors`` returned it.
-      lowercase: whether the words are lower-case.
-      source: the embedding file's name and digest.
-      table: whether it has a neighbour table and close radii.
-      **facts: more that a reader of the manifest should know; JSON values.
-
-    Raises:
-      OutputError: another manifest is there.
+    ``table`` says whether it has a neighbour table and close radii; ``facts`` are more JSON
+    values that a reader of the manifest should know.
     """
     required, optional = LAYOUTS[VERSION]
     names = list(required)
@@ -237,18 +225,9 @@ def _open(handle: VocabularyHandle) -> Vocabulary:
             f"`vocabulary` {handle.uri}: this is not the vocabulary that the job was started "
             "with; it was replaced in between, start the job again"
         )
-    place = resolve(handle.uri)
-    if storage.is_local(place):
-        return opened(Path(place), manifest, handle.uri)
-    for last_try in (False, True):
-        copy = copy_here(place, manifest["digest"], manifest["files"])
-        try:
-            return opened(copy, manifest, handle.uri)
-        except ArtifactError:
-            if last_try:
-                raise
-            storage.delete(str(copy))  # it was damaged since it was made
-    raise AssertionError("the last try returns or raises")
+    return opened_here(
+        resolve(handle.uri), manifest, lambda folder: opened(folder, manifest, handle.uri)
+    )
 
 
 def open_draft(uri: str, digest: str) -> Vocabulary:

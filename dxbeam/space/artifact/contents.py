@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dxbeam import storage
 from dxbeam.errors import ArtifactError, DxbeamError
 from dxbeam.space.artifact.manifest import (
     CLOSE_RADIUS,
@@ -27,31 +26,27 @@ from dxbeam.space.artifact.manifest import (
     VECTORS,
     WORDS_OF_VERSION_1,
 )
-from dxbeam.space.artifact.this_host import checked_once
+from dxbeam.space.artifact.this_host import check_file, checked_once
 from dxbeam.space.artifact.word_files import open_words
 from dxbeam.space.search.backends.rounded_vectors import INTEGERS, open_rounded
 from dxbeam.space.vocabulary.stored_words import StoredWords
 from dxbeam.space.vocabulary.words import UNWRITABLE, Vocabulary
 
+_REBUILD = "build the vocabulary again with dxbeam build-vocabulary"
 UNWRITABLE_WORD = "a word is empty or holds a null byte or the end of a line"
 
 
 def opened(directory: Path, manifest: dict[str, Any], uri: str) -> Vocabulary:
     """The vocabulary in a local directory, all of it checked unless that was done on this host.
 
-    Args:
-      directory: where the files are.
-      manifest: the artifact's, checked.
-      uri: what errors call the artifact.
-
-    Raises:
-      ArtifactError: files are missing, damaged, or do not fit together.
+    ``uri`` is what errors call it; an ArtifactError where files are missing, damaged, or do not
+    fit together.
     """
     files = [directory / name for name in manifest["files"]]
     with checked_once(manifest["digest"], files) as unchecked:
         if unchecked:
             for path in files:
-                check_file(path, manifest["files"][path.name])
+                check_file(path, manifest["files"][path.name], _REBUILD)
         try:
             vocabulary = _load(directory, manifest)
             if unchecked:
@@ -69,25 +64,6 @@ def opened(directory: Path, manifest: dict[str, Any], uri: str) -> Vocabulary:
                 "build it again with dxbeam build-vocabulary"
             )
     return vocabulary
-
-
-def check_file(path: Path, expected: dict[str, Any]) -> None:
-    """Compares a file with what the manifest says of it.
-
-    Raises:
-      ArtifactError: it is missing, or its size or SHA-256 is another.
-    """
-    rebuild = "build the vocabulary again with dxbeam build-vocabulary"
-    try:
-        digest, size = storage.sha256(str(path))
-    except OSError as error:
-        raise ArtifactError(f"{path} cannot be read ({type(error).__name__}); {rebuild}") from None
-    if size != expected["bytes"]:
-        raise ArtifactError(
-            f"{path} has {size:,} bytes where the manifest says {expected['bytes']:,}; {rebuild}"
-        )
-    if digest != expected["sha256"]:
-        raise ArtifactError(f"{path} is damaged (its SHA-256 does not match); {rebuild}")
 
 
 def _check_table(vocabulary: Vocabulary) -> None:

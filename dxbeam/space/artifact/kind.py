@@ -46,9 +46,8 @@ class Kind(NamedTuple):
     def read_manifest(self, uri: str) -> dict[str, Any]:
         """The manifest, checked against its own digest, and field by field.
 
-        Raises:
-          ArtifactError: no artifact there, a damaged manifest, or one of another format; or it does
-            not say what it must, or names files that are none of an artifact's.
+        An ArtifactError where there is no artifact, or the manifest is damaged or of
+        another format.
         """
         path = storage.join(self.resolve(uri), MANIFEST)
         try:
@@ -77,11 +76,7 @@ class Kind(NamedTuple):
         return {**manifest, "digest": digest}
 
     def checked_uri(self, uri: str) -> str:
-        """The URI.
-
-        Raises:
-          ArtifactError: it is no text.
-        """
+        """The URI; an ArtifactError where it is no text."""
         if not isinstance(uri, str):
             raise ArtifactError(
                 f"a {self.name} is named by the text of its URI, or 'demo', and this is a "
@@ -97,11 +92,7 @@ def digest_of(content: Mapping[str, Any]) -> str:
 
 
 def write_manifest(uri: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Writes a manifest, with its digest; the last file of an artifact.
-
-    Returns:
-      the manifest.
-    """
+    """Writes a manifest with its digest, the last file of an artifact, and returns it."""
     manifest = {**content, "digest": digest_of(content)}
     text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     storage.create_once(storage.join(uri, MANIFEST), text.encode())

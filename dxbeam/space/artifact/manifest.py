@@ -76,11 +76,7 @@ def all_files() -> list[str]:
 
 
 def wrong_field(manifest: dict[str, Any]) -> str:
-    """What is wrong with the fields that readers rely on; "" where nothing is.
-
-    Args:
-      manifest: of a version that LAYOUTS has.
-    """
+    """What is wrong with the fields of a version of LAYOUTS that readers rely on, or ""."""
     for name in ("words", "dimensions"):
         if type(manifest.get(name)) is not int or manifest[name] < 1:
             return f"{name!r} is no positive number"

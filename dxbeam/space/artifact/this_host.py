@@ -15,10 +15,10 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from dxbeam import storage
 from dxbeam.errors import ArtifactError
@@ -32,13 +32,11 @@ look the same, so no note is left of it."""
 
 _WHOLE = b"whole"
 
+T = TypeVar("T")
+
 
 def own_folder() -> Path:
-    """The folder, made if there is none.
-
-    Raises:
-      ArtifactError: others can write to it.
-    """
+    """The folder, made if there is none; an ArtifactError where others can write to it."""
     home = Path(tempfile.gettempdir()) / f"dxbeam-{os.getuid()}"
     home.mkdir(mode=0o700, exist_ok=True)
     status = home.lstat()
@@ -52,11 +50,7 @@ def own_folder() -> Path:
 
 
 def copy_here(prefix: str, name: str, files: Iterable[str]) -> Path:
-    """Copies an artifact's files to this host, unless they are here; the copy appears at once.
-
-    Raises:
-      ArtifactError: they cannot be read, or others can write to the folder for copies.
-    """
+    """Copies an artifact's files to this host, unless they are here; the copy appears at once."""
     home = own_folder()
     target = home / name
     if not target.exists():
@@ -78,18 +72,42 @@ def copy_here(prefix: str, name: str, files: Iterable[str]) -> Path:
     return target
 
 
+def opened_here(place: str, manifest: Mapping[str, Any], open_files: Callable[[Path], T]) -> T:
+    """Opens an artifact's files here; those of another place are copied first, for all processes.
+
+    ``open_files`` opens a local directory, and raises ArtifactError where its files are
+    damaged.
+    """
+    if storage.is_local(place):
+        return open_files(Path(place))
+    copy = copy_here(place, manifest["digest"], manifest["files"])
+    try:
+        return open_files(copy)
+    except ArtifactError:
+        storage.delete(str(copy))  # it was damaged since it was made
+    return open_files(copy_here(place, manifest["digest"], manifest["files"]))
+
+
+def check_file(path: Path, expected: Mapping[str, Any], rebuild: str) -> None:
+    """Compares a file with what the manifest says of it; an ArtifactError says what to do."""
+    try:
+        digest, size = storage.sha256(str(path))
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be read ({type(error).__name__}); {rebuild}") from None
+    if size != expected["bytes"]:
+        raise ArtifactError(
+            f"{path} has {size:,} bytes where the manifest says {expected['bytes']:,}; {rebuild}"
+        )
+    if digest != expected["sha256"]:
+        raise ArtifactError(f"{path} is damaged (its SHA-256 does not match); {rebuild}")
+
+
 @contextmanager
 def checked_once(digest: str, files: Sequence[Path]) -> Iterator[bool]:
     """Lets one process of this host check files, while the others wait, and then trust it.
 
-    Where no note can be kept, each process checks for itself.
-
-    Args:
-      digest: names what the files should hold.
-      files: all of them.
-
-    Yields:
-      whether the caller is to check them. If it raises no error, that is noted.
+    Yields whether the caller is to check them; if it raises no error, that is noted. Where no
+    note can be kept, each process checks for itself.
     """
     look = _look(digest, files)
     note = _locked_note(look)

@@ -23,14 +23,9 @@ _SCHEMA = pa.schema([("word", pa.large_string())])
 
 
 def write_words(chunks: Iterable[Any], directory: Path) -> None:
-    """Writes words.arrow and word_index.npy.
+    """Writes words.arrow and word_index.npy, of Arrow arrays of strings with one word at least.
 
-    Args:
-      chunks: Arrow arrays of strings; at least one word.
-      directory: a local directory.
-
-    Raises:
-      ValueError: a word is repeated.
+    A repeated word is a ValueError.
     """
     arrays = [array.cast(pa.large_string()) for array in chunks]
     words = pa.concat_arrays(arrays)
@@ -40,11 +35,7 @@ def write_words(chunks: Iterable[Any], directory: Path) -> None:
 
 
 def open_words(directory: Path) -> StoredWords:
-    """The words that ``write_words`` has written, memory-mapped.
-
-    Raises:
-      OSError, ValueError, pa.ArrowException: these are no such files.
-    """
+    """The words that ``write_words`` has written, memory-mapped; ValueError for other files."""
     batches = pa.ipc.open_file(pa.memory_map(str(directory / WORDS)))
     if batches.schema != _SCHEMA or batches.num_record_batches != 1:
         raise ValueError(f"{WORDS} is not one batch of words")
@@ -55,11 +46,7 @@ def open_words(directory: Path) -> StoredWords:
 
 
 def word_index(words: Any) -> npt.NDArray[np.int32]:
-    """The index of Arrow's large_string array of words, as word_index.npy holds it.
-
-    Raises:
-      ValueError: a word is repeated.
-    """
+    """The index of Arrow's large_string array, as word_index.npy has it, of distinct words."""
     hashes = np.fromiter(map(crc32, _encoded(words)), np.uint32, len(words))
     _check_distinct(words, hashes)
     last = (1 << (2 * len(words) - 1).bit_length()) - 1

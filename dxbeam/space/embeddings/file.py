@@ -85,15 +85,7 @@ class EmbeddingFile:
 
 @contextmanager
 def open_embedding_file(path: str, *, block: int = BLOCK) -> Iterator[EmbeddingFile]:
-    """Opens a file, or a member of a zip; damage that is met while it is read is a sentence.
-
-    Args:
-      path: the file, or ``archive.zip!member``; local or on any file system of storage.py.
-      block: bytes that are read at once.
-
-    Raises:
-      EmbeddingFileError: the file is missing, empty, damaged or not the only one in its archive.
-    """
+    """Opens a file, or ``archive.zip!member``; damage met while it is read becomes a sentence."""
     zipped = _ZIP.fullmatch(path)
     container, member = zipped.groups() if zipped else (path, None)
     with ExitStack() as stack:
@@ -183,11 +175,7 @@ def header_in(line: bytes) -> tuple[int, int] | None:
 
 
 def read_header(file: EmbeddingFile) -> tuple[int, int]:
-    """The n and the N of the first line.
-
-    Raises:
-      EmbeddingFileError: it is no header, or its numbers are impossible.
-    """
+    """The n and the N of the first line; refused where it is no header, or an impossible one."""
     file.number = 1
     header = header_in(file.content.readline(LONGEST_LINE))
     if not header:
@@ -199,11 +187,7 @@ def read_header(file: EmbeddingFile) -> tuple[int, int]:
 
 
 def checked_dimensions(n: int, file: EmbeddingFile) -> int:
-    """The n that the file says.
-
-    Raises:
-      EmbeddingFileError: vectors cannot have this many values.
-    """
+    """The n that the file says; refused where vectors cannot have this many values."""
     if not 1 <= n <= LONGEST_VECTOR:
         file.fail(f"vectors of {n} values where 1 to {LONGEST_VECTOR} are possible", 1)
     return n

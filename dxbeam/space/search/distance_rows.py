@@ -19,16 +19,10 @@ another order for a matrix of another shape, and a row must not depend on those 
 def distance_rows(
     ids: Ids, search: NeighborSearch, at_once: int = _ROWS
 ) -> Iterator[tuple[slice, Singles]]:
-    """Blocks of rows, with the part of ``ids`` each stands for; arrays are used again.
+    """Blocks of rows, float32 [words, N], with the part of ``ids`` each stands for.
 
-    Args:
-      ids: int64 [B].
-      search: the vocabulary.
-      at_once: how many words are multiplied at a time. Distances are the same to the last bit only
-        where this is the same.
-
-    Yields:
-      A slice of at most ``at_once`` words and float32 [words, N], 0 at the word itself.
+    Arrays are used again, and are 0 at the word itself. Distances are the same to the last bit
+    only where as many words are multiplied ``at_once``.
     """
     vectors, half = search.vocabulary.vectors, half_squares(search)
     queries = np.zeros((at_once, vectors.shape[1]), np.float32)

@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 from dxbeam.errors import ConfigurationError
 from dxbeam.space.search.backends import choose_backend
+from dxbeam.space.search.backends.backend import Floats as Floats
+from dxbeam.space.search.backends.backend import Ids as Ids
 from dxbeam.space.search.backends.backend import SearchBackend
 from dxbeam.space.search.backends.choose_backend import AUTO
 from dxbeam.space.search.backends.float32_search import Float32Search
@@ -36,8 +38,6 @@ _MANY_WORDS, _MANY_ROWS = 4096, 64
 _SHARE_OF_WORDS = 8
 """Provided that one word of this many, or fewer, is asked for as a neighbour."""
 
-Ids = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 T = TypeVar("T")
 
@@ -76,12 +76,7 @@ class NeighborSearch:
         self._computed: dict[Hashable, Any] = {}
 
     def computed_once(self, key: Hashable, compute: Callable[[Vocabulary], T]) -> T:
-        """What ``compute`` makes of the vocabulary, computed at the first call and kept.
-
-        Args:
-          key: names the value, e.g. a frozen mechanism; equal keys share one.
-          compute: a pure function of the vocabulary.
-        """
+        """What a pure function makes of the vocabulary, at the first call with this key."""
         if key not in self._computed:
             self._computed[key] = compute(self.vocabulary)
         value: T = self._computed[key]
@@ -89,22 +84,14 @@ class NeighborSearch:
 
     @cached_property
     def exact_backend(self) -> BoundingBackend:
-        """What searches exactly here.
-
-        Raises:
-          ConfigurationError: the backend that was asked for cannot be had on this machine.
-        """
+        """What searches exactly here; refused where this machine lacks what was asked for."""
         return choose_backend.exact_backend(
             self.vocabulary, self._float32, self._backend_name, self.threads
         )
 
     @cached_property
     def backend(self) -> SearchBackend:
-        """What finds the words nearest to vectors: the vocabulary's index, or an exact search.
-
-        Raises:
-          ConfigurationError: the backend that was asked for cannot be had on this machine.
-        """
+        """What finds the words nearest to vectors: the vocabulary's index, or an exact search."""
         if self.vocabulary.index is None:
             return self.exact_backend
         return choose_backend.index_backend(self.vocabulary, lambda: self.exact_backend)
@@ -117,15 +104,10 @@ class NeighborSearch:
         return self.backend.nearest(queries, 1)[0][:, 0]
 
     def nearest_two(self, queries: Floats) -> tuple[Ids, Floats]:
-        """The two words nearest to each query by (distance, id), and their distances.
+        """The two words nearest to each query by (distance, id), int64 [B, 2], and their distances.
 
-        With an approximate index, the nearest two among the candidates that the index finds.
-
-        Args:
-          queries: float64 [B, n]; the vocabulary has at least two words.
-
-        Returns:
-          int64 [B, 2] and float64 [B, 2].
+        With an approximate index, the nearest two among the candidates that the index
+        finds.
         """
         return self.backend.nearest(queries, 2)
 
@@ -147,14 +129,9 @@ class NeighborSearch:
         return result
 
     def nearest_neighbors(self, ids: Ids, count: int) -> Ids:
-        """The words nearest to each word by (distance, id).
+        """The words nearest to each word by (distance, id): int64 [B] -> [B, count].
 
-        Args:
-          ids: int64 [B]; UNKNOWN stands for the unknown word's vector.
-          count: at most N.
-
-        Returns:
-          int64 [B, count]; a word's own row starts with itself.
+        A word's own row starts with itself; UNKNOWN stands for the unknown word's vector.
         """
         near = np.empty((len(ids), count), np.int64)
         known = np.flatnonzero(ids != UNKNOWN)
@@ -173,14 +150,7 @@ class NeighborSearch:
         return near
 
     def stand_ins(self, ids: Ids) -> Ids:
-        """The words themselves; for UNKNOWN the word nearest to the unknown word's vector.
-
-        Args:
-          ids: int64 [B].
-
-        Returns:
-          int64 [B], each a word of the vocabulary.
-        """
+        """The words themselves, int64 [B]; for UNKNOWN the word nearest to its vector."""
         unknown = ids == UNKNOWN
         if not unknown.any():
             return ids
@@ -256,15 +226,10 @@ class NeighborSearch:
         return neighbors, radii
 
     def neighbor_table(self, ids: Ids, depth: int) -> tuple[npt.NDArray[np.int32], Floats]:
-        """The neighbour table and close radii of some words.
+        """The first neighbours of words, int32 [B, K], and their close radii, float64 [B].
 
-        Args:
-          ids: int64 [B].
-          depth: K, neighbours per word; N - 1 if that is less.
-
-        Returns:
-          int32 [B, K] neighbours, nearest first, ties by id, the word itself excluded; and
-          float64 [B] close radii.
+        The nearest comes first, ties by id, without the word itself; K is ``depth`` or N -
+        1.
         """
         words = len(self._vectors)
         depth, radius_rank = min(depth, words - 1), min(CLOSE_RANK, words - 1)

@@ -22,18 +22,10 @@ _ROUNDING = 2.0**-20  # of a value in float32
 def best_by_scan(
     ids: Ids, offsets: Floats, rate: float, cap: float, count: int, search: NeighborSearch
 ) -> Ids:
-    """The best words of each word, without itself.
+    """The best words of each word, without itself: int64 [B, K], by (value, lowest id).
 
-    Args:
-      ids: int64 [B].
-      offsets: float64 [N], -inf for words that are never wanted.
-      rate: above 0, in 1 / (units of the embedding).
-      cap: in units of the embedding, or infinite.
-      count: K.
-      search: the vocabulary.
-
-    Returns:
-      int64 [B, K], by (value, lowest id); NOTHING where there are no more.
+    ``offsets``, float64 [N], are -inf for words that are never wanted. NOTHING where there are
+    no more.
     """
     vocabulary, most = search.vocabulary, min(count, len(offsets))
     margins = 2 * rate * _errors(ids, search)

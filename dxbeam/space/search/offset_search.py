@@ -82,12 +82,9 @@ class OffsetSearch:
         self._values = OffsetValues(self._vectors, offsets, rate, power)
 
     def best(self, queries: Floats, count: int, width: float = np.inf) -> Best:
-        """The words of the largest values, ties by the lowest id.
+        """The words of the largest values, K = ``count`` of each query, ties by the lowest id.
 
-        Args:
-          queries: float64 [B, n].
-          count: K, words per query; of a smaller vocabulary all.
-          width: words whose value is further below the largest are left out.
+        Words whose value is further than ``width`` below the largest are left out.
         """
         size = _QUERIES_PER_TILE
         # Bounds are as wide as the longest coordinate of a tile makes them.
@@ -207,8 +204,7 @@ class _Candidates:
     def _first(self, scores: Scores, marks: npt.NDArray[np.bool_]) -> tuple[float, Floats]:
         """Guesses by the first block, and leaves in ``scores`` the bounds of what is not measured.
 
-        Returns:
-          the step, and what is added to the scores of all words, float64 [N].
+        The step, and what is added to the scores of all words, float64 [N].
         """
         self._tile.scores(0, scores, errors=0.0)
         step = self._values.step(scores, self._queries)

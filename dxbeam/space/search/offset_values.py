@@ -66,10 +66,8 @@ class OffsetValues:
     def error(self, lengths: Floats, squares: Floats, row: Ids) -> Floats:
         """By how much values may be wrong whose squared distances are float32's, float64 [m].
 
-        Args:
-          lengths: of the queries, float64 [B].
-          squares: squared distances, float64 [m].
-          row: of the queries, int64 [m].
+        ``lengths`` are of the queries, float64 [B], and ``row``, int64 [m], says which of
+        these it is.
         """
         dimensions = self.vectors.shape[1]
         error = np.sqrt(at_most(squares, dimensions))
@@ -82,12 +80,7 @@ class OffsetValues:
         return error
 
     def step(self, scores: Scores, queries: Floats) -> float:
-        """By how much u changes with the value: D / rate, at a distance where words are.
-
-        Args:
-          scores: of the first words, float32 [B, m].
-          queries: float64 [B, n].
-        """
+        """By how much u changes with the value: D / rate, at a distance where words are."""
         if self._power == 2:
             return 1 / (2 * self._rate)
         apart = float(np.median(distances(self.vectors[scores.argmax(axis=1)], queries)))

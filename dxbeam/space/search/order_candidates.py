@@ -62,17 +62,7 @@ def measured_on_one_thread() -> Iterator[None]:
 def squared_distances(
     queries: npt.NDArray[np.float32], row: Ids, vectors: npt.NDArray[np.float32], word: Ids
 ) -> Squares:
-    """Squared distances of pairs, as float32 has them.
-
-    Args:
-      queries: float32 [B, n].
-      row: int64 [m], of the queries.
-      vectors: float32 [N, n].
-      word: int64 [m], of the vectors.
-
-    Returns:
-      float32 [m].
-    """
+    """Squared distances, float32 [m], of pairs: rows of queries and words of vectors, int64 [m]."""
     import faiss  # a tenth of a second that those who search for no table do not need
 
     pairs: Any = faiss  # whose stubs lack these
@@ -98,17 +88,10 @@ def nearest_of(
     depth: int,
     radius_rank: int,
 ) -> tuple[npt.NDArray[np.int32], Floats]:
-    """The first candidates of each row, and the distance to one further on.
+    """The first ``depth`` candidates around each word, and the distance to one further on.
 
-    Args:
-      candidates: rows with fewer than are asked for come out with any words.
-      vectors: float32 [N, n].
-      ids: int64 [B], the words that are looked around.
-      depth: neighbours per row.
-      radius_rank: which neighbour is the distance to, from 1; 0 for a distance of 0.
-
-    Returns:
-      int32 [B, depth] words, nearest first, ties by id; float64 [B].
+    int32 [B, depth], nearest first, ties by id, any words where there are fewer; and float64
+    [B], the distance to the neighbour at ``radius_rank``, 0 for rank 0.
     """
     count = max(depth, radius_rank)
     word, squares, there = _by_row(candidates, len(ids), count)

@@ -100,12 +100,7 @@ class RoundedChoice:
         self._added = (self._shifts - half_squares) / self._unit / self._factors
 
     def best(self, queries: Floats, count: int) -> Chosen:
-        """The words of the largest scores, ties by the lowest id.
-
-        Args:
-          queries: float64 [B, n].
-          count: K, at most N.
-        """
+        """The words of the largest scores, K = ``count`` of each query, ties by the lowest id."""
         chosen = Chosen(np.empty((len(queries), count), np.int64), np.empty((len(queries), count)))
 
         def choose(start: int) -> None:

@@ -82,16 +82,10 @@ class TableSearch:
         self._sample_size, self._sample = len(sample), bounds.among(sample)
 
     def table(self, ids: Ids, depth: int, radius_rank: int) -> Table:
-        """The first neighbours of some words, and the distance to one further on.
+        """The first neighbours of words, int32 [B, depth], and the distance to one further on, [B].
 
-        Args:
-          ids: int64 [B].
-          depth: neighbours per word, 1 to N - 1.
-          radius_rank: at most N - 1.
-
-        Returns:
-          int32 [B, depth] neighbours, nearest first, ties by id, the word itself excluded; and
-          float64 [B], the distance to the neighbour at ``radius_rank``, 0 for rank 0.
+        The nearest comes first, ties by id, without the word itself. The distance is to the
+        neighbour at ``radius_rank``, N - 1 at most; 0 for rank 0.
         """
         size = max(1, min(_WORDS_PER_TILE, -(-len(ids) // self._threads)))
         tiles = [ids[start : start + size] for start in range(0, len(ids), size)]

@@ -41,12 +41,7 @@ class WordsWithin:
     def of(self, ids: Ids, radius: float) -> tuple[list[Ids], list[Floats]]:
         """The words nearer to each word than a radius, itself among them, and their distances.
 
-        Args:
-          ids: int64 [B]; UNKNOWN stands for the unknown word's vector.
-          radius: in units of the embedding.
-
-        Returns:
-          for each word int64 [M], ascending, and float64 [M], all below the radius.
+        For each of int64 [B], or UNKNOWN: int64 [M], ascending, and float64 [M].
         """
         words, apart = [np.zeros(0, np.int64)] * len(ids), [np.zeros(0)] * len(ids)
         depths, queries = self._depths(ids, radius), self._vocabulary.vectors_of(ids)

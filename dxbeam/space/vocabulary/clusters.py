@@ -25,18 +25,11 @@ _LOG = logging.getLogger(__name__)
 
 
 def clusters(vocabulary: Vocabulary, size: int) -> npt.NDArray[np.int32]:
-    """The number of each word's cluster: those of the vocabulary if it has such, else made now.
+    """The number of each word's cluster, int32 [N]: those of the vocabulary, else made now.
 
-    Some 10 s of a core for 33,849 words of 300 dimensions without a neighbour table and clusters of
-    20; it grows with the square of the number of words.
-
-    Args:
-      vocabulary: N words.
-      size: K, at least 2. Clusters have K words and the last one K to 2K - 1; a vocabulary of fewer
-        than 2K words is one cluster.
-
-    Returns:
-      int32 [N], 0 for the cluster of the first word, and so on.
+    Clusters have K = ``size`` words and the last one K to 2K - 1; fewer than 2K words are one
+    cluster. Some 10 s of a core for 33,849 words of 300 dimensions without a neighbour table
+    and clusters of 20; it grows with the square of the number of words.
     """
     stored = vocabulary.clusters
     if stored is not None and np.count_nonzero(stored == 0) == size:

@@ -50,12 +50,7 @@ class UnusedWords:
     def take(self, word: int, count: int) -> Ids:
         """Takes a word, unless it is taken, and the words nearest to it, by (distance, id).
 
-        Args:
-          word: its id.
-          count: how many words besides; this many must be left.
-
-        Returns:
-          int64 [count].
+        int64 [count]; this many must be left.
         """
         self._mark(np.array([word]))
         if self._unused < _LEFT * len(self._left):

@@ -29,6 +29,7 @@ UNKNOWN = -1
 REMEMBERED = 1 << 16
 """Words of an artifact whose ids are remembered once they were looked up: some 10 MB."""
 
+_ROWS_AT_ONCE = 4096
 _COORDINATES_AT_ONCE = 1 << 17  # float64: 1 MiB, which stays in the cache
 
 
@@ -166,10 +167,8 @@ class Vocabulary:
         """The length of the longest vector, the unknown word's included."""
         if self.longest_vector is not None:
             return self.longest_vector
-        blocks = np.array_split(self.vectors, len(self) // 4096 + 1)
-        lengths = [squared_lengths(block).max() for block in blocks]
-        lengths.append(squared_lengths(np.asarray(self.unknown_vector)[None]).max())
-        return float(np.sqrt(max(lengths)))
+        unknown = squared_lengths(np.asarray(self.unknown_vector)[None])
+        return float(np.sqrt(max(squared_lengths(self.vectors).max(), unknown.max())))
 
     @cached_property
     def content_digest(self) -> str:
@@ -267,8 +266,11 @@ def _bytes_of_index(index: Any) -> npt.NDArray[np.uint8]:
 
 
 def squared_lengths(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
-    """Squared lengths of rows in float64: [B, n] -> [B]."""
-    squares: npt.NDArray[np.float64] = np.square(vectors, dtype=np.float64).sum(axis=1)
+    """Squared lengths of rows in float64: [B, n] -> [B]; they may be a memory map of any size."""
+    squares = np.empty(len(vectors))
+    for start in range(0, len(vectors), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        np.square(vectors[part], dtype=np.float64).sum(axis=1, out=squares[part])
     return squares
 
 
@@ -285,16 +287,7 @@ def distances_to_words(
     queries: npt.NDArray[np.float64],
     ids: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.float64]:
-    """Distances from each query to some words.
-
-    Args:
-      vectors: float32 [N, n], of all words.
-      queries: float64 [B, n].
-      ids: int64 [B, k], the words.
-
-    Returns:
-      float64 [B, k].
-    """
+    """Distances from each query, float64 [B, n], to some words, int64 [B, k]: float64 [B, k]."""
     result = np.empty(ids.shape)
     rows = max(1, _COORDINATES_AT_ONCE // vectors.shape[1] // max(1, ids.shape[1]))
     shape = (min(rows, len(queries)), ids.shape[1], vectors.shape[1])

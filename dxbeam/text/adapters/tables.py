@@ -53,17 +53,9 @@ def sanitize_table(
     n_jobs: int,
     rows_at_once: int = 512,
 ) -> SanitizedTable:
-    """As ``Sanitizer.sanitize_table``.
+    """As ``Sanitizer.sanitize_table``; ``make`` makes a sanitizer for one thread.
 
-    Args:
-      make: a sanitizer for one thread.
-      table: a pyarrow.Table or pandas.DataFrame.
-      text: the column of texts.
-      id: the column of ids, or None.
-      keep: further columns of the result.
-      level: the public column that decides which epsilon a row has, or None.
-      n_jobs: threads.
-      rows_at_once: that a thread takes.
+    ``level`` is the public column that decides which epsilon a row has, or None.
     """
     if type(n_jobs) is not int or n_jobs < 1:
         raise ConfigurationError(f"`n_jobs` is a number of threads from 1 on, not {n_jobs!r}")

@@ -158,12 +158,7 @@ class Decoder:
         return dataclasses.replace(self, model=model)
 
     def of_word(self, promise: Guarantee, adds_noise: bool) -> Guarantee:
-        """The guarantee of what is drawn for a word, as it is read: with this arithmetic.
-
-        Args:
-          promise: the mechanism's.
-          adds_noise: whether noisy vectors are read; otherwise drawn words are.
-        """
+        """The guarantee of what is drawn for a word, as it is read: noisy vectors are rounded."""
         return dataclasses.replace(promise, arithmetic=ROUNDED) if adds_noise else promise
 
     def of_release(self, promise: Guarantee) -> Guarantee:
@@ -173,11 +168,7 @@ class Decoder:
         return promise.of_documents()
 
     def caveats(self, delta: float) -> tuple[str, ...]:
-        """What a reader of the guarantee should know besides.
-
-        Args:
-          delta: of the guarantee, of what is drawn for a word.
-        """
+        """What a reader of the guarantee should know besides; ``delta`` is that of a word."""
         if self.kind == PRIOR:
             return (
                 "Each word is decoded by itself, with a public language model: post-processing of "
@@ -197,12 +188,8 @@ class Decoder:
 def decoder_of(decode: str | None, loss: str | None = None) -> Decoder | None:
     """The decoder that flags and plain values ask for; None for nearest.
 
-    Args:
-      decode: one of CHOICES; None for nearest.
-      loss: one of LOSSES; None for the default.
-
-    Raises:
-      ConfigurationError: they do not go together, or one is none of these.
+    They are one of CHOICES or None, and one of LOSSES or None; refused where they do not go
+    together.
     """
     decode = checked_choice("`decode`", decode or NEAREST, CHOICES, "how drawn noise is read")
     if decode == NEAREST:

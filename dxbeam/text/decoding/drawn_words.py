@@ -57,9 +57,7 @@ class ReleasedWords:
     def candidates(self, drawn: Ids, unknown: bool = True) -> Likelihoods:
         """Candidates of drawn words, int64 [T], and their likelihoods.
 
-        Args:
-          drawn: words of the vocabulary.
-          unknown: whether the word may have been one outside the vocabulary.
+        ``unknown`` says whether the word may have been one outside the vocabulary.
         """
         with self._lock:
             missing = np.unique(drawn[self._row[drawn] < 0])

@@ -86,24 +86,14 @@ class NoisyVectors:
         self._count, self._width = min(count, len(search.vocabulary)), width
 
     def observe(self, ids: Ids, random: npt.NDArray[np.uint64]) -> Floats:
-        """The noisy vectors of words, on the grid.
-
-        Args:
-          ids: int64 [B].
-          random: uint64 [B, draws].
-
-        Returns:
-          float64 [B, n].
-        """
+        """The noisy vectors of words, on the grid: int64 [B], uint64 [B, d] -> float64 [B, n]."""
         starts = self._mechanism.noise_starts(ids, self._search)
         return on_grid(starts, self._mechanism.noise(random, self._search), self.step)
 
     def candidates(self, noisy: Floats, unknown: bool = True) -> Likelihoods:
-        """Candidates of noisy vectors, float64 [T, n], and about their likelihoods.
+        """Candidates of noisy vectors on the grid, float64 [T, n], and about their likelihoods.
 
-        Args:
-          noisy: on the grid.
-          unknown: whether the word may have been one outside the vocabulary.
+        ``unknown`` says whether the word may have been one outside the vocabulary.
         """
         vocabulary = self._search.vocabulary
         words, logs = self._chosen(noisy)
@@ -118,12 +108,7 @@ class NoisyVectors:
         return Likelihoods(words, np.concatenate([first, logs], axis=1))
 
     def likelihoods(self, noisy: Floats, candidates: Likelihoods) -> Likelihoods:
-        """The likelihoods of candidates.
-
-        Args:
-          noisy: on the grid, float64 [T, n].
-          candidates: of these.
-        """
+        """The likelihoods of candidates of noisy vectors on the grid, float64 [T, n]."""
         density, vocabulary, words = self.density, self._search.vocabulary, candidates.words
         if density.is_plain and density.power == 1:
             logs = -density.rate * distances_to_words(vocabulary.vectors, noisy, words)
@@ -134,17 +119,12 @@ class NoisyVectors:
         return Likelihoods(words, np.concatenate([candidates.logs[:, :1], logs], axis=1))
 
     def most_probable(self, noisy: Floats) -> Ids:
-        """The word of the largest prior times density at each noisy vector, read by itself.
+        """The word, int64 [T], of the largest prior times density at noisy vectors, float64 [T, n].
 
-        A search for it is faster than one for candidates.
-
-        Args:
-          noisy: on the grid, float64 [T, n].
-
-        Returns:
-          int64 [T]; NOTHING where only ``likelihoods`` can tell: where a search for one word is no
-          faster, where rounding decides between two words, and where all may be so unlikely against
-          the unknown word that their posteriors come out as 0.
+        Each is read by itself, and faster than by candidates. NOTHING where only
+        ``likelihoods`` can tell: where a search for one word is no faster, where rounding
+        decides between two words, and where all may be so unlikely against the unknown word
+        that their posteriors come out as 0.
         """
         density = self.density
         if not density.is_plain:

@@ -15,16 +15,11 @@ from dxbeam.text.decoding.pieces import STARTS, Breaks, Pieces, pieces_at_once
 
 
 def by_pairs(states: Ids, emissions: Floats, breaks: Breaks, model: LanguageModel) -> Floats:
-    """The posterior of each place given all places of its sentence.
+    """The posterior, float64 [T, S], of each place given all places of its sentence.
 
-    Args:
-      states: int64 [T, S], the unknown word and candidates.
-      emissions: float64 [T, S], their likelihoods.
-      breaks: int8 [T], STARTS, FOLLOWS or CUT; the first is not FOLLOWS.
-      model: the language model.
-
-    Returns:
-      float64 [T, S].
+    ``states``, int64 [T, S], are the unknown word and candidates, ``emissions`` their
+    likelihoods; ``breaks``, int8 [T], are STARTS, FOLLOWS or CUT, the first of them not
+    FOLLOWS.
     """
     posterior = np.empty(emissions.shape)
     for pieces in pieces_at_once(breaks, states.shape[1] ** 2):

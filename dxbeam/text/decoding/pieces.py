@@ -77,12 +77,7 @@ def pieces_at_once(
 ) -> Iterator[Pieces]:
     """Pieces that are read at once, so that their transitions take no more than a quarter GiB.
 
-    A single piece may take more.
-
-    Args:
-      breaks: int8 [T], STARTS, FOLLOWS or CUT; the first is not FOLLOWS.
-      transitions: numbers that are kept of each place.
-      at_once: how many of them.
+    ``transitions`` are kept of each place; a single piece may take more.
     """
     if not len(breaks):
         return

@@ -62,11 +62,7 @@ def observations(
     decoder: Decoder,
     threads: int = 1,
 ) -> Observations:
-    """What reads the mechanism's draws.
-
-    Raises:
-      ConfigurationError: they have no known density or channel.
-    """
+    """What reads the mechanism's draws; refused where they have no known density or channel."""
     if reason := why_not_decoded(mechanism):
         raise ConfigurationError(reason)
     count, width = decoder.candidates, decoder.width
@@ -105,13 +101,7 @@ class Reader:
         self._observations = observations(mechanism, search, model, decoder, threads)
 
     def posteriors(self, ids: Ids, random: Random, breaks: Breaks) -> Posterior:
-        """What was probably there, by what is drawn for words.
-
-        Args:
-          ids: int64 [T].
-          random: uint64 [T, draws].
-          breaks: int8 [T], where sentences start; see reading.py.
-        """
+        """What was probably there, by what is drawn for words, int64 [T]; breaks as reading.py."""
         observed = self._observations.observe(ids, random)
         return self.read(observed, breaks)
 
@@ -141,15 +131,9 @@ def posterior_of(
     model: LanguageModel,
     unknown: bool = True,
 ) -> Posterior:
-    """What was probably at each place, as the decoder reads.
+    """What was probably at each of T places, as the decoder reads; ``breaks`` as in reading.py.
 
-    Args:
-      decoder: how.
-      tells: the likelihoods.
-      observed: what was drawn at T places.
-      breaks: int8 [T], where sentences start; see reading.py.
-      model: the public language model.
-      unknown: whether words outside the vocabulary were drawn for like any other.
+    ``unknown`` says whether words outside the vocabulary were drawn for like any other.
     """
     candidates = tells.candidates(observed, unknown)
     if decoder.kind == PRIOR:
@@ -199,8 +183,7 @@ def breaks_of(gaps: list[str]) -> Breaks:
 def breaks_of_runs(runs: list[tuple[int, int]]) -> Breaks:
     """The same of runs of words whose gaps are not known: one sentence each, int8 [T].
 
-    Args:
-      runs: position of a run's first word in its document, and the number of its words.
+    A run is the position of its first word in its document, and the number of its words.
     """
     breaks = np.full(sum(count for _, count in runs), FOLLOWS, np.int8)
     start = 0

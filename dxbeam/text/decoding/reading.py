@@ -43,13 +43,7 @@ def by_frequency(likelihoods: Likelihoods, model: LanguageModel) -> Posterior:
 
 
 def in_context(likelihoods: Likelihoods, breaks: Breaks, model: LanguageModel) -> Posterior:
-    """The posterior of each place given all places of its sentence.
-
-    Args:
-      likelihoods: of T places.
-      breaks: int8 [T], STARTS, FOLLOWS or CUT; the first is not FOLLOWS.
-      model: the language model.
-    """
+    """The posterior of each place given all places of its sentence; ``breaks`` as ``by_pairs``."""
     states, emissions = states_of(likelihoods.words), emissions_of(likelihoods.logs)
     posterior = by_pairs(states, emissions, breaks, model)
     if model.order == 3:

@@ -174,14 +174,9 @@ def taken_apart(
 ) -> _Text:
     """A released text as words of the vocabulary and what is between them.
 
-    Words that are not in the vocabulary stay where they are: those that were masked or kept.
-
-    Args:
-      text: as it was released.
-      vocabulary: of the release.
-      masked: whether words outside the vocabulary were released as <unk>.
-      rule: by which the release was divided. A released word is in the vocabulary as it is, and one
-        that was kept is not by this rule's look-up either, so both are found again.
+    Words that are not in the vocabulary stay where they are: those that were masked or kept. A
+    released word is in the vocabulary as it is, and one that was kept is not by the look-up of
+    the rule either, so both are found again.
     """
     gaps, words = rule.splitter.split(text)
     numbers = rule.ids_of(words, vocabulary)

@@ -59,13 +59,7 @@ def kind_of(mechanism: Mechanism) -> str:
 
 
 def learn(mechanism: Mechanism, search: NeighborSearch, model: LanguageModel) -> Learnt:
-    """What ``released_channel`` needs and what takes long.
-
-    Args:
-      mechanism: with its epsilon.
-      search: the vocabulary.
-      model: the public language model, whose frequencies words are drawn by for an estimate.
-    """
+    """What ``released_channel`` needs and what takes long; words are drawn by the model for it."""
     if isinstance(mechanism, ChoosesWords):
         channel = mechanism.channel(search)
         return Learnt(channel.log_sums if isinstance(channel, FallingChannel) else None)
@@ -98,17 +92,9 @@ def released_channel(
     search: NeighborSearch,
     model: LanguageModel,
 ) -> WordChannel:
-    """The channel from original to released words.
+    """The channel from original to released words, of the mechanism and model that were learnt.
 
-    Args:
-      mechanism: with its epsilon.
-      resampling: rank resampling that followed, or None.
-      learnt: what ``learn`` returned for the mechanism.
-      search: the vocabulary.
-      model: the one that ``learn`` had.
-
-    Raises:
-      ConfigurationError: words were resampled over too many ranks.
+    Refused where words were resampled over too many ranks.
     """
     channel: WordChannel
     if isinstance(mechanism, ChoosesWords):

@@ -28,19 +28,7 @@ def by_triples(
     *,
     most: int = READ_BY_TRIPLES,
 ) -> Floats:
-    """The posterior of each place given all places of its sentence.
-
-    Args:
-      states: int64 [T, S], the unknown word and candidates.
-      emissions: float64 [T, S], their likelihoods.
-      pairs: float64 [T, S], their posterior by pairs.
-      breaks: int8 [T], STARTS, FOLLOWS or CUT; the first is not FOLLOWS.
-      model: of order 3.
-      most: states of a place that are read.
-
-    Returns:
-      float64 [T, S].
-    """
+    """As ``by_pairs``, whose posterior is ``pairs``, for a model of order 3: float64 [T, S]."""
     order = np.argsort(-pairs, axis=1, kind="stable")[:, :most]
     kept = np.sort(order, axis=1)  # candidates that are filled up stay last
     rows = np.arange(len(kept))[:, None]

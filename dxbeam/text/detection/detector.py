@@ -125,14 +125,9 @@ class Detector:
 
 
 def detector_of(detect: str = NONE, detect_model: str | None = None) -> Detector | None:
-    """The detector that settings ask for; None for none.
+    """The detector that ``"presidio"`` and perhaps a spaCy model ask for; None for ``"none"``.
 
-    Args:
-      detect: ``"none"`` or ``"presidio"``.
-      detect_model: a spaCy model, an installed package or a folder, or None.
-
-    Raises:
-      ConfigurationError: there is no such detector or model, or it is not installed.
+    Refused where there is no such detector or model, or it is not installed.
     """
     if detect not in (NONE, PRESIDIO):
         raise ConfigurationError(f"`detect` is {NONE} or {PRESIDIO}, not {detect!r}")

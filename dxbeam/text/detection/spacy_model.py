@@ -30,14 +30,7 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 
 def model_digest(name: str) -> str:
-    """SHA-256 of a model's files: their names and contents.
-
-    Args:
-      name: of an installed package, or a folder.
-
-    Raises:
-      ConfigurationError: spaCy is missing, or there is no such model.
-    """
+    """SHA-256 of the names and contents of a model's files; refused where there is no model."""
     folder, digest = _folder(name), hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:

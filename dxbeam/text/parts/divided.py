@@ -61,13 +61,7 @@ def is_divisible(sanitizer: ReleasesWords) -> bool:
 
 
 def divide(sanitizer: ReleasesWords, document: Document, words: int = WORDS) -> Iterator[Part]:
-    """The parts of a document, in order, one at least.
-
-    Args:
-      sanitizer: which will sanitize them, here or elsewhere.
-      document: one that ``document_problem`` has nothing against.
-      words: how many are in a part.
-    """
+    """The parts of a document, in order, one at least; ``document_problem`` is None for it."""
     draft = Draft(document, sanitizer.document_key(document))
     runs = words_in_order(sanitizer, draft)
     if sanitizer.reads_context or sanitizer.reads_released:
@@ -140,13 +134,7 @@ def _runs(part: Part) -> Iterator[tuple[list[str], list[int], Read | None]]:
 def joined(
     sanitizer: ReleasesWords, document: Document, parts: Iterable[tuple[str, Tally]]
 ) -> Sanitized:
-    """The document with the text of all its parts, counted once.
-
-    Args:
-      sanitizer: which sanitized them.
-      document: its id and whatever is kept; its text is not looked at.
-      parts: text and counts of each, in order.
-    """
+    """The document with the text of all its parts, text and counts in order, counted once."""
     texts, whole = list[str](), Tally()
     for text, tally in parts:
         texts.append(text)

@@ -20,13 +20,7 @@ class HasLevels(ReleasesWords, Protocol):
 def sanitize_in_order(
     sanitizer: HasLevels, documents: Iterable[Document], sizes: BatchSizes = SIZES
 ) -> Iterator[Sanitized]:
-    """Sanitizes documents; of one that cannot be used, the result is why.
-
-    Args:
-      sanitizer: what releases their words.
-      documents: in any number.
-      sizes: how much waits for a search.
-    """
+    """Sanitizes documents; of one that cannot be used, the result is why."""
     levels = sanitizer.configuration.epsilon_by
     batch = Batch(sanitizer, sizes)
     for document in documents:

@@ -5,13 +5,8 @@ from __future__ import annotations
 import math
 
 from dxbeam.errors import ConfigurationError
-from dxbeam.mechanisms.public.base_measure import (
-    FILE,
-    FREQUENCY,
-    BaseMeasure,
-    FrequencyBase,
-    ListedBase,
-)
+from dxbeam.mechanisms.public.base_measure import FILE, BaseMeasure, FrequencyBase, ListedBase
+from dxbeam.mechanisms.public.listed_words import FREQUENCY
 from dxbeam.text.public.weighted_words import listed
 
 NAMED = (FREQUENCY,)

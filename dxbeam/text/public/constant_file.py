@@ -19,11 +19,7 @@ from dxbeam.mechanisms.constants.unfinished import Unfinished
 
 
 def read_record(path: str) -> dict[str, Any]:
-    """The record in a file.
-
-    Raises:
-      ConfigurationError: it cannot be read, or is no record.
-    """
+    """The record in a file; refused where it cannot be read, or is no record."""
     try:
         record = json.loads(storage.read(path))
         constant_of(record)

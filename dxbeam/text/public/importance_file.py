@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dxbeam.errors import ConfigurationError, check_type
 from dxbeam.mechanisms.public.importance import (
-    FREQUENCY,
     FrequencyWeights,
     Importance,
     WordWeights,
     checked_weight,
 )
+from dxbeam.mechanisms.public.listed_words import FREQUENCY
 from dxbeam.text.public.function_words import CLASSES, ENGLISH, FUNCTION_WORDS
 from dxbeam.text.public.weighted_words import listed
 

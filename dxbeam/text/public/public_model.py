@@ -66,11 +66,7 @@ def with_model(configuration: Configuration, model: str | None, casings: bool) -
 def naming(
     configuration: Configuration, model: LanguageModel | None, vocabulary: Vocabulary
 ) -> Configuration:
-    """The configuration, its decoder and its truecase naming an open model.
-
-    Raises:
-      ConfigurationError: they do not go together, or the model is of another vocabulary.
-    """
+    """The configuration, its decoder and its truecase naming an open model of this vocabulary."""
     if model is None:
         return with_model(configuration, None, casings=False)
     check_type(model, LanguageModel, "`language_model` is what dxbeam.open_language_model returns")

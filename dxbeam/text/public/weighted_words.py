@@ -19,16 +19,7 @@ Row = tuple[str, str, object]
 
 
 def read_bytes(flag: str, source: str, named: Sequence[str]) -> bytes:
-    """A file, local or gs://.
-
-    Args:
-      flag: for messages.
-      source: the file.
-      named: what the flag takes besides files.
-
-    Raises:
-      ConfigurationError: it cannot be read.
-    """
+    """A file, local or gs://; refused where it cannot be read, naming what else the flag takes."""
     try:
         return storage.read(source)
     except (OSError, ValueError) as error:
@@ -48,17 +39,10 @@ class Listed(NamedTuple):
 def listed(
     flag: str, source: str, names: Sequence[str], kind: str, read: Callable[[object, str], float]
 ) -> Listed:
-    """Words and numbers of a file, no word twice, and not all numbers 0.
+    """Words and numbers of a file, no word twice, and not all numbers 0; see ``weighted_words``.
 
-    Args:
-      flag: for messages.
-      source: the file, see ``weighted_words``.
-      names: what may be named in place of a file, for messages.
-      kind: what the numbers are called.
-      read: the number that is written, and where, for messages -> the number.
-
-    Raises:
-      ConfigurationError: it is no such file; messages name its lines, never its words.
+    ``names`` may be named in place of a file, ``kind`` is what numbers are called, and ``read``
+    makes one of what is written, and where. Errors name lines, never words.
     """
     content = read_bytes(flag, source, names)
     numbers: dict[str, float] = {}
@@ -72,16 +56,10 @@ def listed(
 
 
 def weighted_words(flag: str, source: str, content: bytes) -> Iterator[Row]:
-    """Words and numbers of a file, one after the other.
+    """Words and numbers of a file's content, one after the other; errors name lines, never words.
 
-    Args:
-      flag: for messages.
-      source: the file: in UTF-8 a word, a tab and a number on each line; or with the columns
-        ``word`` and ``weight``, .csv with a first line that names them, or .parquet.
-      content: its bytes.
-
-    Raises:
-      ConfigurationError: it is no such file; messages name its lines, never its words.
+    In UTF-8 a word, a tab and a number on each line; or with the columns ``word`` and
+    ``weight``, .csv with a first line that names them, or .parquet.
     """
     where = f"`{flag}` {source}"
     if source.endswith(".parquet"):
@@ -107,9 +85,21 @@ def _tabbed(where: str, lines: Iterable[list[str]]) -> Iterator[Row]:
 
 def _csv(where: str, text: str) -> Iterator[Row]:
     rows = csv.DictReader(io.StringIO(text))
-    _check_columns(where, rows.fieldnames or ())
-    for row in rows:
-        yield f"{where}, line {rows.line_num}", row["word"], row["weight"]
+    try:
+        _check_columns(where, rows.fieldnames or ())
+        for row in rows:
+            yield _row(f"{where}, line {rows.line_num}", row["word"], row["weight"])
+    except csv.Error:
+        raise ConfigurationError(
+            f"{where}, after line {rows.line_num}: no line of CSV; put quotes around words "
+            "with commas, and double those within them"
+        ) from None
+
+
+def _row(where: str, word: object, weight: object) -> Row:
+    if word is None:
+        raise ConfigurationError(f"{where}: there is no word; give one, or remove this row")
+    return where, str(word), weight
 
 
 def _parquet(where: str, content: bytes) -> Iterator[Row]:
@@ -120,7 +110,7 @@ def _parquet(where: str, content: bytes) -> Iterator[Row]:
     _check_columns(where, table.column_names)
     words, weights = (table.column(name).to_pylist() for name in ("word", "weight"))
     for number, (word, weight) in enumerate(zip(words, weights, strict=True), start=1):
-        yield f"{where}, row {number}", str(word), weight
+        yield _row(f"{where}, row {number}", word, weight)
 
 
 def _check_columns(where: str, names: Iterable[str]) -> None:

@@ -20,6 +20,7 @@ from dxbeam.mechanisms.public.base_measure import FrequencyBase
 from dxbeam.mechanisms.public.importance import FrequencyWeights
 from dxbeam.mechanisms.sampling.resampling import RankResampling
 from dxbeam.mechanisms.santext import SanText
+from dxbeam.mechanisms.santext_plus import SanTextPlus
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
@@ -104,6 +105,8 @@ def test_a_scan_is_true_of_what_was_scanned_alone(tmp_path: Path) -> None:
         TEM(1.5, constant=made.constant)
     with pytest.raises(ConfigurationError, match="has no constant to scan for"):
         exponents_of(Laplace(5.0), vocabulary)
+    with pytest.raises(ConfigurationError, match="has no constant to scan for"):
+        exponents_of(SanTextPlus(5.0), vocabulary)  # common words are released as they are
     (tmp_path / "scan.json").write_text("{}")
     with pytest.raises(ConfigurationError, match="not a record of dxbeam scan-constant"):
         read_constant(str(tmp_path / "scan.json"))

@@ -21,7 +21,8 @@ from dxbeam.mechanisms.constants.optimal_base import optimal_base
 from dxbeam.mechanisms.constants.solve import exponents_of
 from dxbeam.mechanisms.parameters import recorded_settings
 from dxbeam.mechanisms.public.base_measure import FrequencyBase, ListedBase
-from dxbeam.mechanisms.public.importance import Favoured, FrequencyWeights
+from dxbeam.mechanisms.public.importance import FrequencyWeights
+from dxbeam.mechanisms.public.word_distribution import Favoured
 from dxbeam.mechanisms.sampling.exponential_choice import DRAWS, ChoiceSizes
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
@@ -165,7 +166,7 @@ def test_the_bound_holds_whatever_the_base_measure() -> None:
 
 
 def forgets_q_of_the_original(self: Favoured, weights: Floats, words: Ids, others: Ids) -> Floats:
-    factors = self.factors[others] * self.factors_of(words)[:, None]
+    factors = self.factors[others] * self.leaving[words][:, None]
     return np.where(others == words[:, None], weights, weights * factors)
 
 

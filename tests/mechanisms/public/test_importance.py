@@ -20,11 +20,14 @@ from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms import MECHANISMS, make_mechanism
 from dxbeam.mechanisms.public.importance import (
     LARGEST_WEIGHT,
-    Favoured,
     FrequencyWeights,
     Importance,
     WordWeights,
-    favoured,
+)
+from dxbeam.mechanisms.public.word_distribution import (
+    Favoured,
+    WordDistribution,
+    public_factors,
 )
 from dxbeam.mechanisms.sampling.exponential_choice import (
     DRAWS,
@@ -33,7 +36,6 @@ from dxbeam.mechanisms.sampling.exponential_choice import (
     ChoiceSizes,
     choose,
 )
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.mechanisms.tem import TEM
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -218,9 +220,11 @@ def test_a_weight_of_the_unknown_word_would_change_no_probability(
     """As it cannot be released itself, the weight cancels; so it has none, and promises more."""
     words, made = vocabulary(60), SanText(1.0, importance=listed(60))
     search = NeighborSearch(words)
-    public = favoured(listed(60), search)
-    heavy = Favoured(np.append(public.factors[:-1], np.exp(-4.0)), public.order, public.sums)
-    monkeypatch.setitem(search._computed, ("importance", listed(60)), heavy)
+    public = public_factors(made.distribution(words), search)
+    assert public is not None
+    factors = np.append(public.factors[:-1], np.exp(-4.0))
+    heavy = public._replace(factors=factors, leaving=factors)
+    monkeypatch.setitem(search._computed, ("public factors", listed(60), None, 1.0), heavy)
     random = random_numbers(ROWS, made.draws(3), seed=3)
     released = made.release(np.full(ROWS, UNKNOWN), random, search)
     rho = listed(60).of(words)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dxbeam.mechanisms import make_mechanism
+from dxbeam.mechanisms.public.word_distribution import WordDistribution
 from dxbeam.mechanisms.sampling import envelopes
 from dxbeam.mechanisms.sampling.envelopes import KeptEnvelopes
 from dxbeam.mechanisms.sampling.exponential_choice import ChoiceSizes, choose
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN
 from tests.support.distributions import random_numbers

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from dxbeam.mechanisms import Mechanism, make_mechanism
+from dxbeam.mechanisms.public.word_distribution import WordDistribution
 from dxbeam.mechanisms.published.truncated_gumbel import TruncatedGumbel, candidate_counts
 from dxbeam.mechanisms.sampling.exponential_choice import (
     DRAWS,
@@ -22,7 +23,6 @@ from dxbeam.mechanisms.sampling.exponential_choice import (
     ChoiceSizes,
     choose,
 )
-from dxbeam.mechanisms.sampling.word_distribution import WordDistribution
 from dxbeam.space.artifact import artifact
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import UNKNOWN, Vocabulary

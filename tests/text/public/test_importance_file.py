@@ -88,11 +88,21 @@ def test_what_is_no_file_of_weights_is_refused(tmp_path: Path) -> None:
     for name, content, said in (
         ("latin.tsv", b"caf\xe9\t1\n", "no.* text in UTF-8"),
         ("other.csv", b"term,value\nthe,1\n", "columns word and weight"),
+        ("short.csv", b"weight,word\n1,the\n1\n", "line 3: there is no word"),
+        (
+            "long.csv",
+            b"word,weight\n" + b"a" * 200_000 + b",1\n",
+            "after line 1: no line of CSV",
+        ),
         ("other.parquet", b"PAR1", "not a Parquet file"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ConfigurationError, match=said):
             read_importance(str(tmp_path / name))
+    null = pa.table({"word": ["the", None], "weight": [1.0, 1.0]})
+    pq.write_table(null, tmp_path / "null.parquet")
+    with pytest.raises(ConfigurationError, match="row 2: there is no word"):
+        read_importance(str(tmp_path / "null.parquet"))
     with pytest.raises(ConfigurationError, match=r"cannot be read.*frequency, stop_words"):
         read_importance(str(tmp_path / "none"))
     with pytest.raises(ConfigurationError, match="the weight is no number"):

@@ -56,25 +56,25 @@ class Pieces(NamedTuple):
     first: Ids
 
 
-def kind_of(path: str) -> str:
-    """``MASKED`` or ``CAUSAL``.
+def kind_of(path: str, flag: str = "attacker_model") -> str:
+    """``MASKED`` or ``CAUSAL``; arguments as ``read_local``.
 
     Raises:
       ConfigurationError: there is no such model.
     """
     if not Path(path, "config.json").is_file():
         raise ConfigurationError(
-            f"`attacker_model` {path}: not a directory with a config.json; name what "
+            f"`{flag}` {path}: not a directory with a config.json; name what "
             "save_pretrained of transformers wrote, model and tokenizer"
         )
-    config = read_local(path, transformers.AutoConfig)
+    config = read_local(path, transformers.AutoConfig, flag)
     architectures = " ".join(getattr(config, "architectures", None) or ())
     if "ForMaskedLM" in architectures:
         return MASKED
     if "ForCausalLM" in architectures or "LMHeadModel" in architectures:
         return CAUSAL
     raise ConfigurationError(
-        f"`attacker_model` {path}: neither a masked nor a causal language model; name one that "
+        f"`{flag}` {path}: neither a masked nor a causal language model; name one that "
         "was saved with its head"
     )
 

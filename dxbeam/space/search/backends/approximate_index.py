@@ -27,13 +27,7 @@ _WORDS_PER_BLOCK = 65_536
 def check_index(factory: str, parameters: str, dimensions: int) -> None:
     """Refuses an index that FAISS cannot make, and parameters that it does not have.
 
-    Args:
-      factory: a FAISS factory string.
-      parameters: as FAISS's ParameterSpace reads them, ``nprobe=32,k_factor_rf=4``, or "".
-      dimensions: n.
-
-    Raises:
-      ConfigurationError: FAISS knows no such index, or the index has no such parameters.
+    ``parameters`` are as FAISS's ParameterSpace reads them, ``nprobe=32,k_factor_rf=4``, or "".
     """
     try:
         index = faiss.index_factory(dimensions, factory)
@@ -52,13 +46,7 @@ def check_index(factory: str, parameters: str, dimensions: int) -> None:
 
 
 def build_index(vocabulary: Vocabulary, factory: str, parameters: str = "") -> Any:
-    """A trained FAISS index that holds the vocabulary's vectors.
-
-    Args:
-      vocabulary: the words.
-      factory: a FAISS factory string.
-      parameters: of its searches, as FAISS's ParameterSpace reads them; they are written with it.
-    """
+    """A trained FAISS index that holds the vocabulary's vectors and parameters of its searches."""
     index = faiss.index_factory(vocabulary.dimensions, factory)
     _set_parameters(index, parameters)
     step = len(vocabulary) // _TRAINING_WORDS + 1

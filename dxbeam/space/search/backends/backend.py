@@ -44,13 +44,7 @@ class SearchBackend(Protocol):
 
 
 def on_threads(threads: int, work: Callable[[T], R], tiles: Sequence[T]) -> list[R]:
-    """What becomes of each tile of queries, in order; without a pool where there is no use for one.
-
-    Args:
-      threads: how many tiles are worked on at once, at most.
-      work: on one tile.
-      tiles: what to work on.
-    """
+    """What becomes of each tile of queries, in order, on so many threads at most."""
     if threads == 1 or len(tiles) < 2:
         return list(map(work, tiles))
     with ThreadPoolExecutor(threads) as pool:

@@ -81,8 +81,8 @@ def _integers(name: str) -> Backend:
     def make(vocabulary: Vocabulary, float32: Float32Search, threads: int) -> BoundingBackend:
         product = onnx_product()
         assert product
-        vectors, rounded = vocabulary.vectors, vocabulary.rounded
-        return IntegerSearch(vectors, product, bits, float32, threads, rounded)
+        words = RoundedWords(vocabulary.vectors, product, bits, vocabulary.rounded)
+        return IntegerSearch(words, float32, threads)
 
     return Backend(name, make, "onnxruntime", "onnxruntime", is_available)
 
@@ -95,23 +95,16 @@ def _torch_is_available() -> bool:
 def _make_torch(vocabulary: Vocabulary, float32: Float32Search, _: int) -> BoundingBackend:
     on_device = torch_product()
     assert on_device
-    return TorchSearch(vocabulary.vectors, on_device, float32, vocabulary.rounded)
-
-
-def _make_faiss(vocabulary: Vocabulary, float32: Float32Search, _: int) -> BoundingBackend:
-    return FaissSearch(vocabulary.vectors, float32)
-
-
-def _make_float32(_: Vocabulary, float32: Float32Search, __: int) -> BoundingBackend:
-    return float32
+    words = RoundedWords(vocabulary.vectors, on_device, 8, vocabulary.rounded)
+    return TorchSearch(words, on_device, float32)
 
 
 BACKENDS: dict[str, Backend] = {
     backend.name: backend
     for backend in (
         *map(_integers, QUERY_BITS),
-        Backend(FLOAT32, _make_float32),
-        Backend(FAISS, _make_faiss),
+        Backend(FLOAT32, lambda _, float32, __: float32),
+        Backend(FAISS, lambda words, float32, _: FaissSearch(words.vectors, float32)),
         Backend(TORCH, _make_torch, "torch", "'dxbeam[gpu]'", _torch_is_available),
     )
 }
@@ -135,21 +128,13 @@ def _log_once(message: str) -> None:
 
 
 def check_name(backend: str) -> None:
-    """Refuses an invalid name.
-
-    Raises:
-      ConfigurationError: it is none of NAMES.
-    """
+    """Refuses what is none of NAMES."""
     if backend not in NAMES:
         raise ConfigurationError(f"`search` {backend}: choose from {', '.join(NAMES)}")
 
 
 def from_environment(backend: str) -> str:
-    """The name that a caller gives, or what the environment variable says where it is ``auto``.
-
-    Raises:
-      ConfigurationError: one of them is none of NAMES.
-    """
+    """The name that a caller gives, or what the environment variable says where it is ``auto``."""
     check_name(backend)
     if backend == AUTO:
         backend = os.environ.get(VARIABLE) or AUTO
@@ -165,19 +150,10 @@ def is_exact_here(name: str) -> bool:
 def exact_backend(
     vocabulary: Vocabulary, float32: Float32Search, name: str, threads: int
 ) -> BoundingBackend:
-    """The exact backend of this name, or the fastest one.
+    """The exact backend of this name, or the fastest one; refused where this machine has none.
 
     Vectors whose lengths float32 cannot square are searched by float32, which settles them in
     float64, whatever the name.
-
-    Args:
-      vocabulary: the words.
-      float32: the backend for these words that runs everywhere.
-      name: one of NAMES.
-      threads: of a search by integers.
-
-    Raises:
-      ConfigurationError: the backend cannot be had on this machine.
     """
     check_name(name)
     if name == AUTO:
@@ -239,11 +215,6 @@ def _fastest(vocabulary: Vocabulary) -> str:
 
 
 def index_backend(vocabulary: Vocabulary, exact: Callable[[], BoundingBackend]) -> IndexSearch:
-    """The backend of a vocabulary that has an approximate index.
-
-    Args:
-      vocabulary: the words.
-      exact: makes the exact backend; called where the index finds too few words.
-    """
+    """The backend of an approximate index; ``exact`` serves where that finds too few words."""
     _log_once("nearest words are looked for approximately, by the vocabulary's FAISS index")
     return IndexSearch(vocabulary.index, vocabulary.vectors, exact)

@@ -13,11 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.space.search.backends.backend import Floats, Ids
-from dxbeam.space.search.backends.score_bounds import ADDED, WORDS_PER_BLOCK, Scores
+from dxbeam.space.search.backends.score_bounds import (
+    ADDED,
+    WORDS_PER_BLOCK,
+    Scores,
+    score_limits,
+)
+from dxbeam.space.vocabulary.words import squared_lengths
 
 _UNIT_ROUNDOFF = 2.0**-24
 _UNDERFLOW = 2.0**-125  # of a term, even where the processor is set to make it 0
-_FLOAT64_SLACK = 1e-12
 
 
 class Float32Bounds:
@@ -34,11 +39,7 @@ class Float32Bounds:
     @cached_property
     def half_squares(self) -> Floats:
         """Half the squared length of each word, float64 [N]."""
-        blocks = (
-            np.square(block, dtype=np.float64).sum(axis=1) / 2
-            for block in np.array_split(self.vectors, len(self.vectors) // WORDS_PER_BLOCK + 1)
-        )
-        return np.concatenate(list(blocks))
+        return squared_lengths(self.vectors) / 2
 
     def among(self, ids: Ids) -> Float32Bounds:
         """As ``ScoreBounds`` says."""
@@ -84,7 +85,4 @@ class Float32Queries:
 
     def limits(self, distances: Floats) -> Scores:
         """As ``QueryTile`` says."""
-        squares = np.square(distances)
-        limits = (self._squares - squares) / 2 - _FLOAT64_SLACK * (self._squares + squares)
-        below: Scores = np.nextafter(limits.astype(np.float32), np.float32(-np.inf))
-        return below
+        return score_limits(self._squares, distances)

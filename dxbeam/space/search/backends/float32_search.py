@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dxbeam.space.search.backends.backend import Floats, Ids
 from dxbeam.space.search.backends.float32_bounds import Float32Bounds
-from dxbeam.space.vocabulary.words import distances
+from dxbeam.space.vocabulary.words import distances, squared_lengths
 
 Scores = npt.NDArray[np.float32]
 
@@ -65,11 +65,7 @@ class Float32Search:
 
     @cached_property
     def _squared_norms(self) -> Scores:
-        blocks = (
-            np.square(block, dtype=np.float64).sum(axis=1)
-            for block in np.array_split(self._vectors, len(self._vectors) // 4096 + 1)
-        )
-        return np.concatenate(list(blocks)).astype(np.float32)
+        return squared_lengths(self._vectors).astype(np.float32)
 
     @cached_property
     def _largest_norm(self) -> float:
@@ -124,20 +120,12 @@ class Float32Search:
         return best_ids, gaps
 
     def at_rank(self, queries: Floats, ranks: Ids, query_words: Ids | None = None) -> Ids:
-        """The word at each rank by (float64 distance, id), rank 0 being the nearest.
+        """The word, int64 [B], at each rank by (float64 distance, id), rank 0 being the nearest.
 
-        In float32 the word at a rank has a score v. What scores below v by more than the error
-        surely comes before it, what scores above by more comes after; the rest is sorted in
-        float64.
-
-        Args:
-          queries: float64 [B, n].
-          ranks: int64 [B], each below N.
-          query_words: int64 [B], the words whose vectors the queries are; each comes first among
-            the words at its place, whatever its id. None for queries that are no words.
-
-        Returns:
-          int64 [B].
+        In float32 the word at a rank has a score v. What scores below v by more than the
+        error surely comes before it, what scores above by more comes after; the rest is
+        sorted in float64. Where queries are the vectors of ``query_words``, each word comes
+        first among those at its place, whatever its id.
         """
         result = np.empty(len(queries), np.int64)
         margins = 2 * self._error(np.linalg.norm(queries, axis=1))
@@ -162,17 +150,7 @@ class Float32Search:
     def neighbor_table(
         self, ids: Ids, depth: int, radius_rank: int
     ) -> tuple[npt.NDArray[np.int32], Floats]:
-        """The first neighbours of some words, and the distance to one further on.
-
-        Args:
-          ids: int64 [B].
-          depth: neighbours per word, at most N - 1.
-          radius_rank: at most N - 1.
-
-        Returns:
-          int32 [B, depth] neighbours, nearest first, ties by id, the word itself excluded; and
-          float64 [B], the distance to the neighbour at ``radius_rank``, 0 for rank 0.
-        """
+        """As ``TableSearch.table``, word by word."""
         neighbors = np.empty((len(ids), depth), np.int32)
         radii = np.empty(len(ids))
         rows = self._rows_at_once()
@@ -193,15 +171,7 @@ class Float32Search:
         return neighbors, radii
 
     def perhaps_within(self, queries: Floats, radius: float) -> list[Ids]:
-        """The words that may be nearer to each query than a radius, and all that are.
-
-        Args:
-          queries: float64 [B, n].
-          radius: in units of the embedding.
-
-        Returns:
-          for each query int64 [M], ascending.
-        """
+        """For each query, int64 [M], ascending: all words nearer than a radius, perhaps others."""
         near: list[Ids] = []
         rows = min(self._queries_per_tile, self._rows_at_once())
         for start in range(0, len(queries), rows):
@@ -225,18 +195,10 @@ class Float32Search:
         return near
 
     def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
-        """At which rank around a word others are, by (float64 distance, id).
+        """As ``NeighborSearch.ranks``, of depths below N, without the table.
 
-        Scores are counted and not sorted: mostly so many are below those of all others that nothing
-        is left to find out.
-
-        Args:
-          ids: int64 [B], the words that are looked around, each of rank 0.
-          others: int64 [B, k], words.
-          depths: int64 [B], each at least 0 and below N: deeper ranks are of no interest.
-
-        Returns:
-          int64 [B, k]: the rank, or, where it is deeper than asked for, that or N.
+        Scores are counted and not sorted: mostly so many are below those of all others that
+        nothing is left to find out.
         """
         ranks = np.full(others.shape, len(self._vectors))
         rows = self._rows_at_once()

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dxbeam.space.search.backends.backend import Floats
+
 MODEL = Path(__file__).with_name("scores.onnx")
 """One operator as an ONNX model: a product, scaled for each word, plus a bias for each word. It is
 kept as a file, so that the package onnx is not needed; a test builds it again and compares."""
@@ -26,7 +28,6 @@ LARGEST_WORD = 127
 LARGEST_QUERY = {8: 127, 7: 63}
 """The largest integer of a query's of this many bits; one more is added to make all positive."""
 
-Floats = npt.NDArray[np.float64]
 
 _TRIED_SIZES = (32, 64), (33, 60), (70, 30), (1, 5)
 """Queries and words."""
@@ -63,13 +64,9 @@ class Product(Protocol):
 def is_exact(product: Product, bits: int, terms: int = 512) -> bool:
     """Whether a product is exact for queries of this many bits, by examples that may saturate.
 
-    Libraries have been wrong in a partly filled tile only (onnxruntime 1.23 with AMX: the last of
-    32 queries, where the number of words is no multiple of 16), so sizes around tiles are tried.
-
-    Args:
-      product: is tried.
-      bits: a key of LARGEST_QUERY.
-      terms: of each sum, at most 1,040: float32, in which scores come out, holds such sums.
+    Libraries have been wrong in a partly filled tile only (onnxruntime 1.23 with AMX: the last
+    of 32 queries, where the number of words is no multiple of 16), so sizes around tiles are
+    tried. Sums have up to 1,040 ``terms``, which float32, in which scores come out, holds.
     """
     return all(_is_exact(product, bits, terms, *size) for size in _TRIED_SIZES)
 

@@ -18,11 +18,9 @@ from dxbeam.space.search.backends.backend import Floats, Ids, SearchBackend, on_
 from dxbeam.space.search.backends.integer_products import (
     OnnxProduct,
     PackedWords,
-    Product,
     is_exact,
     packing_product,
 )
-from dxbeam.space.search.backends.rounded_vectors import RoundedVectors
 from dxbeam.space.search.backends.rounded_words import RoundedWords
 from dxbeam.space.search.backends.score_bounds import WORDS_PER_BLOCK
 from dxbeam.space.vocabulary.words import distances
@@ -35,33 +33,18 @@ _CANDIDATES_PER_QUERY = 256  # with more, rounding decides too little to be wort
 
 
 class IntegerSearch:
-    """Nearest words of a vocabulary by integer products, with a copy of it, one byte per number.
+    """Nearest words of a vocabulary by integer products.
 
     Args:
-      vectors: float32 [N, n], C order; may be a memory map.
-      product: one that is exact for this many bits; see ``is_exact``.
-      bits: of a query's integers, a key of LARGEST_QUERY.
+      words: in integers, one byte per number.
       otherwise: searches where rounding leaves so many candidates that it is faster.
       threads: how many search at once, each a tile of queries.
-      rounded: the copy; made here if None.
-
-    Raises:
-      ArithmeticError: the vectors are too long or too short for float32 to hold their squares.
     """
 
-    def __init__(
-        self,
-        vectors: npt.NDArray[np.float32],
-        product: Product,
-        bits: int,
-        otherwise: SearchBackend,
-        threads: int = 1,
-        rounded: RoundedVectors | None = None,
-    ):
-        self.name = f"int{bits}"
+    def __init__(self, words: RoundedWords, otherwise: SearchBackend, threads: int = 1):
+        self.name = f"int{words.bits}"
         self._otherwise, self._threads = otherwise, threads
-        self._vectors = np.asarray(vectors)  # slicing a memory map itself is slow
-        self.bounds = RoundedWords(vectors, product, bits, rounded)
+        self._vectors, self.bounds = words.vectors, words
         self._small_searches = 0
         self._packed: PackedWords | None = None
 

@@ -61,12 +61,9 @@ def round_vectors(
     centre: Floats,
     new: Callable[[str, tuple[int, ...], type], npt.NDArray[Any]] | None = None,
 ) -> RoundedVectors:
-    """Rounds vectors, float [N, n], taken relative to a centre, float64 [n].
+    """Rounds vectors, float [N, n], relative to a centre, float64 [n], near their middle.
 
-    Args:
-      vectors: C order; may be a memory map.
-      centre: near the middle, so that little is lost.
-      new: makes each array, from the name of its file, its shape and its type.
+    ``new`` makes each array, from the name of its file, its shape and its type.
     """
     new = new or (lambda _, shape, kind: np.zeros(shape, kind))
     words, dimensions = vectors.shape
@@ -102,11 +99,7 @@ def to_integers(
 
 
 def write_rounded(directory: Path, vectors: npt.NDArray[Any], centre: Floats) -> bool:
-    """Writes the three files, unless float32 cannot hold the squares of the lengths.
-
-    Returns:
-      whether they were written.
-    """
+    """Writes the three files; False where float32 cannot hold the squares of the lengths."""
 
     def new(name: str, shape: tuple[int, ...], kind: type) -> npt.NDArray[Any]:
         return np.lib.format.open_memmap(directory / name, "w+", kind, shape)
@@ -119,11 +112,7 @@ def write_rounded(directory: Path, vectors: npt.NDArray[Any], centre: Floats) ->
 
 
 def open_rounded(directory: Path, words: int, centre: Floats) -> RoundedVectors:
-    """What ``write_rounded`` has written of this many words, memory-mapped.
-
-    Raises:
-      OSError, ValueError: these are no such files.
-    """
+    """What ``write_rounded`` has written of this many words, memory-mapped; else a ValueError."""
     load = partial(np.load, mmap_mode="r", allow_pickle=False)
     rounded = RoundedVectors(
         centre, *(load(directory / name) for name in (INTEGERS, SCALES, BOUNDS))

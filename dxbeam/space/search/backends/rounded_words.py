@@ -33,10 +33,14 @@ from dxbeam.space.search.backends.rounded_vectors import (
     round_vectors,
     to_integers,
 )
-from dxbeam.space.search.backends.score_bounds import ADDED, WORDS_PER_BLOCK, Scores
+from dxbeam.space.search.backends.score_bounds import (
+    ADDED,
+    WORDS_PER_BLOCK,
+    Scores,
+    score_limits,
+)
 
 _FLOAT32_SLACK = 16 * 2.0**-24  # a handful of float32 roundings in scaling a score
-_FLOAT64_SLACK = 1e-12
 
 
 class RoundedWords:
@@ -63,16 +67,16 @@ class RoundedWords:
             rounded = round_vectors(vectors, vectors.mean(axis=0, dtype=np.float64))
             if not rounded.fits_float32():
                 raise ArithmeticError("the squares of the vectors do not fit float32")
-        self._vectors, self.bits = vectors, bits
+        self.vectors, self.bits = np.asarray(vectors), bits  # slicing a memory map itself is slow
         self.product, self.largest_query = product, LARGEST_QUERY[bits]
         self.mean, self.blocks = rounded.centre, rounded.blocks()
-        self.scales = np.asarray(rounded.scales)  # slicing a memory map itself is slow
+        self.scales = np.asarray(rounded.scales)
         self.half_squares, self.rounded_lengths, self.residuals = np.asarray(rounded.bounds)
         self.underflow_slack = 2.0**-24 * float(self.half_squares.max())
 
     def among(self, ids: Ids) -> RoundedWords:
         """As ``ScoreBounds`` says."""
-        vectors = self._vectors[ids]
+        vectors = self.vectors[ids]
         return RoundedWords(vectors, self.product, self.bits, round_vectors(vectors, self.mean))
 
     def tile(self, queries: Floats) -> RoundedQueries | None:
@@ -134,20 +138,11 @@ class RoundedQueries:
         return self.bound(words.half_squares, words.rounded_lengths, words.residuals)
 
     def bound(self, half_squares: Any, rounded_lengths: Any, residuals: Any) -> Any:
-        """By how much the scores of words may be wrong.
-
-        Args:
-          half_squares: as the words have them, float64 [m]: an array, or a tensor on a device.
-          rounded_lengths: the same.
-          residuals: the same.
-        """
+        """By how much scores of words may be wrong: arrays, float64 [m], or tensors on a device."""
         error = self._residual * rounded_lengths + self.length * residuals
         error += _FLOAT32_SLACK * (half_squares + (self.length + self._residual) * rounded_lengths)
         return error + self._words.underflow_slack
 
     def limits(self, distances: Floats) -> Scores:
         """As ``QueryTile`` says."""
-        squares = np.square(distances)
-        limits = (self._squares - squares) / 2 - _FLOAT64_SLACK * (self._squares + squares)
-        below: Scores = np.nextafter(limits.astype(np.float32), np.float32(-np.inf))
-        return below
+        return score_limits(self._squares, distances)

@@ -16,6 +16,7 @@ from dxbeam.space.search.backends.backend import Floats, Ids, SearchBackend
 
 WORDS_PER_BLOCK = 2048  # measured: a tile's scores of a block stay in the cache
 
+_FLOAT64_SLACK = 1e-12
 ADDED = 1 + 2.0**-20
 """Times as wide are bounds that are added to scores in float32, for the roundings of that."""
 
@@ -70,3 +71,11 @@ class BoundingBackend(SearchBackend, Protocol):
 
     @property
     def bounds(self) -> ScoreBounds: ...  # noqa: D102
+
+
+def score_limits(squares: Floats, distances: Floats) -> Scores:
+    """As ``QueryTile.limits`` says, for queries of these squared lengths, float64 [B]."""
+    apart = np.square(distances)
+    limits = (squares - apart) / 2 - _FLOAT64_SLACK * (squares + apart)
+    below: Scores = np.nextafter(limits.astype(np.float32), np.float32(-np.inf))
+    return below

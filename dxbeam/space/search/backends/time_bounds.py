@@ -19,9 +19,7 @@ _QUERIES, _TRIALS = 256, 3
 def seconds_of_a_tile(bounds: ScoreBounds, vectors: npt.NDArray[np.float32]) -> float:
     """Seconds that one thread takes for the scores of a tile; the least of three trials.
 
-    Args:
-      bounds: of the words.
-      vectors: float32 [TIMED_WORDS, n], of the same words, some of which are the queries.
+    ``vectors``, float32 [TIMED_WORDS, n], are of the same words.
     """
     tile = bounds.tile(vectors[:_QUERIES].astype(np.float64))
     if tile is None:

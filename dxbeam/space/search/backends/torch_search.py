@@ -12,11 +12,9 @@ on the device at once:
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dxbeam.space.search.backends.backend import Floats, Ids, SearchBackend
 from dxbeam.space.search.backends.integer_search import first_by_distance
-from dxbeam.space.search.backends.rounded_vectors import RoundedVectors
 from dxbeam.space.search.backends.rounded_words import RoundedWords
 from dxbeam.space.search.backends.torch_product import TorchProduct
 from dxbeam.space.vocabulary.words import distances
@@ -24,42 +22,32 @@ from dxbeam.space.vocabulary.words import distances
 _SCORES_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27}  # float32: 16, 512 MiB
 _MOST_QUERIES = 4096
 _CANDIDATES_PER_QUERY = 64  # with more, rounding decides too little to be worth it
-_BITS = 8
 
 
 class TorchSearch:
     """Nearest words of a vocabulary by PyTorch; the words' integers are on the device.
 
     Args:
-      vectors: float32 [N, n], C order; may be a memory map.
-      product: one that is exact for queries of 8 bits; see ``is_exact``.
+      words: for queries of 8 bits.
+      product: that of the words, which is exact for these.
       otherwise: searches where rounding leaves so many candidates that it is faster.
-      rounded: the vectors in integers; made of them if None.
 
     Raises:
-      ArithmeticError: the vectors are too long or too short for float32 to hold their squares.
       RuntimeError: the device's memory does not hold the words.
     """
 
     name = "torch"
 
-    def __init__(
-        self,
-        vectors: npt.NDArray[np.float32],
-        product: TorchProduct,
-        otherwise: SearchBackend,
-        rounded: RoundedVectors | None = None,
-    ):
-        self._vectors = np.asarray(vectors)  # slicing a memory map itself is slow
+    def __init__(self, words: RoundedWords, product: TorchProduct, otherwise: SearchBackend):
+        self._vectors, self.bounds = words.vectors, words
         self._product, self._otherwise = product, otherwise
-        self.bounds = words = RoundedWords(vectors, product, _BITS, rounded)
         self._words = product.torch.cat([product.words(block) for block in words.blocks], dim=1)
         self._scales = product.on_device(words.scales)
         self._half_squares = product.on_device(words.half_squares)
         self._lengths = product.on_device(words.rounded_lengths)
         self._residuals = product.on_device(words.residuals)
         at_once = _SCORES_AT_ONCE.get(product.device.type, _SCORES_AT_ONCE["cpu"])
-        self._tile = max(1, min(_MOST_QUERIES, at_once // len(vectors)))
+        self._tile = max(1, min(_MOST_QUERIES, at_once // len(words.vectors)))
 
     def nearest(self, queries: Floats, count: int) -> tuple[Ids, Floats]:
         """As ``SearchBackend`` says."""

@@ -11,6 +11,7 @@ from dxbeam.space.search.backends import integer_products
 from dxbeam.space.search.backends.float32_search import Float32Search
 from dxbeam.space.search.backends.integer_products import LARGEST_QUERY, Product
 from dxbeam.space.search.backends.integer_search import IntegerSearch
+from dxbeam.space.search.backends.rounded_words import RoundedWords
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary, distances
 from tests.support.products import BITS, plain, saturating
@@ -40,7 +41,7 @@ every_kind = pytest.mark.parametrize(
 
 
 def _search(vectors: np.ndarray, product: Product, bits: int) -> IntegerSearch:
-    return IntegerSearch(vectors, product, bits, Float32Search(vectors))
+    return IntegerSearch(RoundedWords(vectors, product, bits), Float32Search(vectors))
 
 
 def _vocabulary(words: int, n: int, seed: int = 0) -> Vocabulary:

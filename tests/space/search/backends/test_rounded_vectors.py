@@ -74,7 +74,7 @@ def test_a_search_by_stored_integers_answers_as_one_that_makes_its_own(
     assert new.rounded is not None
     float32 = Float32Search(made.vectors)
     searches = [
-        IntegerSearch(vocabulary.vectors, plain, bits, float32, 1, vocabulary.rounded)
+        IntegerSearch(RoundedWords(vocabulary.vectors, plain, bits, vocabulary.rounded), float32)
         for vocabulary in (old, new)
     ]
     queries = np.random.default_rng(1).normal(1, 4, (2000, 12))

@@ -11,6 +11,7 @@ from dxbeam.errors import ConfigurationError
 from dxbeam.space.search.backends import choose_backend
 from dxbeam.space.search.backends.float32_search import Float32Search
 from dxbeam.space.search.backends.integer_products import is_exact
+from dxbeam.space.search.backends.rounded_words import RoundedWords
 from dxbeam.space.search.backends.torch_product import MOST_TERMS, TorchProduct
 from dxbeam.space.search.backends.torch_search import TorchSearch
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -29,7 +30,8 @@ every_device = pytest.mark.parametrize("device", DEVICES)
 
 
 def _search(vectors: np.ndarray, device: str) -> TorchSearch:
-    return TorchSearch(vectors, TorchProduct(device), Float32Search(vectors))
+    product = TorchProduct(device)
+    return TorchSearch(RoundedWords(vectors, product, 8), product, Float32Search(vectors))
 
 
 @pytest.mark.parametrize("n", [1, 300, MOST_TERMS, MOST_TERMS + 1, 2 * MOST_TERMS + 1])

@@ -3,14 +3,49 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dxbeam.mechanisms.public.base_measure import BaseMeasure
-from dxbeam.mechanisms.public.importance import Favoured, Importance, favoured
-from dxbeam.space.search.neighbors import Floats, NeighborSearch
+from dxbeam.mechanisms.public.importance import Importance
+from dxbeam.mechanisms.sampling.noise import uniform
+from dxbeam.randomness import Random
+from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
 from dxbeam.space.vocabulary.words import Vocabulary
+
+
+class Favoured(NamedTuple):
+    """What base measure and weights make of a vocabulary.
+
+    Attributes:
+      factors: float64 [N + 1], by which each word is proposed; the last one is that of UNKNOWN, 1.
+      order: int64 [N], the words from the smallest factor to the largest.
+      sums: float64 [N], the factors added up in this order.
+      leaving: float64 [N + 1], by which the probability of every word other than the original x is
+        lower.
+      staying: float64 [N], by which that of x itself is.
+    """
+
+    factors: Floats
+    order: Ids
+    sums: Floats
+    leaving: Floats
+    staying: Floats
+
+    def times_factors(self, weights: Floats, words: Ids, others: Ids) -> Floats:
+        """Weights by distance, float64 [B, k], as base measure and importance change them.
+
+        They are of ``others``, int64 [B, k] or [k], around ``words``, int64 [B] or UNKNOWN.
+        """
+        factors = self.factors[others] * self.leaving[words][:, None]
+        return np.where(others == words[:, None], weights * self.staying[others], weights * factors)
+
+    def draw(self, random: Random, tail: Random) -> Ids:
+        """Words with probabilities proportional to their factors: uint64 [B] -> int64 [B]."""
+        places = np.searchsorted(self.sums, uniform(random, tail) * self.sums[-1])
+        return np.asarray(self.order[places])
 
 
 @dataclass(frozen=True)
@@ -45,10 +80,10 @@ class WordDistribution:
 
 
 def public_factors(distribution: WordDistribution, search: NeighborSearch) -> Favoured | None:
-    """What base measure and weights make of the vocabulary, computed once per search."""
+    """What base measure and weights make of the vocabulary, computed once; None without them."""
     base, importance, scale = distribution.base, distribution.importance, distribution.scale
-    if base is None and (importance is None or scale == 1):
-        return None if importance is None else favoured(importance, search)
+    if base is None and importance is None:
+        return None
 
     def compute(vocabulary: Vocabulary) -> Favoured:
         lowered = distribution.half_weights(vocabulary)
