@@ -196,13 +196,13 @@ class _Attack(WithVocabulary):
         search, prior = self._search, public.prior
         texts = [np.array(document.original, np.int64) for document in documents]
         released = [np.array(document.released, np.int64) for document in documents]
-        own = release_pieces(
+        rehearsed = release_pieces(
             settings, pieces(public.texts, self._asked.public_words), search, self._model, seed
         )
         channel = channel_of(settings, prior, search)
         if channel is None:
-            originals = np.concatenate(own.originals)
-            channel = estimated_channel(originals, own.released, prior, search)
+            originals = np.concatenate(rehearsed.originals)
+            channel = estimated_channel(originals, rehearsed.released, prior, search)
         seen, sizes = np.concatenate(released), [len(text) for text in texts]
         candidates = candidates_for(channel, seen)
         word_by_word = np.split(candidates.ids[:, 0], np.cumsum(sizes)[:-1])
@@ -212,7 +212,7 @@ class _Attack(WithVocabulary):
             Column("context", texts, read_texts(candidates, texts, public.following)),
         ]
         attackers = self._opener.attackers(search.vocabulary, prior)
-        guesses = guess_released(seen, sizes, own, channel, public, attackers, search)
+        guesses = guess_released(seen, sizes, rehearsed, channel, public, attackers, search)
         chances = blind(texts, prior)
         classes = [document.classes for document in documents]
         for column in (*columns, *guesses.columns(texts)):
