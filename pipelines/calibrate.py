@@ -30,7 +30,7 @@ from dxbeam import storage
 from dxbeam.commands import launch
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
-from dxbeam.commands.flags.registry import CALIBRATE, SanitizeOptions
+from dxbeam.commands.flags.registry import CALIBRATE
 from dxbeam.commands.options import parse
 from dxbeam.commands.request import check_measured
 from dxbeam.errors import RunError

@@ -32,7 +32,7 @@ from dxbeam.commands import launch
 from dxbeam.commands.console import counted
 from dxbeam.commands.flags.measuring import MeasureOptions
 from dxbeam.commands.flags.output import OutputOptions
-from dxbeam.commands.flags.registry import MEASURE, SanitizeOptions
+from dxbeam.commands.flags.registry import MEASURE
 from dxbeam.commands.options import parse
 from dxbeam.commands.request import check_measured
 
