@@ -45,7 +45,7 @@ import numpy as np
 from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import EUCLIDEAN, Guarantee, pure
 from dxbeam.language.uniform import uniform_model
-from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_positive
+from dxbeam.mechanisms.parameters import ADDED_LATER, checked_epsilon, checked_positive, settle
 from dxbeam.mechanisms.public.public_model import PublicModel, public_model
 from dxbeam.mechanisms.sampling.exponential_choice import ROUNDED_CHOICE
 from dxbeam.mechanisms.sampling.fluent_choice import DRAWS, AllWords, choose_fluently, numbers_of
@@ -92,12 +92,12 @@ class Fluent:
     name: ClassVar[str] = "fluent"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        settle(self, epsilon=checked_epsilon(self.epsilon))
         meaning = "the distance from which on words are alike"
-        object.__setattr__(self, "gamma", checked_positive("gamma", self.gamma, meaning))
+        settle(self, gamma=checked_positive("gamma", self.gamma, meaning))
         if self.gamma > LARGEST_GAMMA:
             raise ConfigurationError(f"gamma must be at most {LARGEST_GAMMA:g}: {meaning}")
-        object.__setattr__(self, "model", public_model(self.model))
+        settle(self, model=public_model(self.model))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word."""

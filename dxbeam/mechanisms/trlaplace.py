@@ -37,7 +37,7 @@ import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee, approximate
 from dxbeam.mechanisms.channels.noise_density import NoiseDensity
-from dxbeam.mechanisms.parameters import checked_delta, checked_epsilon
+from dxbeam.mechanisms.parameters import checked_delta, checked_epsilon, settle
 from dxbeam.mechanisms.sampling.clipping import ClippedVector, checked_clip, clipped_euclidean
 from dxbeam.mechanisms.sampling.noise import (
     ROUNDED_NOISE,
@@ -114,9 +114,12 @@ class TrLaplace(ClippedVector):
     name: ClassVar[str] = "trlaplace"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "delta", checked_delta(self.delta))
-        object.__setattr__(self, "clip", checked_clip(self.clip))
+        settle(
+            self,
+            epsilon=checked_epsilon(self.epsilon),
+            delta=checked_delta(self.delta),
+            clip=checked_clip(self.clip),
+        )
 
     def limit(self, dimensions: int) -> float:
         """A, in units of the embedding."""

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from types import UnionType
 from typing import Any
 
 from dxbeam.errors import ConfigurationError, check_type, described
@@ -30,6 +31,20 @@ UNKNOWN_WORDS = {
     "keep": "released as they are, without any protection",
 }
 """What can be done with a word outside the vocabulary."""
+
+_TYPES: dict[str, tuple[type | UnionType, str]] = {
+    "resampling": (RankResampling | None, "an object such as RankResampling(0.02), or None"),
+    "bag": (BagOfWords | None, "an object such as BagOfWords(50), or None"),
+    "epsilon_by": (
+        EpsilonByField | None,
+        "an object such as EpsilonByField('consent', {'low': 5.0}), or None",
+    ),
+    "decoder": (Decoder | None, 'an object such as Decoder("context"), or None'),
+    "truecase": (Truecase | None, "Truecase(), or None"),
+    "words": (WordRule, "an object such as WordRule(2, 'longest_match')"),
+    "detector": (Detector | None, "what detector_of returns"),
+}
+"""What settings are, and how errors say it."""
 
 DECODER, TRUECASE, DETECT = "decoder", "truecase", "detect"
 """The entries of ``as_dict`` that say how drawn noise is read, how words are written, and what is
@@ -90,35 +105,21 @@ class Configuration:
                 "`mechanism` is an object such as Laplace(10.0), and this is "
                 f"{described(self.mechanism)}; make_mechanism makes one from a name"
             )
-        check_type(
-            self.resampling,
-            RankResampling | None,
-            "resampling is an object such as RankResampling(0.02), or None",
-        )
-        check_type(self.bag, BagOfWords | None, "bag is an object such as BagOfWords(50), or None")
+        for name, (kind, meaning) in _TYPES.items():
+            check_type(getattr(self, name), kind, f"{name} is {meaning}")
         if self.unknown_words not in tuple(UNKNOWN_WORDS):
             raise ConfigurationError(
                 f"`unknown_words` is one of {', '.join(UNKNOWN_WORDS)}, not {self.unknown_words!r}"
-            )
-        if self.bag and self.unknown_words in ("mask", "keep"):
-            raise ConfigurationError(
-                f"`unknown_words` {self.unknown_words} leaves words unprotected, and a bag of "
-                "words protects every word in it; choose noise or drop"
             )
         if type(self.allow_unsound) is not bool:
             raise ConfigurationError(
                 f"`allow_unsound` must be true or false, not {self.allow_unsound!r}"
             )
-        if self.bag and isinstance(self.mechanism, ReadsReleased):
-            raise ConfigurationError(
-                f"`mechanism` {self.mechanism.name} reads words in their order, which "
-                "`bag_of_words` removes; choose another mechanism"
-            )
         self._check_epsilon_by()
-        self._check_decoder()
-        self._check_truecase()
-        self._check_detector()
-        check_type(self.words, WordRule, "words is an object such as WordRule(2, 'longest_match')")
+        if self.decoder and (reason := why_not_decoded(self.mechanism)):
+            raise ConfigurationError(reason)
+        if self.bag:
+            self._check_bag()
         if not self.allow_unsound and (reason := self._unsound_because()):
             raise ConfigurationError(
                 f"{reason}; add `allow_unsound` to run it anyway (in Python "
@@ -126,11 +127,6 @@ class Configuration:
             )
 
     def _check_epsilon_by(self) -> None:
-        check_type(
-            self.epsilon_by,
-            EpsilonByField | None,
-            "epsilon_by is an object such as EpsilonByField('consent', {'low': 5.0}), or None",
-        )
         if self.epsilon_by is None:
             return
         if self.mechanism.epsilon != self.epsilon_by.largest:
@@ -141,39 +137,36 @@ class Configuration:
         for epsilon in self.epsilon_by.every:
             self.with_epsilon(epsilon)  # refuses one that the mechanism does not take
 
-    def _check_decoder(self) -> None:
-        check_type(
-            self.decoder,
-            Decoder | None,
-            'decoder is an object such as Decoder("context"), or None',
-        )
-        if self.decoder is None:
-            return
-        if reason := why_not_decoded(self.mechanism):
-            raise ConfigurationError(reason)
-        if self.bag and self.decoder.kind == CONTEXT:
-            raise ConfigurationError(
+    def _check_bag(self) -> None:
+        """Refuses what does not go with words that have no order and no places."""
+        for applies, why in (
+            (
+                self.unknown_words in ("mask", "keep"),
+                f"`unknown_words` {self.unknown_words} leaves words unprotected, and a bag of "
+                "words protects every word in it; choose noise or drop",
+            ),
+            (
+                isinstance(self.mechanism, ReadsReleased),
+                f"`mechanism` {self.mechanism.name} reads words in their order, which "
+                "`bag_of_words` removes; choose another mechanism",
+            ),
+            (
+                self.decoder and self.decoder.kind == CONTEXT,
                 "`decode` context reads words in their order, which `bag_of_words` removes; choose "
-                "`decode` prior"
-            )
-
-    def _check_truecase(self) -> None:
-        check_type(self.truecase, Truecase | None, "truecase is Truecase(), or None")
-        if self.truecase and self.bag:
-            raise ConfigurationError(
-                "`truecase` writes sentences, and `bag_of_words` releases none; leave one out"
-            )
-
-    def _check_detector(self) -> None:
-        if not isinstance(self.detector, Detector | None):
-            raise ConfigurationError(
-                f"detector is what detector_of returns, and this is {described(self.detector)}"
-            )
-        if self.detector and self.bag:
-            raise ConfigurationError(
+                "`decode` prior",
+            ),
+            (
+                self.truecase,
+                "`truecase` writes sentences, and `bag_of_words` releases none; leave one out",
+            ),
+            (
+                self.detector,
                 "`detect` puts placeholders in the places of what it recognises, and "
-                "`bag_of_words` releases no places; leave one out"
-            )
+                "`bag_of_words` releases no places; leave one out",
+            ),
+        ):
+            if applies:
+                raise ConfigurationError(why)
 
     def with_epsilon(self, epsilon: float) -> Configuration:
         """The configuration of all documents that have this epsilon: the same with it only."""
@@ -188,9 +181,8 @@ class Configuration:
     @property
     def every_level(self) -> tuple[Configuration, ...]:
         """One configuration for each epsilon that a document may have."""
-        if self.epsilon_by is None:
-            return (self,)
-        return tuple(map(self.with_epsilon, self.epsilon_by.every))
+        every = self.epsilon_by.every if self.epsilon_by else ()
+        return tuple(map(self.with_epsilon, every)) or (self,)
 
     def _unsound_because(self) -> str | None:
         """Why these settings need consent, as a sentence without an end; None if they do not."""
@@ -249,9 +241,7 @@ class Configuration:
         promise = self._guarantee_of_draws()
         if isinstance(self.mechanism, ReadsReleased):
             return promise.of_documents()
-        if self.decoder is None:
-            return promise
-        return self.decoder.of_release(promise)
+        return self.decoder.of_release(promise) if self.decoder else promise
 
     def _guarantee_of_draws(self) -> Guarantee:
         """What holds of all that the mechanism draws, and so of what is made of it."""

@@ -62,7 +62,7 @@ class Sanitizer:
         or of another digest than the decoder names.
 
     Warns:
-      UserWarning: a vocabulary that is probably a mistake; see space/remarks.py.
+      UserWarning: a vocabulary that is probably a mistake; see space/vocabulary/remarks.py.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dxbeam.guarantees import Guarantee, Metric, pure
-from dxbeam.mechanisms.parameters import checked_epsilon, checked_whole
+from dxbeam.mechanisms.parameters import checked_epsilon, checked_whole, settle
 from dxbeam.mechanisms.sampling.noise import TAIL_DRAWS, below
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids, NeighborSearch
@@ -77,7 +77,7 @@ class OrderChoice:
     epsilon: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        settle(self, epsilon=checked_epsilon(self.epsilon))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word."""
