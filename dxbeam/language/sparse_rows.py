@@ -172,8 +172,8 @@ class SparseRows:
     ) -> Iterator[tuple[Ids, npt.NDArray[np.signedinteger]]]:
         """Which of some places have an entry, int64 [m], and the entries.
 
-        ``sums`` are of the mixed row and column; ``firsts`` and ``ends`` the first entry of
-        each one's row and behind the last.
+        ``sums`` are of the mixed row and column; ``firsts`` and ``ends`` the first entry of each
+        one's row and behind the last.
         """
         which: Ids | None = None
         slots = (sums >> np.uint64(3)).view(np.int64) & (len(self.slots) - 1)

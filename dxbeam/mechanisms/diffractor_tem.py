@@ -109,10 +109,10 @@ class DiffractorTEM(OrderChoice):
     def _steps(self, share: Floats, reach: _Reach) -> tuple[Ids, Ids, Ids]:
         """How many steps are made, by the inverse distribution function from its rare end.
 
-        Far places come first, then steps that can be made one way only, then those that can
-        be made both ways, the most steps first in each, and then none. Of uniform numbers,
-        float64 [B]: int64 [B], and whether this many can be made one way only, and whether
-        the place is a far one, bool [B].
+        Far places come first, then steps that can be made one way only, then those that can be made
+        both ways, the most steps first in each, and then none. Of uniform numbers, float64 [B]:
+        int64 [B], and whether this many can be made one way only, and whether the place is a far
+        one, bool [B].
         """
         rate = self._rate
         both, most = np.minimum(reach.down, reach.up), np.maximum(reach.down, reach.up)

@@ -112,8 +112,8 @@ class Fluent:
     ) -> Ids:
         """A word for each word, int64 [B], each read after the words released before it.
 
-        ``places``, int64 [B, 2], says which those are (released_before.py). A row depends
-        on its own row of the arguments and the rows it is read after.
+        ``places``, int64 [B, 2], says which those are (released_before.py). A row depends on its
+        own row of the arguments and the rows it is read after.
         """
         prepared = search.computed_once("fluent", lambda _: lru_cache(_KEPT)(_prepared))
         every, near = prepared(self, search)

@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from types import UnionType
 from typing import Any
 
 from dxbeam.errors import ConfigurationError, check_type, described
@@ -32,19 +31,14 @@ UNKNOWN_WORDS = {
 }
 """What can be done with a word outside the vocabulary."""
 
-_TYPES: dict[str, tuple[type | UnionType, str]] = {
-    "resampling": (RankResampling | None, "an object such as RankResampling(0.02), or None"),
-    "bag": (BagOfWords | None, "an object such as BagOfWords(50), or None"),
-    "epsilon_by": (
-        EpsilonByField | None,
-        "an object such as EpsilonByField('consent', {'low': 5.0}), or None",
-    ),
-    "decoder": (Decoder | None, 'an object such as Decoder("context"), or None'),
-    "truecase": (Truecase | None, "Truecase(), or None"),
-    "words": (WordRule, "an object such as WordRule(2, 'longest_match')"),
-    "detector": (Detector | None, "what detector_of returns"),
+_EXAMPLES = {
+    "resampling": (RankResampling, "RankResampling(0.02)"),
+    "bag": (BagOfWords, "BagOfWords(50)"),
+    "epsilon_by": (EpsilonByField, "EpsilonByField('consent', {'low': 5.0})"),
+    "decoder": (Decoder, 'Decoder("context")'),
+    "truecase": (Truecase, "Truecase()"),
 }
-"""What settings are, and how errors say it."""
+"""Of settings that may be None."""
 
 DECODER, TRUECASE, DETECT = "decoder", "truecase", "detect"
 """The entries of ``as_dict`` that say how drawn noise is read, how words are written, and what is
@@ -105,8 +99,11 @@ class Configuration:
                 "`mechanism` is an object such as Laplace(10.0), and this is "
                 f"{described(self.mechanism)}; make_mechanism makes one from a name"
             )
-        for name, (kind, meaning) in _TYPES.items():
-            check_type(getattr(self, name), kind, f"{name} is {meaning}")
+        for name, (kind, example) in _EXAMPLES.items():
+            meaning = f"{name} is an object such as {example}, or None"
+            check_type(getattr(self, name), (kind, type(None)), meaning)
+        check_type(self.words, WordRule, "words is an object such as WordRule(2, 'longest_match')")
+        check_type(self.detector, Detector | None, "detector is what detector_of returns")
         if self.unknown_words not in tuple(UNKNOWN_WORDS):
             raise ConfigurationError(
                 f"`unknown_words` is one of {', '.join(UNKNOWN_WORDS)}, not {self.unknown_words!r}"
@@ -115,7 +112,8 @@ class Configuration:
             raise ConfigurationError(
                 f"`allow_unsound` must be true or false, not {self.allow_unsound!r}"
             )
-        self._check_epsilon_by()
+        if self.epsilon_by:
+            self._check_epsilon_by(self.epsilon_by)
         if self.decoder and (reason := why_not_decoded(self.mechanism)):
             raise ConfigurationError(reason)
         if self.bag:
@@ -126,15 +124,13 @@ class Configuration:
                 "allow_unsound=True, in YAML allow_unsound: true)"
             )
 
-    def _check_epsilon_by(self) -> None:
-        if self.epsilon_by is None:
-            return
-        if self.mechanism.epsilon != self.epsilon_by.largest:
+    def _check_epsilon_by(self, levels: EpsilonByField) -> None:
+        if self.mechanism.epsilon != levels.largest:
             raise ConfigurationError(
-                f"`epsilon_by` has epsilons up to {self.epsilon_by.largest:g}, so the mechanism is "
-                f"given with epsilon = {self.epsilon_by.largest:g}, not {self.mechanism.epsilon:g}"
+                f"`epsilon_by` has epsilons up to {levels.largest:g}, so the mechanism is given "
+                f"with epsilon = {levels.largest:g}, not {self.mechanism.epsilon:g}"
             )
-        for epsilon in self.epsilon_by.every:
+        for epsilon in levels.every:
             self.with_epsilon(epsilon)  # refuses one that the mechanism does not take
 
     def _check_bag(self) -> None:
@@ -198,11 +194,11 @@ class Configuration:
             )
         if not whole.unprotected:
             return None
-        which = f"`unknown_words` {self.unknown_words}"
+        which = "`detect`"
         if word.unprotected:
             which = f"`mechanism` {self.mechanism.name}"
-        elif self.unknown_words == "noise":
-            which = "`detect`"
+        elif self.unknown_words != "noise":
+            which = f"`unknown_words` {self.unknown_words}"
         return f"{which}: nothing is promised for {whole.unprotected[0]}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -226,8 +222,7 @@ class Configuration:
 
         Decoder and truecase are left out, as they read what was drawn. Noise is keyed by
         the digest of a document's own level (``with_epsilon``), not by that of all levels:
-        what draws a document's words alike releases one text. ``vocabulary`` is the
-        vocabulary's digest.
+        what draws a document's words alike releases one text.
         """
         canonical = json.dumps(
             {"vocabulary": vocabulary, **of_draws(self.as_dict())},
@@ -271,9 +266,8 @@ class Configuration:
                     f"words outside the vocabulary, {UNKNOWN_WORDS[self.unknown_words]}",
                 )
         if self.detector:
-            promise = promise.narrowed(
-                self.detector.covered(promise.covered), self.detector.replaced
-            )
+            covered = self.detector.covered(promise.covered)
+            promise = promise.narrowed(covered, self.detector.replaced)
             visible = (*self.detector.caveats, *visible)
         if self.resampling:
             visible = (OF_THE_MECHANISM, *visible)

@@ -136,8 +136,8 @@ def document_loss(
 ) -> float:
     """The claimed loss between two documents, by trying every matching of their words.
 
-    The sum of the ``length`` largest losses of matched words, a word without a partner counting
-    as the largest loss of all; infinite where such a word's is. UNKNOWN is the last row of
+    The sum of the ``length`` largest losses of matched words, a word without a partner counting as
+    the largest loss of all; infinite where such a word's is. UNKNOWN is the last row of
     ``word_losses``, float64 [N + 1, N + 1].
     """
     shorter, longer = sorted(

@@ -124,8 +124,8 @@ class KeptEnvelopes:
     def parts(self, ids: Ids) -> Iterator[tuple[Ids, Envelopes, Ids]]:
         """The envelopes of words, int64 [B], in at most two parts: those that are kept, the others.
 
-        Yields positions in ``ids``, int64 [P]; envelopes; and which of them is each word's,
-        int64 [P].
+        Yields positions in ``ids``, int64 [P]; envelopes; and which of them is each word's, int64
+        [P].
         """
         places = self._places[ids]
         if (places == _NOT_KEPT).any():

@@ -135,8 +135,7 @@ def by_steps(
 ) -> Guarantee:
     """Epsilon for each step between two words, in the farthest of so many orders.
 
-    ``ring`` says whether the last word is followed by the first, ``limit`` up to which steps
-    count.
+    ``ring`` says whether the last word is followed by the first, ``limit`` up to which steps count.
     """
     which = (
         "the public order of the words"

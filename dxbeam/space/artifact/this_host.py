@@ -75,8 +75,7 @@ def copy_here(prefix: str, name: str, files: Iterable[str]) -> Path:
 def opened_here(place: str, manifest: Mapping[str, Any], open_files: Callable[[Path], T]) -> T:
     """Opens an artifact's files here; those of another place are copied first, for all processes.
 
-    ``open_files`` opens a local directory, and raises ArtifactError where its files are
-    damaged.
+    ``open_files`` opens a local directory, and raises ArtifactError where its files are damaged.
     """
     if storage.is_local(place):
         return open_files(Path(place))
@@ -106,8 +105,8 @@ def check_file(path: Path, expected: Mapping[str, Any], rebuild: str) -> None:
 def checked_once(digest: str, files: Sequence[Path]) -> Iterator[bool]:
     """Lets one process of this host check files, while the others wait, and then trust it.
 
-    Yields whether the caller is to check them; if it raises no error, that is noted. Where no
-    note can be kept, each process checks for itself.
+    Yields whether the caller is to check them; if it raises no error, that is noted. Where no note
+    can be kept, each process checks for itself.
     """
     look = _look(digest, files)
     note = _locked_note(look)

@@ -106,8 +106,7 @@ class NeighborSearch:
     def nearest_two(self, queries: Floats) -> tuple[Ids, Floats]:
         """The two words nearest to each query by (distance, id), int64 [B, 2], and their distances.
 
-        With an approximate index, the nearest two among the candidates that the index
-        finds.
+        With an approximate index, the nearest two among the candidates that the index finds.
         """
         return self.backend.nearest(queries, 2)
 
@@ -228,8 +227,7 @@ class NeighborSearch:
     def neighbor_table(self, ids: Ids, depth: int) -> tuple[npt.NDArray[np.int32], Floats]:
         """The first neighbours of words, int32 [B, K], and their close radii, float64 [B].
 
-        The nearest comes first, ties by id, without the word itself; K is ``depth`` or N -
-        1.
+        The nearest comes first, ties by id, without the word itself; K is ``depth`` or N - 1.
         """
         words = len(self._vectors)
         depth, radius_rank = min(depth, words - 1), min(CLOSE_RANK, words - 1)

@@ -17,9 +17,8 @@ from dxbeam.text.decoding.pieces import STARTS, Breaks, Pieces, pieces_at_once
 def by_pairs(states: Ids, emissions: Floats, breaks: Breaks, model: LanguageModel) -> Floats:
     """The posterior, float64 [T, S], of each place given all places of its sentence.
 
-    ``states``, int64 [T, S], are the unknown word and candidates, ``emissions`` their
-    likelihoods; ``breaks``, int8 [T], are STARTS, FOLLOWS or CUT, the first of them not
-    FOLLOWS.
+    ``states``, int64 [T, S], are the unknown word and candidates, ``emissions`` their likelihoods;
+    ``breaks``, int8 [T], are STARTS, FOLLOWS or CUT, the first of them not FOLLOWS.
     """
     posterior = np.empty(emissions.shape)
     for pieces in pieces_at_once(breaks, states.shape[1] ** 2):
