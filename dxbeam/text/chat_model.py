@@ -177,12 +177,7 @@ class ChatModel:
 
 
 class PatientModel:
-    """A chat model that is asked again where that may help, and no more where it seems dead.
-
-    Args:
-      settings: which one.
-      seconds: that an answer is waited for.
-    """
+    """A chat model that is asked again where that may help, and no more where it seems dead."""
 
     def __init__(self, settings: ChatEndpoint, *, seconds: float = _SECONDS_AN_ANSWER):
         self._model = ChatModel(settings, seconds=seconds)

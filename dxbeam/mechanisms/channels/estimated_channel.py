@@ -135,10 +135,7 @@ def estimate(originals: Ids, released: Ids, shares: Floats, search: NeighborSear
 class EstimatedWordChannel:
     """An estimated channel, as ``WordChannel``; the unknown word has the law and no counts.
 
-    Args:
-      estimate: of the channel.
-      shares: float64 [N], the prior that originals were drawn from.
-      search: the vocabulary.
+    ``shares``, float64 [N], is the prior that originals were drawn from.
     """
 
     def __init__(self, estimate: EstimatedLaw, shares: Floats, search: NeighborSearch):

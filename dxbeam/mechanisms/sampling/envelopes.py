@@ -95,13 +95,9 @@ def _around(words: Ids, count: int, search: NeighborSearch) -> tuple[Ids, Floats
 
 
 class KeptEnvelopes:
-    """Envelopes that are computed when a word first occurs; threads may share them.
+    """Envelopes of k words, computed when a word first occurs, and kept of so many words.
 
-    Args:
-      count: k, at most N.
-      distribution: of what is drawn.
-      search: the vocabulary.
-      most_words: of how many distinct words they are kept.
+    Threads may share them.
     """
 
     def __init__(

@@ -111,14 +111,7 @@ def choose_fluently(
 
 
 class AllWords:
-    """All words by the model; threads may share it.
-
-    Args:
-      model: of the vocabulary.
-
-    Raises:
-      ConfigurationError: a correction of the model is below 0, so it has no levels to add up.
-    """
+    """All words by the model; threads may share it. A model with corrections below 0 is refused."""
 
     def __init__(self, model: LanguageModel):
         lower, higher = model.numbers.pairs, model.numbers.triples

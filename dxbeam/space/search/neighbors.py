@@ -156,18 +156,11 @@ class NeighborSearch:
         return np.where(unknown, self.nearest_neighbors(np.array([UNKNOWN]), 1)[0, 0], ids)
 
     def ranks(self, ids: Ids, others: Ids, depths: Ids) -> Ids:
-        """At which rank around a word others are, where that is no deeper than of interest.
+        """At which rank around each word, int64 [B], others, [B, k], are: int64 [B, k].
 
-        The neighbour table answers as deep as it is; beyond, each word takes a row of products with
-        the whole vocabulary.
-
-        Args:
-          ids: int64 [B], the words that are looked around; each has rank 0.
-          others: int64 [B, k], words.
-          depths: int64 [B], each at least 0.
-
-        Returns:
-          int64 [B, k]: the rank, or, where it is deeper than asked for, that or N.
+        Where that is deeper than ``depths``, int64 [B], it is that or N. The neighbour table
+        answers as deep as it is; beyond, each word takes a row of products with the whole
+        vocabulary.
         """
         words = len(self._vectors)
         every_rank = np.full(others.shape, words)

@@ -37,14 +37,7 @@ def first_words(states: Ids, begins: Breaks, model: LanguageModel) -> Floats:
 
 
 class _Reading:
-    """Pieces that are read together, place t of each in one step.
-
-    Args:
-      states: int64 [T, S], the unknown word and the candidates.
-      emissions: float64 [T, S].
-      model: the language model.
-      pieces: what is read.
-    """
+    """Pieces that are read together, place t of each in one step."""
 
     def __init__(self, states: Ids, emissions: Floats, model: LanguageModel, pieces: Pieces):
         self._states, self._emissions, self._model = states, emissions, model
