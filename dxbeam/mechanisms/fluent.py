@@ -92,12 +92,14 @@ class Fluent:
     name: ClassVar[str] = "fluent"
 
     def __post_init__(self) -> None:
-        settle(self, epsilon=checked_epsilon(self.epsilon))
-        meaning = "the distance from which on words are alike"
-        settle(self, gamma=checked_positive("gamma", self.gamma, meaning))
-        if self.gamma > LARGEST_GAMMA:
+        epsilon, meaning = (
+            checked_epsilon(self.epsilon),
+            "the distance from which on words are alike",
+        )
+        gamma = checked_positive("gamma", self.gamma, meaning)
+        if gamma > LARGEST_GAMMA:
             raise ConfigurationError(f"gamma must be at most {LARGEST_GAMMA:g}: {meaning}")
-        settle(self, model=public_model(self.model))
+        settle(self, epsilon=epsilon, gamma=gamma, model=public_model(self.model))
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word."""

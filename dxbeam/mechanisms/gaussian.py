@@ -42,6 +42,7 @@ from dxbeam.mechanisms.parameters import (
 )
 from dxbeam.mechanisms.sampling.clipping import ClippedVector, checked_clip, clipped_euclidean
 from dxbeam.mechanisms.sampling.noise import ROUNDED_NOISE, Floats, gaussian, gaussian_draws
+from dxbeam.mechanisms.sampling.noisy_vector import least
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import NeighborSearch
 
@@ -70,14 +71,10 @@ def exact_slack(epsilon: float, distance: float, sigma: float) -> float:
 @functools.lru_cache(maxsize=64)
 def analytic_sigma(epsilon: float, delta: float, distance: float) -> float:
     """The smallest s, rounded up, at which vectors up to T apart have a slack of delta at most."""
-    low, high = 0.0, tail_sigma(epsilon, delta, distance)
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        if exact_slack(epsilon, distance, middle) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+    return least(
+        lambda sigma: exact_slack(epsilon, distance, sigma) <= delta,
+        tail_sigma(epsilon, delta, distance),
+    )
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Mahalanobis(LaplaceNoise):
     name: ClassVar[str] = "mahalanobis"
 
     def __post_init__(self) -> None:
-        settle(self, epsilon=checked_epsilon(self.epsilon))
+        epsilon = checked_epsilon(self.epsilon)
         meaning = "how much the vocabulary's covariance counts against the identity"
         weight = checked_share("covariance_weight", self.covariance_weight, meaning)
         if weight > LARGEST_WEIGHT:
@@ -85,7 +85,7 @@ class Mahalanobis(LaplaceNoise):
                 f"covariance_weight must be at most {LARGEST_WEIGHT:g}, not {weight!r}: with less "
                 "of the identity there may be directions without noise"
             )
-        settle(self, covariance_weight=weight)
+        settle(self, epsilon=epsilon, covariance_weight=weight)
 
     def noise(self, random: Random, search: NeighborSearch) -> Floats:
         """Stretched Laplace noise: uint64 [B, draws] -> float64 [B, n]."""

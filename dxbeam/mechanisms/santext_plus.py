@@ -51,16 +51,14 @@ class SanTextPlus:
     name: ClassVar[str] = "santext_plus"
 
     def __post_init__(self) -> None:
-        settle(self, epsilon=checked_epsilon(self.epsilon))
-        meaning = "the probability that a common word is replaced"
-        settle(self, p=checked_share("p", self.p, meaning))
+        p = checked_share("p", self.p, "the probability that a common word is replaced")
         meaning = "the share of the vocabulary that is sensitive"
         share = checked_share("sensitive", self.sensitive, meaning)
         if share == 0:
             raise ConfigurationError(
                 "sensitive must be above 0: sensitive words are what is released"
             )
-        settle(self, sensitive=share)
+        settle(self, epsilon=checked_epsilon(self.epsilon), p=p, sensitive=share)
 
     def first_sensitive(self, words: int) -> int:
         """Id of the first sensitive word of this many."""

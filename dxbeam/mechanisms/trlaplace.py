@@ -45,6 +45,7 @@ from dxbeam.mechanisms.sampling.noise import (
     coordinate_laplace,
     coordinate_laplace_draws,
 )
+from dxbeam.mechanisms.sampling.noisy_vector import least
 from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import NeighborSearch
 
@@ -88,14 +89,10 @@ def worst_delta(dimensions: int, rate: float, limit: float, diameter: float) -> 
 def sound_limit(dimensions: int, rate: float, clip: float, delta: float) -> float:
     """The smallest A, rounded up, at which no two vectors of the ball have a larger delta."""
     target = delta * (1 - _SAFETY)
-    low, high = 0.0, 2 * clip + math.log1p(dimensions / (2 * target)) / rate
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        if worst_delta(dimensions, rate, middle, 2 * clip) <= target:
-            high = middle
-        else:
-            low = middle
-    return high
+    return least(
+        lambda limit: worst_delta(dimensions, rate, limit, 2 * clip) <= target,
+        2 * clip + math.log1p(dimensions / (2 * target)) / rate,
+    )
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,8 @@ class Vickrey:
     name: ClassVar[str] = "vickrey"
 
     def __post_init__(self) -> None:
-        settle(self, epsilon=checked_epsilon(self.epsilon))
-        meaning = "how much the second nearest word is favoured"
-        settle(self, t=checked_share("t", self.t, meaning))
+        t = checked_share("t", self.t, "how much the second nearest word is favoured")
+        settle(self, epsilon=checked_epsilon(self.epsilon), t=t)
         if self.noise_of is not None:
             meaning = "the mechanism whose noise is added"
             checked_choice("noise_of", self.noise_of, tuple(NOISES), meaning)

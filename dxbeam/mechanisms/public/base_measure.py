@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from dxbeam.errors import ConfigurationError, check_type
+from dxbeam.errors import ConfigurationError
 from dxbeam.guarantees import Guarantee
 from dxbeam.mechanisms.parameters import settle
 from dxbeam.mechanisms.public.listed_words import (
@@ -179,15 +179,6 @@ def checked_share_of(share: float) -> float:
     if not 0 <= number < math.inf:
         raise ConfigurationError("base: a word's number must be finite and 0 or more")
     return number
-
-
-def checked_base(base: object) -> None:
-    """Refuses what is no base measure."""
-    check_type(
-        base,
-        FrequencyBase | ListedBase | None,
-        "base is what dxbeam.read_base gives, FrequencyBase or ListedBase",
-    )
 
 
 def with_base(promise: Guarantee, base: BaseMeasure | None) -> Guarantee:

@@ -45,7 +45,7 @@ from typing import Any
 
 import numpy as np
 
-from dxbeam.errors import ConfigurationError, check_type, described
+from dxbeam.errors import ConfigurationError, described
 from dxbeam.guarantees import Guarantee, Metric, at_most
 from dxbeam.mechanisms.parameters import settle
 from dxbeam.mechanisms.public.listed_words import (
@@ -183,15 +183,6 @@ def checked_weight(weight: float) -> float:
             "stays what it is unless some hundred others are near"
         )
     return number
-
-
-def checked_importance(importance: object) -> None:
-    """Refuses what are no weights."""
-    check_type(
-        importance,
-        WordWeights | FrequencyWeights | None,
-        "importance is what dxbeam.read_importance gives, WordWeights or FrequencyWeights",
-    )
 
 
 def with_importance(promise: Guarantee, importance: Importance | None) -> Guarantee:

@@ -38,9 +38,8 @@ class CusTextPublished:
     name: ClassVar[str] = "custext_published"
 
     def __post_init__(self) -> None:
-        settle(self, epsilon=checked_epsilon(self.epsilon))
-        meaning = "how many words each word draws from"
-        settle(self, k=checked_whole("k", self.k, 1, _LARGEST_K, meaning))
+        k = checked_whole("k", self.k, 1, _LARGEST_K, "how many words each word draws from")
+        settle(self, epsilon=checked_epsilon(self.epsilon), k=k)
 
     def draws(self, dimensions: int) -> int:  # noqa: ARG002
         """Random numbers per word: one, and its tail."""

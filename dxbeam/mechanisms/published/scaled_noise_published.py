@@ -46,15 +46,15 @@ class ScaledNoisePublished:
     name: ClassVar[str] = "scaled_noise_published"
 
     def __post_init__(self) -> None:
-        settle(self, epsilon=checked_epsilon(self.epsilon))
+        epsilon = checked_epsilon(self.epsilon)
         meaning = "how many times as large an epsilon frequent words have"
         ratio = checked_positive("ratio", self.ratio, meaning)
         if ratio < 1:
             raise ConfigurationError(f"ratio must be at least 1, not {ratio:g}: {meaning}")
-        checked_epsilon(self.epsilon * ratio)
-        settle(self, ratio=ratio)
+        checked_epsilon(epsilon * ratio)
         meaning = "the share of the vocabulary that is frequent"
-        settle(self, frequent=checked_share("frequent", self.frequent, meaning))
+        frequent = checked_share("frequent", self.frequent, meaning)
+        settle(self, epsilon=epsilon, ratio=ratio, frequent=frequent)
 
     def budgets(self, ids: Ids, words: int) -> Floats:
         """G of each word: int64 [B], or UNKNOWN -> float64 [B]; ``words`` is how many there are."""
