@@ -143,9 +143,9 @@ def document_loss(
     shorter, longer = sorted(
         ([*words, *[UNKNOWN] * (length - len(words))] for words in (first, second)), key=len
     )
-    alone = [float(word_losses.max())] * (len(longer) - len(shorter))
+    without_partner = [float(word_losses.max())] * (len(longer) - len(shorter))
     costs = (
-        sum(sorted([*word_losses[shorter, list(chosen)], *alone])[-length:])
+        sum(sorted([*word_losses[shorter, list(chosen)], *without_partner])[-length:])
         for chosen in set(itertools.permutations(longer, len(shorter)))
     )
     return float(min(costs))

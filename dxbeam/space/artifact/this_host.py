@@ -35,7 +35,7 @@ _WHOLE = b"whole"
 T = TypeVar("T")
 
 
-def own_folder() -> Path:
+def folder_of_this_user() -> Path:
     """The folder, made if there is none; an ArtifactError where others can write to it."""
     home = Path(tempfile.gettempdir()) / f"dxbeam-{os.getuid()}"
     home.mkdir(mode=0o700, exist_ok=True)
@@ -51,7 +51,7 @@ def own_folder() -> Path:
 
 def copy_here(prefix: str, name: str, files: Iterable[str]) -> Path:
     """Copies an artifact's files to this host, unless they are here; the copy appears at once."""
-    home = own_folder()
+    home = folder_of_this_user()
     target = home / name
     if not target.exists():
         with tempfile.TemporaryDirectory(dir=home) as partial:
@@ -133,7 +133,7 @@ def checked_once(digest: str, files: Sequence[Path]) -> Iterator[bool]:
 def _locked_note(look: str) -> BinaryIO | None:
     """The note on files of this look, which no other process holds; None where none can be kept."""
     try:
-        note = (own_folder() / f"checked-{look}").open("a+b")
+        note = (folder_of_this_user() / f"checked-{look}").open("a+b")
     except (OSError, ArtifactError):
         return None
     try:
