@@ -34,8 +34,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from benchmarks.decoding import RANK_C, measured_where, texts_of
-from benchmarks.rows import arguments, keep, kept
+from benchmarks.decoding import RANK_C, texts_of
+from benchmarks.rows import arguments, keep, kept, measured_where
 from dxbeam.analysis.attackers.channel import falling
 from dxbeam.analysis.attackers.prior import prior_from_counts
 from dxbeam.analysis.evaluate.language_scores import RARE
@@ -58,20 +58,20 @@ class Bench:
     """The corpora as files, and what settings have in common.
 
     Args:
-      given: the arguments.
+      flags: the arguments.
       folder: for files.
     """
 
-    def __init__(self, given: argparse.Namespace, folder: Path):
-        self.given, self.folder = given, folder
+    def __init__(self, flags: argparse.Namespace, folder: Path):
+        self.flags, self.folder = flags, folder
         self.private, self.public = (
-            self._written(name, folder) for name in (given.private, given.public)
+            self._written(name, folder) for name in (flags.private, flags.public)
         )
-        self.search = NeighborSearch(open_vocabulary(given.vocabulary))
+        self.search = NeighborSearch(open_vocabulary(flags.vocabulary))
 
     def _written(self, name: str, folder: Path) -> Path:
         path = folder / f"{name}.jsonl"
-        records = texts_of(self.given.corpora, name)
+        records = texts_of(self.flags.corpora, name)
         lines = (json.dumps({"id": each["id"], "text": each["text"]}) for each in records)
         path.write_text("".join(line + "\n" for line in lines))
         return path
@@ -98,9 +98,9 @@ class Bench:
         private, public = (
             np.concatenate([
                 vocabulary.ids_of(words(each["text"]))
-                for each in texts_of(self.given.corpora, name)
+                for each in texts_of(self.flags.corpora, name)
             ])
-            for name in (self.given.private, self.given.public)
+            for name in (self.flags.private, self.flags.public)
         )  # fmt: skip
         counts = np.bincount(public[public >= 0], minlength=len(vocabulary))
         rare = prior_from_counts("public text", counts).shares < RARE
@@ -124,40 +124,40 @@ class Bench:
 
     def key(self, setting: str) -> dict[str, Any]:
         """What names the rows of a setting."""
-        given = self.given
+        flags = self.flags
         return {
-            "private": given.private,
-            "documents": given.documents,
-            "public": given.public,
-            "public_words": given.public_words,
-            "seed": given.seed,
-            "attacker_model": given.attacker_model and Path(given.attacker_model).name,
+            "private": flags.private,
+            "documents": flags.documents,
+            "public": flags.public,
+            "public_words": flags.public_words,
+            "seed": flags.seed,
+            "attacker_model": flags.attacker_model and Path(flags.attacker_model).name,
             "setting": setting,
         }
 
     def rows(self, setting: str) -> Iterator[dict[str, Any]]:
         """Runs the command, and has a row per attacker."""
-        (mechanism, epsilon), given = self.epsilon(setting), self.given
+        (mechanism, epsilon), flags = self.epsilon(setting), self.flags
         decoded = mechanism.endswith(_DECODED)
         with tempfile.TemporaryDirectory(dir=self.folder) as output:
-            flags = {
-                "vocabulary": given.vocabulary, "input": self.private,
+            parameters = {
+                "vocabulary": flags.vocabulary, "input": self.private,
                 "public_input": self.public, "mechanisms": mechanism, "epsilons": epsilon,
                 "rank_cs": RANK_C if setting.endswith(_RESAMPLED) else "none",
-                "context_documents": given.documents, "seed": given.seed, "attacked_words": 100,
-                "attacker_public_words": given.public_words,
+                "context_documents": flags.documents, "seed": flags.seed, "attacked_words": 100,
+                "attacker_public_words": flags.public_words,
                 "output": output,
             }  # fmt: skip
-            if given.attacker_model:
-                flags["attacker_model"] = given.attacker_model
+            if flags.attacker_model:
+                parameters["attacker_model"] = flags.attacker_model
             else:
-                flags["attackers"] = "learned"
+                parameters["attackers"] = "learned"
             if decoded:
-                flags["language_model"] = given.language_model
+                parameters["language_model"] = flags.language_model
             before = _seconds()
-            asked = [f"--{name}={value}" for name, value in flags.items()]
+            command_line = [f"--{name}={value}" for name, value in parameters.items()]
             subprocess.run(
-                [sys.executable, "-m", "dxbeam", "frontier", *asked],
+                [sys.executable, "-m", "dxbeam", "frontier", *command_line],
                 check=True,
                 capture_output=True,
             )
@@ -171,7 +171,7 @@ class Bench:
             **measured_where(),
         }
         for row in by_attacker(written):
-            if bool(given.attacker_model) == ("language model" in row["attacker"]):
+            if bool(flags.attacker_model) == ("language model" in row["attacker"]):
                 yield {**shared, **row}
 
 
@@ -207,17 +207,17 @@ def main() -> None:
     parser.add_argument("--attacker_model")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--settings", nargs="+", required=True)
-    given = parser.parse_args()
+    flags = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(given, Path(folder))
-        for setting in given.settings:
+        bench = Bench(flags, Path(folder))
+        for setting in flags.settings:
             key = bench.key(setting)
-            if any(key.items() <= {**_PLAIN, **row}.items() for row in kept(given.output)):
+            if any(key.items() <= {**_PLAIN, **row}.items() for row in kept(flags.output)):
                 continue
             rows = list(bench.rows(setting))
             for row in rows:
-                keep(given.output, row)
-            print(given.private, setting, f"{rows[0]['processor_seconds']:.0f} s", flush=True)
+                keep(flags.output, row)
+            print(flags.private, setting, f"{rows[0]['processor_seconds']:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

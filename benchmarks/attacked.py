@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.decoding import measured_where, private_corpus, texts_of
-from benchmarks.rows import arguments, keep, kept
+from benchmarks.decoding import private_corpus, texts_of
+from benchmarks.rows import arguments, keep, kept, measured_where
 from dxbeam.analysis.attackers.channel import Channel
 from dxbeam.analysis.attackers.context import (
     CANDIDATES,
@@ -67,18 +67,18 @@ PAIRS, PAIRS_AT_ONCE = 20_000, 2_500
 class Bench:
     """The documents, and what attackers know."""
 
-    def __init__(self, given: argparse.Namespace):
-        self.given = given
-        self.search = NeighborSearch(open_vocabulary(given.vocabulary))
+    def __init__(self, flags: argparse.Namespace):
+        self.flags = flags
+        self.search = NeighborSearch(open_vocabulary(flags.vocabulary))
         vocabulary = self.search.vocabulary
-        corpus = private_corpus(given.corpora, given.private, given.released)
-        ids = (vocabulary.ids_of(words(each.text)) for each in corpus.learnt[: given.documents])
+        corpus = private_corpus(flags.corpora, flags.private, flags.released)
+        ids = (vocabulary.ids_of(words(each.text)) for each in corpus.learnt[: flags.documents])
         self.texts = [text for text in (each[each >= 0] for each in ids) if len(text)]
-        public = [each["text"] for each in texts_of(given.corpora, given.model)]
+        public = [each["text"] for each in texts_of(flags.corpora, flags.model)]
         sentences = [part for text in public for part in self._sentences(text)]
-        model = language_model_of(sentences, vocabulary, given.order)
-        model = dataclasses.replace(model, numbers=raised(model.numbers, given.exponent))
-        self.model = Known(given.model, public_model(model))
+        model = language_model_of(sentences, vocabulary, flags.order)
+        model = dataclasses.replace(model, numbers=raised(model.numbers, flags.exponent))
+        self.model = Known(flags.model, public_model(model))
         runs = [
             part[part >= 0]
             for sentence in sentences
@@ -90,9 +90,9 @@ class Bench:
         self.rare = self.prior.shares < RARE
 
     def _sentences(self, text: str) -> list[Ids]:
-        gaps, found = split(text)
+        gaps, tokens = split(text)
         ends = [i for i, gap in enumerate(gaps[1:-1], 1) if sentence_ends(gap)]
-        return np.split(self.search.vocabulary.ids_of(found), ends)
+        return np.split(self.search.vocabulary.ids_of(tokens), ends)
 
     def setting(self, mechanism: str, epsilon: float) -> Setting:
         """A mechanism with its parameters, and what it reads with."""
@@ -130,13 +130,13 @@ class Bench:
 
     def key(self, mechanism: str, epsilon: float) -> dict[str, Any]:
         """What names a row."""
-        given = self.given
+        flags = self.flags
         return {
-            "private": given.private,
-            "documents": given.documents,
-            "model": given.model,
-            "order": given.order,
-            "exponent": given.exponent,
+            "private": flags.private,
+            "documents": flags.documents,
+            "model": flags.model,
+            "order": flags.order,
+            "exponent": flags.exponent,
             "mechanism": mechanism,
             "epsilon": epsilon,
         }
@@ -188,9 +188,9 @@ class Bench:
         return np.split(guesses, np.cumsum([len(text) for text in released])[:-1])
 
 
-def wanted(given: argparse.Namespace) -> Iterator[tuple[str, float]]:
+def wanted(flags: argparse.Namespace) -> Iterator[tuple[str, float]]:
     """Settings and their epsilons."""
-    for setting in given.settings:
+    for setting in flags.settings:
         name, _, epsilon = setting.rpartition("@")
         yield name, float(epsilon)
 
@@ -203,15 +203,15 @@ def main() -> None:
     parser.add_argument("--order", type=int, default=3)
     parser.add_argument("--exponent", type=float, default=1.0, help="of the model")
     parser.add_argument("--settings", nargs="+", required=True)
-    given = parser.parse_args()
-    bench = Bench(given)
-    rows = kept(given.output)
-    for one in wanted(given):
+    flags = parser.parse_args()
+    bench = Bench(flags)
+    rows = kept(flags.output)
+    for one in wanted(flags):
         key = bench.key(*one)
         if any(key.items() <= row.items() for row in rows):
             continue
         row = bench.row(*one)
-        keep(given.output, row)
+        keep(flags.output, row)
         shares = {name: round(row[name][0], 3) for name in row if isinstance(row[name], tuple)}
         print(*one, shares, flush=True)
 

@@ -18,28 +18,25 @@ from typing import NamedTuple
 
 from benchmarks.rows import command_line, records
 from dxbeam import BagOfWords, Configuration, Laplace, Sanitizer, open_vocabulary
-from dxbeam.analysis.evaluate.classification import (
-    MAJORITY,
-    ORIGINAL,
-    RELEASED,
-    Classification,
-    Classified,
-    Example,
-    classify,
-)
+from dxbeam.analysis.evaluate import classification
+from dxbeam.analysis.evaluate.classification import Classification, Classified, Example, classify
 from dxbeam.analysis.evaluate.text_features import STYLE, WORDS, FeatureMaker
 from dxbeam.documents import Document
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.bag_of_words import ENGLISH
 from dxbeam.text.tokenization import split, words
 
+ORIGINAL, RELEASED = classification.ORIGINAL, classification.RELEASED
 CHUNK, HEADING, MOST_CHUNKS = 200, 100, 12
 BAG = 100
 EPSILONS = (30.0, 15.0, 5.0)
 NO_NOISE = 1e4
 """At this epsilon no word of the vocabulary changes, and a bag is what it holds."""
 KEY = hashlib.sha256(b"published: these releases protect nobody").digest()
-TRIALS = ((ORIGINAL, RELEASED), (RELEASED, RELEASED))
+TRIALS = (
+    (ORIGINAL, RELEASED),
+    (RELEASED, RELEASED),
+)
 
 
 class Chunk(NamedTuple):
@@ -79,8 +76,8 @@ def chunks(path: str) -> Iterator[Chunk]:
 
 def without_stop_words(text: str) -> str:
     """All that stood between words is left, and so are the other words, in order."""
-    gaps, found = split(text)
-    pairs = zip(gaps, [*found, ""], strict=True)
+    gaps, tokens = split(text)
+    pairs = zip(gaps, [*tokens, ""], strict=True)
     return "".join(gap + ("" if word.lower() in ENGLISH else word) for gap, word in pairs)
 
 
@@ -95,17 +92,20 @@ def released(
     """What comes out; prints how many words of the vocabulary did as they were."""
     start = time.process_time()
     results = list(Sanitizer(search, settings, KEY).sanitize(documents))
-    made = [result for result in results if result.document]
-    assert len(made) == len(documents), "every chunk is text"
+    results = [result for result in results if result.document]
+    assert len(results) == len(documents), "every chunk is text"
     original, known = (
         sum(count)
         for count in zip(
-            *((r.tally.original, r.tally.tokens - r.tally.unknown - r.tally.fillers) for r in made),
+            *(
+                (r.tally.original, r.tally.tokens - r.tally.unknown - r.tally.fillers)
+                for r in results
+            ),
             strict=True,
         )
     )
     print(f"({original / known:.1%} unchanged, {time.process_time() - start:.0f} s)", flush=True)
-    return [result.document.text for result in made]
+    return [result.document.text for result in results]
 
 
 def accuracies(every: list[Chunk], texts: list[str], maker: FeatureMaker) -> list[Classified]:
@@ -159,7 +159,7 @@ def main() -> None:
         rows = accuracies(every, treat(), maker)
         cells = [f"{row.value:.3f} ({row.low:.3f} to {row.high:.3f})" for row in rows]
         if name == "originals":
-            print(f"{MAJORITY}: {cells[0]}")
+            print(f"{classification.MAJORITY}: {cells[0]}")
         print(f"| {name} | " + " | ".join(cells[1:]) + " |", flush=True)
 
 

@@ -45,15 +45,15 @@ def main() -> None:
     parser.add_argument("--vocabulary", required=True)
     parser.add_argument("--settings", nargs="+", default=["santext@2", "santext@2.5"])
     parser.add_argument("--classes", nargs="*", default=[])
-    given = parser.parse_args()
-    search = NeighborSearch(open_vocabulary(given.vocabulary))
-    for kind in given.classes or ["all"]:
+    options = parser.parse_args()
+    search = NeighborSearch(open_vocabulary(options.vocabulary))
+    for kind in options.classes or ["all"]:
         generator = np.random.default_rng(0)
-        most = OF_A_CLASS if given.classes else CANDIDATES
+        most = OF_A_CLASS if options.classes else CANDIDATES
         candidates = generator.permutation(words_of(kind, search.vocabulary))[:most]
         secrets = generator.choice(candidates, CANARIES)
-        label = f"| {Path(kind).stem} " if given.classes else ""
-        for setting in given.settings:
+        label = f"| {Path(kind).stem} " if options.classes else ""
+        for setting in options.settings:
             show(label, setting, secrets, candidates, generator, search)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,38 +24,23 @@ from dxbeam.analysis.theory.intervals import TextSums, share_of_words_interval
 from dxbeam.space.search.neighbors import Ids
 
 
-class Gain(NamedTuple):
-    """What context adds, over texts; those of parts of the texts can be added.
+@dataclass(frozen=True)
+class Gain:
+    """What context adds, text by text; those of parts of the texts can be concatenated.
 
     Attributes:
-      texts: how many.
-      words: how many words they hold.
-      single: how many words the attacker on single words got.
-      context: how many this one got, with the most probable word at each place.
-      both: how many both got.
-      sequence: how many words of the most probable sequence were right.
-      won_squares: the sum over texts of (words that only this one got)^2.
-      won_products: of the same words times all words.
-      lost_squares: of (words that only the attacker on single words got)^2.
-      lost_products: of the same words times all words.
-      word_squares: of words^2.
+      counts: int64 [T, 5], of each text its words, how many of them the attacker on single words
+        got, how many this one with the most probable word at each place, how many both got, and
+        how many words of the most probable sequence were right.
     """
 
-    texts: int
-    words: int
-    single: int
-    context: int
-    both: int
-    sequence: int
-    won_squares: int
-    won_products: int
-    lost_squares: int
-    lost_products: int
-    word_squares: int
+    counts: Ids
 
-    def plus(self, other: Gain) -> Gain:
-        """The counts over the texts of both."""
-        return Gain(*(a + b for a, b in zip(self, other, strict=True)))
+    def __str__(self) -> str:
+        """The sums over texts."""
+        names = ("words", "single", "context", "both", "sequence")
+        sums = zip(names, self.counts.sum(axis=0), strict=True)
+        return f"{len(self.counts)} texts, " + ", ".join(f"{name} {count}" for name, count in sums)
 
     def gained(self) -> tuple[float, float, float]:
         """Further words that context gets, as a share of all, and their 95 % interval.
@@ -63,18 +48,14 @@ class Gain(NamedTuple):
         Words of a text depend on one another, texts are taken as independent. See
         ``intervals.share_of_words_interval``, for words won and words lost.
         """
-        if self.texts < 2:
-            return (self.context - self.single) / self.words, -1.0, 1.0
-        won, lost = self.context - self.both, self.single - self.both
-        texts, words, squares = self.texts, self.words, self.word_squares
-        return difference_interval(
-            share_of_words_interval(
-                TextSums(texts, won, words, self.won_squares, self.won_products, squares)
-            ),
-            share_of_words_interval(
-                TextSums(texts, lost, words, self.lost_squares, self.lost_products, squares)
-            ),
+        words, single, context, both, _ = self.counts.T
+        if len(words) < 2:
+            return float((context - single).sum() / words.sum()), -1.0, 1.0
+        won, lost = (
+            share_of_words_interval(TextSums.of(only, words))
+            for only in (context - both, single - both)
         )
+        return difference_interval(won, lost)
 
 
 def difference_interval(
@@ -130,28 +111,12 @@ def measure_gain(
       released: what was released for them, in the same order.
       count: candidates for each word.
     """
-    total = Gain(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-    for text, own in _with_candidates(channel, originals, released, count):
-        single, context = own.ids[:, 0] == text, read_each(own, pairs) == text
-        sequence = read_on(own, pairs) == text
-        won, lost = int((context & ~single).sum()), int((single & ~context).sum())
-        words = len(text)
-        total = total.plus(
-            Gain(
-                texts=1,
-                words=words,
-                single=int(single.sum()),
-                context=int(context.sum()),
-                both=int((single & context).sum()),
-                sequence=int(sequence.sum()),
-                won_squares=won**2,
-                won_products=won * words,
-                lost_squares=lost**2,
-                lost_products=lost * words,
-                word_squares=words**2,
-            )
-        )
-    return total
+    counts = []
+    for text, candidates in _with_candidates(channel, originals, released, count):
+        single, context = candidates.ids[:, 0] == text, read_each(candidates, pairs) == text
+        right = single, context, single & context, read_on(candidates, pairs) == text
+        counts.append([len(text), *(each.sum() for each in right)])
+    return Gain(np.array(counts))
 
 
 def _with_candidates(

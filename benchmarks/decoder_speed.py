@@ -52,11 +52,11 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--doublings", type=int, default=4, help="of the corpus, for memory")
-    given = parser.parse_args()
-    search = NeighborSearch(open_vocabulary(given.vocabulary), threads=1)
-    model = open_language_model(given.language_model, search.vocabulary)
-    mechanism = make_mechanism(given.mechanism, epsilon=given.epsilon)
-    made = {
+    options = parser.parse_args()
+    search = NeighborSearch(open_vocabulary(options.vocabulary), threads=1)
+    model = open_language_model(options.language_model, search.vocabulary)
+    mechanism = make_mechanism(options.mechanism, epsilon=options.epsilon)
+    sanitizers = {
         name: Sanitizer(
             search,
             Configuration(mechanism, decoder=decoder_of(name)),
@@ -66,28 +66,28 @@ def main() -> None:
         for name in CHOICES
     }
     with threadpoolctl.threadpool_limits(1):
-        show_speed(made, given)
-        show_memory(made[CONTEXT], given)
+        show_speed(sanitizers, options)
+        show_memory(sanitizers[CONTEXT], options)
 
 
-def words_of(sanitizer: Sanitizer, given: argparse.Namespace, count: int) -> int:
+def words_of(sanitizer: Sanitizer, options: argparse.Namespace, count: int) -> int:
     """Sanitizes this many documents; how many words they have."""
-    results = sanitizer.sanitize(documents(given.input, count))
+    results = sanitizer.sanitize(documents(options.input, count))
     return sum(each.tally.tokens for each in results if each.document)
 
 
-def show_speed(made: dict[str, Sanitizer], given: argparse.Namespace) -> None:
+def show_speed(sanitizers: dict[str, Sanitizer], options: argparse.Namespace) -> None:
     """Processor time a word, in turns."""
-    taken: dict[str, list[float]] = {name: [] for name in made}
+    taken: dict[str, list[float]] = {name: [] for name in sanitizers}
     words = 0
-    for turn in range(given.rounds + 1):
-        for name, sanitizer in made.items():
+    for turn in range(options.rounds + 1):
+        for name, sanitizer in sanitizers.items():
             started = time.process_time()
-            words = words_of(sanitizer, given, given.documents)
+            words = words_of(sanitizer, options, options.documents)
             if turn:  # the first prepares
                 taken[name].append(1e6 * (time.process_time() - started) / words)
     medians = {name: statistics.median(times) for name, times in taken.items()}
-    backend = made[NEAREST].search.backend.name
+    backend = sanitizers[NEAREST].search.backend.name
     print(f"{words:,} words, search {backend}, load {os.getloadavg()[0]:.1f}")
     for name, times in taken.items():
         print(
@@ -96,11 +96,11 @@ def show_speed(made: dict[str, Sanitizer], given: argparse.Namespace) -> None:
         )
 
 
-def show_memory(sanitizer: Sanitizer, given: argparse.Namespace) -> None:
+def show_memory(sanitizer: Sanitizer, options: argparse.Namespace) -> None:
     """The most memory so far, over a growing corpus."""
-    for doubling in range(given.doublings + 1):
-        count = given.documents << doubling
-        words = words_of(sanitizer, given, count)
+    for doubling in range(options.doublings + 1):
+        count = options.documents << doubling
+        words = words_of(sanitizer, options, count)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"{count:,} documents, {words:,} words: at most {peak:,.0f} MiB so far")
 

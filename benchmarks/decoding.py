@@ -76,10 +76,10 @@ def private_corpus(corpora: Path, name: str, learnt: int) -> Corpus:
     records = texts_of(corpora, name)
     order = np.random.default_rng(0).permutation(len(records))
     taken = [records[i] for i in order]
-    made = [(" ".join(each["text"].split(" ")[:MOST_WORDS]), each["label"]) for each in taken]
-    documents = [Document(str(i), text) for i, (text, _) in enumerate(made)]
-    labels = [label for _, label in made]
-    tested = [text for text, _ in made[learnt:]]
+    pairs = [(" ".join(each["text"].split(" ")[:MOST_WORDS]), each["label"]) for each in taken]
+    documents = [Document(str(i), text) for i, (text, _) in enumerate(pairs)]
+    labels = [label for _, label in pairs]
+    tested = [text for text, _ in pairs[learnt:]]
     return Corpus(documents[:learnt], labels[:learnt], tested, labels[learnt:])
 
 
@@ -131,15 +131,15 @@ class Bench:
         parameters = public_parameters.read(dict(pair.split("=", 1) for pair in pairs))
         model = {"model": self.model} if name == "fluent" else {}
         public = public_parameters.arguments(parameters.items())
-        made = make_mechanism(name, epsilon=epsilon, **public, **model)
+        pairs = make_mechanism(name, epsilon=epsilon, **public, **model)
         if reader in ("nearest", "rank_c"):
             resampling = RankResampling(RANK_C) if reader == "rank_c" else None
-            return Sanitizer(self.search, Configuration(made, resampling), KEY)
+            return Sanitizer(self.search, Configuration(pairs, resampling), KEY)
         kind, _, loss = reader.partition("_")
         sizes = {"candidates": self.flags.candidates, "kept": self.flags.kept}
         chosen = {name: size for name, size in sizes.items() if size is not None}
         decoder = Decoder(kind, loss or "word", model=self.model.digest, **chosen)
-        return Sanitizer(self.search, Configuration(made, decoder=decoder), KEY, self.model)
+        return Sanitizer(self.search, Configuration(pairs, decoder=decoder), KEY, self.model)
 
     def row(self, mechanism: str, epsilon: float, reader: str) -> dict[str, Any]:
         """Releases the corpus and measures it; without a mechanism, the originals."""
@@ -168,18 +168,18 @@ class Bench:
 
     def key(self, mechanism: str, epsilon: float, reader: str) -> dict[str, Any]:
         """What names a row."""
-        given = self.flags
+        options = self.flags
         return {
-            "private": given.private,
+            "private": options.private,
             "documents": len(self.corpus.learnt),
-            "model": "+".join(given.model),
-            "order": given.order,
-            "candidates": given.candidates,
-            "judge": "+".join(given.judge),
+            "model": "+".join(options.model),
+            "order": options.order,
+            "candidates": options.candidates,
+            "judge": "+".join(options.judge),
             "mechanism": mechanism,
             "epsilon": epsilon,
             "reader": reader,
-            **({} if given.kept is None else {"kept": given.kept}),
+            **({} if options.kept is None else {"kept": options.kept}),
         }
 
     def _kept(self, released: Sequence[str]) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class Bench:
         }
 
     def _likely(self, released: Sequence[str]) -> dict[str, Any]:
-        found = {}
+        likelihood = {}
         for name, everywhere in (("perplexity", False), ("perplexity_everywhere", True)):
             losses = [
                 self.judge.losses(self._read(text), everywhere | (ids >= 0))
@@ -204,8 +204,8 @@ class Bench:
             ]
             sums = np.array([each.sum() for each in losses])
             loss, error = ratio(sums, np.array([len(each) for each in losses]))
-            found[name] = [math.exp(loss + off) for off in (0.0, -error, error)]
-        return found
+            likelihood[name] = [math.exp(loss + off) for off in (0.0, -error, error)]
+        return likelihood
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -235,22 +235,22 @@ def main() -> None:
     parser.add_argument("--rare_by", nargs="+", default=["movie_reviews"])
     parser.add_argument("--settings", nargs="+", default=SETTINGS.split())
     parser.add_argument("--readers", nargs="+", default=READERS.split())
-    given = parser.parse_args()
-    bench = Bench(given)
-    rows = kept(given.output)
+    options = parser.parse_args()
+    bench = Bench(options)
+    rows = kept(options.output)
     wanted = [("originals", 0.0, "none")] + [
         (name, float(epsilon), reader)
-        for reader in given.readers
-        for name, _, epsilon in (setting.partition("@") for setting in given.settings)
+        for reader in options.readers
+        for name, _, epsilon in (setting.partition("@") for setting in options.settings)
     ]
     for one in wanted:
         key = bench.key(*one)
         if any(key.items() <= row.items() for row in rows):
             continue
         rows.append(bench.row(*one))
-        keep(given.output, rows[-1])
+        keep(options.output, rows[-1])
         print(list(table(rows[-1:]))[-1], flush=True)
-    print("\n".join(table([row for row in rows if row["model"] == "+".join(given.model)])))
+    print("\n".join(table([row for row in rows if row["model"] == "+".join(options.model)])))
 
 
 if __name__ == "__main__":

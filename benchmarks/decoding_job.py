@@ -58,14 +58,14 @@ class Bench:
     """Everything that rows have in common.
 
     Args:
-      given: the arguments.
+      options: the arguments.
       folder: for what is released.
     """
 
-    def __init__(self, given: argparse.Namespace, folder: Path):
-        self.given, self.folder = given, folder
-        self.corpus = private_corpus(given.corpora, given.private, given.documents)
-        self.vocabulary = open_vocabulary(given.vocabulary)
+    def __init__(self, options: argparse.Namespace, folder: Path):
+        self.options, self.folder = options, folder
+        self.corpus = private_corpus(options.corpora, options.private, options.documents)
+        self.vocabulary = open_vocabulary(options.vocabulary)
         self.original, self.key_file = folder / "original.jsonl", folder / "key"
         pairs = zip(self.corpus.learnt, self.corpus.labels, strict=True)
         records = [{"id": each.id, "text": each.text, "label": label} for each, label in pairs]
@@ -78,9 +78,9 @@ class Bench:
         name = f"{mechanism}-{epsilon}-{reader}"
         release, evaluated = self.folder / name, self.folder / f"{name}-evaluated"
         command(
-            "sanitize", f"--input={self.original}", f"--vocabulary={self.given.vocabulary}",
+            "sanitize", f"--input={self.original}", f"--vocabulary={self.options.vocabulary}",
             f"--mechanism={mechanism}", f"--epsilon={epsilon}", f"--key_uri={self.key_file}",
-            f"--output={release}", *flags(reader, self.given.language_model),
+            f"--output={release}", *flags(reader, self.options.language_model),
         )  # fmt: skip
         command(
             "evaluate", f"--original={self.original}", f"--released={release}", "--task=label",
@@ -98,10 +98,10 @@ class Bench:
 
     def key(self, mechanism: str, epsilon: float, reader: str) -> dict[str, Any]:
         """What names a row."""
-        given = self.given
+        options = self.options
         return {
-            "private": given.private,
-            "documents": given.documents,
+            "private": options.private,
+            "documents": options.documents,
             "mechanism": mechanism,
             "epsilon": epsilon,
             "reader": reader,
@@ -164,18 +164,18 @@ def main() -> None:
     parser.add_argument("--language_model", required=True, help="made of movie_reviews")
     parser.add_argument("--settings", nargs="+", default=SETTINGS.split())
     parser.add_argument("--readers", nargs="+", default=READERS.split())
-    given = parser.parse_args()
-    rows = kept(given.output)
+    options = parser.parse_args()
+    rows = kept(options.output)
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(given, Path(folder))
-        for setting in given.settings:
+        bench = Bench(options, Path(folder))
+        for setting in options.settings:
             mechanism, _, epsilon = setting.partition("@")
-            for reader in given.readers:
+            for reader in options.readers:
                 key = bench.key(mechanism, float(epsilon), reader)
                 if any(key.items() <= row.items() for row in rows):
                     continue
                 row = with_table(bench.row(mechanism, float(epsilon), reader))
-                keep(given.output, row)
+                keep(options.output, row)
                 print(setting, reader, row["unchanged"], row["accuracy"], flush=True)
 
 

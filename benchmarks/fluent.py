@@ -44,24 +44,24 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, default=2.5)
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--uncapped", type=int, default=0, help="documents without a gamma, too")
-    given = parser.parse_args()
-    documents = documents_of(given.corpora, given.documents)
-    vocabulary = dxbeam.open_vocabulary(given.vocabulary)
-    model = dxbeam.open_language_model(given.language_model, vocabulary)
-    epsilon = given.epsilon
+    options = parser.parse_args()
+    documents = documents_of(options.corpora, options.documents)
+    vocabulary = dxbeam.open_vocabulary(options.vocabulary)
+    model = dxbeam.open_language_model(options.language_model, vocabulary)
+    epsilon = options.epsilon
     mechanisms: dict[str, Mechanism] = {
         "santext": dxbeam.SanText(epsilon),
         "santext, --base frequency": dxbeam.SanText(epsilon, base=dxbeam.FrequencyBase()),
         "fluent, gamma 6": dxbeam.Fluent(epsilon, model=model),
     }
-    if given.uncapped:
+    if options.uncapped:
         mechanisms["fluent, uncapped"] = dxbeam.Fluent(epsilon, gamma=UNCAPPED, model=model)
     searches = {name: NeighborSearch(vocabulary) for name in mechanisms}
     for number, turn in enumerate(("first", "again")):
         compared = math.nan
         for name, mechanism in mechanisms.items():
             sanitizer = dxbeam.Sanitizer(searches[name], mechanism, bytes([number] * 32))
-            few = documents[: given.uncapped] if name.endswith("uncapped") else documents
+            few = documents[: options.uncapped] if name.endswith("uncapped") else documents
             start, tokens, digest = time.process_time(), 0, hashlib.sha256()
             for result in sanitizer.sanitize(few):
                 assert result.document

@@ -86,22 +86,22 @@ def mixed(numbers: Smoothed, share: float) -> Smoothed:
 class Bench:
     """The documents, and the text that models are made of."""
 
-    def __init__(self, given: argparse.Namespace):
-        self.given = given
-        self.search = NeighborSearch(open_vocabulary(given.vocabulary))
+    def __init__(self, options: argparse.Namespace):
+        self.options = options
+        self.search = NeighborSearch(open_vocabulary(options.vocabulary))
         vocabulary = self.search.vocabulary
-        self.corpus = private_corpus(given.corpora, given.private, given.documents)
-        self.public = [each["text"] for each in texts_of(given.corpora, given.model)]
+        self.corpus = private_corpus(options.corpora, options.private, options.documents)
+        self.public = [each["text"] for each in texts_of(options.corpora, options.model)]
         known = [vocabulary.ids_of(words(text)) for text in self.public]
         self.rare = WittenBell(known, len(vocabulary)).prior < RARE
         self.gaps, texts, breaks = [], [], []
         for document in self.corpus.learnt:
-            gaps, found = split(document.text)
+            gaps, tokens = split(document.text)
             starts = [0, *(i for i, gap in enumerate(gaps[1:-1], 1) if sentence_ends(gap))]
-            before = np.zeros(len(found), np.int64)
-            before[starts[: len(found)]] = STARTS
+            before = np.zeros(len(tokens), np.int64)
+            before[starts[: len(tokens)]] = STARTS
             self.gaps.append(gaps)
-            texts.append(vocabulary.ids_of(found))
+            texts.append(vocabulary.ids_of(tokens))
             breaks.append(before)
         self.ends = np.cumsum([len(text) for text in texts])[:-1]
         self.ids, self.places = np.concatenate(texts), places_after(np.concatenate(breaks))
@@ -156,8 +156,8 @@ class Bench:
         ]
         same, known = released == self.ids, self.ids >= 0
         return {
-            "private": self.given.private,
-            "documents": self.given.documents,
+            "private": self.options.private,
+            "documents": self.options.documents,
             "setting": name,
             "epsilon": epsilon,
             "seed": seed,
@@ -178,13 +178,13 @@ def main() -> None:
     parser.add_argument("--model", default="movie_reviews")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--settings", nargs="+", required=True)
-    given = parser.parse_args()
-    bench = Bench(given)
-    for seed in given.seeds:
-        for setting in given.settings:
+    options = parser.parse_args()
+    bench = Bench(options)
+    for seed in options.seeds:
+        for setting in options.settings:
             name, _, epsilon = setting.rpartition("@")
             row = bench.row(name, float(epsilon), seed)
-            keep(given.output, row)
+            keep(options.output, row)
             print(setting, seed, row["unchanged_rare"], row["accuracy"], flush=True)
 
 

@@ -60,9 +60,9 @@ def measured(folder: Path, words: int) -> dict[str, float]:
     after = (generator.random((blocks, 32)) ** 4 * words).astype(np.int64)
     model.corrections(before, after)
     started = time.process_time()
-    found = model.corrections(before, after)
+    corrections = model.corrections(before, after)
     block = (time.process_time() - started) / blocks
-    return {"open_s": opened, "block_us": block * 1e6, "stored": float((found > 0).mean())}
+    return {"open_s": opened, "block_us": block * 1e6, "stored": float((corrections > 0).mean())}
 
 
 def main() -> None:
@@ -72,20 +72,20 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=400_000)
     parser.add_argument("--pairs", type=int, default=50_000_000)
     parser.add_argument("--measure", action="store_true")
-    given = parser.parse_args()
-    if given.measure:
-        print(json.dumps(measured(given.folder, given.words)))
+    options = parser.parse_args()
+    if options.measure:
+        print(json.dumps(measured(options.folder, options.words)))
         return
-    if not (given.folder / "manifest.json").exists():
+    if not (options.folder / "manifest.json").exists():
         started = time.perf_counter()
-        model = invented(given.words, given.pairs)
-        write_language_model(str(given.folder), model, None)
+        model = invented(options.words, options.pairs)
+        write_language_model(str(options.folder), model, None)
         seconds = time.perf_counter() - started
         print(f"{len(model.numbers.pairs):,} pairs written in {seconds:.0f} s")
         time.sleep(3)  # a file that has just changed is checked again
     for _ in range(_OPENINGS):
-        same = [sys.executable, "-m", "benchmarks.language_model", str(given.folder), "--measure"]
-        subprocess.run([*same, f"--words={given.words}"], check=True)
+        same = [sys.executable, "-m", "benchmarks.language_model", str(options.folder), "--measure"]
+        subprocess.run([*same, f"--words={options.words}"], check=True)
 
 
 if __name__ == "__main__":

@@ -33,11 +33,11 @@ KEY = hashlib.sha256(b"published: these releases protect nobody").digest()
 
 def mechanisms() -> Iterator[Mechanism]:
     """The paper's three and the sound TrLaplace; then the default, at its own epsilon."""
-    own = EPSILON / (2 * CLIP)
-    yield make_mechanism("gaussian", epsilon=own, delta=DELTA, clip=CLIP)
-    yield make_mechanism("coordinate_laplace", epsilon=own, clip=CLIP)
-    yield make_mechanism("trlaplace_published", epsilon=own, delta=DELTA, clip=CLIP)
-    yield make_mechanism("trlaplace", epsilon=own, delta=DELTA, clip=CLIP)
+    rate = EPSILON / (2 * CLIP)
+    yield make_mechanism("gaussian", epsilon=rate, delta=DELTA, clip=CLIP)
+    yield make_mechanism("coordinate_laplace", epsilon=rate, clip=CLIP)
+    yield make_mechanism("trlaplace_published", epsilon=rate, delta=DELTA, clip=CLIP)
+    yield make_mechanism("trlaplace", epsilon=rate, delta=DELTA, clip=CLIP)
     for epsilon in (5.0, 10.0, 15.0, 20.0):
         yield make_mechanism("laplace", epsilon=epsilon)
 
@@ -79,14 +79,14 @@ def main() -> None:
     print(f"| not private | | {loss:.3f} ± {error:.3f} | |")
     for mechanism in mechanisms():
         settings = Configuration(mechanism, allow_unsound=True)
-        made = [
+        results = [
             result
             for result in Sanitizer(search, settings, KEY).sanitize(learnt)
             if result.document
         ]
-        kept = sum(result.tally.original for result in made)
-        known = sum(result.tally.tokens - result.tally.unknown for result in made)
-        sums, _ = of([result.document.text for result in made])
+        kept = sum(result.tally.original for result in results)
+        known = sum(result.tally.tokens - result.tally.unknown for result in results)
+        sums, _ = of([result.document.text for result in results])
         loss, error = ratio(sums, counts)
         more, its_error = ratio(sums - plain, counts)
         print(

@@ -76,8 +76,8 @@ def enlarged(
         share = generator.beta(EVENNESS, EVENNESS, (rows, 1)).astype(np.float32)
         one, other = mixed[generator.integers(0, len(mixed), (2, rows))]
         noise = generator.standard_normal(one.shape, np.float32)
-        made = share * one + (1 - share) * other + np.float32(JITTER) * noise
-        yield [f"mixture-{start + row}" for row in range(rows)], made
+        mixtures = share * one + (1 - share) * other + np.float32(JITTER) * noise
+        yield [f"mixture-{start + row}" for row in range(rows)], mixtures
 
 
 def make(source: str, output: Path, count: int) -> None:

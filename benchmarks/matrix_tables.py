@@ -126,14 +126,14 @@ def matrix(name: str) -> Drawn:
             if NOISY["learned"] in rows:
                 vectors.setdefault((setting.mechanism, setting.epsilon), {}).update(rows)
         for (mechanism, epsilon), rows in vectors.items():
-            own = [_cell(rows.get(NOISY[column]), words) for words, column in noisy]
-            cells.append([mechanism, f"{epsilon:g}", *own])
+            shares = [_cell(rows.get(NOISY[column]), words) for words, column in noisy]
+            cells.append([mechanism, f"{epsilon:g}", *shares])
             used += rows.values()
     else:
         headings = list(RELEASED)
         for setting, rows in first.items():
-            own = [_cell(rows.get(attacker), table.words) for attacker in RELEASED.values()]
-            cells.append([setting.text, f"{setting.epsilon:g}", *own])
+            shares = [_cell(rows.get(attacker), table.words) for attacker in RELEASED.values()]
+            cells.append([setting.text, f"{setting.epsilon:g}", *shares])
             used += rows.values()
     return ["released", "ε", *headings], cells, used
 

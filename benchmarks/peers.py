@@ -69,8 +69,8 @@ def measured(python: str, script: str, *arguments: str, home: Path | None = None
     lines = done.stdout.strip().splitlines()
     if not lines:
         return {"failed": (done.stderr.strip().splitlines() or ["no output"])[-1][:120]}
-    found: dict[str, Any] = json.loads(lines[-1])
-    return found
+    figures: dict[str, Any] = json.loads(lines[-1])
+    return figures
 
 
 def home_of_diffractor(folder: Path, vocabulary: Vocabulary, words: int) -> Path:
@@ -124,33 +124,33 @@ def losses(vocabulary: Vocabulary, epsilon: float, sample: int = 500) -> dict[st
     }
 
 
-def row_of(peer: str, found: dict[str, Any], own: str, seconds: float | None, loss: str) -> str:
+def row_of(peer: str, figures: dict[str, Any], named: str, seconds: float | None, loss: str) -> str:
     """A row of the table."""
-    if "failed" in found:
-        return f"| {peer} | fails: {found['failed']} | | | | | {loss} |"
-    microseconds = found["microseconds"]
-    mine = "none" if seconds is None else f"{own}: {seconds * 1e6:,.1f}"
+    if "failed" in figures:
+        return f"| {peer} | fails: {figures['failed']} | | | | | {loss} |"
+    microseconds = figures["microseconds"]
+    mine = "none" if seconds is None else f"{named}: {seconds * 1e6:,.1f}"
     times = "" if seconds is None else f"{microseconds / seconds / 1e6:,.0f}"
     return (
-        f"| {peer} | {microseconds:,.0f} | {mine} | {times} | {found['mebibytes']:,.0f} | "
-        f"{found['raw']:.1%} | {loss} |"
+        f"| {peer} | {microseconds:,.0f} | {mine} | {times} | {figures['mebibytes']:,.0f} | "
+        f"{figures['raw']:.1%} | {loss} |"
     )
 
 
-def timed(own: str, epsilon: float, vocabulary: Vocabulary, words: list[str]) -> float | None:
+def timed(named: str, epsilon: float, vocabulary: Vocabulary, words: list[str]) -> float | None:
     """Seconds a word of dxbeam's mechanism, NAME or NAME:PARAMETER=VALUE; None where it fails."""
-    name, _, parameters = own.partition(":")
+    name, _, parameters = named.partition(":")
     try:
         mechanism = make_mechanism(name, epsilon=epsilon, **parse_parameters(parameters))
         return min(ours(mechanism, vocabulary, words, 1)() for _ in "ab")
     except DxbeamError as error:
-        print(f"{own}: {error}")
+        print(f"{named}: {error}")
         return None
 
 
 def chosen(mechanisms: Mapping[str, str], only: str | None) -> list[tuple[str, str]]:
     """A peer's mechanisms with dxbeam's own: all, or the one of this name."""
-    return [(peer, own) for peer, own in mechanisms.items() if only in (None, peer)]
+    return [(peer, named) for peer, named in mechanisms.items() if only in (None, peer)]
 
 
 def main() -> None:
@@ -188,20 +188,20 @@ def main() -> None:
         if arguments.pypantera:
             vectors = Path(folder, "vectors.txt")
             write_vectors(vectors, whole, len(whole))
-            for peer, own in chosen(PYPANTERA, arguments.only):
+            for peer, named in chosen(PYPANTERA, arguments.only):
                 script = ("times_of_pypantera.py", peer, str(vectors), str(some), rate)
-                found = measured(arguments.pypantera, *script)
-                seconds = timed(own, arguments.epsilon, vocabulary, words)
-                print(row_of(peer, found, own, seconds, known[peer]), flush=True)
+                figures = measured(arguments.pypantera, *script)
+                seconds = timed(named, arguments.epsilon, vocabulary, words)
+                print(row_of(peer, figures, named, seconds, known[peer]), flush=True)
         if arguments.diffractor:
             home = home_of_diffractor(Path(folder, "home"), whole, arguments.list_words)
-            for peer, own in chosen(DIFFRACTOR, arguments.only):
+            for peer, named in chosen(DIFFRACTOR, arguments.only):
                 script = ("times_of_diffractor.py", peer, str(listed), "1.0")
-                found = measured(arguments.diffractor, *script, home=home)
-                seconds = timed(own, 1.0, vocabulary, words)
-                read = found.get("recovered")
+                figures = measured(arguments.diffractor, *script, home=home)
+                seconds = timed(named, 1.0, vocabulary, words)
+                read = figures.get("recovered")
                 loss = f"{read[0]} of {read[1]} changed words read off, by seed 42" if read else ""
-                print(row_of(f"diffractor {peer}", found, own, seconds, loss), flush=True)
+                print(row_of(f"diffractor {peer}", figures, named, seconds, loss), flush=True)
 
 
 if __name__ == "__main__":

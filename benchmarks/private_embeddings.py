@@ -100,8 +100,8 @@ def polarity(vocabulary: Vocabulary, positive: str, negative: str, exact: bool) 
                 released = embedding.released(vectors, epsilon, generator)
                 named = f"{name}, epsilon = {epsilon:g}"
                 runs.setdefault(named, []).append(svm_scores(released, labels, run))
-    for name, found in runs.items():
-        tell(name, found)
+    for name, scores in runs.items():
+        tell(name, scores)
 
 
 def svm_scores(vectors: Any, labels: Any, run: int) -> tuple[float, float]:
@@ -115,8 +115,8 @@ def tell(name: str, runs: list[tuple[float, ...]]) -> None:
     """Prints the mean of each score and the standard deviation of a run."""
     values = np.array(runs)
     spread = values.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(values.shape[1])
-    told = (f"{mean:.3f} ({sd:.3f})" for mean, sd in zip(values.mean(axis=0), spread, strict=True))
-    print(f"  {name:24}", "  ".join(told))
+    cells = (f"{mean:.3f} ({sd:.3f})" for mean, sd in zip(values.mean(axis=0), spread, strict=True))
+    print(f"  {name:24}", "  ".join(cells))
 
 
 def sentences(vocabulary: Vocabulary, name: str, path: str, exact: bool) -> None:

@@ -66,15 +66,15 @@ def stretches(vocabulary: Vocabulary) -> None:
         for kind in ("gaussian", "orthogonal", "pca"):
             projection = make_projection(kind, n, m, vocabulary=vocabulary)
             start = time.perf_counter()
-            found = sensitivity.exact(vocabulary, projection)
+            exact = sensitivity.exact(vocabulary, projection)
             seconds = time.perf_counter() - start
             spectral = sensitivity.spectral(projection).value
             published = (
                 f"{sensitivity.published(projection, 1e-6).value:.4f}" if kind == "gaussian" else ""
             )
-            pair = ", ".join(found.pair or ())
+            pair = ", ".join(exact.pair or ())
             print(
-                f"{m:<4} {kind:<11} {found.value:<9.6f} {spectral:<9.6f} {published:<10} "
+                f"{m:<4} {kind:<11} {exact.value:<9.6f} {spectral:<9.6f} {published:<10} "
                 f"{pair:<31} {seconds:.1f}"
             )
 

@@ -7,11 +7,11 @@ epsilons by the code of ``dxbeam frontier``, with its intervals.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.rows import kept
 from dxbeam.analysis.frontier.compute import Estimate, Point
 from dxbeam.analysis.frontier.equal_risk import ReadOff, read_off
 
@@ -43,8 +43,7 @@ RISK_TABLES = {
 
 
 def _rows(file: str) -> list[Row]:
-    lines = (RESULTS / f"{file}.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    return kept(RESULTS / f"{file}.jsonl")
 
 
 def points_of(table: RiskTable) -> Iterator[tuple[Point, list[Row]]]:
@@ -83,11 +82,11 @@ def points_of(table: RiskTable) -> Iterator[tuple[Point, list[Row]]]:
         yield point, [row, known]
 
 
-def columns_of(found: ReadOff) -> list[str]:
+def columns_of(setting: ReadOff) -> list[str]:
     """The cells of a row, after the name of the setting."""
-    shares = [found.values[name] for name in ("context", "unchanged", "task_accuracy")]
+    shares = [setting.values[name] for name in ("context", "unchanged", "task_accuracy")]
     return [
-        f"{found.epsilon:.2f}",
+        f"{setting.epsilon:.2f}",
         *(_cell(list(each)) for each in shares),
     ]
 
@@ -154,12 +153,12 @@ def models(table: str) -> tuple[list[str], list[list[str]], list[Row]]:
             sum(row[share] for row in draws) / len(draws)
             for share in ("unchanged", "unchanged_rare")
         ]
-        found = sorted(row["accuracy"][0] for row in draws)
+        accuracies = sorted(row["accuracy"][0] for row in draws)
         cells.append([
             name,
             f"{draws[0]['epsilon']:g}",
             *(f"{mean:.3f}" for mean in means),
-            f"{sum(found) / len(found):.3f} ({found[0]:.3f}–{found[-1]:.3f})",
+            f"{sum(accuracies) / len(draws):.3f} ({accuracies[0]:.3f}–{accuracies[-1]:.3f})",
         ])  # fmt: skip
     return ["released", "ε", "unchanged", "of rare words", "accuracy (least–most)"], cells, rows
 
@@ -170,6 +169,6 @@ def settings_at(table: RiskTable) -> tuple[list[ReadOff], list[Row]]:
     for point, used in points_of(table):
         points.append(point)
         rows += used
-    found = read_off(points, table.level)
-    found.sort(key=lambda each: -each.values["task_accuracy"].value)
-    return found, rows
+    settings = read_off(points, table.level)
+    settings.sort(key=lambda each: -each.values["task_accuracy"].value)
+    return settings, rows

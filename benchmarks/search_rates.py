@@ -98,23 +98,29 @@ def rates(vocabulary: Vocabulary, epsilon: float, queries: int, turns: int) -> d
             spent = seconds(find, clock)
             if turn:  # the first also sets things up
                 taken[name].append(spent)
-    found = {name: queries / min(spent) for name, spent in taken.items()}
+    by_search = {name: queries / min(spent) for name, spent in taken.items()}
     for name, limit in LIMITS.items():
         if name in searches:
             bounds = searches[name].exact_backend.bounds
-            found[limit] = products_alone(bounds, noisy[:512]) / words
-    return found
+            by_search[limit] = products_alone(bounds, noisy[:512]) / words
+    return by_search
 
 
-def picture(sizes: Sequence[int], found: Mapping[str, Sequence[float]]) -> str:
+def picture(sizes: Sequence[int], by_search: Mapping[str, Sequence[float]]) -> str:
     """The rates against the number of words, both on a logarithmic scale: SVG."""
     figure = Figure(figsize=(6.4, 4.4), layout="constrained")
     axes = figure.add_subplot()
     for name, (colour, dash) in LOOKS.items():
-        if name in found:
+        if name in by_search:
             marker = "o" if dash == "solid" else None
             axes.plot(
-                sizes, found[name], color=colour, linestyle=dash, label=name, marker=marker, ms=3
+                sizes,
+                by_search[name],
+                color=colour,
+                linestyle=dash,
+                label=name,
+                marker=marker,
+                ms=3,
             )
     axes.set(xlabel="words", ylabel="queries a second of one core", xscale="log", yscale="log")
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
@@ -137,11 +143,12 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     threadpoolctl.threadpool_limits(1)
     faiss.omp_set_num_threads(1)
-    given = given_words(arguments.source)
+    smaller = given_words(arguments.source)
     every: Rates = {}
-    print(f"{processor()}, {len(given[1][0])} dimensions, epsilon {arguments.epsilon:g}")
+    print(f"{processor()}, {len(smaller[1][0])} dimensions, epsilon {arguments.epsilon:g}")
     for size in arguments.sizes:
-        vocabulary = Vocabulary(*given) if size == len(given[0]) else vocabulary_of(*given, size)
+        same = size == len(smaller[0])
+        vocabulary = Vocabulary(*smaller) if same else vocabulary_of(*smaller, size)
         for name, rate in rates(
             vocabulary, arguments.epsilon, arguments.queries, arguments.turns
         ).items():

@@ -72,9 +72,9 @@ def compare(vocabulary: Vocabulary, names: list[str], epsilon: float, queries: i
         for name, search in searches.items():
             search.nearest(noisy[:1])  # prepares
             started = time.process_time()
-            found = search.nearest(noisy)
+            nearest = search.nearest(noisy)
             seconds[name] += time.process_time() - started
-            different[name] += int((found != expected).sum())
+            different[name] += int((nearest != expected).sum())
     for name in names:
         print(
             f"epsilon {epsilon:g}, {searches[name].backend.name:>7}: {different[name]} of "

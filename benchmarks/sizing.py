@@ -4,10 +4,10 @@
     python -m benchmarks.sizing --vocabulary … --sizes 33860,400000,3000000 --price 0.05
 
 Times dxbeam's Sanitizer (tokenizing, noise, search, tallies; no reading or writing, which cost a
-few percent) on one thread. A vocabulary larger than the given one is made from it: its words again
-and again, each copy moved by as much as a word is from its nearest neighbour, so that searches
-meet the crowding of a real vocabulary. Prints a table in Markdown. The cost of a corpus is tokens
-divided by the rate, an extrapolation: it leaves out idle workers and start-up.
+few percent) on one thread. A vocabulary larger than the one of --vocabulary is made from it: its
+words again and again, each copy moved by as much as a word is from its nearest neighbour, so that
+searches meet the crowding of a real vocabulary. Prints a table in Markdown. The cost of a corpus is
+tokens divided by the rate, an extrapolation: it leaves out idle workers and start-up.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ WORDS_A_DOCUMENT = 200
 
 
 def enlarged(vocabulary: Vocabulary, words: int) -> Vocabulary:
-    """A vocabulary of this many words with the geometry of the given one, and no words to read."""
+    """A vocabulary of this many words with the geometry of a smaller one, no words to read."""
     vectors = np.empty((words, vocabulary.dimensions), np.float32)
-    given = vocabulary.vectors[:words]
-    vectors[: len(given)] = given
+    smaller = vocabulary.vectors[:words]
+    vectors[: len(smaller)] = smaller
     nearest, _ = NeighborSearch(vocabulary).neighbor_table(np.arange(0, len(vocabulary), 100), 1)
     apart = np.linalg.norm(vocabulary.vectors[nearest[:, 0]] - vocabulary.vectors[::100], axis=1)
     spread = np.median(apart) / np.sqrt(vocabulary.dimensions)
     generator = np.random.default_rng(0)  # a benchmark: protects nothing
-    for start in range(len(given), words, len(given)):
-        copy = vectors[start : start + len(given)]
-        copy[:] = given[: len(copy)] + spread * generator.standard_normal(copy.shape, np.float32)
+    for start in range(len(smaller), words, len(smaller)):
+        copy = vectors[start : start + len(smaller)]
+        copy[:] = smaller[: len(copy)] + spread * generator.standard_normal(copy.shape, np.float32)
     radii = np.full(words, 2 * np.median(apart))
     return Vocabulary([f"w{i}" for i in range(words)], vectors, close_radius=radii)
 
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--price", type=float, default=0.05, help="of a core-hour (default 0.05)")
     parser.add_argument("--tokens", type=int, default=40_960, help="timed at the smallest size")
     arguments = parser.parse_args()
-    given = artifact.open_vocabulary(artifact.handle(arguments.vocabulary))
+    smaller = artifact.open_vocabulary(artifact.handle(arguments.vocabulary))
     sizes = [int(size) for size in arguments.sizes.split(",")]
     print(
         "| words | µs a token and core | tokens a core-hour | core-hours for 10⁹ tokens | "
@@ -79,7 +79,7 @@ def main() -> None:
     )
     for words in sizes:
         tokens = max(4096, arguments.tokens * sizes[0] // words)
-        cost = microseconds_a_token(enlarged(given, words), arguments.epsilon, tokens)
+        cost = microseconds_a_token(enlarged(smaller, words), arguments.epsilon, tokens)
         hours = cost * 1e-6 * 1e9 / 3600
         print(
             f"| {words:,} | {cost:,.0f} | {3600e6 / cost / 1e6:,.2f} million | {hours:,.0f} "

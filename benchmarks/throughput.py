@@ -171,10 +171,10 @@ def write_corpus(arguments: argparse.Namespace, folder: Path) -> None:
 
 def variants(arguments: argparse.Namespace) -> list[tuple[str, ...]]:
     """The flags of the jobs that are set against the limit."""
-    given = workers(arguments.workers)
+    several = workers(arguments.workers)
     if arguments.searches:
-        return [*((f"--search={name}", *given) for name in arguments.searches), ()]
-    return [given, *([(f"--rank_c={arguments.rank_c}", *given)] if arguments.rank_c else [])]
+        return [*((f"--search={name}", *several) for name in arguments.searches), ()]
+    return [several, *([(f"--rank_c={arguments.rank_c}", *several)] if arguments.rank_c else [])]
 
 
 def throughput(corpus: Path, arguments: argparse.Namespace) -> list[dict[str, float]]:
@@ -183,9 +183,9 @@ def throughput(corpus: Path, arguments: argparse.Namespace) -> list[dict[str, fl
     seconds = 3.0 if arguments.quick else arguments.seconds
 
     def searched() -> float:
-        found = limit(arguments.vocabulary, arguments.epsilon, seconds)
-        print(f"  faiss.IndexFlatL2.search alone: {found:,.0f} tokens a second", flush=True)
-        return found
+        rate = limit(arguments.vocabulary, arguments.epsilon, seconds)
+        print(f"  faiss.IndexFlatL2.search alone: {rate:,.0f} tokens a second", flush=True)
+        return rate
 
     before = searched()
     for _ in range(arguments.rounds):

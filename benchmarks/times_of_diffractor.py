@@ -28,13 +28,13 @@ def main(method: str, words_file: str, epsilon: float) -> dict[str, object]:
     words = Path(words_file).read_text("utf-8").split("\n")
     config = diffractor.DiffractorConfig(epsilon=epsilon, method=method, verbose=False)
     start = time.perf_counter()
-    with diffractor.Diffractor(config, [EMBEDDINGS]) as made:
+    with diffractor.Diffractor(config, [EMBEDDINGS]) as peer:
         started = time.perf_counter() - start
-        made.rewrite([words[0]])  # starts its processes
+        peer.rewrite([words[0]])  # starts its processes
         start = time.perf_counter()
-        [text] = made.rewrite([" ".join(words)])
+        [text] = peer.rewrite([" ".join(words)])
         seconds = time.perf_counter() - start
-        order = made.mgr.lists[0]
+        order = peer.mgr.lists[0]
     came = text.split(" ")
     raw = [a == b for a, b in zip(words, came, strict=False)]
     return {
@@ -56,7 +56,7 @@ def recovered(words: list[str], came: list[str], order: list[str], epsilon: floa
     passed = set(stopwords.words("english"))
     generator: Any = np.random.default_rng(np.random.SeedSequence(42).spawn(1)[0])
     p = 1 - np.exp(-epsilon)
-    found = changed = 0
+    right = changed = 0
     for word, released in zip([words[0], *words], [None, *came], strict=False):
         if word in passed or word not in places:
             continue
@@ -65,8 +65,8 @@ def recovered(words: list[str], came: list[str], order: list[str], epsilon: floa
             continue
         changed += 1
         guess = places[released] - noise
-        found += 0 <= guess < len(order) and order[guess] == word
-    return [found, changed]
+        right += 0 <= guess < len(order) and order[guess] == word
+    return [right, changed]
 
 
 if __name__ == "__main__":

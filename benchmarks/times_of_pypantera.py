@@ -30,7 +30,7 @@ def main(name: str, embeddings: str, words_file: str, epsilon: float) -> dict[st
     # It installs a package that is called src.
     module = importlib.import_module(f"src.{kind}Mechanism.{FOLDERS.get(name, name.lower())}")
     start = time.perf_counter()
-    made = getattr(module, name)(
+    peer = getattr(module, name)(
         {"embPath": embeddings, "epsilon": epsilon, "lam": 1.0, "t": 0.75, "beta": 0.001, "k": 10,
          "distance": "euclidean"}
     )  # fmt: skip
@@ -39,7 +39,7 @@ def main(name: str, embeddings: str, words_file: str, epsilon: float) -> dict[st
     texts = [" ".join(words[i : i + WORDS_A_TEXT]) for i in range(0, len(words), WORDS_A_TEXT)]
     data = pandas.DataFrame({"id": range(len(texts)), "text": texts})
     start = time.perf_counter()
-    released = made.obfuscateText(data, 1)["obfuscatedText"].tolist()
+    released = peer.obfuscateText(data, 1)["obfuscatedText"].tolist()
     seconds = time.perf_counter() - start
     came = [word for text in released for word in text[0].split(" ")]
     return {

@@ -100,8 +100,8 @@ def main() -> None:
     print(f"{len(numbers):,} words; {count:,} positive and {count:,} negative: accuracy, AUC")
     whole = scaled(every)[ids]
     for m in FEWER:
-        own = scaled(every[:, :m])[ids]
-        tell(f"{m}, no noise", [svm_scores(own, labels, run) for run in range(RUNS)])
+        few = scaled(every[:, :m])[ids]
+        tell(f"{m}, no noise", [svm_scores(few, labels, run) for run in range(RUNS)])
         for epsilon in EPSILONS:
             runs: dict[str, list[tuple[float, ...]]] = {"A1": [], "M2": []}
             for run in range(RUNS):
@@ -109,11 +109,11 @@ def main() -> None:
                 projection = make_projection("gaussian", WHOLE, m, f"run {run}")
                 scale = sensitivity.published(projection, DELTA).value
                 projected = PrivateEmbedding(projection, scale)
-                for name, embedding, vectors in (("A1", plain, own), ("M2", projected, whole)):
+                for name, embedding, vectors in (("A1", plain, few), ("M2", projected, whole)):
                     released = embedding.released(vectors, epsilon, generator)
                     runs[name].append(svm_scores(released, labels, run))
-            for name, found in runs.items():
-                tell(f"{m}, epsilon = {epsilon:g}, {name}", found)
+            for name, scores in runs.items():
+                tell(f"{m}, epsilon = {epsilon:g}, {name}", scores)
             a1, m2 = (np.array(runs[name])[:, 1] for name in ("A1", "M2"))
             paired = stats.ttest_rel(a1, m2)
             print(f"  A1 - M2 in AUC: {np.mean(a1 - m2):+.3f}, t = {paired.statistic:.1f}")

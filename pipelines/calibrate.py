@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
@@ -35,7 +34,6 @@ from dxbeam.commands.flags.registry import CALIBRATE, SanitizeOptions
 from dxbeam.commands.options import parse
 from dxbeam.commands.request import check_measured, read_corpus
 from dxbeam.errors import RunError
-from dxbeam.release import claim
 from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.draw_texts import DrawTexts
 
@@ -83,19 +81,13 @@ def build(job: CalibrateJob) -> beam.Pipeline:
 def calibrate(argv: Sequence[str]) -> None:
     """Checks the flags, measures, says which setting meets the target and how to release so."""
     options = parse(argv, CALIBRATE, __doc__ or "")
-    shared, output = options.view_as(SanitizeOptions), options.view_as(OutputOptions).output
     job = read_options(options, argv)
-    claim.check_empty(output)
-    if shared.input:
-        check_measured(shared, output, shared.input)
+    check_measured(options)
     check_words(Question((job.grid.mechanism,), None, (), 0), job.vocabulary)
-    pipeline = build(job)
-    if options.view_as(TestOptions).dry_run:
-        print(described(job))
+    if launch.run_unless_dry(build(job), options, lambda: described(job)) is None:
         return
-    launch.run(pipeline)
     result = calibrated(job)
-    report = storage.join(output, REPORT)
+    report = storage.join(options.view_as(OutputOptions).output, REPORT)
     storage.create_once(report, page(result).encode())
     print(f"Report: {report}\n{in_short(result)}")
     if not result.release:

@@ -33,7 +33,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
@@ -101,13 +100,10 @@ def evaluate_release(argv: Sequence[str]) -> None:
     job, output = read_options(options, argv), options.view_as(OutputOptions).output
     claim.check_empty(output)
     launch.spread(options, text_bytes(job) * (1 + len(job.releases)))
-    pipeline = build(job)
-    if options.view_as(TestOptions).dry_run:
-        print(described(job))
+    cost = cost_of_attackers(job)
+    seconds = launch.run_unless_dry(build(job), options, lambda: described(job), cost)
+    if seconds is None:
         return
-    for sentence in cost_of_attackers(job):
-        print(sentence)
-    seconds = launch.run(pipeline)
     refuse_another_corpus(output)
     print(
         f"Compared {counted(job)} with the originals in {seconds:.0f} "

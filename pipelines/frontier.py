@@ -34,7 +34,6 @@ from typing import Any
 
 import apache_beam as beam
 from apache_beam import pvalue
-from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
@@ -75,7 +74,7 @@ except ImportError:
 
 def build(job: FrontierJob) -> beam.Pipeline:
     """Assembles the job; nothing runs yet."""
-    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
+    attacked, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
     task = job.options.view_as(EvaluateOptions).task
     seed = job.options.view_as(MeasureOptions).seed
     pipeline = launch.new_pipeline(job.options)
@@ -83,22 +82,26 @@ def build(job: FrontierJob) -> beam.Pipeline:
     search = SharedSearch(job.vocabulary, launch.backend(job.options))
     counting = words_of(job, shared.input) if shared.input else None
     sample, _ = pipeline | "SampleWords" >> SampleWords(
-        own.attacked_words, job.vocabulary.words, seed, counting
+        attacked.attacked_words, job.vocabulary.words, seed, counting
     )
     public = None
-    if own.public_input:
-        public = (pipeline | "CountPublicWords" >> words_of(job, own.public_input)).counts
+    if attacked.public_input:
+        public = (pipeline | "CountPublicWords" >> words_of(job, attacked.public_input)).counts
     documents = baseline = utility = None
     if task:
-        documents = pipeline | "LabelledDocuments" >> documents_of(job, own.task_documents, task)
+        documents = pipeline | "LabelledDocuments" >> documents_of(
+            job, attacked.task_documents, task
+        )
         baseline = documents | "MeasureBaseline" >> beam.Map(
             measure_documents.task_baseline, task, job.vocabulary.words
         )
         # A task that cannot be learnt is refused before anything is measured.
         sample = sample | "TaskFirst" >> beam.Map(lambda it, _: it, pvalue.AsSingleton(baseline))
-    tasks = sample | "PlanFrontier" >> beam.ParDo(PlanFrontier(job.question, own.points, search))
+    tasks = sample | "PlanFrontier" >> beam.ParDo(
+        PlanFrontier(job.question, attacked.points, search)
+    )
     points = tasks | "MeasureFrontier" >> MeasureFrontier(
-        public, search, seed, own.pairs, _context(job, pipeline)
+        public, search, seed, attacked.pairs, _context(job, pipeline)
     )
     if task:
         utility = tasks | "MeasureDocuments" >> measure_documents.MeasureDocuments(
@@ -111,14 +114,14 @@ def build(job: FrontierJob) -> beam.Pipeline:
 
 def _context(job: FrontierJob, pipeline: beam.Pipeline) -> Context | None:
     """Documents that are read with context, and what follows what in public text."""
-    own, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
-    if not own.context_documents:
+    attacked, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
+    if not attacked.context_documents:
         return None
     texts = pipeline | "PublicTexts" >> KnownRuns(
-        read_corpus(shared, own.public_input), job.vocabulary
+        read_corpus(shared, attacked.public_input), job.vocabulary
     )
     following = texts | "LearnFollowing" >> LearnFollowing(job.vocabulary.words)
-    documents = pipeline | "ContextDocuments" >> documents_of(job, own.context_documents)
+    documents = pipeline | "ContextDocuments" >> documents_of(job, attacked.context_documents)
     attackers = job.attackers.divided(most_points(job))
     return Context(documents, following, texts if attackers.any else None, attackers)
 
@@ -132,16 +135,13 @@ def measure_frontier(argv: Sequence[str]) -> None:
     pipeline = build(job)
     if job.asked.left_out:
         print(f"Left out: {', '.join(job.asked.left_out)}. {LEFT_OUT_BECAUSE}")
-    if options.view_as(TestOptions).dry_run:
-        print(described(job))
-        return
-    for sentence in cost_of_attackers(job):
-        print(sentence)
-    seconds = launch.run(pipeline)
-    print(
-        f"Attacked {counted(len(job.question.mechanisms), 'mechanism')} in "
-        f"{duration(seconds)}. Report: {storage.join(output, PAGE)}"
-    )
+    cost = cost_of_attackers(job)
+    seconds = launch.run_unless_dry(pipeline, options, lambda: described(job), cost)
+    if seconds is not None:
+        print(
+            f"Attacked {counted(len(job.question.mechanisms), 'mechanism')} in "
+            f"{duration(seconds)}. Report: {storage.join(output, PAGE)}"
+        )
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam import storage
 from dxbeam.commands import launch
@@ -36,7 +35,6 @@ from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import MEASURE, SanitizeOptions
 from dxbeam.commands.options import parse
 from dxbeam.commands.request import check_measured, read_corpus
-from dxbeam.release import claim
 from dxbeam.transforms.reading.count_words import CountWords
 from dxbeam.transforms.reading.draw_texts import DrawTexts
 
@@ -96,21 +94,15 @@ def _again(planned: Plan) -> Iterator[Task]:
 def measure_settings(argv: Sequence[str]) -> None:
     """Checks the flags, measures, and says where the report is."""
     options = parse(argv, MEASURE, __doc__ or "")
-    shared, output = options.view_as(SanitizeOptions), options.view_as(OutputOptions).output
     job = read_options(options, argv)
-    claim.check_empty(output)
-    if shared.input:
-        check_measured(shared, output, shared.input)
+    check_measured(options)
     check_words(job.question, job.vocabulary)
-    pipeline = build(job)
-    if options.view_as(TestOptions).dry_run:
-        print(described(job))
-        return
-    seconds = launch.run(pipeline)
-    print(
-        f"Measured {counted(len(job.question.mechanisms), 'mechanism')} in "
-        f"{seconds:.0f} seconds. Report: {storage.join(output, REPORT)}"
-    )
+    seconds = launch.run_unless_dry(build(job), options, lambda: described(job))
+    if seconds is not None:
+        print(
+            f"Measured {counted(len(job.question.mechanisms), 'mechanism')} in {seconds:.0f} "
+            f"seconds. Report: {storage.join(options.view_as(OutputOptions).output, REPORT)}"
+        )
 
 
 if __name__ == "__main__":

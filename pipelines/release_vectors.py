@@ -81,25 +81,23 @@ def build(job: VectorJob, run: str | None = None, required_digest: str = "") -> 
         run,
     )
     letters = rejected | "WriteDeadLetters" >> WriteDeadLetters(request.metrics_output, run)
-    shards | "WriteManifest" >> WriteManifest(
-        request.output,
-        request.job(
-            settings,
-            job.vocabulary,
-            run,
-            required_digest,
-            tokens=None,  # how many words the texts have is not released
-            projection_file=PROJECTION if settings.projection.matrix is not None else None,
-        ),
-        Counted(
-            tallies=released.tallies | "TallyGroups" >> TallyGroups(),
-            rejected=rejected,
-            key_fingerprint=released.key_fingerprint,
-            written=letters,
-            corpus_digest=released.corpus_digest,
-            unreadable=reading.unreadable,
-        ),
+    counted = Counted(
+        tallies=released.tallies | "TallyGroups" >> TallyGroups(),
+        rejected=rejected,
+        key_fingerprint=released.key_fingerprint,
+        written=letters,
+        corpus_digest=released.corpus_digest,
+        unreadable=reading.unreadable,
     )
+    known = request.job(
+        settings,
+        job.vocabulary,
+        run,
+        required_digest,
+        tokens=None,  # how many words the texts have is not released
+        projection_file=PROJECTION if settings.projection.matrix is not None else None,
+    )
+    shards | "WriteManifest" >> WriteManifest(request.output, known, counted)
     return pipeline
 
 

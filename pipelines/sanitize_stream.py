@@ -20,9 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import (
-    TestOptions,
-)
+from apache_beam.options.pipeline_options import TestOptions
 
 from dxbeam import stopping
 from dxbeam.commands import launch

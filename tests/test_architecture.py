@@ -32,10 +32,8 @@ SCIKIT_LEARN = "text.adapters.scikit_learn"
 MAY_SEED = {
     ("mechanisms.sampling.index_recall", "measure_recall"),
     ("analysis.measure.grids", "_tried"),
-    ("analysis.measure.transform", "_Noisy"),
-    ("analysis.frontier.transform", "_MeasureFrontier"),
+    ("analysis.measure.transform", "Seeded"),
     ("analysis.frontier.cost", "expected_seconds"),
-    ("analysis.frontier.transform_documents", "_MeasureDocuments"),
     ("analysis.measure.word_sample", "uniform_sample"),
     ("analysis.measure.word_sample", "sample_by_frequency"),
     ("analysis.theory.noise_shape", "draw"),

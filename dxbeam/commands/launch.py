@@ -11,20 +11,15 @@ import sys
 import time
 import traceback
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NoReturn
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions, TestOptions
 
 from dxbeam import stopping
 from dxbeam.commands import console, progress_line
-from dxbeam.commands.flags.run import (
-    LARGE_CORPUS,
-    LARGE_DOCUMENT,
-    ProcessOptions,
-    SearchOptions,
-)
+from dxbeam.commands.flags.run import LARGE_CORPUS, LARGE_DOCUMENT, ProcessOptions, SearchOptions
 from dxbeam.commands.options import LOCAL_RUNNER, cores, use_processes
 from dxbeam.commands.progress_line import ProgressLine
 from dxbeam.errors import DxbeamError, OutputError, RunError
@@ -147,6 +142,21 @@ def run(pipeline: beam.Pipeline) -> float:
     return time.monotonic() - started
 
 
+def run_unless_dry(
+    pipeline: beam.Pipeline,
+    options: PipelineOptions,
+    described: Callable[[], str],
+    before: Iterable[str] = (),
+) -> float | None:
+    """Prints lines and runs, see ``run``; a dry run prints what it would do, and gives None."""
+    if options.view_as(TestOptions).dry_run:
+        print(described())  # noqa: T201
+        return None
+    for line in before:
+        print(line)  # noqa: T201
+    return run(pipeline)
+
+
 @contextlib.contextmanager
 def needing(packages: str, extra: str) -> Iterator[None]:
     """Ends the program where a block cannot import what its command needs.
@@ -205,8 +215,8 @@ def main(launcher: Launcher, argv: Sequence[str] | None = None) -> NoReturn:
         logging.getLogger(__name__).debug("the run failed", exc_info=True)
         last = str(error).strip().splitlines()[-1:] or [type(error).__name__]
         code, sentence = FAILURE, f"the run failed and nothing was released: {last[0]}"
-    except SystemExit as asked:  # of the parser of flags, or of a launcher
-        code, sentence = asked.code if isinstance(asked.code, int) else FAILURE, ""
+    except SystemExit as leaving:  # of the parser of flags, or of a launcher
+        code, sentence = leaving.code if isinstance(leaving.code, int) else FAILURE, ""
     else:
         code, sentence = 0, ""
     stopping.ended()

@@ -13,7 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from dxbeam.release.plan import duration
-from dxbeam.transforms.progress import FOUND, read_report
+from dxbeam.transforms.progress import EXPECTED, read_report
 
 if TYPE_CHECKING:  # before Python 3.11 the class takes no parameter at run time
     _Handler = logging.StreamHandler[TextIO]
@@ -73,11 +73,11 @@ class ProgressLine(_Handler):
         named = [
             f"{total[name]:,} {name}"
             for name in total
-            if name != _BYTES and not name.startswith(FOUND) and not total[FOUND + name]
+            if name != _BYTES and not name.startswith(EXPECTED) and not total[EXPECTED + name]
         ]
-        expected = [name.removeprefix(FOUND) for name in total if name.startswith(FOUND)]
-        for name in sorted(expected, key=lambda name: total[name] >= total[FOUND + name])[:1]:
-            named += self._share_of(name, total[name], total[FOUND + name])
+        expected = [name.removeprefix(EXPECTED) for name in total if name.startswith(EXPECTED)]
+        for name in sorted(expected, key=lambda name: total[name] >= total[EXPECTED + name])[:1]:
+            named += self._share_of(name, total[name], total[EXPECTED + name])
         return ", ".join(named)
 
     def _share_of(self, name: str, done: int, expected: int) -> list[str]:

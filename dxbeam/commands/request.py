@@ -11,11 +11,12 @@ from dxbeam.commands.options import require
 from dxbeam.commands.preview_files import check_outside_releases
 from dxbeam.corpus.files import matching_files, pinned, text_bytes
 from dxbeam.corpus.formats import CorpusFormat, format_of
-from dxbeam.corpus.parsing.column_types import parse_columns, parse_types
+from dxbeam.corpus.parsing.column_types import parse_types
 from dxbeam.corpus.reading import check_readable
 from dxbeam.corpus.settings import TableSettings
+from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
-from dxbeam.release import places
+from dxbeam.release import claim, places
 from dxbeam.release.request import ReleaseRequest
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -117,10 +118,16 @@ def check_corpus(
     return text_bytes(files)
 
 
-def check_measured(flags: SanitizeOptions, output: str, pattern: str) -> None:
-    """As ``check_corpus``, of a corpus that is measured; the figures stay out of releases."""
-    check_outside_releases(output, "what is measured of `input` is computed from raw text")
-    check_corpus(flags, pattern)
+def check_measured(options: PipelineOptions) -> None:
+    """Refuses an output that is in use, and a corpus to measure that cannot be read.
+
+    What is measured of a corpus stays out of releases.
+    """
+    flags, output = options.view_as(SanitizeOptions), options.view_as(OutputOptions).output
+    claim.check_empty(output)
+    if flags.input:
+        check_outside_releases(output, "what is measured of `input` is computed from raw text")
+        check_corpus(flags, flags.input)
 
 
 _NAMED = {"tab": "\t", "\\t": "\t"}
@@ -134,6 +141,6 @@ def table_settings(flags: SanitizeOptions) -> TableSettings:
     return TableSettings(
         None if delimiter is None else _NAMED.get(delimiter, delimiter),
         flags.quotes == "double",
-        parse_columns(flags.columns),
+        field_names(flags.columns),
         parse_types(flags.column_types),
     )

@@ -16,7 +16,7 @@ from dxbeam.space.artifact.artifact import WordsAndVectors
 from dxbeam.space.artifact.table_pieces import whole_pieces
 from dxbeam.space.search.backends.choose_backend import AUTO
 from dxbeam.space.search.neighbors import NeighborSearch
-from dxbeam.transforms.progress import FOUND, Progress
+from dxbeam.transforms.progress import EXPECTED, Progress
 
 FEW_WORDS = 20_000
 """The table of this many words takes seconds, which is not worth an estimate."""
@@ -112,7 +112,7 @@ def reported(
     """
     ended, progress = threading.Event(), Progress()
     counted = words_done(pieces, words, depth)
-    progress.count(**{f"{FOUND}{WORDS}": words, WORDS: counted})
+    progress.count(**{f"{EXPECTED}{WORDS}": words, WORDS: counted})
     progress.tell()
 
     def report() -> None:

@@ -71,19 +71,8 @@ def check_first_records(
         )
 
 
-def splits(file: CorpusFile, settings: ReadSettings) -> Iterator[Split]:
-    """Divides a file among workers."""
-    return lines.splits(file, settings)
-
-
-def share_of_file(file: CorpusFile, settings: ReadSettings, records: int) -> float:
-    """Which share of a file its first records are, by bytes."""
-    return lines.share_of_file(file, settings, records)
-
-
-def count_records(split: Split, settings: ReadSettings) -> int:
-    """Reads a split to its end and counts its lines, blank ones too, as they are numbered too."""
-    return lines.count_records(split, settings)
+splits, share_of_file = lines.splits, lines.share_of_file
+count_records = lines.count_records  # blank lines too, as they are numbered too
 
 
 def ids(split: Split, settings: ReadSettings) -> Iterator[str]:

@@ -18,20 +18,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from dxbeam import storage
-from dxbeam.corpus.files import (
-    CorpusFile,
-    damage_as_corpus_error,
-    without_compression_suffix,
-)
+from dxbeam.corpus.files import CorpusFile, damage_as_corpus_error, without_compression_suffix
 from dxbeam.corpus.formats import FORMATS, TABLES, CorpusFormat, table_kind
 from dxbeam.corpus.splits import Split
-from dxbeam.documents import (
-    REPEATED_ID,
-    Document,
-    Rejected,
-    UnreadableFile,
-    document_problem,
-)
+from dxbeam.documents import REPEATED_ID, Document, Rejected, UnreadableFile, document_problem
 from dxbeam.errors import CorpusError, RunError
 
 _FILES_NAMED = 5  # of those that cannot be read, in a sentence

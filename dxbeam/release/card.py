@@ -19,6 +19,7 @@ from dxbeam.release import manifest
 from dxbeam.release.context import TYPICAL, Pair
 from dxbeam.release.verification.contents import first_records
 from dxbeam.release.verification.recorded_contents import damaged
+from dxbeam.release.verification.report import rows, unprotected
 from dxbeam.release.verification.verify import VerifiedRelease
 
 RECORDS = 3
@@ -87,9 +88,9 @@ def card(verified: VerifiedRelease) -> Card:
         meaning=tuple(_sentence(pair) for pair in pairs),
         terms=_terms(release),
         hazards=tuple(_hazards(release, pairs)),
-        visible=tuple(verified.unprotected),
+        visible=tuple(unprotected(release)),
         uncovered=tuple(said["caveats"]),
-        facts=tuple(Line(*row) for row in verified.rows if row[0] in _FACTS),
+        facts=tuple(Line(*row) for row in rows(release, verified.digest) if row[0] in _FACTS),
         parameters=_parameters(release["configuration"]),
         digests=_digests(verified),
         records=() if why else tuple(_records(verified)),
@@ -187,11 +188,8 @@ def _hazards(release: Mapping[str, Any], pairs: list[Pair]) -> Iterator[Line]:
 
 
 def _parameters(configuration: Mapping[str, Any]) -> tuple[Line, ...]:
-    rows = []
-    for name, value in configuration.items():
-        if value is not None:
-            rows.append(Line(name.replace("_", " "), _shown(value)))
-    return tuple(rows)
+    values = ((name, value) for name, value in configuration.items() if value is not None)
+    return tuple(Line(name.replace("_", " "), _shown(value)) for name, value in values)
 
 
 def _shown(value: Any) -> str:
@@ -218,13 +216,13 @@ def _shown(value: Any) -> str:
 def _digests(verified: VerifiedRelease) -> tuple[Line, ...]:
     shards = verified.manifest["shards"]
     shown = shards[:_ENTRIES]
-    rows = [
+    lines = [
         Line(manifest.RELEASE, verified.digest),
         *(Line(shard["name"], shard["sha256"]) for shard in shown),
     ]
     if more := len(shards) - len(shown):
-        rows.append(Line(f"{more:,} more files", f"in {manifest.RELEASE}"))
-    return tuple(rows)
+        lines.append(Line(f"{more:,} more files", f"in {manifest.RELEASE}"))
+    return tuple(lines)
 
 
 def _why_no_records(release: Mapping[str, Any]) -> str:

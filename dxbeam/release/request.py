@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,20 +49,9 @@ def account(
 ) -> Account | None:
     """What a run needs to enter its release; None where no ledger is asked for.
 
-    Args:
-      path: the ledger's file.
-      corpus: what the ledger's owner calls the corpus.
-      max_epsilon: what all releases of the corpus may add up to; None for no cap.
-      settings: what is run.
-      mechanism: its name.
-      vocabulary: the vocabulary's digest; "" for none.
-      key_uri: where a kept key is; the key is read.
-      run: a name that no other run has.
-      output: where the release goes.
-
-    Raises:
-      ConfigurationError: a ledger without a corpus or the other way round, a cap that is no
-        positive number, or settings that leave words without a guarantee.
+    ``corpus`` is what the ledger's owner calls it, and ``vocabulary`` its digest, or "". The kept
+    key is read. ConfigurationError: a ledger without a corpus or the other way round, a cap that is
+    no positive number, or settings that leave words without a guarantee.
     """
     if path is None and corpus is None and max_epsilon is None:  # "" is a name left out
         return None
@@ -82,7 +70,7 @@ def account(
     entry = Entry(
         state=BEGUN,
         run=run,
-        time=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        time=now(),
         corpus=str(corpus),
         output=output,
         epsilon=promise.epsilon,
@@ -101,11 +89,8 @@ class ReleaseRequest:
     """A release as it is asked for, apart from what noise is added to what.
 
     Attributes:
-      corpus: glob of the corpus files, local or gs://.
-      corpus_format: how they are read.
+      corpus: glob of the corpus files, or the address of a table.
       allow_unreadable_files: whether to leave out files that cannot be read to their end.
-      output: where the release goes.
-      output_format: "jsonl", "parquet" or "text".
       metrics_output: where metrics and dead letters go.
       key_uri: where a kept secret key is; None for a new one, drawn inside the job.
       max_dead_letters: with more of them nothing is released: "100" or "0.5%"; None for no cap.
@@ -113,9 +98,6 @@ class ReleaseRequest:
       corpus_id: what the ledger calls the corpus.
       max_epsilon: what all releases of the corpus may add up to; None for no cap.
       output_table: the address of the table that is made of the release; None for none.
-
-    Raises:
-      ConfigurationError: ``max_dead_letters`` is no cap.
     """
 
     corpus: str

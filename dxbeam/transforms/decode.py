@@ -22,7 +22,7 @@ from dxbeam.release import claim, decoded, manifest
 from dxbeam.release.decoded import FirstRelease
 from dxbeam.release.manifest import Shard
 from dxbeam.space.artifact.artifact import VocabularyHandle
-from dxbeam.space.search.backends.choose_backend import AUTO, check_name
+from dxbeam.space.search.backends.choose_backend import AUTO
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text.decoding.release_decoder import ReleaseDecoder, learnt_by_epsilon
 from dxbeam.text.decoding.release_decoding import ReleaseDecoding
@@ -46,7 +46,6 @@ class DecodeDocuments(beam.PTransform):
         backend: str = AUTO,
     ):
         super().__init__()
-        check_name(backend)
         self._reading = settings, vocabulary, model, Opening(search_threads, backend)
 
     def expand(self, documents: pvalue.PCollection) -> pvalue.PCollection:

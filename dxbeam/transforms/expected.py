@@ -8,7 +8,7 @@ from typing import Any
 import apache_beam as beam
 from apache_beam import pvalue
 
-from dxbeam.transforms.progress import FOUND, Progress
+from dxbeam.transforms.progress import EXPECTED, Progress
 
 
 class Expected(beam.PTransform):
@@ -23,7 +23,7 @@ class Expected(beam.PTransform):
 
     def expand(self, work: pvalue.PCollection) -> pvalue.PCollection:
         """One step."""
-        counted = work | "Count" >> beam.ParDo(_Found(self._what))
+        counted = work | "Count" >> beam.ParDo(_CountExpected(self._what))
         counted.element_type = work.element_type
         return counted
 
@@ -37,12 +37,14 @@ class ExpectedInAll(beam.PTransform):
 
     def expand(self, begin: pvalue.PBegin) -> pvalue.PCollection:
         """One step."""
-        return begin | beam.Impulse() | "Count" >> beam.ParDo(_Found(self._what, self._number))
+        return (
+            begin | beam.Impulse() | "Count" >> beam.ParDo(_CountExpected(self._what, self._number))
+        )
 
 
-class _Found(beam.DoFn):
+class _CountExpected(beam.DoFn):
     def __init__(self, what: str, number: int = 1):
-        self._name, self._number = FOUND + what, number
+        self._name, self._number = EXPECTED + what, number
 
     def setup(self) -> None:
         self._progress = Progress()

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Iterator
 
-FOUND = "found_"
+EXPECTED = "found_"
 """The beginning of the name of a total."""
 
 _LOG = logging.getLogger(__name__)

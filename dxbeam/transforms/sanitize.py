@@ -17,7 +17,7 @@ from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.mechanisms import ReadsReleased
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
-from dxbeam.space.search.backends.choose_backend import AUTO, check_name
+from dxbeam.space.search.backends.choose_backend import AUTO
 from dxbeam.text.candidates import CANDIDATES
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.parts.divided import Part
@@ -140,7 +140,6 @@ class SanitizeDocuments(beam.PTransform):
             # Refuses one that workers cannot open; Beam would hide the reason.
             mechanism.model.travelling()
         check_fields("text", "id", keep_fields, group_by)
-        check_name(backend)
         self._opening = Opening(search_threads, backend)
         if not broadcast and not key_uri:
             raise ConfigurationError(

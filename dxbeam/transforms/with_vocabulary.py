@@ -15,6 +15,7 @@ from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.language.model import LanguageModel
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
+from dxbeam.space.search.backends.choose_backend import check_name
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.space.vocabulary.remarks import remarks
 
@@ -44,6 +45,7 @@ class Opening:
     """
 
     def __init__(self, threads: int, backend: str):
+        check_name(backend)
         self._threads, self._backend = threads, backend
         self._shared_search, self._shared_model = Shared(), Shared()
 

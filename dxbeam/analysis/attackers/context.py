@@ -146,13 +146,4 @@ def share_right(
     ]
     right = np.array([(same & which).sum() for same, which in pairs])
     sizes = np.array([which.sum() for _, which in pairs])
-    return share_of_words_interval(
-        TextSums(
-            len(sizes),
-            float(right.sum()),
-            float(sizes.sum()),
-            float(np.square(right).sum()),
-            float((right * sizes).sum()),
-            float(np.square(sizes).sum()),
-        )
-    )
+    return share_of_words_interval(TextSums.of(right, sizes))

@@ -160,30 +160,30 @@ def _figures(answer: Answer, rows: Sequence[Row]) -> list[Figure]:
     across = [row for row in rows if row["epsilon"] == at["epsilon"]]
     resampled = [row for row in across if row["rank_c"] is not None]
     said = {row["rank_c"]: shares_in_words(row, intervals=False) for row in across}
-    drawn = []
-    if len(along) > 1:
-        drawn.append(
-            figure(
-                f"Shares against epsilon, with {c}",
-                targets_figure(along, "epsilon", at["epsilon"], levels),
-                f"{figures.shares_in_words(along)}. The upright line is at {at['epsilon']:g}, "
-                "level lines are at what was asked for",
-            )
-        )
-    if len(resampled) > 1:
-        drawn.append(
-            figure(
-                f"Shares against c, at epsilon = {at['epsilon']:g}",
-                targets_figure(resampled, "rank_c", at["rank_c"], levels),
-                f"At epsilon = {at['epsilon']:g}, "
-                + "; ".join(f"with c = {c:g} {said[c]}" for c in _telling(resampled, at))
-                + f"; without rank resampling {said[None]}",
-            )
-        )
-    return drawn
+    across_c = "; ".join(f"with c = {c:g} {said[c]}" for c in _telling(resampled, at))
+    drawn = (
+        (
+            f"Shares against epsilon, with {c}",
+            along,
+            "epsilon",
+            f"{figures.shares_in_words(along)}. The upright line is at {at['epsilon']:g}, "
+            "level lines are at what was asked for",
+        ),
+        (
+            f"Shares against c, at epsilon = {at['epsilon']:g}",
+            resampled,
+            "rank_c",
+            f"At epsilon = {at['epsilon']:g}, {across_c}; without rank resampling {said[None]}",
+        ),
+    )
+    return [
+        figure(title, targets_figure(rows, against, at[against], levels), alt)
+        for title, rows, against, alt in drawn
+        if len(rows) > 1
+    ]
 
 
 def _telling(resampled: Sequence[Row], at: Row) -> list[float]:
     """The smallest, the chosen and the largest c, as far as there are."""
     rank_cs = [row["rank_c"] for row in resampled]
-    return [c for c in rank_cs if c in (rank_cs[0], at["rank_c"], rank_cs[-1])]
+    return [c for c in rank_cs if c in (*rank_cs[:1], at["rank_c"], *rank_cs[-1:])]

@@ -8,7 +8,6 @@ hugging_face_judge.py, which needs PyTorch and transformers.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -17,10 +16,10 @@ import numpy as np
 from apache_beam import pvalue
 from apache_beam.utils.shared import Shared
 
+from dxbeam.analysis.attackers.models.neural import neural
 from dxbeam.analysis.corpora.texts import bootstrapped, weights_of
 from dxbeam.analysis.evaluate.document_scores import Score
 from dxbeam.analysis.evaluate.transform import DocumentVersions, hash_of
-from dxbeam.errors import ConfigurationError
 from dxbeam.space.search.neighbors import Floats
 
 
@@ -51,13 +50,7 @@ def check_judge(path: str) -> None:
 
 
 def _hugging_face() -> Any:
-    try:
-        return importlib.import_module("dxbeam.analysis.corpora.hugging_face_judge")
-    except ImportError:
-        raise ConfigurationError(
-            "`perplexity_model` needs PyTorch and transformers; install them with: "
-            "pip install 'dxbeam[neural]'"
-        ) from None
+    return neural("dxbeam.analysis.corpora.hugging_face_judge", "`perplexity_model`")
 
 
 class JudgedPair(NamedTuple):

@@ -13,7 +13,8 @@ from dxbeam.analysis.corpora.transform import CompareCorpora
 from dxbeam.analysis.evaluate.job import EvaluateJob
 from dxbeam.analysis.evaluate.page import Measured
 from dxbeam.analysis.evaluate.transform import Classify
-from dxbeam.analysis.exposure.attack_texts import AttackTexts, learn_known
+from dxbeam.analysis.exposure.attack_texts import AttackTexts
+from dxbeam.analysis.exposure.known import learn_known
 from dxbeam.analysis.exposure.plant_canaries import PlantCanaries
 from dxbeam.analysis.exposure.transform import CountSurvivors, FindAgain
 from dxbeam.commands.flags.attackers import AttackerOptions

@@ -7,7 +7,7 @@ models.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -28,9 +28,9 @@ from dxbeam.analysis.evaluate.transform import DocumentVersions, hash_of
 from dxbeam.analysis.evaluate.with_vocabulary import WithVocabulary
 from dxbeam.analysis.exposure import survival
 from dxbeam.analysis.exposure.attack import Attack
+from dxbeam.analysis.exposure.known import Known
 from dxbeam.analysis.exposure.own_releases import channel_of, release_pieces
 from dxbeam.analysis.frontier.attackers_table import ATTACKERS, blind, chance_of
-from dxbeam.analysis.frontier.following import LearnFollowing
 from dxbeam.analysis.theory.intervals import count_interval
 from dxbeam.language.handle import LanguageModelHandle
 from dxbeam.space.artifact.artifact import VocabularyHandle
@@ -39,42 +39,10 @@ from dxbeam.space.vocabulary.words import UNKNOWN
 from dxbeam.text.configuration import Configuration
 from dxbeam.text.public.function_words import ENGLISH
 from dxbeam.text.tokenization import split
-from dxbeam.transforms.reading.count_words import CountWords
-from dxbeam.transforms.reading.labelled_documents import MOST_WORDS, KnownRuns
-from dxbeam.transforms.reading.sources import ReadDocuments
+from dxbeam.transforms.reading.labelled_documents import MOST_WORDS
 
 MOST_VALUES = 50
 """Values of a field that an endpoint chooses from; with more it is not asked."""
-
-
-class Known(NamedTuple):
-    """What attackers know of public text.
-
-    Attributes:
-      counts: PCollection of one array, as ``CountWords`` counts.
-      following: PCollection[WordPairs] of one.
-      texts: PCollection[int64 arrays].
-    """
-
-    counts: pvalue.PCollection
-    following: pvalue.PCollection
-    texts: pvalue.PCollection
-
-
-def learn_known(
-    pipeline: beam.Pipeline, read: Callable[[], ReadDocuments], vocabulary: VocabularyHandle
-) -> Known:
-    """Reads public text.
-
-    Args:
-      pipeline: that reads it.
-      read: makes a transform that does.
-      vocabulary: the handle of the artifact.
-    """
-    texts = pipeline | "PublicTexts" >> KnownRuns(read(), vocabulary)
-    counts = (pipeline | "CountPublicWords" >> CountWords(read(), vocabulary)).counts
-    following = texts | "LearnFollowing" >> LearnFollowing(vocabulary.words)
-    return Known(counts, following, texts)
 
 
 class _Read(NamedTuple):
@@ -228,13 +196,13 @@ class _Attack(WithVocabulary):
         search, prior = self._search, public.prior
         texts = [np.array(document.original, np.int64) for document in documents]
         released = [np.array(document.released, np.int64) for document in documents]
-        own = release_pieces(
+        rehearsed = release_pieces(
             settings, pieces(public.texts, self._asked.public_words), search, self._model, seed
         )
         channel = channel_of(settings, prior, search)
         if channel is None:
-            originals = np.concatenate(own.originals)
-            channel = estimated_channel(originals, own.released, prior, search)
+            originals = np.concatenate(rehearsed.originals)
+            channel = estimated_channel(originals, rehearsed.released, prior, search)
         seen, sizes = np.concatenate(released), [len(text) for text in texts]
         candidates = candidates_for(channel, seen)
         word_by_word = np.split(candidates.ids[:, 0], np.cumsum(sizes)[:-1])
@@ -244,7 +212,7 @@ class _Attack(WithVocabulary):
             Column("context", texts, read_texts(candidates, texts, public.following)),
         ]
         attackers = self._opener.attackers(search.vocabulary, prior)
-        guesses = guess_released(seen, sizes, own, channel, public, attackers, search)
+        guesses = guess_released(seen, sizes, rehearsed, channel, public, attackers, search)
         chances = blind(texts, prior)
         classes = [document.classes for document in documents]
         for column in (*columns, *guesses.columns(texts)):

@@ -8,7 +8,7 @@ each document to its release (word_movers.py). Both are of the words that the vo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,23 +29,7 @@ from dxbeam.analysis.theory.intervals import independent_mean_interval
 from dxbeam.errors import CorpusError
 from dxbeam.space.search.neighbors import Ids
 from dxbeam.space.vocabulary.words import Vocabulary
-
-
-class Labelled(Protocol):
-    """A document: raw text, in numbers.
-
-    Attributes:
-      order: a hash of its id; no two documents have the same.
-      label: its class.
-      ids: its words, all in the vocabulary.
-    """
-
-    @property
-    def order(self) -> int: ...  # noqa: D102
-    @property
-    def label(self) -> str: ...  # noqa: D102
-    @property
-    def ids(self) -> Sequence[int]: ...  # noqa: D102
+from dxbeam.transforms.reading.labelled_documents import LabelledDocument
 
 
 class DocumentUtility(NamedTuple):
@@ -78,7 +62,7 @@ class TaskBaseline(NamedTuple):
     majority: Estimate
 
 
-def task_baseline(documents: Sequence[Labelled], field: str, words: int) -> TaskBaseline:
+def task_baseline(documents: Sequence[LabelledDocument], field: str, words: int) -> TaskBaseline:
     """What is learnt without a release.
 
     Args:
@@ -105,7 +89,7 @@ def task_baseline(documents: Sequence[Labelled], field: str, words: int) -> Task
 
 
 def document_utility(
-    documents: Sequence[Labelled], released: Ids, vocabulary: Vocabulary
+    documents: Sequence[LabelledDocument], released: Ids, vocabulary: Vocabulary
 ) -> DocumentUtility:
     """Compares documents with a release of them.
 
@@ -148,7 +132,7 @@ def _counts(ids: Sequence[int] | Ids, words: int) -> dict[str, tuple[Block]]:
     return {WORDS: (Block(places.astype(np.int32), counts.astype(np.float32), words),)}
 
 
-def _cut(documents: Sequence[Labelled], released: Ids) -> Iterator[Ids]:
+def _cut(documents: Sequence[LabelledDocument], released: Ids) -> Iterator[Ids]:
     start = 0
     for document in documents:
         yield released[start : start + len(document.ids)]

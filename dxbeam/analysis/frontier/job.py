@@ -23,12 +23,10 @@ from dxbeam.analysis.pages.page import heading
 from dxbeam.commands import launch
 from dxbeam.commands.flags.evaluating import EvaluateOptions
 from dxbeam.commands.flags.measuring import MeasureOptions
-from dxbeam.commands.flags.output import OutputOptions
 from dxbeam.commands.flags.registry import AttackedOptions, SanitizeOptions
 from dxbeam.commands.request import check_corpus, check_measured, measured_vocabulary, read_corpus
 from dxbeam.errors import ConfigurationError
 from dxbeam.mechanisms import MECHANISMS
-from dxbeam.release import claim
 from dxbeam.release.plan import duration
 from dxbeam.space.artifact import artifact
 from dxbeam.space.search.neighbors import NeighborSearch
@@ -111,10 +109,7 @@ def check(job: FrontierJob) -> None:
       DxbeamError: the output is in use, a corpus cannot be read, or a word is missing.
     """
     attacked, shared = job.options.view_as(AttackedOptions), job.options.view_as(SanitizeOptions)
-    output = job.options.view_as(OutputOptions).output
-    claim.check_empty(output)
-    if shared.input:
-        check_measured(shared, output, shared.input)
+    check_measured(job.options)
     if attacked.public_input:
         check_corpus(shared, attacked.public_input)
     check_words(job.question, job.vocabulary)

@@ -145,8 +145,8 @@ def estimates_with_models(
 
     few = channel is not None and not attackers.learned
     originals = pieces(public.texts, PUBLIC_WORDS if few else attackers.public_words)
-    own = Pairs(originals, release(setting, rank_c, originals, random, search).released)
-    guesses = guess_released(drawn.released, sizes, own, channel, public, attackers, search)
+    rehearsed = Pairs(originals, release(setting, rank_c, originals, random, search).released)
+    guesses = guess_released(drawn.released, sizes, rehearsed, channel, public, attackers, search)
     for column in guesses.columns(texts):
         counted(column)
     if drawn.noisy is not None and (attackers.learned or attackers.model is not None):

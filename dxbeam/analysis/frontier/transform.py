@@ -40,10 +40,10 @@ from dxbeam.analysis.frontier.read_texts import (
     unchanged_rare,
 )
 from dxbeam.analysis.frontier.texts_with_models import estimates_with_models
-from dxbeam.analysis.measure.transform import Searching, SharedSearch, spread
+from dxbeam.analysis.measure.transform import Seeded, SharedSearch, spread
 from dxbeam.mechanisms.sampling.resampling import RankResampling
+from dxbeam.randomness import Random
 from dxbeam.space.search.neighbors import Ids
-from dxbeam.transforms.progress import Progress
 
 _PAIRS_AT_ONCE = 2_500
 
@@ -88,17 +88,15 @@ class MeasureFrontier(beam.PTransform):
         return spread(tasks, SETTINGS) | "Attack" >> beam.ParDo(self._measure, *known)
 
 
-class _MeasureFrontier(Searching):
+class _MeasureFrontier(Seeded):
     def __init__(self, search: SharedSearch, seed: int, pairs: int, context: Context | None):
-        super().__init__(search)
-        self._seed = seed
+        super().__init__(search, seed)
         self._pairs = pairs
-        self._asked = context.asked if context else NOBODY
+        self._attackers = context.asked if context else NOBODY
 
     def setup(self) -> None:
         super().setup()
-        self._progress = Progress()
-        self._opener = Opener(self._asked)
+        self._opener = Opener(self._attackers)
 
     def process(
         self,
@@ -130,7 +128,9 @@ class _MeasureFrontier(Searching):
     def _channel(self, task: Task, prior: Prior) -> Channel:
         mechanism, search = task.setting.make(), self._search
         draws = pair_draws(mechanism, search.vocabulary.dimensions)
-        learnt = self._numbers(task.part, _LEARNT, self._pairs, draws)
+        numbers = self._numbers(_LEARNT, task.part)
+        starts = range(0, self._pairs, _PAIRS_AT_ONCE)
+        learnt = (numbers(min(_PAIRS_AT_ONCE, self._pairs - start), draws) for start in starts)
         return make_channel(mechanism, None, prior, learnt, search)
 
     def _of_texts(self, task: Task, texts: Sequence[Ids], public: Public) -> Point:
@@ -197,32 +197,22 @@ class _MeasureFrontier(Searching):
         """With what attackers get that have a model, where they are asked for."""
         if not public.texts:
             return point
-        columns = task.setting.make().draws(self._search.vocabulary.dimensions)
-        columns += RankResampling(1.0).draws()
-        generator = np.random.default_rng((self._seed, _INVERTED, task.part))
-
-        def random(rows: int) -> Any:
-            return generator.integers(0, 2**64, (rows, columns), dtype=np.uint64)
-
+        columns = self._columns(task)
+        numbers = self._numbers(_INVERTED, task.part)
         known = point.estimate("noisy_learned") or point.estimate("noisy_model")
         noisy = None if known else drawn.noisy
         seen = Drawn(noisy, drawn.chosen, drawn.released)
         attackers = self._opener.attackers(self._search.vocabulary, public.prior)
         estimates = estimates_with_models(
             task.setting, point.rank_c, texts, seen, channel, public, attackers,
-            random, self._search,
+            lambda rows: numbers(rows, columns), self._search,
         )  # fmt: skip
         return point.with_documents(**estimates)
 
-    def _random(self, task: Task, kind: int, rows: int) -> Any:
-        draws = task.setting.make().draws(self._search.vocabulary.dimensions)
-        [random] = self._numbers(task.part, kind, rows, draws + RankResampling(1.0).draws(), rows)
-        return random
+    def _random(self, task: Task, kind: int, rows: int) -> Random:
+        return self._numbers(kind, task.part)(rows, self._columns(task))
 
-    def _numbers(
-        self, part: int, kind: int, rows: int, columns: int, at_once: int = _PAIRS_AT_ONCE
-    ) -> Iterator[Any]:
-        generator = np.random.default_rng((self._seed, kind, part))
-        for start in range(0, rows, at_once):
-            shape = (min(at_once, rows - start), columns)
-            yield generator.integers(0, 2**64, shape, dtype=np.uint64)
+    def _columns(self, task: Task) -> int:
+        """How many numbers a word needs, that of rank resampling last."""
+        draws = task.setting.make().draws(self._search.vocabulary.dimensions)
+        return draws + RankResampling(1.0).draws()

@@ -98,7 +98,7 @@ def by_shares(mechanism: Mechanism, ids: Ids, search: NeighborSearch, points: in
       search: the vocabulary.
       points: K; fewer are returned where they would be equal to three digits.
     """
-    defined, original = _tried(mechanism, ids, search)
+    defined, original = _tried(mechanism, ids, search, None, None)
     reached = np.maximum.accumulate(original) + 1e-9 * np.arange(len(defined))
     low, high = max(LEAST, reached[0]), min(MOST, reached[-1])
     targets = low + (high - low) * np.linspace(0, 1, points) ** 2
@@ -111,8 +111,8 @@ def _tried(
     mechanism: Mechanism,
     ids: Ids,
     search: NeighborSearch,
-    reading: Reading | None = None,
-    texts: Texts | None = None,
+    reading: Reading | None,
+    texts: Texts | None,
 ) -> tuple[list[float], npt.NDArray[np.float64]]:
     """Some epsilons in increasing order, and the share of original words at each of them."""
     generator = np.random.default_rng(0)  # a trial: nothing is released

@@ -75,7 +75,7 @@ def repeat(
     if reading is None:
         released = released_words(mechanism, epsilons, every, random, search, threads)
     else:
-        released = read_words(mechanism, reading, epsilons, every, random, search, threads)
+        released = read_words(mechanism, reading, epsilons, every, random, search, threads, None)
     nearest = search.nearest_neighbors(ids, min(2, len(search.vocabulary)))[:, -1]
     results = []
     for word, other, outputs in zip(

@@ -19,6 +19,7 @@ are different questions with different answers, so whoever asks says which it wa
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -78,11 +79,7 @@ class OfTexts(NamedTuple):
 
     def plus(self, other: OfTexts) -> OfTexts:
         """The sums over the texts of both."""
-        return OfTexts(
-            self.texts + other.texts,
-            self.products + other.products,
-            self.word_squares + other.word_squares,
-        )
+        return OfTexts(*map(operator.add, self, other))
 
 
 class Sums(NamedTuple):
@@ -109,14 +106,9 @@ class Sums(NamedTuple):
 
     def plus(self, other: Sums) -> Sums:
         """The sums over the words of both."""
-        return Sums(
-            self.words + other.words,
-            self.totals + other.totals,
-            self.squares + other.squares,
-            self.ranks + other.ranks,
-            self.counted,
-            self.of_texts and other.of_texts and self.of_texts.plus(other.of_texts),
-        )
+        of_texts = self.of_texts and other.of_texts and self.of_texts.plus(other.of_texts)
+        words, totals, squares, ranks = map(operator.add, self[:4], other[:4])
+        return Sums(words, totals, squares, ranks, self.counted, of_texts)
 
 
 def measure(
@@ -241,8 +233,8 @@ def read_words(
     ids: Ids,
     random: Random,
     search: NeighborSearch,
-    threads: int = 1,
-    texts: Texts | None = None,
+    threads: int,
+    texts: Texts | None,
 ) -> Ids:
     """As ``released_words``, read with a language model; without texts each word by itself."""
     numbers = random[:, : mechanism.draws(search.vocabulary.dimensions)]

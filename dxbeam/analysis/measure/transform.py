@@ -7,8 +7,8 @@ part and the number of the batch: however the work is divided, the result is the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import apache_beam as beam
 import numpy as np
@@ -23,6 +23,7 @@ from dxbeam.analysis.measure.proportions import Sums
 from dxbeam.analysis.measure.read_words import Texts, texts_of
 from dxbeam.analysis.measure.settings import Setting
 from dxbeam.analysis.measure.word_sample import WordSample
+from dxbeam.randomness import Random
 from dxbeam.space.artifact import artifact
 from dxbeam.space.artifact.artifact import VocabularyHandle
 from dxbeam.space.search.backends.choose_backend import AUTO, check_name
@@ -187,27 +188,42 @@ class PlanMeasurement(Searching):
         yield plan(self._question, WordSample(*sample), self._search)
 
 
-class _Noisy(Searching):
-    def __init__(self, search: SharedSearch, seed: int, threads: int):
+class Seeded(Searching):
+    """A step that measures with random numbers, and says how far it is.
+
+    Args:
+      search: opens the vocabulary.
+      seed: of the numbers. The figures are of words, and nothing is released.
+    """
+
+    def __init__(self, search: SharedSearch, seed: int):
         super().__init__(search)
         self._seed = seed
-        self._threads = threads
-        self._words = Metrics.counter("dxbeam", "measured_words")
 
-    def setup(self) -> None:
+    def setup(self) -> None:  # noqa: D102
         super().setup()
         self._progress = Progress()
 
-    def _random(self, task: Task, kind: int) -> Any:
+    def _numbers(self, *seed: int) -> Callable[[int, int], Random]:
+        """Draws uint64 [rows, columns], again and again; the numbers follow from the seed."""
+        generator = np.random.default_rng((self._seed, *seed))
+        return lambda rows, columns: generator.integers(0, 2**64, (rows, columns), dtype=np.uint64)
+
+
+class _Noisy(Seeded):
+    def __init__(self, search: SharedSearch, seed: int, threads: int):
+        super().__init__(search, seed)
+        self._threads = threads
+        self._words = Metrics.counter("dxbeam", "measured_words")
+
+    def _random(self, task: Task, kind: int) -> Random:
+        self._words.inc(len(task.ids))
         draws = task.setting.make().draws(self._search.vocabulary.dimensions)
-        generator = np.random.default_rng((self._seed, kind, task.part, task.batch))
-        shape = (len(task.ids) * task.repeats, draws)
-        return generator.integers(0, 2**64, shape, dtype=np.uint64)
+        return self._numbers(kind, task.part, task.batch)(len(task.ids) * task.repeats, draws)
 
 
 class _MeasureShares(_Noisy):
     def process(self, task: Task) -> Iterator[tuple[int, Sums]]:
-        self._words.inc(len(task.ids))
         sums = proportions.measure(
             task.setting.make(),
             task.setting.epsilons,
@@ -225,7 +241,6 @@ class _MeasureShares(_Noisy):
 
 class _RepeatWords(_Noisy):
     def process(self, task: Task) -> Iterator[tuple[int, Repeated]]:
-        self._words.inc(len(task.ids))
         repeated = repeat(
             task.setting.make(),
             task.setting.epsilons,

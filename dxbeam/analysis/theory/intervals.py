@@ -47,6 +47,12 @@ class TextSums(NamedTuple):
     products: float
     word_squares: float
 
+    @classmethod
+    def of(cls, counted: npt.NDArray[np.int64], words: npt.NDArray[np.int64]) -> TextSums:
+        """The sums over texts, from what each text has: int64 [T] each."""
+        sums = counted, words, counted**2, counted * words, words**2
+        return cls(len(words), *(float(each.sum()) for each in sums))
+
 
 def share_of_words_interval(
     sums: TextSums, confidence: float = CONFIDENCE

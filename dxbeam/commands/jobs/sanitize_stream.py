@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from apache_beam.options.pipeline_options import (
-    DebugOptions,
-    PipelineOptions,
-    StandardOptions,
-)
+from apache_beam.options.pipeline_options import DebugOptions, PipelineOptions, StandardOptions
 
 from dxbeam import storage
 from dxbeam.commands.flags.output import LedgerOptions, OutputOptions

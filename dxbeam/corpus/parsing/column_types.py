@@ -11,7 +11,6 @@ import math
 
 import pyarrow as pa
 
-from dxbeam.documents import field_names
 from dxbeam.errors import ConfigurationError
 
 TYPES: dict[str, pa.DataType] = {
@@ -28,11 +27,6 @@ TYPES: dict[str, pa.DataType] = {
 Value = str | int | float | bool | None
 
 _BOOLEANS = {"true": True, "false": False}
-
-
-def parse_columns(listed: str) -> tuple[str, ...]:
-    """The names of columns in a list such as ``"id,text"``."""
-    return field_names(listed)
 
 
 def parse_types(listed: str) -> tuple[tuple[str, str], ...]:

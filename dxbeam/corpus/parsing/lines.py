@@ -14,12 +14,7 @@ from typing import Any, BinaryIO
 from dxbeam import storage
 from dxbeam.corpus.encoding import Encoding
 from dxbeam.corpus.files import CorpusFile, damage_as_corpus_error
-from dxbeam.corpus.parsing.text_encodings import (
-    as_utf_8,
-    open_as_utf_8,
-    starts_only,
-    why_invalid,
-)
+from dxbeam.corpus.parsing.text_encodings import as_utf_8, open_as_utf_8, starts_only, why_invalid
 from dxbeam.corpus.settings import ReadSettings
 from dxbeam.corpus.splits import Split
 from dxbeam.documents import Rejected, position_id

@@ -60,13 +60,10 @@ def contents(path: str, splitter: Splitter = FIRST) -> Contents:
         ids = array("Q")
         for record in _READERS[kind](path):
             documents += 1
-            names = record.keys()
-            fields, always = (
-                fields | names,
-                always & names if always is not None else frozenset(names),
-            )
+            fields |= record.keys()
+            always = frozenset(record) if always is None else always & record.keys()
             tokens += len(splitter.words(record.get("text", "")))
-            if "id" in names:
+            if "id" in record:
                 ids.append(_hash(record["id"]))
         if kind == "parquet":
             with storage.open_read(path) as file:

@@ -17,7 +17,7 @@ from dxbeam.release import manifest
 from dxbeam.release.context import as_dicts, in_context
 from dxbeam.release.manifest import Settings
 from dxbeam.release.verification.recorded_contents import are_strings, damaged, is_of_vectors
-from dxbeam.release.verification.witnesses import Given
+from dxbeam.release.verification.witnesses import Witnesses
 from dxbeam.space.search.neighbors import NeighborSearch
 from dxbeam.text import recorded_configuration as recorded_text
 from dxbeam.text.configuration import Configuration, of_draws
@@ -40,7 +40,7 @@ def check_promise(
     path: str,
     release: Mapping[str, Any],
     matrix: npt.NDArray[np.float32] | None,
-    witnesses: Given,
+    witnesses: Witnesses,
 ) -> tuple[str, ...]:
     """Checks the guarantee; returns what was not checked, a sentence each.
 
@@ -127,7 +127,7 @@ def _check_configuration(
     path: str,
     release: Mapping[str, Any],
     matrix: npt.NDArray[np.float32] | None,
-    witnesses: Given,
+    witnesses: Witnesses,
     other: str | None,
 ) -> tuple[str, ...]:
     """The guarantee is what this configuration promises."""
@@ -182,7 +182,10 @@ def _caveats_of_repair(release: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _rebuilt(
-    path: str, recorded: Mapping[str, Any], matrix: npt.NDArray[np.float32] | None, witnesses: Given
+    path: str,
+    recorded: Mapping[str, Any],
+    matrix: npt.NDArray[np.float32] | None,
+    witnesses: Witnesses,
 ) -> Settings | None:
     """The settings that are recorded, if they can be made again."""
     if recorded.get("release") == "vectors":
@@ -214,7 +217,7 @@ def _why_not_rebuilt(recorded: Mapping[str, Any]) -> str:
 
 
 def _check_context(
-    path: str, release: Mapping[str, Any], witnesses: Given, other: str | None
+    path: str, release: Mapping[str, Any], witnesses: Witnesses, other: str | None
 ) -> tuple[str, ...]:
     """What release.json says of the vocabulary, and of epsilon in it."""
     words = release.get("vocabulary")

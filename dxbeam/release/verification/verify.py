@@ -65,16 +65,6 @@ class VerifiedRelease:
             self.prefix, self.manifest, self.digest, self.unchanged, self.unchecked
         )
 
-    @property
-    def rows(self) -> list[tuple[str, str]]:
-        """What the report holds, but for what was not checked: names and values."""
-        return verification_report.rows(self.manifest, self.digest)
-
-    @property
-    def unprotected(self) -> list[str]:
-        """All that is released as it is."""
-        return verification_report.unprotected(self.manifest)
-
 
 def verify_release(
     prefix: str,
@@ -112,7 +102,7 @@ def verify_release(
                 "check the path"
             )
         own_ledger = None if decoded_from else ledger
-        held = witnesses.given(vocabulary, importance, stop_words, digest, own_ledger, base)
+        held = witnesses.opened(vocabulary, importance, stop_words, digest, own_ledger, base)
         try:
             release = manifest.verify(prefix)
         except OutputError as error:

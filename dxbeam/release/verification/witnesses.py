@@ -25,7 +25,7 @@ _ONLY_HERE = (
 
 
 @dataclass(frozen=True)
-class Given:
+class Witnesses:
     """What a release is checked by, each None where it is not given.
 
     Attributes:
@@ -59,25 +59,25 @@ class Given:
                 )
 
 
-def given(
+def opened(
     vocabulary: str | None,
     importance: str | None,
     stop_words: str | None,
     digest: str | None,
     ledger: str | None,
     base: str | None = None,
-) -> Given:
+) -> Witnesses:
     """What a release is checked by, opened."""
     if digest is not None and not re.fullmatch("[0-9a-fA-F]{64}", digest):
         raise ConfigurationError("`digest` is the SHA-256 of release.json, 64 hexadecimal digits")
     handle = artifact.handle(vocabulary) if vocabulary else None
-    opened = artifact.open_vocabulary(handle) if handle else None
+    words = artifact.open_vocabulary(handle) if handle else None
     sha256 = digest and digest.lower()
-    return Given(handle, opened, importance, stop_words, sha256, ledger, base)
+    return Witnesses(handle, words, importance, stop_words, sha256, ledger, base)
 
 
 def check_witnesses(
-    path: str, release: Mapping[str, Any], at_hand: Given
+    path: str, release: Mapping[str, Any], at_hand: Witnesses
 ) -> tuple[bool, list[str]]:
     """Compares release.json with what was noted of it elsewhere.
 

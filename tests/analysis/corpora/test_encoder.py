@@ -15,24 +15,17 @@ import pytest
 
 from dxbeam.analysis.corpora.encoder import check_encoder, open_encoder
 from dxbeam.errors import ConfigurationError
+from tests.support import tiny_models
 
-PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "film", "was", "good", "bad"]
+PIECES = [*tiny_models.SPECIAL, "a", "film", "was", "good", "bad"]
 TEXTS = ["a film was good", "bad", "", "a good bad film was a film"]
 
 
-def _model(path: Path, **further: Any) -> Any:
-    transformers, torch = pytest.importorskip("transformers"), pytest.importorskip("torch")
-    path.mkdir(parents=True, exist_ok=True)
-    (path / "vocab.txt").write_text("\n".join(PIECES))
-    transformers.BertTokenizer(str(path / "vocab.txt")).save_pretrained(path)
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=len(PIECES), hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=8, max_position_embeddings=8, initializer_range=0.5,
+def _model(path: Path) -> Any:
+    return tiny_models.save(
+        path, "BertModel", PIECES, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=8, max_position_embeddings=8,
     )  # fmt: skip
-    model = transformers.BertModel(config).eval()
-    model.save_pretrained(path, **further)
-    return model
 
 
 def _states(model: Any, text: str) -> Any:

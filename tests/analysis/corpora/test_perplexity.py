@@ -11,24 +11,17 @@ import pytest
 
 from dxbeam.analysis.corpora.perplexity import check_judge, open_judge
 from dxbeam.errors import ConfigurationError
+from tests.support import tiny_models
 
-PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "film", "was", "good", "bad"]
+PIECES = [*tiny_models.SPECIAL, "a", "film", "was", "good", "bad"]
 TEXTS = ["a film was good", "bad", "", "a good bad film was a film a film was bad bad"]
 
 
 def _model(path: Path) -> Any:
-    transformers, torch = pytest.importorskip("transformers"), pytest.importorskip("torch")
-    path.mkdir()
-    (path / "vocab.txt").write_text("\n".join(PIECES))
-    transformers.BertTokenizer(str(path / "vocab.txt")).save_pretrained(path)
-    torch.manual_seed(0)
-    config = transformers.GPT2Config(
-        vocab_size=len(PIECES), n_embd=16, n_layer=1, n_head=2, n_positions=8, bos_token_id=2,
-        eos_token_id=3, initializer_range=0.5,
+    return tiny_models.save(
+        path, "GPT2LMHeadModel", PIECES, n_embd=16, n_layer=1, n_head=2, n_positions=8,
+        bos_token_id=2, eos_token_id=3,
     )  # fmt: skip
-    model = transformers.GPT2LMHeadModel(config).eval()
-    model.save_pretrained(path)
-    return model
 
 
 def _loss(model: Any, pieces: list[int]) -> float:

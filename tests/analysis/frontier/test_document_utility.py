@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 
 from dxbeam.analysis.frontier.document_utility import document_utility, task_baseline
 from dxbeam.errors import CorpusError
+from dxbeam.transforms.reading.labelled_documents import LabelledDocument
 from tests.support.vocabularies import random_vocabulary
 
 VOCABULARY = random_vocabulary(100, 4)
 
 
-class Labelled(NamedTuple):
-    order: int
-    label: str
-    ids: list[int]
-
-
-def _documents(count: int, classes: int = 2) -> list[Labelled]:
+def _documents(count: int, classes: int = 2) -> list[LabelledDocument]:
     """Words of each class from a part of the vocabulary of its own."""
     generator = np.random.default_rng(0)
     return [
-        Labelled(
+        LabelledDocument(
             int(generator.integers(2**60)),
             str(number % classes),
             (generator.integers(0, 100 // classes, 6) * classes + number % classes).tolist(),
@@ -63,6 +56,6 @@ def test_words_that_depend_on_nothing_teach_nothing() -> None:
         (_documents(40, 40), "are no classes"),
     ],
 )
-def test_a_field_that_is_no_class_is_refused(documents: list[Labelled], said: str) -> None:
+def test_a_field_that_is_no_class_is_refused(documents: list[LabelledDocument], said: str) -> None:
     with pytest.raises(CorpusError, match=rf"`task` label: .*{said}"):
         task_baseline(documents, "label", len(VOCABULARY))

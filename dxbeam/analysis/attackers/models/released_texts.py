@@ -211,13 +211,13 @@ def guess_with_model(
 
 
 def _asked(
-    released: Ids, sizes: Sequence[int], own: Pairs, asking: Asking, search: NeighborSearch
+    released: Ids, sizes: Sequence[int], rehearsed: Pairs, asking: Asking, search: NeighborSearch
 ) -> list[Ids | None]:
     """What an endpoint guesses; the first texts, as many as may be asked for."""
     vocabulary = search.vocabulary
 
-    ends = np.cumsum([len(text) for text in own.originals])[:-1]
-    pairs = zip(np.split(own.released, ends), own.originals, strict=True)
+    ends = np.cumsum([len(text) for text in rehearsed.originals])[:-1]
+    pairs = zip(np.split(rehearsed.released, ends), rehearsed.originals, strict=True)
     examples = [
         (vocabulary.words_of(after), vocabulary.words_of(before)) for after, before in pairs
     ][:EXAMPLES]

@@ -11,46 +11,25 @@ import pytest
 
 from dxbeam.analysis.attackers.models.word_model import check_model, open_model
 from dxbeam.errors import ConfigurationError
+from tests.support import tiny_models
 
 WORDS = ["a", "film", "was", "good", "bad", "rather", "goodness", "unseen\u2603"]
-PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS[:6], "##ness"]
+PIECES = [*tiny_models.SPECIAL, *WORDS[:6], "##ness"]
 SHARES = np.array([8, 4, 4, 4, 2, 2, 1, 1]) / 26
 
 
-def _tokenizer(path: Path) -> None:
-    path.mkdir(exist_ok=True)
-    (path / "vocab.txt").write_text("\n".join(PIECES))
-    (path / "tokenizer_config.json").write_text(
-        json.dumps({"tokenizer_class": "BertTokenizer", "do_lower_case": True})
-    )
-    transformers = pytest.importorskip("transformers")
-    transformers.BertTokenizer(str(path / "vocab.txt")).save_pretrained(path)
-
-
-def _masked(path: Path, **further: Any) -> Any:
-    transformers, torch = pytest.importorskip("transformers"), pytest.importorskip("torch")
-    _tokenizer(path)
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=len(PIECES), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=16, max_position_embeddings=16, initializer_range=0.5,
+def _masked(path: Path) -> Any:
+    return tiny_models.save(
+        path, "BertForMaskedLM", PIECES, hidden_size=16, num_hidden_layers=1,
+        num_attention_heads=2, intermediate_size=16, max_position_embeddings=16,
     )  # fmt: skip
-    model = transformers.BertForMaskedLM(config).eval()
-    model.save_pretrained(path, **further)
-    return model
 
 
 def _causal(path: Path) -> Any:
-    transformers, torch = pytest.importorskip("transformers"), pytest.importorskip("torch")
-    _tokenizer(path)
-    torch.manual_seed(0)
-    config = transformers.GPT2Config(
-        vocab_size=len(PIECES), n_embd=16, n_layer=1, n_head=2, n_positions=16,
-        bos_token_id=2, eos_token_id=3, initializer_range=0.5,
+    return tiny_models.save(
+        path, "GPT2LMHeadModel", PIECES, n_embd=16, n_layer=1, n_head=2, n_positions=16,
+        bos_token_id=2, eos_token_id=3,
     )  # fmt: skip
-    model = transformers.GPT2LMHeadModel(config).eval()
-    model.save_pretrained(path)
-    return model
 
 
 def _logs(model: Any, row: list[int]) -> Any:

@@ -25,7 +25,7 @@ from dxbeam.analysis.attackers.noisy_context import candidates_from_vectors
 from dxbeam.analysis.attackers.prior import uniform_prior
 from dxbeam.analysis.attackers.word_pairs import WordPairs
 from dxbeam.analysis.frontier.texts_with_models import noisy_guesses
-from dxbeam.analysis.measure.plan import Setting
+from dxbeam.analysis.measure.settings import Setting
 from dxbeam.mechanisms import make_mechanism
 from dxbeam.mechanisms.santext import SanText
 from dxbeam.space.search.neighbors import Floats, Ids, NeighborSearch
@@ -120,7 +120,7 @@ def test_of_noisy_vectors_it_gets_more_too(search: NeighborSearch) -> None:
     texts, own = _texts(300, 14), _texts(200, 15)
 
     def noisy(some: list[Ids], seed: int) -> Floats:
-        ids, mechanism = np.concatenate(some), setting.made()
+        ids, mechanism = np.concatenate(some), setting.make()
         return draw(mechanism, None, ids, numbers(len(ids), mechanism.draws(4), seed), search).noisy
 
     seen = noisy(texts, 16)
@@ -128,7 +128,7 @@ def test_of_noisy_vectors_it_gets_more_too(search: NeighborSearch) -> None:
     read = noisy_guesses(setting, *asked, Attackers(model=_Skips()), search)
     assert read.model is not None
     assert read.learned is read.masked is None
-    candidates = candidates_from_vectors(setting.made(), seen, public.prior, search)
+    candidates = candidates_from_vectors(setting.make(), seen, public.prior, search)
     without = read_texts(candidates, texts, _nothing_known())
     gained = np.subtract(_right(read.model, texts), _right(without, texts))
     assert gained.mean() > 4.7 * gained.std() / np.sqrt(len(gained))

@@ -1,0 +1,32 @@
+"""Models of Hugging Face's transformers, tiny and random; without it, their tests are skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def save(path: Path, kind: str, pieces: Sequence[str], **further: Any) -> Any:
+    """Saves a model with its tokenizer, and returns it.
+
+    Args:
+      path: of the directory.
+      kind: the class: BertModel, BertForMaskedLM or GPT2LMHeadModel.
+      pieces: all that the tokenizer knows, ``SPECIAL`` first.
+      further: arguments of the model's configuration.
+    """
+    transformers, torch = pytest.importorskip("transformers"), pytest.importorskip("torch")
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "vocab.txt").write_text("\n".join(pieces))
+    transformers.BertTokenizer(str(path / "vocab.txt")).save_pretrained(path)
+    torch.manual_seed(0)
+    configuration = transformers.GPT2Config if kind.startswith("GPT2") else transformers.BertConfig
+    config = configuration(vocab_size=len(pieces), initializer_range=0.5, **further)
+    model = getattr(transformers, kind)(config).eval()
+    model.save_pretrained(path)
+    return model
